@@ -1,0 +1,54 @@
+"""Golden files: what `analyze` prints for a few sample logs.
+
+`python -m tests.approve` writes them anew after a change that is meant; look at the difference
+before it is committed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.samples import LOGS, ROOT, path_of
+
+GOLDEN = ROOT / "tests" / "golden"
+NAMES = (
+    "keras_fit_mlp__tf2.13.1__vlog2",
+    "eager_basics__tf2.8.4__vlog2",
+    "python_threads__tf2.21.0__vlog2",
+)
+
+
+def golden_of(name: str) -> Path:
+    return GOLDEN / f"{name}.txt"
+
+
+def analyzed(name: str) -> str:
+    """What the command prints into a pipe, with the log named as from its folder."""
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")
+    }
+    found = subprocess.run(
+        [sys.executable, "-m", "tflogscope", "analyze", path_of(name).name],
+        cwd=LOGS,
+        env={**environment, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return found.stdout
+
+
+def approve() -> None:
+    GOLDEN.mkdir(exist_ok=True)
+    for name in NAMES:
+        golden_of(name).write_text(analyzed(name), encoding="utf-8")
+        sys.stdout.write(f"{golden_of(name).relative_to(ROOT)}\n")
+
+
+if __name__ == "__main__":
+    approve()

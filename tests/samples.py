@@ -1,0 +1,58 @@
+"""The real logs of sample_logs/ with their truth files: opened once per process."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import tflogscope
+from tflogscope import Run
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    import zstandard as zstd
+
+ROOT = Path(__file__).parent.parent
+LOGS = ROOT / "sample_logs"
+TRUTH = ROOT / "tests" / "truth"
+_SUFFIX = ".log.zst"
+
+MANIFEST: dict[str, dict[str, Any]] = {
+    entry["file"].removesuffix(_SUFFIX): entry
+    for entry in json.loads((LOGS / "MANIFEST.json").read_text())["logs"]
+}
+NAMES = sorted(MANIFEST)
+WITH_TRUTH = [name for name in NAMES if (TRUTH / f"{name}.truth.jsonl.zst").exists()]
+
+
+def path_of(name: str) -> Path:
+    return LOGS / (name + _SUFFIX)
+
+
+@cache
+def run_of(name: str) -> Run:
+    """The analyzer's run of a sample log."""
+    return tflogscope.open_log(path_of(name))
+
+
+@cache
+def raw_log(name: str) -> bytes:
+    """A sample log as it was written, by nothing of tflogscope."""
+    return _unpacked(path_of(name))
+
+
+@cache
+def truth_of(name: str) -> list[dict[str, Any]]:
+    """What TensorFlow itself and the program said while the log was written, one dict per event."""
+    lines = _unpacked(TRUTH / f"{name}.truth.jsonl.zst").splitlines()
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def _unpacked(path: Path) -> bytes:
+    with zstd.open(io.BytesIO(path.read_bytes()), "rb") as stream:
+        return bytes(stream.read())

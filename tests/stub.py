@@ -1,0 +1,105 @@
+"""The command line over made-up runs, so that its tests need neither logs nor parser.
+
+`python -m tests.stub ARGUMENTS` is `tflogscope ARGUMENTS` with inputs that are known by name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+import tflogscope
+from tflogscope.cli.main import main
+from tflogscope.errors import InputError, NothingRecognised
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "[/bold]",
+    "=1+1",
+    "</script>",
+    "::error::x",
+    "##[warning]x",
+    "a\nb\r\tc,d\"e'",
+    "\u202egnp.exe",
+    "\x9b2J\x7f\x00",
+    "\u2028\ufeff",
+]
+
+
+def ops_frame(names: list[str]) -> pl.DataFrame:
+    """A table with the columns that matter to exports: text, numbers, µs, null, a datetime."""
+    count = len(names)
+    return pl.DataFrame(
+        {
+            "mode": ["graph"] * count,
+            "op": names,
+            "kernel": names,
+            "executions": [1234567] * count,
+            "total_us": [1500] * count,
+            "mean_us": [1.5] * (count - 1) + [None],
+            "step": [-1] * count,
+            "start": [datetime(2023, 7, 1, 12, 0, 0, 5)] * count,  # noqa: DTZ001  logs print none
+            "first_line": pl.Series(range(1, count + 1), dtype=pl.UInt64),
+        }
+    )
+
+
+@dataclass
+class StubRun:
+    """What the commands need of a run."""
+
+    ops: pl.DataFrame = field(default_factory=lambda: ops_frame(HOSTILE))
+
+    def __getattr__(self, table: str) -> pl.DataFrame:
+        return self.ops
+
+
+def open_log(
+    *inputs: str | os.PathLike[str], progress: Callable[[int, int | None], None] | None = None
+) -> StubRun:
+    """Fail in the way that the first input's name says, or give a made-up run."""
+    name = os.path.basename(inputs[0])  # noqa: PTH119  a name may hold what a Path would drop
+    if name.startswith("missing"):
+        raise InputError("no such file", name, "Check the name.")
+    if name.startswith("nothing"):
+        raise NothingRecognised("no record of TensorFlow or oneDNN", name)
+    if name == "crash":
+        raise KeyError("\x1b[31m")
+    if name == "interrupt":
+        raise KeyboardInterrupt
+    if name == "big":
+        return StubRun(ops_frame(["MatMul"] * 200_000))
+    if progress is not None:
+        progress(1, 2)
+    return StubRun()
+
+
+def _render(run: StubRun, console: Console) -> None:
+    from tflogscope.views.text import text
+
+    console.print(text(run.ops["op"][0], "red"))
+
+
+def _summary_json(run: StubRun) -> dict[str, Any]:
+    return {"schema_version": 1, "op": run.ops["op"].to_list()}
+
+
+def analyze_module() -> ModuleType:
+    """Stands in for `tflogscope.views.analyze`."""
+    module = ModuleType("tflogscope.views.analyze")
+    vars(module).update(render=_render, summary_json=_summary_json)
+    return module
+
+
+if __name__ == "__main__":
+    vars(tflogscope)["open_log"] = open_log
+    sys.modules["tflogscope.views.analyze"] = analyze_module()
+    sys.exit(main())

@@ -1,0 +1,357 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tflogscope
+from tests import stub
+from tflogscope.cli.main import main
+
+Run = Callable[..., tuple[int, str, str]]
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """`tflogscope ARGUMENTS` in this process, over made-up runs: exit code, output, errors."""
+    monkeypatch.setitem(vars(tflogscope), "open_log", stub.open_log)  # real one: not imported
+    monkeypatch.setitem(sys.modules, "tflogscope.views.analyze", stub.analyze_module())
+    for name in ("NO_COLOR", "FORCE_COLOR", "TFLOGSCOPE_TRACEBACK"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        capfdbinary.readouterr()
+        code = main(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        out, err = capfdbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+def spawn(
+    *arguments: str,
+    stdout: int | IO[bytes] = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    env: dict[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """The same in a process of its own."""
+    command = [sys.executable, "-m", "tests.stub", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdout=stdout, stderr=stderr, env=env)
+
+
+def harmless(text: str) -> bool:
+    """No character with an effect but the line end."""
+    bad = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return {each for each in text if unicodedata.category(each) in bad} <= {"\n"}
+
+
+# Start
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["ops", "--help"], ["nonsense"]])
+def test_help_and_version_do_not_wait_for_polars(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "tflogscope", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    imported = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
+    assert "typer" in imported
+    assert not imported & {"polars", "numpy", "rich", "pyparsing"}
+
+
+def test_import_does_not_import_polars() -> None:
+    code = "import sys, tflogscope; sys.exit('polars' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_module_has_no_other_lazy_names() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = tflogscope.nonsense
+    assert {"open_log", "Run", "__version__"} <= set(dir(tflogscope))
+
+
+def test_version(cli: Run) -> None:
+    assert cli("--version") == (0, f"tflogscope {tflogscope.__version__}\n", "")
+
+
+def test_help_tells_where_to_start(cli: Run) -> None:
+    code, out, _ = cli("--help")
+    assert code == 0
+    assert "Start here" in out
+    assert "tflogscope analyze run.log" in out
+
+
+def test_no_command_is_help_and_wrong_usage(cli: Run) -> None:
+    code, out, err = cli()
+    assert (code, out) == (2, "")
+    assert "Start here" in err
+
+
+@pytest.mark.parametrize("command", ["analyze", "ops", "export"])
+def test_each_command_shows_an_example(cli: Run, command: str) -> None:
+    code, out, _ = cli(command, "--help")
+    assert code == 0
+    assert f"    tflogscope {command} " in out
+
+
+# Ends
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["opps"], 2, "tflogscope: No such command 'opps'. Did you mean 'ops'?"),
+        (["ops", "--nonsense"], 2, "tflogscope: No such option: --nonsense"),
+        (["ops", "x", "--format", "xml"], 2, "'xml' is not one of 'csv'"),
+        (["export", "x"], 2, "Missing option '--table'"),
+        (["ops", "x", "-o", "y.xlsx"], 2, "tflogscope: y.xlsx: no format has the suffix '.xlsx'"),
+        (["ops", "x", "-o", "no/y.csv"], 2, "tflogscope: no: there is no such directory"),
+        (["ops", "x", "-o", "/"], 2, "tflogscope: /: the file name has no suffix"),
+        (["export", "x", "--table", "timelin"], 2, "Did you mean timeline?"),
+        (["export", "x", "--table", "zzz"], 2, "There are timeline, ops"),
+        (["ops", "missing.log"], 3, "tflogscope: missing.log: no such file\nCheck the name."),
+        (["analyze", "nothing.log"], 3, "tflogscope: nothing.log: no record of"),
+        (["ops", "crash"], 4, "tflogscope: a fault of tflogscope's own: KeyError: '\\x1b[31m'"),
+        (["ops", "interrupt"], 130, "tflogscope: interrupted"),
+    ],
+)
+def test_errors_are_one_or_two_lines(
+    cli: Run, arguments: list[str], code: int, message: str
+) -> None:
+    ended, out, err = cli(*arguments)
+    assert ended == code
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+    assert err.startswith("tflogscope: ")
+    assert 1 <= err.count("\n") <= 2
+
+
+def test_a_traceback_is_shown_when_asked_for(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TFLOGSCOPE_TRACEBACK", "1")
+    code, _, err = cli("ops", "crash")
+    assert code == 4
+    assert "Traceback" in err
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(exclude_characters="/\x00")) | st.sampled_from(stub.HOSTILE))
+def test_names_in_errors_have_no_effect(cli: Run, name: str) -> None:
+    hostile = "missing" + name.replace("/", "")
+    for arguments in (["ops", "--", hostile], ["export", "x", "--table", hostile], [hostile]):
+        code, out, err = cli(*arguments)
+        assert code in {2, 3}
+        assert out == ""
+        assert harmless(err)
+        assert 1 <= err.count("\n") <= 2
+
+
+def test_long_names_in_errors_are_cut(cli: Run) -> None:
+    _, _, err = cli("export", "x", "--table", "x" * 100_000)
+    assert len(err) < 2000
+
+
+def test_a_reader_that_went_away_ends_it_quietly() -> None:
+    for arguments in (["ops", "big"], ["ops", "big", "--format", "json"], ["--help"]):
+        process = spawn(*arguments)
+        assert process.stdout is not None
+        process.stdout.close()
+        _, err = process.communicate()
+        assert (process.returncode, err) == (141, b""), arguments
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+@pytest.mark.parametrize(
+    "arguments",
+    [["ops", "x", f"--format={name}"] for name in ("csv", "parquet", "table")]
+    + [["analyze", "x"], ["--help"]],
+)
+def test_a_full_disk_on_standard_output_is_said(arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        process = spawn(*arguments, stdout=full)
+        _, err = process.communicate()
+    assert process.returncode == 2
+    assert err.decode() == "tflogscope: standard output: can't write: No space left on device\n"
+
+
+def test_an_ascii_terminal_gets_escapes_not_errors() -> None:
+    process = spawn(
+        "ops", "x", "--format", "table", env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    assert out.isascii()
+
+
+# Inputs
+
+
+def test_without_log_standard_input_is_read_if_it_is_piped(
+    cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def open_log(*inputs: str, **_: object) -> stub.StubRun:
+        seen.append(inputs)
+        return stub.StubRun()
+
+    monkeypatch.setitem(vars(tflogscope), "open_log", open_log)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert cli("ops")[0] == 0
+    assert cli("ops", "a", "-", "b")[0] == 0
+    assert seen == [("-",), ("a", "-", "b")]
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    code, _, err = cli("ops")
+    assert code == 2
+    assert "no log is named" in err
+
+
+# Outputs
+
+
+def test_analyze(cli: Run) -> None:
+    code, out, err = cli("analyze", "x")
+    assert (code, err) == (0, "")
+    assert out == "\\x1b[31mred\\x1b[0m\n"
+
+
+def test_analyze_json(cli: Run) -> None:
+    code, out, err = cli("analyze", "x", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["op"] == stub.HOSTILE
+    assert harmless(out)
+
+
+def test_a_pipe_gets_csv(cli: Run) -> None:
+    code, out, err = cli("ops", "x")
+    assert (code, err) == (0, "")
+    assert out.startswith("mode,op,kernel,executions,")
+    assert out == cli("ops", "x", "-o", "-", "--format", "csv")[1]
+    assert out == cli("export", "x", "--table", "ops")[1]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl", "parquet", "arrow"])
+def test_the_suffix_or_the_option_says_the_format(cli: Run, tmp_path: Path, suffix: str) -> None:
+    named, told = tmp_path / f"a.{suffix}", tmp_path / "b"
+    assert cli("ops", "x", "-o", str(named)) == (0, "", "")
+    assert cli("export", "x", "--table", "ops", "-o", str(told), "--format", suffix)[0] == 0
+    assert named.read_bytes() == told.read_bytes()
+    assert named.stat().st_size > 100
+
+
+def test_binary_formats_go_through_a_pipe() -> None:
+    out, err = spawn("ops", "x", "--format", "parquet").communicate()
+    assert err == b""
+    assert pl.read_parquet(out).equals(stub.StubRun().ops)
+
+
+def test_a_table_fits_a_hundred_columns_and_its_file_has_no_colours(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, out, _ = cli("ops", "x", "--format", "table")
+    assert max(map(len, out.split("\n"))) <= 100
+    assert harmless(out)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in cli("ops", "x", "--format", "table")[1]
+    target = tmp_path / "ops.txt"
+    assert cli("ops", "x", "--format", "table", "-o", str(target))[0] == 0
+    assert target.read_text() == out
+
+
+@pytest.mark.parametrize("command", [["ops"], ["export", "--table", "ops"]])
+def test_an_existing_file_needs_force(cli: Run, tmp_path: Path, command: list[str]) -> None:
+    target = tmp_path / "ops.csv"
+    target.write_text("old")
+    code, _, err = cli(*command, "x", "-o", str(target))
+    assert code == 2
+    assert "exists already" in err
+    assert "--force" in err
+    assert target.read_text() == "old"
+    assert cli(*command, "x", "-o", str(target), "--force")[0] == 0
+    assert target.read_text().startswith("mode,")
+
+
+def test_the_log_itself_is_never_the_output(cli: Run, tmp_path: Path) -> None:
+    log = tmp_path / "run.csv"
+    log.write_text("log")
+    code, _, err = cli("ops", str(log), "-o", str(tmp_path / "." / "run.csv"), "--force")
+    assert code == 2
+    assert "the log itself" in err
+    assert log.read_text() == "log"
+
+
+def test_outputs_are_refused_before_logs_are_read(cli: Run, tmp_path: Path) -> None:
+    assert cli("ops", "crash", "-o", str(tmp_path))[0] == 2
+    assert cli("ops", "crash", "-o", str(tmp_path / "x.y"))[0] == 2
+
+
+def test_nothing_is_written_when_reading_fails(cli: Run, tmp_path: Path) -> None:
+    assert cli("ops", "missing", "-o", str(tmp_path / "x.csv"))[0] == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+# A terminal
+
+
+def on_a_terminal(*arguments: str, **environment: str) -> tuple[int, str]:
+    """Run with a terminal as standard output and standard error."""
+    ours, theirs = pty.openpty()
+    clean = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}}
+    process = spawn(
+        *arguments, stdout=theirs, stderr=theirs, env={**clean, "TERM": "xterm", **environment}
+    )
+    os.close(theirs)
+    data = b""
+    try:
+        while block := os.read(ours, 65536):
+            data += block
+    except OSError:  # Linux says so when the other side is closed
+        pass
+    os.close(ours)
+    return process.wait(), data.decode()
+
+
+def test_a_terminal_gets_a_table_in_colour() -> None:
+    code, out = on_a_terminal("ops", "x")
+    assert code == 0
+    assert "────" in out
+    assert "\x1b[1m" in out
+    code, plain = on_a_terminal("ops", "x", NO_COLOR="1")
+    assert code == 0
+    assert harmless(plain.replace("\r\n", "\n"))
+    assert plain == on_a_terminal("ops", "x", TERM="dumb")[1]
+
+
+def test_binary_formats_are_not_for_a_terminal() -> None:
+    code, out = on_a_terminal("ops", "x", "--format", "parquet")
+    assert code == 2
+    assert "-o FILE" in out
+
+
+def test_completion_knows_the_tables() -> None:
+    environment = {
+        **os.environ,
+        "_TFLOGSCOPE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "tflogscope export --table ti",
+        "COMP_CWORD": "3",
+    }
+    out, _ = spawn(env=environment).communicate()
+    assert out.split() == [b"timeline"]

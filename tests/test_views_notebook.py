@@ -1,0 +1,126 @@
+"""What a notebook shows: a table that a hostile log can't break out of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Any, cast
+
+import pytest
+
+from tests.conftest import Open
+from tests.makelog import Log
+from tests.samples import run_of
+from tests.stub import HOSTILE
+from tflogscope import Run
+from tflogscope.escapes import safe
+from tflogscope.views.notebook import run_html
+
+TAGS = {"table", "caption", "tbody", "tr", "th", "td"}
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes and the text of cells, as a browser would see them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.cells: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.open.append(tag)
+        if tag in {"th", "td"}:
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in {"th", "td"}:
+            self.cells[-1] += data
+
+    @property
+    def rows(self) -> dict[str, str]:
+        return dict(zip(self.cells[::2], self.cells[1::2], strict=True))
+
+
+@dataclass
+class Summary:
+    """A run with a summary of its own."""
+
+    summary: dict[str, Any]
+
+
+def summary(name: str) -> Run:
+    kinds = {"op": {"executions": 3, "dead": 0, "total_us": 12}}
+    mode = {"kinds": kinds, "rewritten": {"executions": 1}, "has_durations": True}
+    recorded = {
+        "sources": [name],
+        "lines": 1234,
+        "vlog_level": 2,
+        "tensorflow_dialect": name,
+        "onednn_version": name,
+        "unknown": 5,
+    }
+    functions = [{"function": name, "function_uid": 7, "calls": 2}]
+    facts = {"recorded": recorded, "eager": mode, "graph": mode, "functions": functions}
+    return cast("Run", Summary(facts))
+
+
+def test_it_says_what_a_real_log_holds() -> None:
+    page = Page(run_html(run_of("function_mlp__tf2.13.1__vlog2")))
+    assert page.tags == TAGS
+    assert page.rows["log"].endswith("tf2.13.1__vlog2.log.zst")
+    assert page.rows["recorded"] == "10,440 lines, TensorFlow classic, VLOG level 2, oneDNN 2.7.3"
+    assert page.rows["functions"] == "infer 51 (4 calls), train 116 (4 calls)"
+    assert page.rows["graph nodes"].endswith(" 32 on oneDNN kernels")
+
+
+@pytest.mark.parametrize(
+    "name", [*HOSTILE, "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&lt;b&gt;"]
+)
+def test_hostile_names_stay_text(name: str) -> None:
+    page = Page(run_html(summary(name)))
+    assert page.tags == TAGS
+    assert page.attributes == {"class", "style"}
+    assert page.rows["log"] == safe(name)
+    assert page.rows["functions"] == safe(f"{name} 7 (2 calls)")
+    assert safe(name) in page.rows["recorded"]
+
+
+def test_mathematics_is_left_alone() -> None:
+    (first, *_) = run_html(summary(r"$\href{javascript:alert(1)}{x}$")).splitlines()
+    assert "tex2jax_ignore" in first
+    assert "mathjax_ignore" in first
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    run = summary("f")
+    run.summary["functions"] *= 15
+    run.summary["recorded"]["sources"] *= 8
+    rows = Page(run_html(run)).rows
+    assert rows["log"] == "f, f, f, f, f and 3 more"
+    assert rows["functions"].endswith(" and 5 more")
+
+
+def test_a_hostile_function_in_a_log(opened: Open) -> None:
+    log = Log()
+    name = "__inference_<script>alert(1)</script>_9"
+    log.entering(name)
+    log.executing(name)
+    log.exiting(name)
+    page = Page(run_html(opened(log)))
+    assert page.tags == TAGS
+    assert page.rows["functions"] == "<script>alert(1)</script> 9 (1 calls)"
+
+
+def test_a_log_with_nothing_but_onednn_lines() -> None:
+    page = Page(run_html(run_of("torch_mlp__torch2.13.0__vlog2")))
+    assert set(page.rows) == {"log", "recorded"}
+    assert "records: none" in page.rows["recorded"]

@@ -1,0 +1,58 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import tflogscope
+from tflogscope.cli import analyze, export, ops
+
+# rich_markup_mode None: help is plain text, and typer does not import rich for it.
+app = typer.Typer(
+    name="tflogscope",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tflogscope {tflogscope.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001  its callback does the work
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Say what TensorFlow's verbose log tells about each op.
+
+    Did it run eagerly or in a graph, for how long and why; was it rewritten to a oneDNN kernel, and
+    if not, why not; which oneDNN primitives did it run.
+
+    \b
+    Start here:
+      TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 python train.py > run.log 2>&1
+      tflogscope analyze run.log          the whole answer on one screen
+      tflogscope ops run.log -o ops.csv   a row per op, for a spreadsheet
+
+    Logs may be compressed (gzip, zstd, xz, bzip2), be directories, or come from standard input.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
+
+
+app.command("analyze")(analyze.analyze)
+app.command("ops")(ops.ops)
+app.command("export")(export.export)

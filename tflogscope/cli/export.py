@@ -1,0 +1,57 @@
+"""`tflogscope export`: any table, to a file or a pipe."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.output import Force, FormatName, Output, destination
+from tflogscope.errors import UsageError
+from tflogscope.exports.schema import TABLES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def _complete_table(typed: str) -> list[str]:
+    return [name for name in TABLES if name.startswith(typed)]
+
+
+def export(
+    logs: Logs = None,
+    *,
+    table: Annotated[
+        str,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            autocompletion=_complete_table,
+            help=f"Which table: {', '.join(TABLES)}.",
+        ),
+    ],
+    output: Output = None,
+    format_name: FormatName = None,
+    force: Force = False,
+) -> None:
+    """Write one of the tables, to a file or a pipe.
+
+    CSV is made to be opened in a spreadsheet: text that it would run as a formula gets a leading
+    quote. JSON, JSON Lines, Parquet and Arrow hold the exact text.
+
+    \b
+    Examples:
+      tflogscope export run.log --table timeline -o timeline.parquet
+      tflogscope export run.log --table nodes -o - --format jsonl | grep MatMul
+    """
+    if table not in TABLES:
+        near = get_close_matches(table, TABLES, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(TABLES)}."
+        raise UsageError(f"there is no table {table!r}", "--table", hint)
+    inputs = named_inputs(logs)
+    place = destination(output, format_name, force=force, inputs=inputs)
+    with opened(inputs) as run:
+        frame: pl.DataFrame = getattr(run, table)
+    place.send(frame, table)

@@ -1,0 +1,55 @@
+"""What every command that reads logs has in common: the LOG argument and opening it."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tflogscope.cli.progress import progress_bar
+from tflogscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tflogscope.model.run import Run
+
+Logs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="LOG",
+        show_default=False,
+        help="Log files, compressed or not, directories of them, or - for standard input. "
+        "Without any, standard input is read if it is not a terminal.",
+    ),
+]
+
+
+def named_inputs(logs: list[str] | None) -> list[str]:
+    """The inputs to read: those named, or standard input where something is piped into it.
+
+    Raises:
+        UsageError: nothing is named, and standard input is a terminal.
+    """
+    if logs:
+        return logs
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("no log is named", hint="Name a file or a directory, or pipe a log in.")
+    return ["-"]
+
+
+@contextmanager
+def opened(inputs: list[str]) -> Iterator[Run]:
+    """Open the logs, with a progress bar for as long as the block runs.
+
+    Tables are made when first asked for, so ask for them inside the block and print after it.
+
+    Raises:
+        InputError: an input can't be read, or nothing in it is recognised.
+    """
+    import tflogscope
+
+    with progress_bar() as advance:
+        yield tflogscope.open_log(*inputs, progress=advance)

@@ -1,0 +1,128 @@
+"""Where the program starts and ends: every way to end is mapped to its exit code here.
+
+0 fine, 1 a check failed, 2 wrong usage, 3 the input can't be read or nothing in it was recognised,
+4 a fault of tflogscope's own, 130 interrupted; 141 if the reader of the output went away
+(`tflogscope … | head`), as the shell reports it for any program.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from tflogscope.errors import OutputError, TflogscopeError
+from tflogscope.escapes import safe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
+# Errors of reading are mapped where logs are read; these are left over from printing.
+_OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_LONGEST = 600  # characters of a message: an error may quote a log line of any length
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: the command line without the program's name; `sys.argv` if not given.
+
+    Returns:
+        The exit code. Nothing is raised but `SystemExit` by shell completion.
+    """
+    # A terminal that is not UTF-8 gets `\xb5` for `µ`, not a UnicodeEncodeError.
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(errors="backslashreplace")
+    code = _run_to_code(arguments)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = code or _output_failed(error)
+        _drop_output()
+    return code
+
+
+def _run_to_code(arguments: Sequence[str] | None) -> int:
+    """Run one command; every way in which it may fail becomes a message and an exit code."""
+    try:
+        return _run(arguments)
+    except TflogscopeError as error:
+        _say(error.what, where=error.where, hint=error.hint)
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except SystemExit as ended:
+        # typer and rich both turn a broken pipe into SystemExit(1); ours must not look like 1.
+        if isinstance(ended.__context__, BrokenPipeError):
+            return _output_failed(ended.__context__)
+        raise
+    except OSError as error:
+        return _output_failed(error) if error.errno in _OUTPUT_ERRORS else _fault(error)
+    except BaseException as error:  # noqa: BLE001  a panic inside polars is no Exception
+        return _fault(error)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Let typer parse and call; its own errors are all about usage."""
+    from tflogscope.cli.app import app
+
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(arguments, prog_name="tflogscope", standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "tflogscope"
+        _say(error.format_message(), hint=f"Try: {path} --help")
+        return 2
+    if code == INTERRUPTED:  # typer's answer to Ctrl-C
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else 0
+
+
+def _say(what: str, *, where: str | None = None, hint: str | None = None) -> None:
+    """One or two lines on standard error; names and quoted log text can't do anything in them."""
+    place = f"{safe(where[:_LONGEST])}: " if where else ""
+    print(f"tflogscope: {place}{_one_line(what)}", file=sys.stderr)  # noqa: T201  its one place
+    if hint:
+        print(_one_line(hint), file=sys.stderr)  # noqa: T201
+
+
+def _one_line(text: str) -> str:
+    text = " ".join(line.strip() for line in text.split("\n") if line.strip())
+    return safe(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+def _output_failed(error: OSError) -> int:
+    """Standard output can't take more: quietly if its reader went away, with a word otherwise."""
+    if isinstance(error, BrokenPipeError):
+        return READER_GONE
+    _say(f"can't write: {error.strerror or error}", where="standard output")
+    return OutputError.exit_code
+
+
+def _drop_output() -> None:
+    """Let what Python still has to flush at exit go nowhere, instead of failing once more."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
+
+
+def _fault(error: BaseException) -> int:
+    if os.environ.get("TFLOGSCOPE_TRACEBACK"):
+        traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    kind = type(error).__name__
+    _say(
+        f"a fault of tflogscope's own: {kind}: {str(error)[:_LONGEST]}{place}",
+        hint="Please report it with the output of the same command under TFLOGSCOPE_TRACEBACK=1",
+    )
+    return FAULT

@@ -1,0 +1,148 @@
+"""Where a table goes and in which format: the options -o, --format and --force."""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
+
+import typer
+
+from tflogscope.errors import OutputError, UsageError
+from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.exports.formats import FORMATS, format_of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to this file; its suffix says the format. - is standard output.",
+    ),
+]
+FormatName = Annotated[
+    Literal["csv", "json", "jsonl", "parquet", "arrow", "table"] | None,
+    typer.Option(
+        "--format",
+        help="The format. By default what the file's suffix says; "
+        "a table on a terminal; CSV into a pipe.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+
+# What to show first where there is no room for all columns.
+_FIRST_ON_SCREEN = {
+    "timeline": ("line", "start", "duration_us", "mode", "op", "kernel", "node", "function"),
+    "ops": ("mode", "op", "kernel", "rewrite", "executions", "total_us", "mean_us", "causes"),
+}
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A place for one table."""
+
+    path: str | None  # None: standard output
+    format: str
+    force: bool
+
+    def send(self, frame: pl.DataFrame, table: str) -> None:
+        """Write the table.
+
+        Raises:
+            OutputError: it can't be written; of a file, then nothing is.
+        """
+        if self.path is None and self.format == "table":
+            print_text(self._drawn(frame, table))
+            return
+        place = standard_output() if self.path is None else atomic_file(self.path, force=self.force)
+        with place as stream:
+            if self.format == "table":
+                stream.write(self._drawn(frame, table).encode())
+            else:
+                FORMATS[self.format].write(frame, stream, table)
+
+    def _drawn(self, frame: pl.DataFrame, table: str) -> str:
+        from tflogscope.views.table import render_table
+        from tflogscope.views.text import make_console
+
+        first = [name for name in _FIRST_ON_SCREEN.get(table, ()) if name in frame.columns]
+        rest = [name for name in frame.columns if name not in first]
+        to_file = self.path is not None
+        console = make_console(io.StringIO(), colour=False) if to_file else make_console()
+        with console.capture() as drawn:
+            render_table(frame.select(first + rest), console)
+        return drawn.get()
+
+
+def destination(
+    output: str | None, chosen: str | None, *, force: bool, inputs: list[str]
+) -> Destination:
+    """Decide where a table goes, before any log is read.
+
+    Args:
+        output: what -o names; None or `-` is standard output.
+        chosen: what --format names.
+        force: replace an existing file.
+        inputs: the logs, none of which may be the output.
+
+    Raises:
+        UsageError: unknown suffix, or a binary format on a terminal.
+        OutputError: the file exists, is an input, or can't be made.
+    """
+    if output in (None, "-"):
+        terminal = sys.stdout.isatty()
+        name = chosen or ("table" if terminal else "csv")
+        if terminal and name in FORMATS and FORMATS[name].binary:
+            raise UsageError(f"{name} is not text", "standard output", "Name a file with -o FILE.")
+        return Destination(None, name, force)
+    assert output is not None  # noqa: S101  for mypy, which does not see through `in`
+    name = chosen or format_of_file(output).name
+    _refuse_input(output, inputs)
+    refuse_bad_target(output, force=force)
+    return Destination(output, name, force)
+
+
+def _refuse_input(output: str, inputs: list[str]) -> None:
+    for each in inputs:
+        path = Path(each)
+        if each != "-" and path.is_file() and Path(output).exists() and path.samefile(output):
+            raise OutputError("this is the log itself", output, "Name another file with -o.")
+
+
+def print_text(text: str) -> None:
+    """Print what is for eyes, in the terminal's encoding.
+
+    Raises:
+        OutputError: it can't be written.
+    """
+    with standard_output():
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+@contextmanager
+def standard_output() -> Iterator[BinaryIO]:
+    """Standard output for bytes.
+
+    Raises:
+        OutputError: it can't be written, as on a full disk.
+        BrokenPipeError: its reader went away.
+    """
+    try:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = f"can't write: {error.strerror or error}"
+        raise OutputError(reason, "standard output") from error

@@ -1,0 +1,50 @@
+"""What can go wrong, as one class tree.
+
+Each error says what happened, where, and what to do, and carries the exit code of the command line
+(spec section 4). `cli.main` maps them once; nothing else in the program ends the process.
+"""
+
+from __future__ import annotations
+
+
+class TflogscopeError(Exception):
+    """Base of all expected errors: `what` happened, `where`, and what to do (`hint`)."""
+
+    exit_code = 4
+
+    def __init__(self, what: str, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n{self.hint}" if self.hint else ""
+        return f"{place}{self.what}{advice}"
+
+
+class UsageError(TflogscopeError):
+    """The command was called in a way that can't work."""
+
+    exit_code = 2
+
+
+class OutputError(UsageError):
+    """An output file exists already, or can't be written."""
+
+
+class InputError(TflogscopeError):
+    """An input can't be read."""
+
+    exit_code = 3
+
+
+class NothingRecognised(InputError):
+    """The input was read, and no record in it is of TensorFlow or oneDNN."""
+
+
+class GrammarError(TflogscopeError):
+    """A grammar file is wrong: the grammar, not the log, has to be mended."""
+
+    exit_code = 2

@@ -1,0 +1,76 @@
+"""Node definitions as the executor prints them: `{{node N}} = Op[attributes](inputs) device: D`.
+
+A step prints the same definitions again and again, so they are kept in a dictionary and only the
+distinct ones are parsed (core/framework/node_def_util.cc, SummarizeNodeDef).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.events.dictionary import Codes, Dictionary
+
+# The node's name ends at the first `}} = `; the inputs begin at the last `](` that the end of the
+# line allows. A device ends in `device:TYPE:NUMBER` (framework/device_name_utils).
+DEVICE = r"(?:/[a-z]+:[^/\s]+)*/device:[A-Za-z_]+:\d+"
+_NODE = (
+    r"^\{\{node (?P<node>.*?)\}\} = (?P<op>[^\[\](){}]*)\[(?P<attributes>.*)\]\((?P<inputs>.*)\)"
+)
+# Another record of the executor that was glued to this one.
+_GLUED = r"executor\.cc:\d+\] (?:Process node|Synchronous kernel done|Async kernel done): \d+ step "
+_WHOLE = _NODE + rf"(?P<dead> is dead:?)? +device: (?P<device>{DEVICE})$"
+# What is left of a definition that was cut short, as far as it goes.
+_CUT = r"^\{\{node (?P<node>[^{}]*)(?:\}\} = (?P<op>[^\[\](){}]*)(?:\[(?P<attributes>.*))?)?"
+
+_COLUMNS = ("node", "op", "attributes", "inputs", "dead", "device")
+
+
+class Definitions:
+    """Distinct node definitions. `whole` says of each code whether it is complete. Thread-safe.
+
+    `endings` holds the last eight bytes of all whole definitions, which are those of the devices:
+    a record that ends otherwise is cut or has something glued to it.
+    """
+
+    def __init__(self) -> None:
+        self._dictionary = Dictionary()
+        self._lock = Lock()
+        self.whole: NDArray[np.bool_] = np.zeros(0, bool)
+        self.endings: NDArray[np.uint64] = np.zeros(0, np.uint64)
+
+    def encode(self, hashes: NDArray[np.uint64], texts: Callable[[Codes], pl.Series]) -> Codes:
+        """Return the code of each definition, see `Dictionary.encode`."""
+        codes = self._dictionary.encode(hashes, texts)
+        if len(codes) and int(codes.max()) >= len(self.whole):
+            with self._lock:
+                self._learn(self._dictionary.texts(len(self.whole)))
+        return codes
+
+    def _learn(self, new: pl.Series) -> None:
+        text = new
+        whole = text.str.contains(_WHOLE) & ~text.str.contains(_GLUED)
+        endings = new.filter(whole).cast(pl.Binary).bin.tail(8).unique()
+        words = np.frombuffer(b"".join(endings.to_list()), "<u8").astype(np.uint64)
+        self.endings = np.union1d(self.endings, words)
+        self.whole = np.concatenate([self.whole, whole.to_numpy()])
+
+    def table(self) -> pl.DataFrame:
+        """One row per code: node, op, attributes, inputs (strings), dead (bool), device, whole.
+
+        Null: cut off.
+        """
+        texts = self._dictionary.texts().rename("text").to_frame()
+        whole = pl.col("text").str.extract_groups(_WHOLE)
+        frame = texts.with_columns(whole=whole, cut=pl.col("text").str.extract_groups(_CUT))
+        fields = {name: pl.col("whole").struct.field(name) for name in _COLUMNS}
+        for name in ("node", "op", "attributes"):
+            fields[name] = pl.coalesce(fields[name], pl.col("cut").struct.field(name))
+        return frame.select(
+            **fields | {"dead": fields["dead"].is_not_null()},
+            whole=pl.col("whole").struct.field("device").is_not_null(),
+        )

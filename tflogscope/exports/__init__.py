@@ -1,0 +1,3 @@
+"""For programs: the tables as files."""
+
+from __future__ import annotations

@@ -1,0 +1,125 @@
+"""Output files are written whole or not at all.
+
+The bytes go to a hidden file in the same directory, reach the disk, and only then get the name that
+was asked for. Ctrl-C, a full disk or an error in the middle leave the old state.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from tflogscope.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# O_EXCL never follows a symbolic link; the others are not there on every system.
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+_FLAGS |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+def refuse_bad_target(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Say early, before minutes of work, that a file can't or must not be written.
+
+    An existing regular file, or a symbolic link to one, is replaced with `force` only; of a link
+    the link is replaced, never what it points to. Directories and devices are never replaced.
+
+    Raises:
+        OutputError: the target exists, is no file, or its directory is missing.
+    """
+    target = Path(path)
+    try:
+        _refuse(target, force=force)
+    except OSError as error:
+        raise OutputError(_reason(error), str(target)) from error
+
+
+def _refuse(target: Path, *, force: bool) -> None:
+    if not target.parent.is_dir():
+        raise OutputError("there is no such directory", str(target.parent), "Make it first.")
+    if not os.path.lexists(target):
+        return
+    if target.is_dir():
+        raise OutputError("this is a directory", str(target), "Name a file in it.")
+    if target.exists() and not target.is_file():
+        raise OutputError("this is no regular file", str(target), "Use -o - for standard output.")
+    if not force:
+        raise OutputError("the file exists already", str(target), "Replace it with --force.")
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing that appears under its name when the block ends well.
+
+    Args:
+        path: the file to make.
+        force: replace an existing regular file, keeping its permissions.
+
+    Raises:
+        OutputError: the file exists and `force` is off, or it can't be written.
+    """
+    target = Path(path)
+    refuse_bad_target(target, force=force)
+    hidden = target.parent / f".tflogscope-{secrets.token_hex(8)}.tmp"
+    try:
+        with _removed_on_error(hidden):
+            with os.fdopen(os.open(hidden, _FLAGS, 0o666), "wb") as stream:
+                yield stream
+                stream.flush()
+                if force:
+                    _copy_mode(target, stream.fileno())
+                os.fsync(stream.fileno())
+            _give_name(hidden, target, force=force)
+    except OSError as error:
+        raise OutputError(_reason(error), str(target), "Nothing was written.") from error
+
+
+@contextmanager
+def _removed_on_error(hidden: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:  # Ctrl-C too
+        with suppress(OSError):
+            hidden.unlink()
+        raise
+
+
+def _copy_mode(old: Path, descriptor: int) -> None:
+    if old.is_file() and hasattr(os, "fchmod"):
+        os.fchmod(descriptor, stat.S_IMODE(old.stat().st_mode))
+
+
+def _give_name(hidden: Path, target: Path, *, force: bool) -> None:
+    """Rename; without `force` in a way that fails if the target has appeared in the meantime."""
+    if force:
+        hidden.replace(target)
+    else:
+        try:
+            os.link(hidden, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            refuse_bad_target(target, force=False)
+            hidden.rename(target)
+        else:
+            hidden.unlink()
+    _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name survive a power cut, where directories can be synced."""
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _reason(error: OSError) -> str:
+    return f"can't write: {error.strerror or error}"

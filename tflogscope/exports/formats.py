@@ -1,0 +1,74 @@
+"""The registry of formats: name, suffixes, writer.
+
+A new format is one entry here and one function that writes a frame to a binary stream. The writers
+are named by module so that asking for a format's name does not import polars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from tflogscope.errors import UsageError
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format for tables."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    binary: bool  # not to be sent to a terminal
+    module: str
+    function: str
+
+    def write(self, frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
+        """Write a table.
+
+        Args:
+            frame: the table.
+            stream: takes bytes; need not seek.
+            table: the table's name, for formats that have a place for it.
+
+        Raises:
+            OSError: the stream can't be written.
+        """
+        writer = getattr(import_module(f"tflogscope.exports.{self.module}"), self.function)
+        writer(frame, stream, table)
+
+
+FORMATS: dict[str, Format] = {
+    each.name: each
+    for each in (
+        Format("csv", (".csv",), False, "csv_text", "write_csv"),
+        Format("json", (".json",), False, "json_text", "write_json"),
+        Format("jsonl", (".jsonl", ".ndjson"), False, "json_text", "write_jsonl"),
+        Format("parquet", (".parquet",), True, "columnar", "write_parquet"),
+        Format("arrow", (".arrow", ".feather", ".ipc"), True, "columnar", "write_arrow"),
+    )
+}
+
+
+def format_of_file(path: str | os.PathLike[str]) -> Format:
+    """The format that a file's suffix asks for; upper and lower case are the same.
+
+    Raises:
+        UsageError: no format has that suffix.
+    """
+    suffix = Path(path).suffix.lower()
+    for each in FORMATS.values():
+        if suffix in each.suffixes:
+            return each
+    known = " ".join(suffix for each in FORMATS.values() for suffix in each.suffixes)
+    raise UsageError(
+        f"no format has the suffix {suffix!r}" if suffix else "the file name has no suffix",
+        str(path),
+        f"Name the format with --format, or use one of {known}",
+    )

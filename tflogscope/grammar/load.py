@@ -1,0 +1,256 @@
+"""Reads grammar files (TOML) into a `Grammar`.
+
+Nothing is compiled here: patterns are strings, made when first asked for, pyparsing is not
+imported, and samples are cut off before the TOML is parsed, so that the packaged grammar is there
+in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tflogscope.errors import GrammarError
+from tflogscope.grammar.model import (
+    FileGrammar,
+    Grammar,
+    Marker,
+    Markers,
+    Message,
+    Prefix,
+    PrefixSample,
+    Sample,
+)
+
+_Kind = TypeVar("_Kind")
+
+_TOP_KEYS = {"source", "file", "files", "message", "prefix", "marker", "exec_line", "exec_sample"}
+_MESSAGE_KEYS = {
+    "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
+}  # fmt: skip
+_SAMPLE_KEYS = {"release", "line", "fields", "origin"}
+
+#: Where a table begins; samples are tables of their own.
+_TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
+_SAMPLE = "[[message.sample]]"
+
+
+def load_grammar(*extra_dirs: str | Path) -> Grammar:
+    """The packaged grammar, and what the `*.toml` files below `extra_dirs` add to it.
+
+    Raises GrammarError, which names the grammar file and the message. Files of `extra_dirs` are
+    checked wholly, samples too; those of the package are checked by the tests.
+    """
+    packaged = _packaged()
+    if not extra_dirs:
+        return packaged
+    collector = _Collector(packaged)
+    for directory in map(Path, extra_dirs):
+        if not directory.is_dir():
+            raise GrammarError("this is not a directory with grammar files", str(directory))
+        collector.read(sorted(directory.rglob("*.toml")), directory.name)
+    grammar = collector.grammar()
+    # pyparsing and polars are needed for the check only.
+    from tflogscope.grammar.check import check_messages
+
+    check_messages(grammar, [m for m in grammar.by_id.values() if m.id not in packaged.by_id])
+    return grammar
+
+
+@cache
+def _packaged() -> Grammar:
+    collector = _Collector(None)
+    root = _packaged_root()
+    collector.read(sorted(root.rglob("*.toml")), root.name)
+    return collector.grammar()
+
+
+def _packaged_root() -> Path:
+    """In a wheel the grammars are inside the package, in a checkout beside it.
+
+    By path and not by importlib.resources, whose import alone takes longer than the loading.
+    """
+    package = Path(__file__).parent.parent
+    for root in (package / "_grammars", package.parent / "grammars"):
+        if root.is_dir():
+            return root
+    raise GrammarError("the grammar files are missing", str(package), "Install tflogscope again.")
+
+
+class _Collector:
+    """Gathers the content of grammar files; a later file may add to what an earlier one has."""
+
+    def __init__(self, base: Grammar | None) -> None:
+        self.sources = {name: file.source for name, file in base.files.items()} if base else {}
+        self.messages = (
+            {name: list(file.messages) for name, file in base.files.items()} if base else {}
+        )
+        self.by_id = dict(base.by_id) if base else {}
+        self.prefixes = dict(base.prefixes) if base else {}
+        self.markers = base.markers if base else Markers()
+
+    def read(self, files: Iterable[Path], below: str) -> None:
+        for file in files:
+            name = f"{below}/{file.name}"
+            try:
+                text = file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise GrammarError(f"the file can't be read: {error}", name) from error
+            self._add(_parse_toml(_without_samples(text), text, name), name, text)
+
+    def grammar(self) -> Grammar:
+        files = {
+            name: FileGrammar(name, self.sources[name], tuple(messages))
+            for name, messages in self.messages.items()
+        }
+        return Grammar(files, self.by_id, self.prefixes, self.markers)
+
+    def _add(self, content: dict[str, Any], name: str, text: str) -> None:
+        _known_keys(content, _TOP_KEYS, name)
+        files = list(content.get("files", []))
+        if "file" in content:
+            files.append(content["file"])
+        for file in files:
+            self.sources.setdefault(file, str(content.get("source", file)))
+            self.messages.setdefault(file, [])
+        samples = cache(partial(_read_samples, text, name))
+        for entry in content.get("message", []):
+            message = _message(entry, files, name, samples)
+            if message.id in self.by_id:
+                other = self.by_id[message.id].grammar_file
+                raise GrammarError(f"the id is taken by {other}", _place(name, message.id))
+            self.by_id[message.id] = message
+            self.messages[message.file].append(message)
+        for entry in content.get("prefix", []):
+            prefix = _prefix(entry, name)
+            if prefix.id in self.prefixes:
+                raise GrammarError(f"there are two prefixes with the id {prefix.id!r}", name)
+            self.prefixes[prefix.id] = prefix
+        self._add_markers(content, name)
+
+    def _add_markers(self, content: dict[str, Any], name: str) -> None:
+        if not content.keys() & {"marker", "exec_line", "exec_sample"}:
+            return
+        added = tuple(
+            Marker(
+                _get(entry, "literal", str, name),
+                _get(entry, "meaning", str, name),
+                tuple(entry.get("samples", ())),
+            )
+            for entry in content.get("marker", [])
+        )
+        samples = tuple(
+            (_get(entry, "line", str, name), _get(entry, "milliseconds", float, name))
+            for entry in content.get("exec_sample", [])
+        )
+        self.markers = Markers(
+            self.markers.markers + added,
+            str(content.get("exec_line", self.markers.exec_line)),
+            self.markers.exec_samples + samples,
+        )
+
+
+def _without_samples(text: str) -> str:
+    """Grammar text in which `sample = true` stands for the samples of a message."""
+    kept: list[str] = []
+    for table in _TABLE.split(text):
+        if not table.lstrip().startswith(_SAMPLE):
+            kept.append(table)
+        elif kept[-1] != "sample = true\n":
+            kept.append("sample = true\n")
+    return "".join(kept)
+
+
+def _parse_toml(text: str, whole: str, name: str) -> dict[str, Any]:
+    """Parses `text`; if that fails, the `whole` file, whose error has the right line number."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        pass
+    try:
+        return tomllib.loads(whole)
+    except tomllib.TOMLDecodeError as error:
+        raise GrammarError(f"this is not a TOML file: {error}", name) from error
+
+
+def _read_samples(text: str, name: str) -> dict[str, tuple[Sample, ...]]:
+    return {
+        entry["id"]: tuple(
+            _sample(sample, _place(name, entry["id"])) for sample in entry.get("sample", [])
+        )
+        for entry in _parse_toml(text, text, name).get("message", [])
+    }
+
+
+def _message(
+    entry: dict[str, Any],
+    files: list[str],
+    name: str,
+    samples: Callable[[], Mapping[str, tuple[Sample, ...]]],
+) -> Message:
+    id_ = _get(entry, "id", str, name)
+    place = _place(name, id_)
+    _known_keys(entry, _MESSAGE_KEYS, place)
+    file = entry.get("file", files[0] if len(files) == 1 else None)
+    if file not in files:
+        raise GrammarError("the message needs a `file` that the grammar file names on top", place)
+    if "sample" not in entry:
+        raise GrammarError("the message has no sample", place, "Add a [[message.sample]].")
+    return Message(
+        id=id_,
+        file=str(file),
+        level=_get(entry, "level", int, place),
+        template=_get(entry, "text", str, place),
+        meaning=_get(entry, "meaning", str, place),
+        function=entry.get("function"),
+        since=entry.get("since"),
+        until=entry.get("until"),
+        grammar_file=name,
+        read_samples=samples,
+    )
+
+
+def _sample(entry: dict[str, Any], place: str) -> Sample:
+    _known_keys(entry, _SAMPLE_KEYS, place)
+    return Sample(
+        line=_get(entry, "line", str, place),
+        fields=entry.get("fields", {}),
+        release=entry.get("release"),
+        origin=entry.get("origin", "log"),
+    )
+
+
+def _prefix(entry: dict[str, Any], name: str) -> Prefix:
+    return Prefix(
+        id=_get(entry, "id", str, name),
+        pattern=_get(entry, "pattern", str, name),
+        meaning=_get(entry, "meaning", str, name),
+        releases=entry.get("releases"),
+        samples=tuple(
+            PrefixSample(_get(sample, "line", str, name), sample["fields"], sample.get("release"))
+            for sample in entry.get("sample", [])
+        ),
+    )
+
+
+def _get(entry: Mapping[str, Any], key: str, kind: type[_Kind], place: str) -> _Kind:
+    value = entry.get(key)
+    if not isinstance(value, kind):
+        what = "is missing" if key not in entry else f"is not a {kind.__name__}"
+        raise GrammarError(f"`{key}` {what}", place)
+    return value
+
+
+def _known_keys(entry: Mapping[str, Any], known: set[str], place: str) -> None:
+    if unknown := sorted(entry.keys() - known):
+        raise GrammarError(
+            f"unknown key `{unknown[0]}`; there are {', '.join(sorted(known))}", place
+        )
+
+
+def _place(name: str, id_: str) -> str:
+    return f"{name}, message {id_!r}"

@@ -1,0 +1,178 @@
+"""What grammar files say, as plain data: messages, the files they come from, prefixes, markers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tflogscope.errors import GrammarError
+from tflogscope.grammar.template import (
+    Literal,
+    TemplateError,
+    Token,
+    fields_of,
+    parse_template,
+    pattern_of,
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A whole log line with its prefix, and the fields that both engines must find in it."""
+
+    line: str
+    fields: Mapping[str, object]
+    release: str | None = None
+    #: "log" for a line of a real log, "source" for one made from TensorFlow's source.
+    origin: str = "log"
+
+
+@dataclass(frozen=True)
+class Message:
+    """One log statement of one source file. `level` is its VLOG level, 0 for LOG."""
+
+    id: str
+    file: str
+    level: int
+    template: str
+    meaning: str
+    function: str | None = None
+    since: str | None = None
+    until: str | None = None
+    #: The grammar file it was read from, for error messages.
+    grammar_file: str = field(default="", compare=False)
+    #: Reads the samples of that file, by message id; they are long, and few runs want them.
+    read_samples: Callable[[], Mapping[str, tuple[Sample, ...]]] = field(
+        default=dict, compare=False, repr=False
+    )
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """Lines that hold both engines to this description. Raises GrammarError."""
+        return self.read_samples().get(self.id, ())
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """The template in pieces. Raises GrammarError."""
+        try:
+            return parse_template(self.template)
+        except TemplateError as error:
+            raise GrammarError(str(error), f"{self.grammar_file}, message {self.id!r}") from error
+
+    @cached_property
+    def pattern(self) -> str:
+        """RE2 pattern of the message without its prefix, anchored, one named group a field."""
+        return pattern_of(self.tokens)
+
+    @cached_property
+    def test_pattern(self) -> str:
+        """`pattern` without capture groups: to ask whether, not what."""
+        return pattern_of(self.tokens, capture=False)
+
+    @cached_property
+    def head(self) -> str:
+        """The literal text that the message starts with; may be empty."""
+        first = self.tokens[0] if self.tokens else None
+        return first.text if isinstance(first, Literal) else ""
+
+    @cached_property
+    def tail(self) -> str:
+        """The literal text that the message ends with; may be empty."""
+        last = self.tokens[-1] if self.tokens else None
+        return last.text if isinstance(last, Literal) else ""
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """Field name → type, in the order of the template."""
+        return dict(fields_of(self.tokens))
+
+
+@dataclass(frozen=True)
+class FileGrammar:
+    """All messages of the source file with the basename `file`, in the order they are tried."""
+
+    file: str
+    source: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class PrefixSample:
+    """A line and the pieces of its prefix."""
+
+    line: str
+    fields: Mapping[str, object]
+    release: str | None = None
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """One way in which a record begins. `pattern` is RE2, anchored at the start only.
+
+    Groups: severity, thread, path (as printed), file (basename), line, and the pieces of the
+    time that the dialect prints (date, time, seconds, micros).
+    """
+
+    id: str
+    pattern: str
+    meaning: str
+    releases: str | None = None
+    samples: tuple[PrefixSample, ...] = ()
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """For single lines (samples, `explain`); columns of lines go through polars."""
+        return re.compile(self.pattern)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """The text that begins a oneDNN or oneMKL verbose line."""
+
+    literal: str
+    meaning: str
+    samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Markers:
+    """How verbose lines of oneDNN are told from other text.
+
+    `exec_line` is an RE2 pattern of one whole exec line of any era, anchored at both ends,
+    with the execution time in milliseconds in the group `milliseconds`.
+    """
+
+    markers: tuple[Marker, ...] = ()
+    exec_line: str = ""
+    exec_samples: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The texts that begin a verbose line."""
+        return tuple(marker.literal for marker in self.markers)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Everything that is known about log texts. `files` is keyed by basename (`executor.cc`)."""
+
+    files: dict[str, FileGrammar]
+    by_id: dict[str, Message]
+    prefixes: dict[str, Prefix]
+    markers: Markers
+
+    def message(self, id_: str) -> Message:
+        """The message with this id. Raises GrammarError if there is none."""
+        try:
+            return self.by_id[id_]
+        except KeyError:
+            raise GrammarError(f"the grammar has no message {id_!r}") from None
+
+    def split_prefix(self, line: str) -> tuple[str, str] | None:
+        """(basename, message) of one line, or None if it has no known prefix."""
+        for prefix in self.prefixes.values():
+            if found := prefix.compiled.match(line):
+                return found["file"], line[found.end() :]
+        return None

@@ -1,0 +1,279 @@
+"""Executions: eager dispatches and graph node runs as one sequence, in the order of the log.
+
+`executions` is the compact form, numbers only; `timeline` is the table of the contract made of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.model.dispatches import Dispatches
+from tflogscope.model.names import function_columns
+from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
+
+STATUSES = ("done", "dead", "failed", "unfinished", "unknown")
+_DONE, _DEAD, _FAILED, _UNFINISHED, _UNKNOWN = range(len(STATUSES))
+_LINES_OF_STATUS = 20  # a failed status may hold several lines before the one that names the node
+# Kernels that run Python code, which may run eager ops (python/lib/core/py_func.cc).
+_PYTHON_KERNELS = ("EagerPyFunc",)
+
+
+@dataclass(frozen=True)
+class Executions:
+    """All executions of a run. `steps` has one row per step, see `steps.read_steps`."""
+
+    events: Events
+    dispatches: Dispatches
+    runs: NodeRuns
+    steps: pl.DataFrame
+
+    @cached_property
+    def signatures(self) -> pl.DataFrame:
+        """Distinct (mode, kind, op, kernel, rewrite) by their number."""
+        return self._numbered[0]
+
+    @cached_property
+    def _numbered(self) -> tuple[pl.DataFrame, pl.Series, pl.Series]:
+        """The signatures, and their numbers for each definition (twice: folding) and dispatch."""
+        plain = self.runs.definitions.select("kind", "op", "kernel", "rewrite")
+        folding = plain.with_columns(kind=pl.lit("folding"))
+        calls = self.dispatches.eager.select("op", "kernel", "rewrite", "is_call", "name").select(
+            kind=pl.when("is_call").then(pl.lit("call")).otherwise(pl.lit("op")),
+            op=pl.when("is_call").then("name").otherwise("op"),
+            kernel=pl.when("is_call").then("name").otherwise("kernel"),
+            rewrite="rewrite",
+        )
+        rows = pl.concat(
+            [
+                pl.concat([plain, folding]).select(pl.lit("graph").alias("mode"), pl.all()),
+                calls.select(pl.lit("eager").alias("mode"), pl.all()),
+            ]
+        )
+        number = rows.select(pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1).to_series()
+        distinct = rows.with_columns(signature=number).unique("signature").sort("signature")
+        return distinct, number.head(2 * plain.height), number.slice(2 * plain.height)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row per execution, sorted by `at`.
+
+        at, end_at (line numbers over all sources), time, end_time, duration_us, thread, signature,
+        status (index of STATUSES), step_row, call, dispatch, definition.
+        """
+        return pl.concat([self._graph, self._eager], how="vertical").sort("at", maintain_order=True)
+
+    @cached_property
+    def _graph(self) -> pl.DataFrame:
+        runs = self.runs
+        number = self._numbered[1].to_numpy()
+        folding = (runs.steps == FOLDING_STEP)[runs.step]
+        signature = number[runs.definition + folding * runs.definitions.height]
+        return pl.DataFrame(
+            {
+                "at": runs.at,
+                "end_at": runs.end_at,
+                "time": runs.time,
+                "end_time": runs.end_time,
+                "thread": self.events.threads[runs.site],
+                "signature": signature,
+                "status": self._graph_statuses(),
+                "step_row": runs.step,
+                "call": self.steps["call"].gather(runs.step),
+                "dispatch": pl.repeat(None, len(runs), dtype=pl.Int64, eager=True),
+                "definition": runs.definition,
+            }
+        ).with_columns(duration_us=_DURATION)
+
+    def _graph_statuses(self) -> np.ndarray:
+        runs = self.runs
+        ended = runs.end_at.is_not_null().to_numpy()
+        status = np.where(ended, _DONE, _UNFINISHED if runs.prints_ends else _UNKNOWN)
+        status = status.astype(np.int8)
+        status[self._failed_rows()] = _FAILED
+        status[runs.definitions["dead"].to_numpy()[runs.definition]] = _DEAD
+        return status
+
+    def _failed_rows(self) -> np.ndarray:
+        """Rows of node runs whose status was printed as failed, by the node that it names.
+
+        core/common_runtime/executor.cc, ExecutorState::ProcessOutputs.
+        """
+        text = pl.col("text")
+        named = self.events.failures.select(
+            "at",
+            name=text.str.extract(r"\{\{node ([^{}]*)\}\}\]\]", 1),
+            inside=text.str.contains("{{function_node ", literal=True),
+        ).drop_nulls()
+        status = self.events.messages("compute_status").select(status_at="at")
+        named = named.join_asof(status, left_on="at", right_on="status_at").filter(
+            pl.col("at") - pl.col("status_at") <= _LINES_OF_STATUS
+        )
+        named = named.unique("status_at", keep="first", maintain_order=True).sort("at")
+        if named.is_empty():
+            return np.zeros(0, np.int64)
+        # A body that was inlined has its nodes' names behind that of the caller.
+        same = (pl.col("node") == pl.col("name")) | (
+            pl.col("inside") & pl.col("node").str.ends_with(pl.concat_str(pl.lit("/"), "name"))
+        )
+        nodes = self.runs.definitions.select("node").with_row_index("definition")
+        meant = named.select("name", "inside").unique().join_where(nodes, same)
+        rows = np.flatnonzero(np.isin(self.runs.definition, meant["definition"].to_numpy()))
+        started = pl.DataFrame(
+            {
+                "row": rows,
+                "at": self.runs.at[rows],
+                "definition": self.runs.definition[rows].astype(np.uint32),
+            }
+        ).join(meant, on="definition")
+        found = named.join_asof(
+            started.sort("at"), on="at", by=["name", "inside"], check_sortedness=False
+        )
+        return found["row"].drop_nulls().to_numpy()
+
+    @cached_property
+    def _eager(self) -> pl.DataFrame:
+        eager = self._with_ends_in_order(self.dispatches.eager)
+        inside = self._calls_around()
+        return eager.select(
+            "at",
+            "end_at",
+            "time",
+            "end_time",
+            "thread",
+            signature=self._numbered[2],
+            status=pl.col("status").replace_strict(
+                list(STATUSES), range(len(STATUSES)), return_dtype=pl.Int8
+            ),
+            step_row=pl.lit(None, pl.Int64),
+            call=pl.coalesce("call", inside),
+            dispatch="dispatch",
+            definition=pl.lit(None, pl.Int64),
+        ).with_columns(duration_us=_DURATION)
+
+    def _with_ends_in_order(self, eager: pl.DataFrame) -> pl.DataFrame:
+        """Give calls whose thread is not known the ends in the order in which their steps ended.
+
+        The lines at the end of several calls of one function at once say nothing else.
+        """
+        last = self.steps.drop_nulls("call").group_by("call").agg(pl.col("last_at").max())
+        calls = eager.filter((pl.col("thread") < 0) & pl.col("end_at").is_not_null()).join(
+            last, on="call"
+        )
+        ends = calls.select(
+            "name", "end_at", "end_time", rank=pl.col("end_at").rank("ordinal").over("name")
+        )
+        ordered = calls.select(
+            "dispatch", "at", "name", rank=pl.col("last_at").rank("ordinal").over("name")
+        ).join(ends, on=["name", "rank"])
+        ordered = ordered.filter((pl.col("end_at") > pl.col("at")).all().over("name"))
+        return eager.update(ordered.select("dispatch", "end_at", "end_time"), on="dispatch")
+
+    def _calls_around(self) -> pl.Series:
+        """The call in which Python code ran each eager op (`py_function`), null for the others."""
+        eager = self.dispatches.eager
+        python = self.runs.definitions["kernel"].is_in(_PYTHON_KERNELS).fill_null(False).to_numpy()
+        rows = np.flatnonzero(python[self.runs.definition])
+        spans = pl.DataFrame(
+            {
+                "begin": self.runs.at[rows],
+                "until": self.runs.end_at.gather(rows),
+                "on": self.events.threads[self.runs.site[rows]],
+                "around": self.steps["call"].gather(self.runs.step[rows]),
+            }
+        ).drop_nulls("around")
+        ends = self.dispatches.calls.select(around="call", call_end="end_at")
+        spans = spans.join(ends, on="around", how="left").with_columns(
+            until=pl.coalesce("until", "call_end").fill_null(np.iinfo(np.int64).max)
+        )
+        inside = eager.select("dispatch", "at", "thread").join_where(
+            spans,
+            pl.col("at") > pl.col("begin"),
+            pl.col("at") < pl.col("until"),
+            pl.col("thread") == pl.col("on"),
+        )
+        inside = inside.sort("begin").unique("dispatch", keep="last", maintain_order=True)
+        found = eager.select("dispatch").join(
+            inside.select("dispatch", "around"), on="dispatch", how="left", maintain_order="left"
+        )
+        return found["around"].cast(pl.UInt32)
+
+    @cached_property
+    def functions(self) -> pl.DataFrame:
+        """Per execution, in the order of `frame`: name (full), function, function_uid, flavour."""
+        names = self.dispatches.eager.select(name=pl.when("is_call").then("name")).with_columns(
+            **function_columns(pl.col("name"))
+        )
+        steps = self.steps.select("name", "function", "function_uid", "flavour")
+        both = pl.concat([steps, names])
+        row = self.frame.select(
+            pl.coalesce("step_row", pl.col("dispatch") + steps.height)
+        ).to_series()
+        return both.select(pl.all().gather(row))
+
+    # ---- the table -----------------------------------------------------------------------------
+
+    def timeline(self) -> pl.DataFrame:
+        """The `timeline` table of the contract, no primitive linked yet."""
+        frame = self.frame
+        definitions = self.runs.definitions
+        statuses = pl.Series(STATUSES, dtype=pl.String)
+        steps = self.steps
+        signature = self.signatures.select("mode", "kind", "op", "kernel", "rewrite")
+        device = pl.concat([definitions["device"], self.dispatches.eager["device"]])
+        device_row = pl.coalesce("definition", pl.col("dispatch") + definitions.height)
+        table = pl.concat(
+            [
+                frame.select(
+                    "at",
+                    "end_at",
+                    start=pl.col("time").cast(pl.Datetime("us")),
+                    end=pl.col("end_time").cast(pl.Datetime("us")),
+                    duration_us="duration_us",
+                    thread=pl.when(pl.col("thread") >= 0).then("thread").cast(pl.UInt64),
+                ),
+                signature.select(pl.all().gather(frame["signature"])),
+                frame.select(node=pl.lit(definitions["node"]).gather(pl.col("definition"))),
+                self.functions.select("function", "function_uid", "flavour"),
+                frame.select(
+                    pl.col("call").cast(pl.UInt32),
+                    step=pl.lit(steps["step"]).gather(pl.col("step_row")),
+                    device=pl.lit(device).gather(device_row),
+                    status=pl.lit(statuses).gather(pl.col("status")),
+                    primitives=pl.lit(0, pl.UInt32),
+                    primitive_us=pl.lit(None, pl.Float64),
+                    cause=pl.lit(steps["cause"]).gather(pl.col("step_row")),
+                ),
+            ],
+            how="horizontal",
+        )
+        return with_places(self.events, table)
+
+
+# A clock that steps back gives no duration.
+_DURATION = pl.when(pl.col("end_time") >= pl.col("time")).then(pl.col("end_time") - pl.col("time"))
+
+
+def with_places(events: Events, table: pl.DataFrame) -> pl.DataFrame:
+    """Replace `at` by source and line (1-based), and `end_at`, where there is one, by end_line."""
+    names = pl.Series([span.name for span in events.spans], dtype=pl.String)
+    first = np.array([span.first for span in events.spans] or [0])
+    at = table["at"].to_numpy()
+    source = np.maximum(np.searchsorted(first, at, side="right") - 1, 0)
+    places = [
+        pl.Series("source", names.gather(source)),
+        pl.Series("line", at - first[source] + 1).cast(pl.UInt64),
+    ]
+    rest = table.drop("at")
+    if "end_at" in table.columns:
+        # An end in another source (a log in several files) has a line number there.
+        end = table["end_at"].fill_null(0).to_numpy()
+        end_source = np.maximum(np.searchsorted(first, end, side="right") - 1, 0)
+        end_line = pl.Series("end_line", end - first[end_source] + 1).cast(pl.UInt64)
+        places.append(end_line.set(table["end_at"].is_null(), None))
+        rest = rest.drop("end_at")
+    return pl.DataFrame(places).hstack(rest)

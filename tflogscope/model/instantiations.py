@@ -1,0 +1,121 @@
+"""Functions being made ready to run: spans, components and their handles, kernels, rewrites.
+
+core/common_runtime/process_function_library_runtime.cc brackets the graph passes of a function
+between `Instantiating MultiDevice function` and `Instantiated MultiDevice function`; what the
+layout pass prints in between, on that thread, belongs to the function.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.model.names import WRAPPED, function_of_component
+from tflogscope.model.pairing import match_in_order
+
+
+class Instantiations:
+    """Everything the log says about functions before they run."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    @cached_property
+    def spans(self) -> pl.DataFrame:
+        """One row per instantiation: span, function, thread, at, end_at, time, end_time."""
+        start = self._events.messages("instantiating_function")
+        end = self._events.messages("instantiated_function")
+        found = match_in_order(start, end, ["function", "thread"])
+        ends = end.select(end_at="at", end_time="time").with_columns(span=pl.Series(found))
+        ends = ends.filter(pl.col("span") >= 0).unique("span", keep="first", maintain_order=True)
+        return (
+            start.select("function", "thread", "at", "time")
+            .with_columns(span=pl.int_range(pl.len(), dtype=pl.Int64))
+            .join(ends, on="span", how="left", maintain_order="left")
+        )
+
+    def span_of(self, records: pl.DataFrame) -> pl.DataFrame:
+        """Return `records` (at, thread) with span and function of the instantiation around each."""
+        spans = self.spans.select("span", "function", "thread", "end_at", start="at")
+        found = records.sort("at").join_asof(
+            spans, left_on="at", right_on="start", by="thread", check_sortedness=False
+        )
+        inside = pl.col("at") <= pl.col("end_at").fill_null(np.iinfo(np.int64).max)
+        return found.with_columns(
+            pl.when(inside).then("span").alias("span"),
+            pl.when(inside).then("function").alias("function"),
+        ).drop("end_at", "start")
+
+    @cached_property
+    def components(self) -> pl.DataFrame:
+        """One row per partition of a function: component (its name), function, handle, at, span."""
+        made = self._events.messages("finished_component").select(
+            "at", "thread", "component", "handle"
+        )
+        made = made.with_columns(function=function_of_component(pl.col("component")))
+        spans = self.spans.select("span", "function", start="at").sort("start")
+        return made.join_asof(
+            spans, left_on="at", right_on="start", by="function", check_sortedness=False
+        ).drop("start", "thread")
+
+    @cached_property
+    def functions(self) -> pl.Series:
+        """Names of all graph functions that were instantiated, wrapped ops left out."""
+        names = self.spans["function"].unique()
+        return names.filter(~names.str.contains(WRAPPED))
+
+    @cached_property
+    def rewrites(self) -> pl.DataFrame:
+        """One row per node that the layout pass rewrote, in the order of the log.
+
+        Columns: at, node, from_op, to_op, function (in which; a wrapped op's `__wrapped__…` too),
+        span. core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::RewriteNode.
+        """
+        done = self._events.messages("rewritten").select("at", "thread", "node", from_op="op")
+        new = self._events.messages("rewrite_new_node").select(
+            "at", "thread", "node", to_op="op", new_at="at"
+        )
+        both = done.sort("at").join_asof(
+            new.sort("at"), on="at", by=["thread", "node"], check_sortedness=False
+        )
+        return self.span_of(both.drop("new_at"))
+
+    @cached_property
+    def wrapped_kernels(self) -> pl.DataFrame:
+        """The kernel inside each wrapped op that the layout pass rewrote: span, kernel, at.
+
+        The function around an eager op has that one op in it, so its rewrite is the op's.
+        """
+        inside = self.rewrites.filter(pl.col("function").str.contains(WRAPPED))
+        return inside.group_by("span").agg(kernel=pl.col("to_op").last(), at=pl.col("at").last())
+
+    @cached_property
+    def kernels(self) -> pl.DataFrame:
+        """Kernels made for the executors of functions: at, node, op, attributes, inputs, function.
+
+        An executor is made on a function's first run: `Pruning function body` names the
+        component, the kernels follow on that thread (core/common_runtime/function.cc, CreateItem).
+        """
+        made = self._events.messages("instantiating_kernel")
+        pruning = self._events.messages("pruning_function", "pruning_function_nodes").select(
+            "at", "thread", name=function_of_component(pl.col("function"))
+        )
+        # Something else on that thread says that the executor is complete.
+        stops = [
+            self._events.messages(id_).select("at", "thread", name=pl.lit(None, pl.String))
+            for id_ in (
+                "executing_op",
+                "running_component",
+                "instantiating_function",
+                "component_succeeded_sync",
+                "component_succeeded",
+            )
+        ]
+        marks = pl.concat([pruning, *stops]).sort("at").rename({"at": "mark_at"})
+        found = made.sort("at").join_asof(
+            marks, left_on="at", right_on="mark_at", by="thread", check_sortedness=False
+        )
+        return found.select("at", "node", "op", "attributes", "inputs", function="name")

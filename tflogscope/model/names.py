@@ -1,0 +1,120 @@
+"""What TensorFlow's names say: of functions, of wrapped ops, of rewritten kernels."""
+
+from __future__ import annotations
+
+import polars as pl
+
+# python/eager/polymorphic_function: `__inference_NAME_UID`; UID is ops.uid(), process-wide.
+# A backward function that runs under the eager tape is `__inference___backward_NAME_UID1_UID2`.
+_FUNCTION = r"^__(inference|forward|backward)_(.+)_(\d+)$"
+_BACKWARD = r"^__backward_(.+)_\d+$"
+# core/common_runtime/eager/execute.cc, WrapInCallOp: `__wrapped__OP_ATTRIBUTE_LENGTH_device_D`
+# with the lengths of list attributes; an op name that begins with `_` gets one more before it.
+WRAPPED = r"^__wrapped__.+_device_"
+_WRAPPED_OP = r"^__wrapped__(?:_(_.+?)|([^_].*?))(?:_[A-Za-z_]+_\d+)*_device_"
+# data/captured_function.cc names its functions by the dataset op that calls them.
+_DATASET = "Dataset_"
+
+# core/graph/mkl_graph_util.h: names of ops that are themselves fused or merged are fixed.
+_FUSED = ("FusedConv2D", "FusedConv3D", "FusedDepthwiseConv2dNative", "FusedMatMul")
+_FUSED_BATCH_NORM = "FusedBatchNormEx"
+_MERGED = (
+    "Conv2DWithBias",
+    "PadWithConv2D",
+    "PadWithFusedConv2D",
+    "Conv2DBackpropFilterWithBias",
+)
+# grappler/optimizers/remapper.cc makes these from several nodes; there is no single op before.
+REMAPPER_KERNELS = (
+    "_MklSwish",
+    "_MklLayerNorm",
+    "_MklFusedMish",
+    "_MklFusedBatchMatMulV2",
+    "_MklFusedInstanceNorm",
+    "_MklGRU",
+    "_MklAUGRU",
+)
+# Nodes that the blocked layout of releases before 2.8 put between rewritten ones.
+_CONVERSIONS = ("_MklToTf", "_MklInputConversion")
+
+# Op types that move values about; XProf and the graph viewers leave them out as well.
+PLUMBING_OPS = (
+    "_Arg",
+    "_DeviceArg",
+    "_Retval",
+    "_DeviceRetval",
+    "_Send",
+    "_Recv",
+    "_HostSend",
+    "_HostRecv",
+)
+PLUMBING_NODES = ("_SOURCE", "_SINK")
+
+
+def is_function(name: pl.Expr) -> pl.Expr:
+    """Whether an op's name is that of a graph function."""
+    return name.str.contains(_FUNCTION)
+
+
+def function_columns(full: pl.Expr) -> dict[str, pl.Expr]:
+    """Return `function`, `function_uid` and `flavour` of full function names.
+
+    `__inference_train_function_8586` is train_function, 8586, inference;
+    `__inference___backward_loss_73_114` is loss, 114, backward. A name of another form is a
+    function without uid, flavour `other`.
+    """
+    kind = full.str.extract(_FUNCTION, 1)
+    name = full.str.extract(_FUNCTION, 2)
+    backward = name.str.extract(_BACKWARD, 1)
+    flavour = (
+        pl.when(backward.is_not_null() | (kind == "backward"))
+        .then(pl.lit("backward"))
+        .when(name.str.starts_with(_DATASET))
+        .then(pl.lit("dataset"))
+        .when(kind.is_not_null())
+        .then(kind)
+        .when(full.is_not_null())
+        .then(pl.lit("other"))
+    )
+    return {
+        "function": pl.coalesce(backward, name, full),
+        "function_uid": full.str.extract(_FUNCTION, 3).cast(pl.UInt64, strict=False),
+        "flavour": flavour,
+    }
+
+
+def wrapped_op(function: pl.Expr) -> pl.Expr:
+    """Return the op that a `__wrapped__…` function was made around; null for other functions."""
+    return pl.coalesce(function.str.extract(_WRAPPED_OP, 1), function.str.extract(_WRAPPED_OP, 2))
+
+
+def function_of_component(component: pl.Expr) -> pl.Expr:
+    """Return the function that a partition's function (`…_partitioned_RANDOM_K`) was made of."""
+    return component.str.replace(r"(?:_partitioned)?_\d+_\d+$", "")
+
+
+def rewrite_of_kernel(kernel: pl.Expr) -> pl.Expr:
+    """Return how a graph kernel came to be: `none`, `layout` or `remapper`, from its name."""
+    return (
+        pl.when(kernel.is_in(REMAPPER_KERNELS))
+        .then(pl.lit("remapper"))
+        .when(kernel.str.starts_with("_Mkl"))
+        .then(pl.lit("layout"))
+        .otherwise(pl.lit("none"))
+    )
+
+
+def op_of_kernel(kernel: pl.Expr) -> pl.Expr:
+    """Return the op type before the rewrite to `_Mkl…` (the inverse of GetMklOpName)."""
+    native = kernel.str.replace(r"^_Mkl(?:Native|Eager)?", "")
+    return (
+        pl.when(kernel.is_in((*REMAPPER_KERNELS, *_CONVERSIONS)))
+        .then(kernel)
+        .when(~kernel.str.starts_with("_Mkl"))
+        .then(kernel)
+        .when(native.is_in((*_FUSED, _FUSED_BATCH_NORM)))
+        .then(pl.concat_str(pl.lit("_"), native))
+        .when(native.is_in(_MERGED))
+        .then(pl.concat_str(pl.lit("__MklDummy"), native))
+        .otherwise(native)
+    )

@@ -1,0 +1,275 @@
+"""The facts that `analyze` shows, as plain values: what was recorded, what ran, what is missing.
+
+Everything is counted from the compact executions; the big timeline is not needed for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from tflogscope.model.executions import STATUSES, Executions, with_places
+
+Facts = dict[str, Any]
+
+_DEAD = STATUSES.index("dead")
+_EVIDENCE = 8  # entries shown for one answer
+# Ops for which the eager rewrite registry has an entry (common_runtime/eager/
+# mkl_eager_op_rewrite.cc, MklEagerOpRewrite::MklEagerOpRewrite), in the releases 2.8 to 2.21.
+EAGER_REWRITABLE = (
+    "AvgPool",
+    "AvgPoolGrad",
+    "AvgPool3D",
+    "AvgPool3DGrad",
+    "BatchMatMul",
+    "BatchMatMulV2",
+    "Conv2D",
+    "Conv2DBackpropFilter",
+    "Conv2DBackpropInput",
+    "Conv3D",
+    "Conv3DBackpropFilterV2",
+    "Conv3DBackpropInputV2",
+    "DepthwiseConv2dNative",
+    "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput",
+    "Einsum",
+    "FusedBatchNorm",
+    "FusedBatchNormGrad",
+    "FusedBatchNormV2",
+    "FusedBatchNormGradV2",
+    "FusedBatchNormV3",
+    "FusedBatchNormGradV3",
+    "MatMul",
+    "SparseMatrixMatMul",
+)
+
+
+def recorded_facts(coverage: pl.DataFrame, executions: Executions) -> Facts:
+    """What was read: sources, lines by bucket, dialect, level, versions, the time it spans (µs)."""
+    counts = coverage.select(
+        pl.col("bytes", "lines", "records", "recognised", "ignored", "unknown").sum(),
+        pl.col("continuation", "blank", "torn", "bad_bytes").sum(),
+    ).to_dicts()[0]
+    first, last = executions.events.time_span()
+    return {
+        "sources": coverage["source"].to_list(),
+        **counts,
+        "vlog_level": coverage["vlog_level"].max(),
+        "tensorflow_dialect": _joined(coverage["tensorflow_dialect"]),
+        "onednn_version": _joined(coverage["onednn_version"]),
+        "onednn_verbose_lines": executions.events.verbose.height,
+        "has_thread_ids": executions.events.has_threads,
+        "problems": executions.events.problems(),
+        "first": first,
+        "last": last,
+        "span_us": None if first is None or last is None else max(last - first, 0),
+    }
+
+
+def _joined(values: pl.Series) -> str | None:
+    return ", ".join(values.drop_nulls().unique(maintain_order=True).to_list()) or None
+
+
+def mode_facts(ops: pl.DataFrame) -> Facts:
+    """Executions and summed time (µs) of each mode, by kind and by how they were rewritten.
+
+    Sums of graph time add up what ran at the same time on several threads.
+    """
+    facts: Facts = {}
+    for mode in ("eager", "graph"):
+        here = ops.filter(pl.col("mode") == mode)
+        kinds = here.group_by("kind").agg(pl.col("executions", "dead", "total_us").sum())
+        rewritten = here.filter((pl.col("kind") == "op") & (pl.col("rewrite") != "none"))
+        facts[mode] = {
+            "kinds": {row.pop("kind"): row for row in kinds.sort("kind").to_dicts()},
+            "rewritten": {
+                "executions": int(rewritten["executions"].sum()),
+                "total_us": int(rewritten["total_us"].sum()),
+            },
+            "has_durations": bool(here["total_us"].count()),
+        }
+    return facts
+
+
+def op_facts(executions: Executions) -> list[Facts]:
+    """Eager against graph, one entry per op type, the most time first.
+
+    Lines are those of the first source where they are of several; `kernels` are those that ran.
+    """
+    frame = executions.frame
+    signatures = executions.signatures.select(
+        "signature", "mode", "kind", "op", "kernel", "rewrite"
+    )
+    alive = frame.filter(pl.col("status") != _DEAD)
+    grouped = alive.group_by("signature").agg(
+        runs=pl.len(),
+        us=pl.col("duration_us").sum(),
+        known=pl.col("duration_us").count(),
+        first=pl.col("at").min(),
+        last=pl.col("at").max(),
+    )
+    joined = grouped.join(signatures, on="signature").filter(pl.col("kind") == "op")
+    for edge in ("first", "last"):
+        placed = with_places(executions.events, joined.select(at=edge))
+        joined = joined.with_columns(placed["line"].alias(f"{edge}_line"))
+    columns = []
+    for mode in ("eager", "graph"):
+        here = pl.col("mode") == mode
+        known = pl.col("known").filter(here).sum() > 0
+        columns += [
+            pl.col("runs").filter(here).sum().alias(f"{mode}_runs"),
+            pl.when(known).then(pl.col("us").filter(here).sum()).alias(f"{mode}_us"),
+            pl.col("first_line").filter(here).min().alias(f"{mode}_first_line"),
+            pl.col("last_line").filter(here).max().alias(f"{mode}_last_line"),
+            pl.col("runs")
+            .filter(here & (pl.col("rewrite") != "none"))
+            .sum()
+            .alias(f"{mode}_rewritten"),
+            pl.col("kernel").filter(here).unique().sort().alias(f"{mode}_kernels"),
+        ]
+    table = joined.group_by("op").agg(*columns)
+    time = pl.col("eager_us").fill_null(0) + pl.col("graph_us").fill_null(0)
+    return table.sort(time, "eager_runs", "op", descending=[True, True, False]).to_dicts()
+
+
+def function_facts(functions: pl.DataFrame, executions: Executions) -> list[Facts]:
+    """One entry per function that ran or was called, with its first call and the later ones."""
+    calls = executions.dispatches.calls.select(
+        "name", us=pl.col("end_time") - pl.col("time"), call="call"
+    )
+    names = executions.functions.filter(pl.col("name").is_not_null()).unique("name")
+    per = calls.group_by("name").agg(
+        first_us=pl.col("us").sort_by("call").first(),
+        later_us=pl.col("us").sort_by("call").slice(1).mean(),
+    )
+    per = per.join(names, on="name", how="left").drop("name", "flavour")
+    table = functions.join(per, on=["function", "function_uid"], how="left", nulls_equal=True)
+    return table.sort("first_line").to_dicts()
+
+
+def limit_facts(recorded: Facts, modes: Facts, executions: Executions) -> list[Facts]:
+    """What this log can't tell, and the setting that would record it."""
+    graph, eager = modes["graph"], modes["eager"]
+    level = recorded["vlog_level"]
+    any_run = bool(executions.frame.height)
+    said = {
+        "no-executions": not any_run,
+        "no-graph-durations": bool(graph["kinds"]) and not graph["has_durations"],
+        "no-eager-durations": "op" in eager["kinds"] and not eager["has_durations"],
+        "no-thread-ids": any_run and not recorded["has_thread_ids"],
+        "no-onednn-lines": not recorded["onednn_verbose_lines"],
+        "low-level": level == 1,
+        "torn": bool(recorded["torn"]),
+    }
+    limits = [{"id": id_, "text": _LIMITS[id_].format(**recorded)} for id_ in said if said[id_]]
+    return limits + [{"id": "source", "text": problem} for problem in recorded["problems"]]
+
+
+_LIMITS = {
+    "no-executions": (
+        "Any execution: the log was recorded without TF_CPP_MAX_VLOG_LEVEL=1 or higher."
+    ),
+    "no-graph-durations": (
+        "How long graph ops took: their ends are printed from TF_CPP_MAX_VLOG_LEVEL=2 on."
+    ),
+    "no-eager-durations": (
+        "How long eager ops took: this release (before 2.10) or this level prints no end for them."
+    ),
+    "no-thread-ids": (
+        "Which thread ran what: the prefix holds no thread ids. Record with TF_CPP_LOG_THREAD_ID=1."
+    ),
+    "no-onednn-lines": (
+        "What oneDNN ran and what it cost: no verbose line is in it. Record with "
+        "ONEDNN_VERBOSE=1 and standard output in the same file."
+    ),
+    "low-level": "Which shapes the ops had, and what was fused: that needs VLOG level 2.",
+    "torn": (
+        "{torn} records whole: another writer's text cut them or was glued to them. What could be "
+        "repaired is counted in."
+    ),
+}
+
+
+def story_facts(ops: list[Facts], functions: list[Facts]) -> list[Facts]:
+    """Answers to what people ask of such a log, each with its evidence (line numbers)."""
+    story = [_both_modes(ops, functions), _never_eager(ops), *_rewritten_eagerly(ops)]
+    return [entry for entry in story if entry is not None]
+
+
+def _both_modes(ops: list[Facts], functions: list[Facts]) -> Facts | None:
+    """Op types seen in both modes: where the eager ones stopped and the function began."""
+    both = [op for op in ops if op["eager_runs"] and op["graph_runs"]]
+    if not both:
+        return None
+    first = sorted(both, key=lambda op: -(op["eager_runs"] + op["graph_runs"]))[:_EVIDENCE]
+    evidence = [
+        {
+            "op": op["op"],
+            "eager_lines": [op["eager_first_line"], op["eager_last_line"]],
+            "graph_line": op["graph_first_line"],
+        }
+        for op in first
+    ]
+    called = [entry for entry in functions if entry["calls"]]
+    busiest = max(called, key=lambda entry: entry["total_us"] or 0, default=None)
+    where = f", such as {busiest['function']}" if busiest else ""
+    return {
+        "id": "both-modes",
+        "text": f"{len(both)} op types ran both eagerly and in a graph. They are different ops of "
+        "one type, and none moved from one mode to the other: Python code outside any "
+        f"tf.function asked for the eager ones; the others are nodes of a traced function{where}. "
+        "The mode is decided per call in Python (tensorflow/python/ops/gen_*_ops.py tests "
+        "`is_eager`), never per kernel.",
+        "evidence": evidence,
+    }
+
+
+def _never_eager(ops: list[Facts]) -> Facts | None:
+    """Ops that run as oneDNN kernels in graphs and were never asked for eagerly."""
+    absent = [
+        op
+        for op in ops
+        if op["graph_rewritten"] and not op["eager_runs"] and op["op"] in EAGER_REWRITABLE
+    ]
+    if not absent:
+        return None
+    return {
+        "id": "never-eager",
+        "text": f"{', '.join(op['op'] for op in absent[:_EVIDENCE])} ran as oneDNN kernels in "
+        "graphs only, because nothing called them eagerly. An eager call would be dispatched as "
+        "the oneDNN kernel too (common_runtime/eager/mkl_eager_op_rewrite.cc).",
+        "evidence": [
+            {"op": op["op"], "eager_lines": None, "graph_line": op["graph_first_line"]}
+            for op in absent[:_EVIDENCE]
+        ],
+    }
+
+
+def _rewritten_eagerly(ops: list[Facts]) -> list[Facts]:
+    rewritten = [op for op in ops if op["eager_rewritten"]]
+    if not rewritten:
+        return []
+    return [
+        {
+            "id": "eager-rewritten",
+            "text": f"{sum(op['eager_rewritten'] for op in rewritten)} eager dispatches ran oneDNN "
+            f"kernels: {', '.join(op['op'] for op in rewritten[:_EVIDENCE])}.",
+            "evidence": [
+                {
+                    "op": op["op"],
+                    "eager_lines": [op["eager_first_line"], op["eager_last_line"]],
+                    "graph_line": op["graph_first_line"],
+                }
+                for op in rewritten[:_EVIDENCE]
+            ],
+        }
+    ]
+
+
+def rewrite_facts(rewrites: pl.DataFrame) -> list[Facts]:
+    """How many rewrites of each kind and target the log shows, and how many of them never ran."""
+    table = rewrites.group_by("by", "to_op").agg(
+        count=pl.len(), never_ran=(~pl.col("ran")).sum(), first_line=pl.col("line").min()
+    )
+    return table.sort("by", "count", "to_op", descending=[False, True, False]).to_dicts()

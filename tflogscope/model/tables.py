@@ -1,0 +1,312 @@
+"""The tables of the contract that are made of executions: per op, node, function, rewrite."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.names import (
+    REMAPPER_KERNELS,
+    WRAPPED,
+    function_columns,
+    op_of_kernel,
+    rewrite_of_kernel,
+    wrapped_op,
+)
+
+_DEAD = STATUSES.index("dead")
+
+
+def ops_table(executions: Executions) -> pl.DataFrame:
+    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line."""
+    alive = pl.col("status") != _DEAD
+    duration = pl.col("duration_us").filter(alive)
+    source = executions.frame.select("at", "duration_us", "status", "signature", "step_row")
+    joined = source.with_columns(
+        function=executions.functions["function"],
+        cause=pl.lit(executions.steps["cause"]).gather(pl.col("step_row")),
+    )
+    grouped = joined.group_by("signature").agg(
+        executions=alive.sum(),
+        dead=(~alive).sum(),
+        total_us=duration.sum(),
+        known=duration.count(),
+        mean_us=duration.mean(),
+        min_us=duration.min(),
+        p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
+        p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
+        max_us=duration.max(),
+        functions=_distinct("function"),
+        causes=_distinct("cause"),
+        at=pl.col("at").min(),
+    )
+    table = executions.signatures.join(grouped, on="signature").sort("at")
+    return with_places(executions.events, table).select(
+        "mode",
+        "kind",
+        "op",
+        "kernel",
+        "rewrite",
+        pl.col("executions", "dead").cast(pl.UInt32),
+        total_us=pl.when(pl.col("known") > 0).then("total_us"),
+        mean_us="mean_us",
+        min_us="min_us",
+        p50_us="p50_us",
+        p95_us="p95_us",
+        max_us="max_us",
+        primitives=pl.lit(0, pl.UInt32),
+        primitive_us=pl.lit(None, pl.Float64),
+        implementations=pl.lit(None, pl.String),
+        functions="functions",
+        causes="causes",
+        first_line="line",
+    )
+
+
+def _distinct(column: str) -> pl.Expr:
+    """Distinct values in a group, sorted and `;`-joined; null if there are none."""
+    joined = pl.col(column).drop_nulls().unique().sort().str.join(";")
+    return pl.when(pl.col(column).count() > 0).then(joined)
+
+
+def nodes_table(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+    """The `nodes` table: one row per (function, function_uid, node) that ran or was made ready."""
+    ran = _nodes_run(executions)
+    made = instantiations.kernels.filter(~pl.col("function").str.contains(WRAPPED)).select(
+        "at",
+        "node",
+        "attributes",
+        "inputs",
+        name="function",
+        kernel="op",
+        executions=pl.lit(0, pl.UInt32),
+        total_us=pl.lit(None, pl.Int64),
+    )
+    both = pl.concat([ran, made.select(ran.columns)]).sort("at", maintain_order=True)
+    table = both.group_by("name", "node", maintain_order=True).agg(
+        pl.col("kernel", "attributes", "inputs").drop_nulls().first(),
+        pl.col("executions").sum(),
+        total_us=pl.when(pl.col("total_us").count() > 0).then(pl.col("total_us").sum()),
+        at=pl.col("at").min(),
+    )
+    rewrite = rewrite_of_kernel(pl.col("kernel"))
+    table = table.with_columns(
+        rewrite=rewrite,
+        op=op_of_kernel(pl.col("kernel")),
+        # What oneDNN could have run and did not comes with the reasons; what it runs is certain.
+        eligible=pl.when(rewrite != "none").then(True),
+        reason=pl.lit(None, pl.String),
+        dtype=pl.col("attributes").str.extract(r"(?:^|, )T=(DT_\w+)", 1),
+        **function_columns(pl.col("name")),
+    )
+    return with_places(executions.events, table.sort("at", maintain_order=True)).select(
+        "function",
+        "function_uid",
+        "node",
+        "op",
+        "kernel",
+        "dtype",
+        "attributes",
+        "inputs",
+        "rewrite",
+        "eligible",
+        "reason",
+        "executions",
+        "total_us",
+        "line",
+    )
+
+
+def _nodes_run(executions: Executions) -> pl.DataFrame:
+    """Distinct (function, definition) of graph runs, with executions and total_us."""
+    frame = executions.frame.filter(pl.col("step_row").is_not_null())
+    steps = executions.steps.with_row_index("step_row").select(
+        pl.col("step_row").cast(pl.Int64), "name", "cause", number=pl.col("name").rank("dense")
+    )
+    frame = frame.with_columns(
+        number=pl.lit(steps["number"]).gather(pl.col("step_row")),
+        folding=pl.lit(steps["cause"] == "constant-folding").gather(pl.col("step_row")),
+    ).filter(~pl.col("folding").fill_null(False))
+    alive = pl.col("status") != _DEAD
+    grouped = frame.group_by("number", "definition").agg(
+        executions=alive.sum().cast(pl.UInt32),
+        known=pl.col("duration_us").filter(alive).count(),
+        total_us=pl.col("duration_us").filter(alive).sum(),
+        at=pl.col("at").min(),
+    )
+    names = steps.select("number", "name").unique("number")
+    definitions = executions.runs.definitions.select(
+        "node",
+        "kernel",
+        "attributes",
+        "inputs",
+        definition=pl.int_range(pl.len(), dtype=pl.Int64),
+    )
+    return (
+        grouped.join(names, on="number", how="left", nulls_equal=True)
+        .join(definitions, on="definition", how="left")
+        .select(
+            "at",
+            "node",
+            "attributes",
+            "inputs",
+            "name",
+            "kernel",
+            "executions",
+            total_us=pl.when(pl.col("known") > 0).then("total_us"),
+        )
+    )
+
+
+def functions_table(
+    executions: Executions, instantiations: Instantiations, nodes: pl.DataFrame
+) -> pl.DataFrame:
+    """The `functions` table: one row per graph function that was made ready, called or run."""
+    spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
+    calls = executions.frame.filter(
+        pl.col("dispatch").is_not_null() & pl.col("call").is_not_null()
+    ).join(executions.dispatches.calls.select("dispatch", "name"), on="dispatch", how="inner")
+    seen = pl.concat(
+        [
+            spans.select("at", name="function"),
+            calls.select("at", "name"),
+            executions.steps.select("at", "name").drop_nulls(),
+        ]
+    )
+    first = seen.group_by("name").agg(pl.col("at").min())
+    made = spans.group_by("function").agg(
+        made_at=pl.col("at").min(),
+        instantiation_us=(pl.col("end_time") - pl.col("time")).sum(),
+        complete=pl.col("end_time").is_not_null().all(),
+    )
+    called = calls.group_by("name").agg(
+        calls=pl.len(),
+        known=pl.col("duration_us").count(),
+        total_us=pl.col("duration_us").sum(),
+        mean_us=pl.col("duration_us").mean(),
+    )
+    rewritten = (pl.col("rewrite") != "none") & (pl.col("executions") > 0)
+    counted = nodes.group_by("function", "function_uid").agg(
+        nodes=(pl.col("executions") > 0).sum(), rewritten_nodes=rewritten.sum()
+    )
+    table = (
+        first.join(made, left_on="name", right_on="function", how="left")
+        .join(called, on="name", how="left")
+        .with_columns(**function_columns(pl.col("name")))
+        .join(counted, on=["function", "function_uid"], how="left", nulls_equal=True)
+        .sort("at")
+    )
+    # A name that is traced again gets a new uid: the n-th uid is the n-th trace.
+    table = table.with_columns(traces=pl.int_range(1, pl.len() + 1).over("function", "flavour"))
+    made_line = with_places(executions.events, table.select(at=pl.col("made_at").fill_null(0)))
+    return (
+        with_places(executions.events, table)
+        .with_columns(made_line=made_line["line"])
+        .select(
+            "function",
+            "function_uid",
+            "flavour",
+            pl.col("traces").cast(pl.UInt32),
+            instantiated_line=pl.when(pl.col("made_at").is_not_null()).then("made_line"),
+            instantiation_us=pl.when("complete").then("instantiation_us"),
+            calls=pl.col("calls").fill_null(0).cast(pl.UInt32),
+            total_us=pl.when(pl.col("known") > 0).then("total_us"),
+            mean_us="mean_us",
+            nodes=pl.col("nodes").fill_null(0).cast(pl.UInt32),
+            eligible_nodes=pl.lit(None, pl.UInt32),
+            rewritten_nodes=pl.col("rewritten_nodes").fill_null(0).cast(pl.UInt32),
+            first_line="line",
+        )
+    )
+
+
+def rewrites_table(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+    """The `rewrites` table: every rewrite to an `_Mkl*` kernel that the log shows."""
+    rows = [
+        _by_layout_pass(executions, instantiations),
+        _by_registry(executions),
+        _by_remapper(executions, instantiations),
+    ]
+    table = pl.concat(rows).sort("at", maintain_order=True)
+    names = function_columns(pl.col("name"))
+    return with_places(executions.events, table).select(
+        "source",
+        "line",
+        function=pl.when(pl.col("wrapped_op").is_null()).then(names["function"]),
+        function_uid=names["function_uid"],
+        wrapped_op="wrapped_op",
+        node="node",
+        from_op="from_op",
+        to_op="to_op",
+        by="by",
+        ran="ran",
+    )
+
+
+def _by_layout_pass(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+    runs = executions.dispatches.runs
+    # A wrapped op is instantiated once per dtype and device, each with a handle of its own.
+    handles = instantiations.components.select("handle", "span", made="at").sort("made")
+    spans_run = runs.sort("at").join_asof(
+        handles, left_on="at", right_on="made", by="handle", check_sortedness=False
+    )["span"]
+    functions_run = pl.concat([runs["function"], executions.steps["name"]]).unique()
+    wrapped = pl.col("function").str.contains(WRAPPED)
+    return instantiations.rewrites.select(
+        "at",
+        "node",
+        "from_op",
+        "to_op",
+        name="function",
+        wrapped_op=wrapped_op(pl.col("function")),
+        by=pl.when(wrapped).then(pl.lit("wrapped")).otherwise(pl.lit("layout")),
+        ran=pl.when(wrapped)
+        .then(pl.col("span").is_in(spans_run.implode()))
+        .otherwise(pl.col("function").is_in(functions_run.implode())),
+    ).select(*_REWRITE_COLUMNS)
+
+
+def _by_registry(executions: Executions) -> pl.DataFrame:
+    return (
+        executions.dispatches.eager.filter(pl.col("rewrite") == "eager")
+        .select(
+            "at",
+            node=pl.lit(None, pl.String),
+            from_op="op",
+            to_op="kernel",
+            name=pl.lit(None, pl.String),
+            wrapped_op=pl.lit(None, pl.String),
+            by=pl.lit("eager"),
+            ran=pl.lit(True),
+        )
+        .select(*_REWRITE_COLUMNS)
+    )
+
+
+def _by_remapper(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+    """Fusions into `_Mkl*` ops print no line; the kernel made for the node shows them."""
+    ran = _nodes_run(executions).select("at", "node", "name", "kernel", ran=pl.lit(True))
+    made = instantiations.kernels.select(
+        "at", "node", name="function", kernel="op", ran=pl.lit(False)
+    )
+    return (
+        pl.concat([ran, made])
+        .filter(pl.col("kernel").is_in(REMAPPER_KERNELS))
+        .group_by("name", "node", "kernel")
+        .agg(pl.col("at").min(), pl.col("ran").any())
+        .select(
+            "at",
+            "node",
+            from_op=pl.lit(None, pl.String),
+            to_op="kernel",
+            name="name",
+            wrapped_op=pl.lit(None, pl.String),
+            by=pl.lit("remapper"),
+            ran="ran",
+        )
+        .select(*_REWRITE_COLUMNS)
+    )
+
+
+_REWRITE_COLUMNS = ("at", "node", "from_op", "to_op", "name", "wrapped_op", "by", "ran")

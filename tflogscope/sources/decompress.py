@@ -1,0 +1,257 @@
+"""Unpack gzip, zstd, xz and bzip2, known by their first bytes, in bounded memory.
+
+An archive is one or more members (gzip's word; zstd says frames, xz and bzip2 streams), one after
+the other, maybe with zero bytes between and after them. Archives that end early or are damaged give
+what can be read of them; the reason goes to the account.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from tflogscope.errors import InputError
+from tflogscope.sources.block import Chunk, SourceAccount
+from tflogscope.sources.readers import Reader
+
+MAGIC_SIZE = 16
+"""Bytes of the beginning that `codec_of` wants to see."""
+
+_INPUT_SIZE = 1 << 16
+_OUTPUT_SIZE = 1 << 20
+# Archives say how much memory they need; one that asks for more was made to do harm, or with
+# `zstd --long=28` and above.
+_MEMORY_LIMIT = 1 << 27
+
+
+class Decoder(Protocol):
+    """One member, as `bz2.BZ2Decompressor` and its like do it."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the member has come to its end."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether there is nothing more to have without more input."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """Input that was given and comes after the end of the member."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        """More output, at most `max_length` bytes; `data` is input where some is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """A way of compressing."""
+
+    name: str
+    magic: re.Pattern[bytes]
+    open: Callable[[], tuple[Decoder, type[Exception]]]
+    """Makes a decoder for one member; tells what it raises for damaged data."""
+
+
+def codec_of(head: bytes) -> Codec | None:
+    """The codec of an input that begins with `head`; None if it is not compressed."""
+    return next((codec for codec in _CODECS if codec.magic.match(head)), None)
+
+
+def decompress(reader: Reader, codec: Codec, account: SourceAccount, size: int) -> Iterator[Chunk]:
+    """The unpacked bytes, in chunks of about `size`; the last one may be shorter."""
+    parts: list[bytes] = []
+    held = total = position = 0
+    for data, position in _members(reader, codec, account):
+        parts.append(data)
+        held += len(data)
+        total += len(data)
+        if held >= size:
+            yield Chunk(b"".join(parts), total, position)
+            parts.clear()
+            held = 0
+    if parts:
+        yield Chunk(b"".join(parts), total, position)
+
+
+def _members(reader: Reader, codec: Codec, account: SourceAccount) -> Iterator[tuple[bytes, int]]:
+    """Unpacked bytes, and the position up to which the archive has been read for them."""
+    start = 0
+    while True:
+        decoder, damaged = codec.open()
+        position, good = start, 0
+        try:
+            for data, position in _member(decoder, reader, start):
+                good += len(data)
+                yield data, position
+        except damaged as error:
+            account.report(f"{codec.name} archive is damaged: {error}")
+            yield from _salvage(reader, codec, start, position, good)
+            return
+        if not decoder.eof:
+            account.report(f"{codec.name} archive ends early")
+            return
+        start = _skip_zeros(reader, position - len(decoder.unused_data))
+        head = reader.read_at(start, MAGIC_SIZE)
+        if not head:
+            return
+        if not codec.magic.match(head):
+            account.report(f"what follows the end of the {codec.name} archive was left out")
+            return
+
+
+def _member(
+    decoder: Decoder, reader: Reader, start: int, careful_from: int | None = None
+) -> Iterator[tuple[bytes, int]]:
+    """One member from `start` on; from `careful_from` on its bytes are fed one at a time."""
+    position = start
+    while not decoder.eof:
+        data = b""
+        if decoder.needs_input:
+            wanted = _INPUT_SIZE
+            if careful_from is not None:
+                wanted = min(wanted, max(1, careful_from - position))
+            data = reader.read_at(position, wanted)
+            if not data:
+                return
+            position += len(data)
+        yield decoder.decompress(data, _OUTPUT_SIZE), position
+
+
+def _salvage(
+    reader: Reader, codec: Codec, start: int, position: int, good: int
+) -> Iterator[tuple[bytes, int]]:
+    """What a damaged member holds after its first `good` bytes, which have been had already.
+
+    A decoder that fails keeps back what it had made of the same piece of input: up to a megabyte,
+    and all of a short log whose only fault is its checksum. So the member is unpacked again, and
+    fed byte by byte where it failed.
+    """
+    decoder, damaged = codec.open()
+    try:
+        for data, at in _member(decoder, reader, start, max(start, position - _INPUT_SIZE)):
+            if good < len(data):
+                yield data[good:], at
+            good = max(0, good - len(data))
+    except damaged:
+        return
+
+
+def _skip_zeros(reader: Reader, position: int) -> int:
+    """The position of the first byte from `position` on that is not zero, or of the end."""
+    while data := reader.read_at(position, _INPUT_SIZE):
+        rest = data.lstrip(b"\0")
+        position += len(data) - len(rest)
+        if rest:
+            break
+    return position
+
+
+class _Gzip:
+    """`zlib.decompressobj` with the manners of `bz2.BZ2Decompressor`. It checks header and CRC."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+        self._full = False
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        # Output that did not fit may wait inside, even when all input is consumed.
+        return not self._full and not self._inner.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        out = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        self._full = len(out) == max_length
+        return out
+
+
+class _Zstandard:
+    """The `zstandard` package's decoder, which has no `max_length`, in bounded memory.
+
+    Four bytes of input can become one block of 128 KiB, so it gets its input in small slices:
+    a slice of a bomb makes 8 MiB, and ordinary logs hardly notice.
+    """
+
+    _SLICE = 1 << 8
+
+    def __init__(self) -> None:
+        import zstandard
+
+        limits = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
+        self._inner = limits.decompressobj()
+        self._input = b""
+        self._fed = 0
+        self._output = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof and not self._output
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._output and self._fed == len(self._input)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data + self._input[self._fed :]
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        if data:
+            self._input = self._input[self._fed :] + data
+            self._fed = 0
+        parts = [self._output]
+        held = len(self._output)
+        while held < max_length and self._fed < len(self._input) and not self._inner.eof:
+            piece = self._input[self._fed : self._fed + self._SLICE]
+            self._fed += len(piece)
+            parts.append(self._inner.decompress(piece))
+            held += len(parts[-1])
+        made = b"".join(parts)
+        self._output = made[max_length:]
+        return made[:max_length]
+
+
+def _open_zstd() -> tuple[Decoder, type[Exception]]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.ZstdDecompressor(), zstd.ZstdError
+    try:
+        import zstandard
+    except ImportError as error:
+        raise InputError(
+            "zstd archives need the package zstandard with this Python",
+            hint="Install zstandard, or unpack the log with: zstd -d",
+        ) from error
+    return _Zstandard(), zstandard.ZstdError
+
+
+_CODECS = (
+    Codec("gzip", re.compile(rb"\x1f\x8b"), lambda: (_Gzip(), zlib.error)),
+    Codec("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _open_zstd),
+    Codec(
+        "xz",
+        re.compile(rb"\xfd7zXZ\0"),
+        lambda: (lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY_LIMIT), lzma.LZMAError),
+    ),
+    # "BZh9" alone could begin a line of text; the next six bytes (pi, or its root's) could not.
+    Codec(
+        "bzip2",
+        re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
+        lambda: (bz2.BZ2Decompressor(), OSError),
+    ),
+)

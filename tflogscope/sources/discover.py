@@ -1,0 +1,104 @@
+"""From what the user named to the list of sources."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+
+from tflogscope.errors import InputError, UsageError
+from tflogscope.sources.readers import unreadable
+from tflogscope.sources.source import STANDARD_INPUT, Source
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+def find_sources(inputs: Sequence[str | os.PathLike[str]]) -> list[Source]:
+    """The sources that `inputs` name, in this order: files, directories, or "-" for standard input.
+
+    A directory gives all regular files in it and below it in natural order (`run.log.2` before
+    `run.log.10`), but no hidden ones. Names are never patterns. The same file named twice, or by
+    two names, is taken once.
+
+    Raises:
+        UsageError: Nothing is named.
+        InputError: An input is missing, may not be read, or is a directory without files.
+    """
+    if not inputs:
+        raise UsageError(
+            "no log is named", hint="Name a file or a directory, or - for standard input."
+        )
+    sources: list[Source] = []
+    seen: set[object] = set()
+    for named in inputs:
+        for path in _files(os.fspath(named)):
+            identity = _identity(path)
+            if identity not in seen:
+                seen.add(identity)
+                sources.append(Source(path))
+    return sources
+
+
+def _files(path: str) -> Iterator[str]:
+    if path == STANDARD_INPUT:
+        yield path
+    elif not stat.S_ISDIR(_status(path).st_mode):
+        _check_access(path)
+        yield path
+    else:
+        below = list(_files_below(path))
+        if not below:
+            raise InputError(
+                "the directory holds no files",
+                path,
+                "Hidden files are skipped; name them to read them.",
+            )
+        for file in below:
+            _check_access(file)
+            yield file
+
+
+def _files_below(directory: str) -> Iterator[str]:
+    """Regular files of a directory and those below it. Links to directories are not followed."""
+    try:
+        with os.scandir(directory) as found:
+            entries = sorted(found, key=lambda entry: natural_key(entry.name))
+    except OSError as error:
+        raise unreadable(directory, error) from error
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files_below(entry.path)
+        elif entry.is_file():
+            yield entry.path
+
+
+def natural_key(name: str) -> tuple[list[str | int], str]:
+    """A sort key that takes digits as numbers; the name itself decides between 1 and 01."""
+    parts: list[str | int] = list(_DIGITS.split(name))
+    parts[1::2] = [int(digits) for digits in parts[1::2]]
+    return parts, name
+
+
+def _identity(path: str) -> object:
+    if path == STANDARD_INPUT:
+        return path
+    status = _status(path)
+    # Some file systems of Windows have no file numbers.
+    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
+
+
+def _status(path: str) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except ValueError as error:
+        raise InputError("is no possible file name", repr(path)) from error
+
+
+def _check_access(path: str) -> None:
+    if not os.access(path, os.R_OK):
+        raise unreadable(path, PermissionError(13, os.strerror(13)))

@@ -1,0 +1,111 @@
+"""One input of the user: where its bytes come from, and one pass over them."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from tflogscope.errors import InputError
+from tflogscope.sources.block import Block, SourceAccount
+from tflogscope.sources.lines import read_blocks
+from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
+
+STANDARD_INPUT = "-"
+
+
+class Source:
+    """A file, a pipe or standard input; `find_sources` makes them."""
+
+    name: str
+    """As named by the user; bytes of a file name that are no UTF-8 are shown as `\\xNN`."""
+    size: int | None
+    """Bytes on disk; None if nobody can say before the end (pipes)."""
+    account: SourceAccount
+    """Of the last pass that was begun: complete when that pass has run to its end."""
+
+    def __init__(self, path: str) -> None:
+        """`path` is "-" for standard input. Raises InputError if there is no such input."""
+        self.name = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        self.account = SourceAccount()
+        self._path = path
+        self._start = 0
+        self._spool: Spool | None = None
+        self.size = self._measure()
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r})"
+
+    def blocks(self) -> Iterator[Block]:
+        """Begin a pass: the blocks in order. Raises InputError if the system refuses to read.
+
+        There can be any number of passes, one at a time.
+        """
+        self.account = account = SourceAccount()
+        return self._pass(account)
+
+    def _pass(self, account: SourceAccount) -> Iterator[Block]:
+        reader = self._open()
+        try:
+            yield from read_blocks(reader, account)
+        except InputError as error:
+            error.where = error.where or self.name
+            raise
+        finally:
+            reader.close()
+
+    def _measure(self) -> int | None:
+        """The size on disk, and where a shell's `< run.log` stands in its file."""
+        if self._path == STANDARD_INPUT:
+            descriptor = _standard_input_descriptor()
+            if descriptor is None or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            self._start = os.lseek(descriptor, 0, os.SEEK_CUR)
+            return max(0, os.fstat(descriptor).st_size - self._start)
+        try:
+            status = os.stat(self._path)
+        except OSError as error:
+            raise unreadable(self.name, error) from error
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def _open(self) -> Reader:
+        if self.size is None:
+            if self._spool is None:
+                self._spool = self._open_spool()
+                weakref.finalize(self, self._spool.discard)
+            return self._spool
+        try:
+            if self._path == STANDARD_INPUT:
+                descriptor = _standard_input_descriptor()
+                file = io.FileIO(os.dup(0 if descriptor is None else descriptor))
+            else:
+                file = io.FileIO(self._path)
+            return PlainFile(file, self.name, self._start)
+        except OSError as error:
+            raise unreadable(self.name, error) from error
+
+    def _open_spool(self) -> Spool:
+        if self._path == STANDARD_INPUT:
+            return Spool(_standard_input(), self.name, owned=False)
+        try:
+            return Spool(open(self._path, "rb"), self.name, owned=True)
+        except OSError as error:
+            raise unreadable(self.name, error) from error
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise InputError("standard input is closed", STANDARD_INPUT, "Name a file, or pipe a log.")
+    return sys.stdin.buffer
+
+
+def _standard_input_descriptor() -> int | None:
+    """The descriptor of standard input; None if a Python object has been put in its place."""
+    try:
+        return _standard_input().fileno()
+    except OSError:
+        return None

@@ -1,0 +1,93 @@
+"""What a notebook shows of a run: one small HTML table.
+
+The log's names end in a page that runs scripts and, in Jupyter, typesets `$…$`, so each text goes
+through one door, `_html`, and the whole is marked as no mathematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.escapes import safe
+from tflogscope.views.table import duration
+from tflogscope.views.text import shorten
+
+if TYPE_CHECKING:
+    from tflogscope.model.run import Run
+
+Facts = dict[str, Any]
+_SOURCES_SHOWN = 5
+_FUNCTIONS_SHOWN = 10
+_NAME_WIDTH = 60
+# MathJax leaves what has these classes alone; its \href would be a way to run a script.
+_NO_MATHEMATICS = "tex2jax_ignore mathjax_ignore"
+
+
+def run_html(run: Run) -> str:
+    """Return what was recorded, how much ran eagerly and in graphs, and the functions, as HTML."""
+    facts = run.summary
+    rows = [*_recorded(facts["recorded"]), *_modes(facts), *_functions(facts["functions"])]
+    body = "\n".join(
+        f"<tr><th>{_html(name)}</th><td>{_html(said)}</td></tr>" for name, said in rows
+    )
+    return (
+        f'<table class="tflogscope {_NO_MATHEMATICS}" style="text-align: left">\n'
+        f"<caption>tflogscope run</caption>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )
+
+
+def _recorded(recorded: Facts) -> Iterator[tuple[str, str]]:
+    sources = recorded["sources"]
+    yield "log", _first(sources, _SOURCES_SHOWN)
+    level = recorded["vlog_level"]
+    said = [
+        f"{recorded['lines']:,} lines",
+        f"TensorFlow {recorded['tensorflow_dialect'] or 'records: none'}",
+        "VLOG level not known" if level is None else f"VLOG level {level}",
+        f"oneDNN {recorded['onednn_version'] or 'version not known'}",
+    ]
+    if recorded["unknown"]:
+        said.append(f"{recorded['unknown']:,} unknown records")
+    yield "recorded", ", ".join(said)
+
+
+def _modes(facts: Facts) -> Iterator[tuple[str, str]]:
+    labels = {("eager", "op"): "eager ops", ("eager", "call"): "calls of graph functions"}
+    labels["graph", "op"] = "graph nodes"
+    for (mode, kind), label in labels.items():
+        counted = facts[mode]["kinds"].get(kind)
+        if counted is None:
+            continue
+        said = f"{counted['executions']:,} executions"
+        if facts[mode]["has_durations"]:
+            said += f", {duration(counted['total_us'])} in all"
+        if kind == "op":
+            said += f", {facts[mode]['rewritten']['executions']:,} on oneDNN kernels"
+        yield label, said
+
+
+def _functions(functions: list[Facts]) -> Iterator[tuple[str, str]]:
+    called = [entry for entry in functions if entry["calls"]]
+    if called:
+        named = (
+            f"{entry['function'] or '?'} {_uid(entry['function_uid'])}({entry['calls']:,} calls)"
+            for entry in called
+        )
+        yield "functions", _first(list(named), _FUNCTIONS_SHOWN)
+
+
+def _uid(uid: int | None) -> str:
+    return "" if uid is None else f"{uid} "
+
+
+def _first(names: Iterable[str], count: int) -> str:
+    every = list(names)
+    more = f" and {len(every) - count} more" if len(every) > count else ""
+    return ", ".join(shorten(name, _NAME_WIDTH) for name in every[:count]) + more
+
+
+def _html(text: str) -> str:
+    """A text that has no effect in a page: no markup, no control characters."""
+    return escape(safe(text))

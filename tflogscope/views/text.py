@@ -1,0 +1,87 @@
+"""The door between log text and the terminal.
+
+rich reads `[…]` as markup and TensorFlow's logs are full of it, so nothing from a log is ever
+passed to `Console.print` as a string: it goes through `text`, which makes a `rich.text.Text` of
+characters that have no effect.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from tflogscope.escapes import safe
+
+WIDTH_WITHOUT_TERMINAL = 100
+
+__all__ = ["make_console", "safe", "shorten", "text", "wants_colour"]
+
+
+def text(value: object, style: str = "") -> Text:
+    """Any value as text for rich; markup and control characters in it have no effect."""
+    return Text(safe(str(value)), style=style)
+
+
+def shorten(value: str, width: int) -> str:
+    """Cut the middle out of a text that is wider than `width` terminal cells: `_Mkl…_8586`.
+
+    The end of a name tells as much as its beginning: `…/MatMul_1`, `…_8586`.
+    """
+    if cell_len(value) <= width:
+        return value
+    if width < 2:
+        return "…"[:width]
+    tail = _head(value[::-1], (width - 1) // 2)[::-1]
+    return f"{_head(value, width - 1 - cell_len(tail))}…{tail}"
+
+
+def _head(value: str, width: int) -> str:
+    """As many first characters as fit: wide ones take two cells."""
+    if value.isascii():
+        return value[:width]
+    used = 0
+    for position, character in enumerate(value):
+        used += cell_len(character)
+        if used > width:
+            return value[:position]
+    return value
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """NO_COLOR over FORCE_COLOR over TERM=dumb over whether the stream is a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    forced = os.environ.get("FORCE_COLOR")
+    if forced:
+        return forced != "0"
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def make_console(stream: TextIO | None = None, *, colour: bool | None = None) -> Console:
+    """A rich console that takes no markup and guesses no highlights.
+
+    Args:
+        stream: where to write; standard output if not given.
+        colour: whether to use colours; if not given, `wants_colour` decides.
+
+    Returns:
+        A console as wide as the terminal, or 100 cells where there is none.
+    """
+    stream = stream or sys.stdout
+    terminal = stream.isatty()
+    coloured = wants_colour(stream) if colour is None else colour
+    return Console(
+        file=stream,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        # FORCE_COLOR asks for colours where rich would find none.
+        color_system=("auto" if terminal else "standard") if coloured else None,
+        force_terminal=coloured,
+        width=None if terminal else WIDTH_WITHOUT_TERMINAL,
+    )
