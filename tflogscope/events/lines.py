@@ -192,23 +192,24 @@ class _BlockScan:
         good &= (digits > 0) & (digits < 20) & (steps <= _LARGEST_STEP)
         ends = block.ends[records.rows]
         endings = block.words[ends - 8]
+        names = block.words_at(nodes + len(" {{node "))
         definitions = np.full(len(good), -1, np.int64)
         if self.final:
             chosen = np.flatnonzero(good)
         else:
-            # The end of a run repeats the definition of its start; only its last word is tested.
-            known = (phases != START) & np.isin(endings, self.scanner.definitions.endings)
+            known = (phases != START) & self.scanner.definitions.knows(
+                names, endings, ends - nodes - 1
+            )
             chosen = np.flatnonzero(good & ~known)
         texts = block.strings(nodes[chosen] + 1, ends[chosen])
         definitions[chosen] = self.scanner.definitions.encode(
             texts.hash().to_numpy(), _copies(texts)
         )
-        # Index -1, an end that is known by its last word, takes the True at the end.
+        # Index -1, an end that is known without reading it, takes the True at the end.
         whole = np.append(self.scanner.definitions.whole, True)[definitions]
         if not self.final:
             good &= whole
         # Which node on which device: the beginning of its name and the end of the device's.
-        names = block.words_at(nodes + len(" {{node "))
         tags = names ^ (np.where(whole, endings, _U0) * _ODD)
         signed = steps.astype(np.int64)
         columns: dict[str, NDArray[Any]] = {

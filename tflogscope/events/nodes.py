@@ -30,18 +30,32 @@ _CUT = r"^\{\{node (?P<node>[^{}]*)(?:\}\} = (?P<op>[^\[\](){}]*)(?:\[(?P<attrib
 _COLUMNS = ("node", "op", "attributes", "inputs", "dead", "device")
 
 
+_SLOT_BITS = 22
+
+
+def _slots(
+    names: NDArray[np.uint64], endings: NDArray[np.uint64], lengths: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return a place in a table of 4 million for each name word, last word and length."""
+    mixed = names * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= endings * np.uint64(0xC2B2AE3D27D4EB4F)
+    mixed ^= lengths.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+    mixed *= np.uint64(0xFF51AFD7ED558CCD)
+    return (mixed >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
+
+
 class Definitions:
     """Distinct node definitions. `whole` says of each code whether it is complete. Thread-safe.
 
-    `endings` holds the last eight bytes of all whole definitions, which are those of the devices:
-    a record that ends otherwise is cut or has something glued to it.
+    What ends a node's run repeats the definition that began it, so most definitions are told
+    without reading them: by the first word of the name, the last word, and the length.
     """
 
     def __init__(self) -> None:
         self._dictionary = Dictionary()
         self._lock = Lock()
         self.whole: NDArray[np.bool_] = np.zeros(0, bool)
-        self.endings: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._known = np.zeros(1 << _SLOT_BITS, bool)
 
     def encode(self, hashes: NDArray[np.uint64], texts: Callable[[Codes], pl.Series]) -> Codes:
         """Return the code of each definition, see `Dictionary.encode`."""
@@ -52,12 +66,21 @@ class Definitions:
         return codes
 
     def _learn(self, new: pl.Series) -> None:
-        text = new
-        whole = text.str.contains(_WHOLE) & ~text.str.contains(_GLUED)
-        endings = new.filter(whole).cast(pl.Binary).bin.tail(8).unique()
-        words = np.frombuffer(b"".join(endings.to_list()), "<u8").astype(np.uint64)
-        self.endings = np.union1d(self.endings, words)
+        whole = new.str.contains(_WHOLE) & ~new.str.contains(_GLUED)
+        texts = new.filter(whole).cast(pl.Binary)
+        names, endings = (
+            np.frombuffer(b"".join(words.to_list()), "<u8").astype(np.uint64)
+            for words in (texts.bin.slice(len("{{node "), 8), texts.bin.tail(8))
+        )
+        lengths = texts.bin.size().to_numpy().astype(np.int64)
+        self._known[_slots(names, endings, lengths)] = True
         self.whole = np.concatenate([self.whole, whole.to_numpy()])
+
+    def knows(
+        self, names: NDArray[np.uint64], endings: NDArray[np.uint64], lengths: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Whether a whole definition begins its name, ends, and is as long as this."""
+        return self._known[_slots(names, endings, lengths)]
 
     def table(self) -> pl.DataFrame:
         """One row per code: node, op, attributes, inputs (strings), dead (bool), device, whole.

@@ -25,10 +25,18 @@ from tflogscope.grammar.model import (
     PrefixSample,
     Sample,
 )
+from tflogscope.grammar.verbose import (
+    VERBOSE_KEYS,
+    VerboseGrammar,
+    VerboseSample,
+    verbose_grammar,
+    verbose_samples,
+)
 
 _Kind = TypeVar("_Kind")
 
 _TOP_KEYS = {"source", "file", "files", "message", "prefix", "marker", "exec_line", "exec_sample"}
+_TOP_KEYS |= VERBOSE_KEYS
 _MESSAGE_KEYS = {
     "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
 }  # fmt: skip
@@ -36,7 +44,7 @@ _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
-_SAMPLE = "[[message.sample]]"
+_SAMPLE, _VERBOSE_SAMPLE = "[[message.sample]]", "[[sample]]"
 
 
 def load_grammar(*extra_dirs: str | Path) -> Grammar:
@@ -59,6 +67,16 @@ def load_grammar(*extra_dirs: str | Path) -> Grammar:
 
     check_messages(grammar, [m for m in grammar.by_id.values() if m.id not in packaged.by_id])
     return grammar
+
+
+def packaged_verbose_samples() -> list[VerboseSample]:
+    """The sample lines of oneDNN in the packaged grammar, in the order of files and lines."""
+    root = _packaged_root()
+    return [
+        sample
+        for file in sorted((root / "onednn").glob("*.toml"))
+        for sample in verbose_samples(tomllib.loads(file.read_text(encoding="utf-8")), file.name)
+    ]
 
 
 @cache
@@ -92,6 +110,7 @@ class _Collector:
         self.by_id = dict(base.by_id) if base else {}
         self.prefixes = dict(base.prefixes) if base else {}
         self.markers = base.markers if base else Markers()
+        self.verbose = base.verbose if base else VerboseGrammar()
 
     def read(self, files: Iterable[Path], below: str) -> None:
         for file in files:
@@ -107,7 +126,7 @@ class _Collector:
             name: FileGrammar(name, self.sources[name], tuple(messages))
             for name, messages in self.messages.items()
         }
-        return Grammar(files, self.by_id, self.prefixes, self.markers)
+        return Grammar(files, self.by_id, self.prefixes, self.markers, self.verbose)
 
     def _add(self, content: dict[str, Any], name: str, text: str) -> None:
         _known_keys(content, _TOP_KEYS, name)
@@ -131,6 +150,8 @@ class _Collector:
                 raise GrammarError(f"there are two prefixes with the id {prefix.id!r}", name)
             self.prefixes[prefix.id] = prefix
         self._add_markers(content, name)
+        if content.keys() & VERBOSE_KEYS:
+            self.verbose = self.verbose.joined(verbose_grammar(content, name))
 
     def _add_markers(self, content: dict[str, Any], name: str) -> None:
         if not content.keys() & {"marker", "exec_line", "exec_sample"}:
@@ -158,6 +179,8 @@ def _without_samples(text: str) -> str:
     """Grammar text in which `sample = true` stands for the samples of a message."""
     kept: list[str] = []
     for table in _TABLE.split(text):
+        if table.startswith(_VERBOSE_SAMPLE):
+            continue
         if not table.lstrip().startswith(_SAMPLE):
             kept.append(table)
         elif kept[-1] != "sample = true\n":

@@ -16,6 +16,7 @@ from tflogscope.grammar.template import (
     parse_template,
     pattern_of,
 )
+from tflogscope.grammar.verbose import VerboseGrammar
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,7 @@ class Grammar:
     by_id: dict[str, Message]
     prefixes: dict[str, Prefix]
     markers: Markers
+    verbose: VerboseGrammar = field(default_factory=VerboseGrammar)
 
     def message(self, id_: str) -> Message:
         """The message with this id. Raises GrammarError if there is none."""
