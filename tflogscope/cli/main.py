@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code. Nothing is raised but `SystemExit` by shell completion.
     """
+    # NumPy's linear algebra is not used here; its threads would only wait, and busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A terminal that is not UTF-8 gets `\xb5` for `µ`, not a UnicodeEncodeError.
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(errors="backslashreplace")

@@ -60,10 +60,9 @@ class Block:
 
     def kept_lines(self, rows: Positions) -> pl.Series:
         """Return copies of lines; null where the row is past the end of the block."""
-        inside = rows < len(self)
-        found = kept(self.lines(rows[inside]))
-        place = np.cumsum(inside) - 1
-        return found.gather(pl.Series(place).set(pl.Series(~inside), None))
+        distinct, place = np.unique(rows, return_inverse=True)
+        found = kept(self.lines(distinct[distinct < len(self)]))
+        return found.gather(pl.Series(place).set(pl.Series(rows >= len(self)), None))
 
 
 def kept(strings: pl.Series) -> pl.Series:

@@ -65,6 +65,7 @@ class Chunk:
     classes: NDArray[np.int8]
     executor: Columns = field(default_factory=Columns)
     records: Columns = field(default_factory=Columns)
+    tensors: Columns = field(default_factory=Columns)
     head: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))  # first few lines
     dialects: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(DIALECTS), np.int64))
     verbose: list[pl.DataFrame] = field(default_factory=list)  # at, text

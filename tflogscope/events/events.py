@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tflogscope.errors import NothingRecognised
 from tflogscope.events import chunk
 from tflogscope.events.lines import LineScanner
+from tflogscope.events.onednn import read_verbose
 from tflogscope.events.prefix import DIALECTS, NO_TIME
 from tflogscope.events.scan import Progress, Scan, SourceSpan, scan_sources
 from tflogscope.grammar.fast import extract, match_messages
@@ -58,9 +59,25 @@ class Events:
         return self._scanner.definitions.table()
 
     @cached_property
+    def tensors(self) -> pl.DataFrame:
+        """What nodes put out (`MemoryLogTensorOutput`): at, step, text (row of `tensor_texts`)."""
+        frame = self._scan.tensors.frame(at=pl.Int64(), step=pl.Int64(), text=pl.Int32())
+        return frame.sort("at", maintain_order=True) if self._scan.torn.height else frame
+
+    @cached_property
+    def tensor_texts(self) -> pl.Series:
+        """Distinct pieces of tensor outputs, from `kernel_name:` to the end of the shape."""
+        return self._scanner.tensors.texts()
+
+    @cached_property
     def verbose(self) -> pl.DataFrame:
         """Verbose lines of oneDNN: at, text."""
         return _sorted_lines(self._scan.verbose)
+
+    @cached_property
+    def primitives(self) -> pl.DataFrame:
+        """The verbose lines as read, one row each: see `onednn.read_verbose`."""
+        return read_verbose(self.verbose, self._grammar.verbose)
 
     @cached_property
     def failures(self) -> pl.DataFrame:
@@ -156,6 +173,12 @@ class Events:
                 self, name, frame.with_columns(time=pl.col("time") + is_absl.cast(pl.Int64) * shift)
             )
 
+    @property
+    def record_times(self) -> pl.DataFrame:
+        """When records were written: at, time in µs, sorted; those without time left out."""
+        times = [self.executor.select("at", "time"), self._records.select("at", "time")]
+        return pl.concat(times).drop_nulls("time").sort("at")
+
     def time_span(self) -> tuple[int | None, int | None]:
         """The first and the last time of any record that is kept, in µs; None if none has one."""
         times = [self.executor["time"], self._records["time"]]
@@ -186,13 +209,17 @@ class Events:
         unknown_at = self._identified.filter(pl.col("id").is_null())["at"].to_numpy()
         is_unknown = np.zeros(len(classes), bool)
         is_unknown[unknown_at] = True
+        is_unread = np.zeros(len(classes), bool)
+        is_unread[self._unread_at] = True
         torn_at = self._scan.torn["at"].to_numpy() if self._scan.torn.height else np.zeros(0, int)
         level = self._levels()
         rows = []
         for span in self.spans:
             inside = slice(span.first, span.first + span.lines)
             counts = np.bincount(classes[inside], minlength=chunk.LINE_CLASSES).tolist()
-            texts_unknown = int((is_unknown[inside] & (classes[inside] == chunk.TEXT_LINE)).sum())
+            unknown = is_unknown[inside] & (classes[inside] == chunk.TEXT_LINE)
+            unknown |= is_unread[inside] & (classes[inside] == chunk.VERBOSE_LINE)
+            records_unknown = int(unknown.sum())
             recognised = sum(
                 counts[kind]
                 for kind in (
@@ -202,17 +229,17 @@ class Events:
                     chunk.VERBOSE_LINE,
                 )
             )
-            recognised -= texts_unknown
+            recognised -= records_unknown
             torn = (torn_at >= span.first) & (torn_at < span.first + span.lines)
             rows.append(
                 {
                     "source": span.name,
                     "bytes": span.account.bytes,
                     "lines": span.lines,
-                    "records": recognised + counts[chunk.IGNORED_LINE] + texts_unknown,
+                    "records": recognised + counts[chunk.IGNORED_LINE] + records_unknown,
                     "recognised": recognised,
                     "ignored": counts[chunk.IGNORED_LINE],
-                    "unknown": texts_unknown,
+                    "unknown": records_unknown,
                     "continuation": counts[chunk.CONTINUATION_LINE] + counts[chunk.SUSPECT_LINE],
                     "blank": counts[chunk.BLANK_LINE],
                     "torn": int(torn.sum()),
@@ -227,6 +254,12 @@ class Events:
             schema={"source": pl.String, **schema, "vlog_level": pl.UInt8}
             | {"tensorflow_dialect": pl.String},
         )
+
+    @property
+    def _unread_at(self) -> NDArray[np.int64]:
+        """Lines whose first verbose record no layout fits."""
+        first = self.primitives.unique("at", keep="first", maintain_order=True)
+        return first.filter(pl.col("reason").is_not_null())["at"].to_numpy()
 
     def _levels(self) -> int | None:
         """The highest VLOG level of any message seen."""

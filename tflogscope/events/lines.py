@@ -50,6 +50,9 @@ _HEAD_LENGTHS = np.array([len(head) for head in _HEADS], np.int64)
 _STEP_WORD = np.frombuffer(b" step \0\0", "<u8")[0]
 _SIX_BYTES = np.uint64(0x0000FFFFFFFFFFFF)
 _MEMORY_WORD = np.frombuffer(b"__LOG_ME", "<u8")[0]
+# The second word of `MemoryLogTensorOutput`: what the executor prints of each node's output.
+_TENSOR_OUTPUT_AT = len("__LOG_MEMORY__ MemoryLo")
+_TENSOR_OUTPUT_WORD = np.frombuffer(b"gTensorO", "<u8")[0]
 _MOST_STEP_DIGITS, _MOST_ID_DIGITS = 24, 8
 _LARGEST_STEP = np.uint64(2**63 - 1)
 _NODE_WORD = np.frombuffer(b" {{node ", "<u8")[0]
@@ -90,6 +93,7 @@ class LineScanner:
         self.sites = Sites(grammar)
         self.texts = Dictionary()
         self.definitions = Definitions()
+        self.tensors = Dictionary()
 
     def scan(self, text: bytes) -> Chunk:
         """Scan a block of whole lines; `at` counts them from 0."""
@@ -234,7 +238,35 @@ class _BlockScan:
         last = self.block.bytes[self.block.ends[records.rows] - 1]
         whole = (self.block.words_at(records.messages) == _MEMORY_WORD) & (last == ord("}"))
         self.chunk.classes[records.rows[whole]] = MEMORY_LINE
+        output = self.block.words_at(records.messages + _TENSOR_OUTPUT_AT) == _TENSOR_OUTPUT_WORD
+        self._tensors(records.take(np.flatnonzero(whole & output)))
         return np.flatnonzero(~whole)
+
+    def _tensors(self, records: _Records) -> None:
+        """Keep what each node put out: step, and the distinct texts of node, index and shape."""
+        ends = self.block.ends[records.rows]
+        texts = self.block.strings(records.messages, ends)
+        marks = ("step_id: ", 'kernel_name: "', "allocation_description")
+        places = [texts.str.find(mark, literal=True) for mark in marks]
+        known = pl.select(pl.all_horizontal(place.is_not_null() for place in places)).to_series()
+        rows, messages = records.rows[known.to_numpy()], records.messages[known.to_numpy()]
+        if not len(rows):
+            return
+        step_at, node_at, end_at = (
+            place.filter(known).to_numpy().astype(np.int64) + messages for place in places
+        )
+        steps, negative = self._step_ids(step_at + len("step_id: "))
+        nodes = self.block.strings(node_at, end_at)
+        codes = self.scanner.tensors.encode(nodes.hash().to_numpy(), _copies(nodes))
+        self.chunk.tensors.add(
+            at=self.at[rows], step=np.where(negative, -steps, steps), text=codes.astype(np.int32)
+        )
+
+    def _step_ids(self, starts: Positions) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the absolute values of the numbers at `starts`, and which are negative."""
+        negative = self.block.bytes[starts] == ord("-")
+        steps, _ = numbers_at(self.block.words, starts + negative, _MOST_STEP_DIGITS)
+        return steps.astype(np.int64), negative
 
     def _texts(self, records: _Records) -> None:
         """Keep records of covered files by their distinct texts (`file.cc:line] message`).
@@ -310,10 +342,11 @@ class _BlockScan:
             return
         rows = np.sort(np.concatenate(self.suspects))
         self.chunk.classes[rows] = SUSPECT_LINE
-        columns = {"at": pl.Series(self.at[rows]), "text": self.block.kept_lines(rows)}
-        for distance in range(1, FOLLOWING + 1):
-            columns[f"text_{distance}"] = self.block.kept_lines(rows + distance)
-        self.chunk.suspects.append(pl.DataFrame(columns))
+        distances = range(FOLLOWING + 1)
+        near = self.block.kept_lines(np.concatenate([rows + distance for distance in distances]))
+        names = ["text", *(f"text_{distance}" for distance in distances[1:])]
+        texts = {name: near.slice(i * len(rows), len(rows)) for i, name in enumerate(names)}
+        self.chunk.suspects.append(pl.DataFrame({"at": self.at[rows]} | texts))
 
 
 def _copies(strings: pl.Series) -> Callable[[Codes], pl.Series]:

@@ -61,10 +61,12 @@ def dialects_of_lines(block: Block) -> NDArray[np.int8]:
     Told by the end of the fixed part, the fraction of the second: `965368: `.
     """
     found = np.full(len(block), -1, np.int8)
+    left = np.flatnonzero(block.lengths > SHORTEST_PREFIX)
     for index, width in enumerate(WIDTHS.tolist()):
-        long = np.flatnonzero(block.lengths > width)
-        ends = block.words[block.starts[long] + width - 8]
+        long = left[block.lengths[left] > width]
+        ends = block.words[block.starts[long] + (width - 8)]
         found[long[(ends & _END_MASKS[index]) == _END_VALUES[index]]] = index
+        left = left[found[left] < 0]
     return found
 
 

@@ -22,9 +22,9 @@ from tflogscope.events.lines import FOLLOWING, LineScanner
 from tflogscope.events.torn import repair
 from tflogscope.sources import Source, SourceAccount, read_ahead
 
-# Blocks in work at once. polars and NumPy let go of the interpreter lock, so two workers keep two
-# cores busy; more would only cost memory.
-WORKERS = 2
+# Blocks in work at once. polars and NumPy let go of the interpreter lock only now and then, so
+# three workers keep two cores busy.
+WORKERS = 3
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes read so far and the bytes in all (None: unknown)."""
@@ -49,6 +49,7 @@ class Scan:
     dialects: list[NDArray[np.int64]] = field(default_factory=list)
     executor: Columns = field(default_factory=Columns)
     records: Columns = field(default_factory=Columns)
+    tensors: Columns = field(default_factory=Columns)
     verbose: list[pl.DataFrame] = field(default_factory=list)
     failures: list[pl.DataFrame] = field(default_factory=list)
     suspects: list[pl.DataFrame] = field(default_factory=list)
@@ -61,6 +62,7 @@ class Scan:
         self.dialects.append(chunk.dialects)
         self.executor.extend(chunk.executor, first)
         self.records.extend(chunk.records, first)
+        self.tensors.extend(chunk.tensors, first)
         shift = pl.col("at") + first
         for mine, its in (
             (self.verbose, chunk.verbose),
@@ -136,6 +138,7 @@ def _repair(scan: Scan, scanner: LineScanner) -> None:
     again = scanner.scan_repaired(text, at)
     scan.executor.extend(again.executor, 0)
     scan.records.extend(again.records, 0)
+    scan.tensors.extend(again.tensors, 0)
     scan.verbose.extend(again.verbose)
     scan.failures.extend(again.failures)
     # A physical line counts as its first record; text before it is no record.

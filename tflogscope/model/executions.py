@@ -217,8 +217,11 @@ class Executions:
 
     # ---- the table -----------------------------------------------------------------------------
 
-    def timeline(self) -> pl.DataFrame:
-        """The `timeline` table of the contract, no primitive linked yet."""
+    def timeline(self, linked: pl.DataFrame) -> pl.DataFrame:
+        """The `timeline` table of the contract.
+
+        `linked` has the columns `primitives` and `primitive_us`, one row per row of `frame`.
+        """
         frame = self.frame
         definitions = self.runs.definitions
         statuses = pl.Series(STATUSES, dtype=pl.String)
@@ -244,8 +247,8 @@ class Executions:
                     step=pl.lit(steps["step"]).gather(pl.col("step_row")),
                     device=pl.lit(device).gather(device_row),
                     status=pl.lit(statuses).gather(pl.col("status")),
-                    primitives=pl.lit(0, pl.UInt32),
-                    primitive_us=pl.lit(None, pl.Float64),
+                    primitives=linked["primitives"],
+                    primitive_us=linked["primitive_us"],
                     cause=pl.lit(steps["cause"]).gather(pl.col("step_row")),
                 ),
             ],

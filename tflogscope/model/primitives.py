@@ -1,8 +1,12 @@
-"""oneDNN verbose lines, as far as they are read yet: the version that the header names."""
+"""The `primitives` table: verbose lines of oneDNN with their place in the log, one row per line."""
 
 from __future__ import annotations
 
 import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.events.onednn_header import VERSION
+from tflogscope.model.executions import Executions, with_places
 
 PRIMITIVES_SCHEMA: dict[str, pl.DataType] = {
     "source": pl.String(),
@@ -23,11 +27,50 @@ PRIMITIVES_SCHEMA: dict[str, pl.DataType] = {
     "link": pl.String(),
 }
 
-# oneDNN src/common/verbose.cpp, print_header: the library's name has changed three times.
-_VERSION = r"_verbose,(?:v\d+,)?info,(?:oneDNN|DNNL|Intel(?:\(R\))? MKL-DNN) v(\d+(?:\.\d+)*)"
+_QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
 
 
-def onednn_version(verbose: pl.DataFrame) -> str | None:
-    """Return the version that the first header line of oneDNN names, None if there is none."""
-    found = verbose["text"].str.extract(_VERSION, 1).drop_nulls()
+def primitives_table(events: Events, executions: Executions, links: pl.DataFrame) -> pl.DataFrame:
+    """The `primitives` table. Durations are in µs.
+
+    `links` has `execution` (row of `Executions.frame`) and `link` of each row of
+    `events.primitives`.
+    """
+    version = pl.col("message").str.extract(VERSION, 1)
+    ran_at = executions.frame["at"].gather(links["execution"].cast(pl.UInt32))
+    ran = with_places(events, pl.DataFrame({"at": ran_at.fill_null(0)}))
+    is_exec = pl.col("event") == "exec"
+    table = events.primitives.with_columns(
+        time=(pl.col("time") + _zone(events)).cast(pl.Datetime("us")),
+        # oneDNN prints its header before the first line, but create_nested lines may precede it.
+        onednn_version=pl.when(pl.col("event") == "info")
+        .then(version)
+        .forward_fill()
+        .backward_fill(),
+        timeline_line=ran["line"].set(ran_at.is_null(), None),
+        link=pl.when(is_exec).then(links["link"]),
+    )
+    return with_places(events, table).select(*PRIMITIVES_SCHEMA)
+
+
+def _zone(events: Events) -> int:
+    """µs from UTC, in which oneDNN counts, to the time in which the log's records do."""
+    rows = events.primitives.select("at", "time").drop_nulls()
+    if rows.is_empty():
+        return 0
+    before = events.record_times.rename({"time": "record"})
+    near = rows.join_asof(before, on="at").drop_nulls("record")
+    if near.is_empty():
+        return 0
+    median = (near["record"] - near["time"]).cast(pl.Float64).median()
+    assert isinstance(median, float)  # noqa: S101  a column of floats without nulls has a median
+    return round(median / _QUARTER_HOUR) * _QUARTER_HOUR
+
+
+def onednn_version(primitives: pl.DataFrame) -> str | None:
+    """Return the version that the first header line names, None if there is none.
+
+    `primitives` is a frame of `read_verbose`.
+    """
+    found = primitives.filter(event="info")["message"].str.extract(VERSION, 1).drop_nulls()
     return found[0] if len(found) else None

@@ -15,8 +15,9 @@ from tflogscope.model import summary
 from tflogscope.model.dispatches import Dispatches, read_dispatches
 from tflogscope.model.executions import Executions
 from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.linked import Linked, onednn_facts, read_links
 from tflogscope.model.node_runs import read_node_runs
-from tflogscope.model.primitives import PRIMITIVES_SCHEMA, onednn_version
+from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.steps import read_steps
 from tflogscope.model.tables import functions_table, nodes_table, ops_table, rewrites_table
 from tflogscope.sources import find_sources
@@ -50,14 +51,19 @@ class Run:
         return Executions(self._events, self._dispatches, runs, steps)
 
     @cached_property
+    def _linked(self) -> Linked:
+        return read_links(self._events, self._executions)
+
+    @cached_property
     def timeline(self) -> pl.DataFrame:
         """One row per execution of an op: when, where, eager or graph, which kernel."""
-        return self._executions.timeline()
+        linked = self._linked.by_execution(self._executions.frame.height)
+        return self._executions.timeline(linked)
 
     @cached_property
     def ops(self) -> pl.DataFrame:
         """One row per (mode, kind, op, kernel, rewrite): how often and how long."""
-        return ops_table(self._executions)
+        return ops_table(self._executions, self._linked)
 
     @cached_property
     def functions(self) -> pl.DataFrame:
@@ -76,13 +82,13 @@ class Run:
 
     @cached_property
     def primitives(self) -> pl.DataFrame:
-        """One row per oneDNN verbose event (the lines are counted, not yet read: no rows)."""
-        return pl.DataFrame(schema=PRIMITIVES_SCHEMA)
+        """One row per verbose line of oneDNN: which primitive, how it ran, for how long."""
+        return primitives_table(self._events, self._executions, self._linked.links)
 
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """One row per source: what each of its lines is."""
-        version = onednn_version(self._events.verbose)
+        version = onednn_version(self._events.primitives)
         return self._events.coverage.with_columns(onednn_version=pl.lit(version, pl.String))
 
     @cached_property
@@ -97,6 +103,7 @@ class Run:
             **modes,
             "ops": ops,
             "functions": functions,
+            "onednn": onednn_facts(self._events, self._executions, self._linked),
             "rewrites": summary.rewrite_facts(self.rewrites),
             "answers": summary.story_facts(ops, functions),
             "limits": summary.limit_facts(recorded, modes, self._executions),

@@ -6,6 +6,7 @@ import polars as pl
 
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.linked import Linked
 from tflogscope.model.names import (
     REMAPPER_KERNELS,
     WRAPPED,
@@ -18,7 +19,7 @@ from tflogscope.model.names import (
 _DEAD = STATUSES.index("dead")
 
 
-def ops_table(executions: Executions) -> pl.DataFrame:
+def ops_table(executions: Executions, linked: Linked) -> pl.DataFrame:
     """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line."""
     alive = pl.col("status") != _DEAD
     duration = pl.col("duration_us").filter(alive)
@@ -41,7 +42,21 @@ def ops_table(executions: Executions) -> pl.DataFrame:
         causes=_distinct("cause"),
         at=pl.col("at").min(),
     )
-    table = executions.signatures.join(grouped, on="signature").sort("at")
+    ran = linked.lines.drop_nulls("execution").with_columns(
+        signature=executions.frame["signature"].gather(
+            linked.lines["execution"].drop_nulls().cast(pl.UInt32)
+        )
+    )
+    primitives = ran.group_by("signature").agg(
+        primitives=pl.len().cast(pl.UInt32),
+        primitive_us=pl.col("duration_us").sum(),
+        implementations=_distinct("implementation"),
+    )
+    table = (
+        executions.signatures.join(grouped, on="signature")
+        .join(primitives, on="signature", how="left")
+        .sort("at")
+    )
     return with_places(executions.events, table).select(
         "mode",
         "kind",
@@ -55,9 +70,9 @@ def ops_table(executions: Executions) -> pl.DataFrame:
         p50_us="p50_us",
         p95_us="p95_us",
         max_us="max_us",
-        primitives=pl.lit(0, pl.UInt32),
-        primitive_us=pl.lit(None, pl.Float64),
-        implementations=pl.lit(None, pl.String),
+        primitives=pl.col("primitives").fill_null(0),
+        primitive_us="primitive_us",
+        implementations="implementations",
         functions="functions",
         causes="causes",
         first_line="line",

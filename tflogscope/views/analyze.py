@@ -41,6 +41,7 @@ def render(run: Run, console: Console) -> None:
     _ops(facts["ops"], console)
     _functions(facts["functions"], console)
     _rewrites(facts, console)
+    _onednn(facts["onednn"], console)
     _answers(facts["answers"], console)
     _limits(facts["limits"], console)
 
@@ -223,6 +224,72 @@ def _rewrites(facts: Facts, console: Console) -> None:
     if phantoms:
         _fact(f"{phantoms:,}", "of these never ran: their function was made and not used", console)
     console.print()
+
+
+# ---- oneDNN -------------------------------------------------------------------------------------
+
+
+def _onednn(facts: Facts | None, console: Console) -> None:
+    if facts is None:
+        return
+    _heading("oneDNN primitives", console)
+    header = facts["header"]
+    said = [
+        f"oneDNN {header['version']}" if header["version"] else "no header",
+        header["isa"],
+        f"{header['cpu_runtime']} runtime" if header["cpu_runtime"] else None,
+        f"{header['threads']} threads" if header["threads"] else None,
+    ]
+    _fact("build", " · ".join(part for part in said if part), console)
+    if not facts["exec_lines"]:
+        console.print(Text("  No primitive ran, or none was printed."))
+        console.print()
+        return
+    linked = ", ".join(f"{count:,} {link}" for link, count in facts["links"].items())
+    _fact("runs", f"{facts['exec_lines']:,} in {duration(facts['exec_us'])}; {linked}", console)
+    _fact("time", _shares(facts["primitives"], facts["exec_us"], "primitive"), console)
+    _fact("by", _shares(facts["implementations"], facts["exec_us"], "implementation"), console)
+    ops = facts["ops"]
+    if ops["total_us"]:
+        share = f"{ops['primitive_us'] / ops['total_us']:.0%} of {duration(ops['total_us'])}"
+        _fact("in ops", f"{share} that the ops took which ran them", console)
+    reference = facts["reference_implementations"]
+    if reference:
+        total = sum(entry["us"] for entry in reference)
+        names = ", ".join(f"{row['implementation']} {row['count']:,}" for row in reference[:4])
+        _fact("ref", f"reference implementations: {names}; {duration(total)}", console)
+    reorders = facts["reorders"]
+    if reorders:
+        worst = ", ".join(
+            f"{shorten(row['node'] or row['kernel'] or '?', _NAME_WIDTH)} {duration(row['us'])}"
+            for row in reorders[:3]
+        )
+        total = sum(entry["us"] for entry in reorders)
+        _fact("reorder", f"{duration(total)}, most for {worst}", console)
+    first = facts["first_use"]
+    if first["later_runs"]:
+        mean = duration(first["later_us"] / first["later_runs"])
+        once = duration(first["first_us"] / first["problems"])
+        _fact("first", f"first run of a problem {once} on average, later ones {mean}", console)
+    if facts["created"]:
+        created = ", ".join(
+            f"{entry['event'].removeprefix('create:')} {entry['count']:,} "
+            f"({duration(entry['us'] or 0)})"
+            for entry in facts["created"]
+        )
+        _fact("created", created, console)
+    if facts["unparsed"]:
+        _fact("unread", f"{facts['unparsed']:,} verbose lines fit nothing and are kept", console)
+    console.print()
+
+
+def _shares(entries: list[Facts], total: float, name: str) -> str:
+    shown = ", ".join(
+        f"{entry[name] or 'unnamed'} {duration(entry['us'])} "
+        f"({entry['us'] / total if total else 0:.0%})"
+        for entry in entries[:5]
+    )
+    return shown + (f" and {len(entries) - 5} more" if len(entries) > 5 else "")
 
 
 # ---- answers and limits -------------------------------------------------------------------------

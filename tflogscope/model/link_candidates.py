@@ -1,0 +1,199 @@
+"""Which executions were open when a oneDNN line was printed, of those that can run primitives.
+
+The thread that runs a kernel prints the kernel's primitives before it prints the kernel's end, so
+a line lies between the two records of its execution (unless standard output was buffered, see
+`link_late`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.link_kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
+
+Integers = NDArray[np.int64]
+_FOREVER = np.iinfo(np.int64).max
+# Where nothing bounds an execution, it is open for this many oneDNN lines and no more.
+_LINES_WITHOUT_END = 64
+_MOST_LINES = 20_000
+_MOST_PAIRS = 20_000_000
+
+
+def read_candidates(executions: Executions) -> pl.DataFrame:
+    """Executions whose kernel can run primitives, one row each, in the order of their starts.
+
+    Columns: execution (row of `Executions.frame`; of compiled code that of the call), at, end_at
+    (null: not printed), until (the last line that can be theirs, null: nothing bounds it), time,
+    end_time, thread, step (id), step_row, definition, call, family, where (equal for runs of one
+    node of one function, or of one eager op).
+    """
+    frame = executions.frame
+    family = _families(executions)
+    alive = (frame["status"] != STATUSES.index("dead")).to_numpy()
+    rows = np.flatnonzero(alive & (family >= 0))
+    steps = executions.steps
+    names = steps["name"].rank("dense").fill_null(0)
+    found = frame.select(pl.all().gather(rows)).select(
+        "at",
+        "end_at",
+        "time",
+        "end_time",
+        "thread",
+        "step_row",
+        "definition",
+        "call",
+        "signature",
+        execution=_rows_of_calls(executions, rows, family[rows]),
+        family=pl.Series(family[rows]),
+        step=pl.lit(steps["step"]).gather(pl.col("step_row")),
+        function=pl.lit(names).gather(pl.col("step_row")),
+    )
+    found = found.with_columns(
+        where=pl.struct("definition", "function", "signature").rank("dense").cast(pl.Int64) - 1
+    )
+    return found.with_columns(until=_until(found, executions)).drop("function", "signature")
+
+
+def _families(executions: Executions) -> Integers:
+    """The family of each row of `Executions.frame`, -1: its kernel runs no primitives."""
+    frame, definitions = executions.frame, executions.runs.definitions
+    eager = executions.dispatches.eager
+    jit = definitions["attributes"].str.contains(COMPILED_ATTRIBUTE, literal=True)
+    jit = jit.fill_null(value=False).to_numpy()
+    of_nodes = np.where(jit, COMPILED, families_of(definitions["kernel"]))
+    is_call = eager["is_call"].to_numpy()
+    of_calls = np.where(_compiled_calls(executions), COMPILED, -1)
+    of_eager = np.where(is_call, of_calls, families_of(eager["kernel"]))
+    table = np.concatenate([of_nodes, of_eager, [-1]])
+    kind = pl.coalesce("definition", pl.col("dispatch") + definitions.height)
+    return table[frame.select(kind.fill_null(len(table) - 1)).to_series().to_numpy()]
+
+
+def _compiled_calls(executions: Executions) -> NDArray[np.bool_]:
+    """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
+    eager, runs = executions.dispatches.eager, executions.dispatches.runs
+    frame = executions.frame.filter(pl.col("definition").is_not_null())
+    inside = frame["call"].drop_nulls().unique().implode()
+    ran = pl.int_range(eager.height, eager=True).is_in(runs["dispatch"].unique().implode())
+    # Where the log has no lines of components, a node of unknown call may be the call's own.
+    unknown = frame.filter(pl.col("call").is_null())["at"].to_numpy()
+    end = eager["end_at"].fill_null(_FOREVER).to_numpy()
+    count = np.searchsorted(unknown, end) - np.searchsorted(unknown, eager["at"].to_numpy())
+    silent = ~ran.to_numpy() if runs.height else count == 0
+    whole = eager["is_call"] & ~eager["call"].is_in(inside).fill_null(value=False)
+    return np.asarray(whole.to_numpy() & silent, bool)
+
+
+def _rows_of_calls(executions: Executions, rows: Integers, family: Integers) -> pl.Series:
+    """`rows`, but the row of the call around it for a node that runs compiled code."""
+    frame = executions.frame
+    is_call = executions.dispatches.eager["is_call"]
+    calls = frame.with_row_index("call_row").select("call_row", "call", "dispatch").drop_nulls()
+    calls = calls.filter(pl.lit(is_call).gather(pl.col("dispatch")))
+    found = frame.select(pl.col("call").gather(rows)).join(
+        calls.unique("call", keep="first"), on="call", how="left", maintain_order="left"
+    )
+    call_row = found["call_row"].cast(pl.Int64).fill_null(-1).to_numpy()
+    return pl.Series(np.where((family == COMPILED) & (call_row >= 0), call_row, rows))
+
+
+def _until(found: pl.DataFrame, executions: Executions) -> pl.Series:
+    """The line of the end; where none is printed, one at which the kernel must have been done."""
+    printed = found["end_at"]
+    if not printed.null_count():
+        return printed
+    eager = executions.dispatches.eager.select(
+        next_at="at", thread="thread", is_eager=pl.lit(value=True)
+    ).sort("next_at")
+    after = (
+        found.select("at", "thread", is_eager=pl.col("definition").is_null())
+        .with_columns(row=pl.int_range(pl.len()), behind=pl.col("at") + 1)
+        .sort("behind")
+        .join_asof(
+            eager,
+            left_on="behind",
+            right_on="next_at",
+            by=["thread", "is_eager"],
+            strategy="forward",
+            check_sortedness=False,
+        )
+        .sort("row")["next_at"]
+    )
+    consumer = _first_consumer(found, executions)
+    calls = executions.dispatches.calls.select("call", call_end="end_at")
+    call_end = found.join(calls, on="call", how="left", maintain_order="left")["call_end"]
+    frame = executions.frame.drop_nulls("step_row")
+    ends = frame.group_by("step_row").agg(step_end=pl.col("at").max())
+    step_end = found.join(ends, on="step_row", how="left", maintain_order="left")["step_end"]
+    # The last node of a step has nothing after it that would tell.
+    last = found["at"] >= step_end
+    return pl.select(
+        pl.coalesce(printed, after, consumer, call_end, pl.when(~last).then(step_end))
+    ).to_series()
+
+
+def _first_consumer(found: pl.DataFrame, executions: Executions) -> pl.Series:
+    """The line at which a node began, in the same step, that takes what the run put out."""
+    definitions = executions.runs.definitions
+    nodes = definitions.select("node").with_row_index("produced")
+    mine = found["definition"].drop_nulls().unique()
+    nodes = nodes.filter(pl.col("produced").is_in(mine.implode()))
+    edges = (
+        definitions.select(pl.col("inputs").str.split(", "))
+        .with_row_index("definition")
+        .explode("inputs", empty_as_null=False)
+        .select("definition", node=pl.col("inputs").str.replace(r":\d+$", "").str.strip_prefix("^"))
+        .join(nodes, on="node")
+        .select(pl.col("definition", "produced").cast(pl.Int64))
+        .unique()
+    )
+    begun = executions.frame.select("definition", "step_row", begun="at").drop_nulls()
+    begun = begun.join(edges, on="definition").sort("begun")
+    asked = found.select("at", "step_row", produced="definition").with_columns(
+        row=pl.int_range(pl.len())
+    )
+    return (
+        asked.sort("at")
+        .join_asof(
+            begun,
+            left_on="at",
+            right_on="begun",
+            by=["step_row", "produced"],
+            strategy="forward",
+            check_sortedness=False,
+        )
+        .sort("row")["begun"]
+    )
+
+
+def eager_ends_are_doubtful(executions: Executions) -> bool:
+    """Whether several Python threads ran eager ops and the log does not say which ran what.
+
+    The line that ends an eager op names nobody, so it may be another thread's.
+    """
+    eager = executions.dispatches.eager.filter(~pl.col("is_call"))
+    if executions.events.has_threads:
+        return False
+    ended = eager.sort("at").select(before=pl.col("end_at").cum_max().shift(1), at="at")
+    return bool((ended["before"] > ended["at"]).any())
+
+
+def open_pairs(lines: Integers, start: Integers, until: pl.Series) -> tuple[Integers, Integers]:
+    """Return (line, interval) for each line that lies in an interval, as row numbers.
+
+    `lines` is sorted. Lines at the very ends count: two records glued together have one number.
+    """
+    last = until.fill_null(_FOREVER).to_numpy()
+    first_line = np.searchsorted(lines, start)
+    count = np.searchsorted(lines, last, side="right") - first_line
+    unbounded = until.is_null().to_numpy()
+    count = np.clip(count, 0, np.where(unbounded, _LINES_WITHOUT_END, _MOST_LINES))
+    while count.sum() > _MOST_PAIRS:  # a log made to be slow
+        count = np.minimum(count, max(1, int(count.max()) // 2))
+    interval = np.repeat(np.arange(len(start)), count)
+    before = np.repeat(np.cumsum(count) - count, count)
+    line = np.arange(len(interval)) - before + np.repeat(first_line, count)
+    return line, interval

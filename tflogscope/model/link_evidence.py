@@ -1,0 +1,188 @@
+"""What speaks for and against a line belonging to an execution: shapes, times, marks, habit."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.model.executions import Executions
+from tflogscope.model.link_kernels import BLOCKS, FAMILIES
+from tflogscope.model.link_problems import BAGS, MATRIX
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+NO, UNKNOWN, YES = range(3)
+# Clocks are read before a record is written, and threads lose the processor in between.
+_CLOCK_SLACK = 200  # µs
+_DURATION_SLACK = 20  # µs
+_HABITS = (0.4, 0.7, 0.95)
+
+
+def shape_fit(
+    problems: pl.DataFrame, problem: Integers, shapes: pl.DataFrame, run: Integers, family: Integers
+) -> NDArray[np.int8]:
+    """Say for each pair (a row of `problems`, a row of `shapes`) whether sizes agree.
+
+    YES: they do, as far as known; UNKNOWN: nothing to compare; NO: they contradict each other.
+    """
+    primitive = problems["primitive"]
+    is_reorder = (primitive == "reorder").to_numpy()[problem]
+    product = np.array([entry.product is not None for entry in FAMILIES])[family]
+    multiplies = problems["m"].is_not_null().to_numpy()[problem]
+    blocks = BLOCKS[family]
+    size_fit = _sizes(problems, problem, shapes, run, blocks)
+    bag_fit, any_equal = _bags(problems, problem, shapes, run)
+    fit = np.full(len(problem), UNKNOWN, np.int8)
+    by_bag = ~is_reorder & ~multiplies
+    fit[by_bag] = bag_fit[by_bag]
+    by_size = product & multiplies
+    fit[by_size] = size_fit[by_size]
+    # A reorder works on any of the operands, as it is or flattened.
+    counts = problems["count"].fill_null(-1).to_numpy()[problem]
+    for role in BAGS:
+        any_equal |= counts == shapes[f"{role}_count"].fill_null(-2).to_numpy()[run]
+    fit[is_reorder & any_equal] = YES
+    flat = ~problems["src"].str.contains("x").fill_null(False).to_numpy()[problem]
+    named = pl.Series([[getattr(entry, role) for role in BAGS] for entry in FAMILIES])
+    operands = named.list.eval(pl.element().is_not_null()).list.sum().to_numpy()[family]
+    known = sum(shapes[role].is_not_null().to_numpy()[run].astype(int) for role in BAGS)
+    whole = (operands >= 2) & (known == operands)
+    fit[is_reorder & ~any_equal & whole & ~flat & ~blocks] = NO
+    fit[blocks & ~by_size & (fit == NO)] = UNKNOWN
+    return fit
+
+
+def _sizes(
+    problems: pl.DataFrame,
+    problem: Integers,
+    shapes: pl.DataFrame,
+    run: Integers,
+    blocks: Booleans,
+) -> NDArray[np.int8]:
+    """Compare products of matrices; a kernel that works in blocks has smaller ones."""
+    against = np.zeros(len(problem), bool)
+    equal = np.zeros(len(problem), np.int8)
+    for name in MATRIX:
+        mine = problems[name].fill_null(-1).to_numpy()[problem]
+        its = shapes[name].fill_null(-1).to_numpy()[run]
+        known = (mine >= 0) & (its >= 0)
+        against |= known & np.where(blocks, mine > its, mine != its)
+        if name != "b":
+            equal += known & (mine == its)
+    return np.where(against, NO, np.where(equal >= 2, YES, UNKNOWN)).astype(np.int8)
+
+
+def _bags(
+    problems: pl.DataFrame, problem: Integers, shapes: pl.DataFrame, run: Integers
+) -> tuple[NDArray[np.int8], Booleans]:
+    """Compare operand by operand; also say whether any operand of the run is the problem's src."""
+    texts = pl.concat([frame[role] for frame in (problems, shapes) for role in BAGS])
+    codes = texts.rank("dense").cast(pl.Int64).fill_null(-1).to_numpy()
+    of_problem = np.split(codes[: 3 * problems.height], 3)
+    of_run = np.split(codes[3 * problems.height :], 3)
+    against = np.zeros(len(problem), bool)
+    equal = np.zeros(len(problem), bool)
+    any_equal = np.zeros(len(problem), bool)
+    for number in range(len(BAGS)):
+        mine, its = of_problem[number][problem], of_run[number][run]
+        known = (mine >= 0) & (its >= 0)
+        against |= known & (mine != its)
+        equal |= known & (mine == its)
+        any_equal |= (its >= 0) & (its == of_problem[0][problem])
+    return np.where(against, NO, np.where(equal, YES, UNKNOWN)).astype(np.int8), any_equal
+
+
+def oddities(
+    executions: Executions,
+    primitives: pl.DataFrame,
+    line: Integers,
+    candidates: pl.DataFrame,
+    candidate: Integers,
+) -> Integers:
+    """Count for each pair what is odd about it: a primitive longer than its execution, and so on.
+
+    Times are those that other records print, so none of this is proof.
+    """
+    duration = primitives["duration_us"].fill_null(0.0).to_numpy()[line]
+    start = candidates["time"].cast(pl.Float64).to_numpy()[candidate]
+    end = candidates["end_time"].cast(pl.Float64).to_numpy()[candidate]
+    after = _time_after(executions, primitives["at"].to_numpy())[line]
+    odd = np.zeros(len(line), np.int64)
+    with np.errstate(invalid="ignore"):  # no time is NaN, and nothing is odd about it
+        odd += duration > (end - start) * 1.02 + _DURATION_SLACK
+        odd += start + duration > after + _CLOCK_SLACK
+        began = _beginnings(executions, primitives)[line]
+        odd += (began < start - _CLOCK_SLACK) | (began + duration > end + _CLOCK_SLACK)
+    odd += _without_mark(executions, primitives, line, candidates, candidate)
+    return odd
+
+
+def _time_after(executions: Executions, at: Integers) -> NDArray[np.float64]:
+    """The time of the first record of the executor after each line; NaN: none."""
+    records = executions.events.executor.select("at", "time").drop_nulls()
+    times = np.append(records["time"].to_numpy().astype(float), np.nan)
+    return times[np.searchsorted(records["at"].to_numpy(), at, side="right")]
+
+
+def _beginnings(executions: Executions, primitives: pl.DataFrame) -> NDArray[np.float64]:
+    """When each primitive began, on the log's clock, where the verbose lines have timestamps.
+
+    They are UTC, other records local time: whole quarter-hours lie between.
+    """
+    if "time" not in primitives.columns or not primitives["time"].count():
+        return np.full(primitives.height, np.nan)
+    time = primitives["time"].cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64).to_numpy()
+    after = _time_after(executions, primitives["at"].to_numpy())
+    if not np.isfinite(after - time).any():
+        return np.full(primitives.height, np.nan)
+    quarter = 15 * 60 * 1_000_000
+    return np.asarray(time + np.round(np.nanmedian(after - time) / quarter) * quarter)
+
+
+def _without_mark(
+    executions: Executions,
+    primitives: pl.DataFrame,
+    line: Integers,
+    candidates: pl.DataFrame,
+    candidate: Integers,
+) -> Integers:
+    """Pairs of a gemm and a run of `_MklMatMul` that has not printed `MKL DNN SGEMM called` yet.
+
+    The kernel's own thread prints it (kernels/mkl/mkl_matmul_op.cc), just before it calls.
+    """
+    marks = executions.events.messages("mkl_sgemm").select("at", "thread").sort("at")
+    number = next(i for i, family in enumerate(FAMILIES) if family.name == "matmul")
+    concerned = (candidates["family"] == number).to_numpy()[candidate]
+    concerned &= (primitives["primitive"] == "gemm_api").to_numpy()[line]
+    odd = np.zeros(len(line), np.int64)
+    if marks.is_empty() or not concerned.any():
+        return odd
+    at = primitives["at"].to_numpy()[line[concerned]]
+    start = candidates["at"].to_numpy()[candidate[concerned]]
+    thread = candidates["thread"].fill_null(-1).to_numpy()[candidate[concerned]]
+    asked = pl.DataFrame({"at": at, "thread": thread}).with_row_index("row").sort("at")
+    last = asked.join_asof(
+        marks.rename({"at": "mark"}),
+        left_on="at",
+        right_on="mark",
+        by="thread",
+        check_sortedness=False,
+    )
+    mark = last.sort("row")["mark"].fill_null(-1).to_numpy()
+    odd[concerned] = mark <= start
+    return odd
+
+
+def habits(where: Integers, runs: Integers, problem: Integers, candidate: Integers) -> Integers:
+    """Grade pairs by how often that problem was seen while that node ran: 0 seldom, 3 each time.
+
+    A node runs the same problems in each step, so its own are there each time; others only by
+    chance. `where` is the node of each candidate, `runs` how often each node ran.
+    """
+    width = int(problem.max()) + 1 if len(problem) else 1
+    key = where[candidate] * width + problem
+    seen = np.unique(np.stack([key, candidate]), axis=1)[0]
+    distinct, count = np.unique(seen, return_counts=True)
+    share = count[np.searchsorted(distinct, key)] / runs[where[candidate]]
+    return np.searchsorted(_HABITS, share, side="right").astype(np.int64)

@@ -1,0 +1,128 @@
+"""Pairs of a oneDNN line and an execution it could belong to, and how good each pair is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.model.executions import Executions
+from tflogscope.model.link_assign import NO_SLOT
+from tflogscope.model.link_candidates import open_pairs
+from tflogscope.model.link_evidence import NO, UNKNOWN, YES, habits, oddities, shape_fit
+from tflogscope.model.link_kernels import ONCE, VAGUE, roles
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+BESIDE, MAIN = 1, 2
+_MISFITS = 0.05  # of the lines of a kind: with more of them the shapes are read wrongly
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Columns over pairs: numbers of `line` and `candidate`, and what is known of the two.
+
+    `role`: BESIDE or MAIN; `fit`: of the shapes, NO to YES; `problem`: a number for what the line
+    says it ran; `odd`: how many things are odd about it; `grade`: 0 is best, pairs of one grade
+    are equally likely.
+    """
+
+    line: Integers
+    candidate: Integers
+    role: Integers
+    fit: Integers
+    problem: Integers
+    odd: Integers
+    grade: Integers
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def where(self, keep: Booleans) -> Pairs:
+        """Those pairs only."""
+        return replace(self, **{name: column[keep] for name, column in vars(self).items()})
+
+    def slots(self, family: Integers, is_reorder: Booleans) -> Integers:
+        """Number the places that only one line can have.
+
+        They are an execution's main primitive, and each problem that it runs beside that;
+        NO_SLOT where a kernel runs any number.
+        """
+        slot = self.candidate.copy()
+        beside = self.role == BESIDE
+        width = int(self.problem.max(initial=0)) + 1
+        key = self.candidate[beside] * width + self.problem[beside]
+        slot[beside] = np.unique(key, return_inverse=True)[1] + slot.max(initial=0) + 1
+        slot[~ONCE[family[self.candidate]] & ~is_reorder[self.line]] = NO_SLOT
+        return slot
+
+
+def read_pairs(
+    lines: pl.DataFrame,
+    candidates: pl.DataFrame,
+    *,
+    problems: pl.DataFrame,
+    problem: Integers,
+    shapes: pl.DataFrame,
+    until: pl.Series,
+) -> Pairs:
+    """Return all pairs whose execution is open at the line and can run its primitive.
+
+    `lines` are `exec` lines in the order of the log, `problem` their rows in `problems`; `until`
+    says of each candidate up to which line it is open. What is odd, and `grade`, is not known yet.
+    """
+    line, candidate = open_pairs(lines["at"].to_numpy(), candidates["at"].to_numpy(), until)
+    family = candidates["family"].to_numpy()[candidate]
+    kinds = lines["primitive"]
+    names = kinds.unique()
+    code = kinds.replace_strict(names, range(len(names)), return_dtype=pl.Int64).to_numpy()
+    role = roles(names.to_list())[family, code[line]].astype(np.int64)
+    able = role > 0
+    line, candidate, family, role = line[able], candidate[able], family[able], role[able]
+    fit = shape_fit(problems, problem[line], shapes, candidate, family).astype(np.int64)
+    zero = np.zeros(len(line), np.int64)
+    return Pairs(line, candidate, role, fit, problem[line], odd=zero, grade=zero)
+
+
+def without_misfits(pairs: Pairs, primitive: pl.Series, *, sure: tuple[str, ...]) -> Pairs:
+    """Leave out pairs whose shapes contradict each other.
+
+    If many lines of a kind of primitive fit nothing that is open, our reading of its shapes is
+    at fault (a new release?), and they prove nothing for that kind, if it is not one of `sure`.
+    """
+    has_pairs, fits, has_main = (np.zeros(len(primitive), bool) for _ in range(3))
+    has_pairs[pairs.line] = True
+    fits[pairs.line[pairs.fit > NO]] = True
+    kinds = pl.DataFrame({"kind": primitive, "misfit": has_pairs & ~fits, "all": has_pairs})
+    shares = kinds.group_by("kind").agg(share=pl.col("misfit").sum() / pl.col("all").sum())
+    doubted = shares.filter((pl.col("share") > _MISFITS) & ~pl.col("kind").is_in(sure))
+    doubted = doubted["kind"].implode()
+    doubt = primitive.is_in(doubted).to_numpy()[pairs.line]
+    pairs = replace(pairs, fit=np.where(doubt & (pairs.fit == NO), UNKNOWN, pairs.fit))
+    pairs = pairs.where(pairs.fit > NO)
+    # What a kernel runs rarely is no rival to a kernel that runs it always.
+    has_main[pairs.line[pairs.role == MAIN]] = True
+    is_reorder = (primitive == "reorder").to_numpy()
+    rare = (pairs.role == BESIDE) & has_main[pairs.line] & ~is_reorder[pairs.line]
+    return pairs.where(~rare)
+
+
+def graded(
+    pairs: Pairs, executions: Executions, lines: pl.DataFrame, candidates: pl.DataFrame
+) -> Pairs:
+    """Give each pair its grade: shapes first, then what is odd, then habit."""
+    odd = oddities(executions, lines, pairs.line, candidates, pairs.candidate)
+    where = candidates["where"].to_numpy()
+    habit = habits(where, np.bincount(where), pairs.problem, pairs.candidate)
+    grade = ((YES - pairs.fit) * 8 + odd) * 8 + (3 - habit) * 2
+    grade += 32 * VAGUE[candidates["family"].to_numpy()[pairs.candidate]]
+    return replace(pairs, odd=odd, grade=grade)
+
+
+def preferring(pairs: Pairs, rows: Integers, good: Booleans) -> Pairs:
+    """Put those of `rows` that are not `good` behind others of the same grade."""
+    grade = pairs.grade.copy()
+    grade[rows] += ~good
+    return replace(pairs, grade=grade)

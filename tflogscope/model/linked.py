@@ -1,0 +1,138 @@
+"""Primitives beside the executions they belong to: the columns that the other tables show."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.events.onednn_header import header_facts
+from tflogscope.model.executions import Executions
+from tflogscope.model.link_tensors import TensorOutputs
+from tflogscope.model.links import link_primitives
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Which execution each line belongs to, and how sure that is.
+
+    `links`: at, execution (row of `Executions.frame`, null: none) and link, a row per row of
+    `Events.primitives`. `lines`: the same of `exec` lines, with duration_us, implementation and
+    primitive.
+    """
+
+    links: pl.DataFrame
+    lines: pl.DataFrame
+
+    def by_execution(self, executions: int) -> pl.DataFrame:
+        """Return per row of `Executions.frame` how many lines it ran, and their time in µs."""
+        found = (
+            self.lines.drop_nulls("execution")
+            .group_by("execution")
+            .agg(
+                primitives=pl.len().cast(pl.UInt32),
+                primitive_us=pl.col("duration_us").sum(),
+                implementation=pl.col("implementation").unique(),
+            )
+        )
+        rows = pl.DataFrame({"execution": pl.int_range(executions, dtype=pl.Int64, eager=True)})
+        return rows.join(found, on="execution", how="left", maintain_order="left").with_columns(
+            pl.col("primitives").fill_null(0)
+        )
+
+
+def read_links(events: Events, executions: Executions) -> Linked:
+    """Link all primitives of a log."""
+    rows = events.primitives
+    tensors = events.tensors
+    outputs = TensorOutputs(
+        at=tensors["at"].to_numpy(),
+        step=tensors["step"].to_numpy(),
+        text=tensors["text"].to_numpy(),
+        texts=events.tensor_texts,
+    )
+    links = link_primitives(executions, rows, outputs)
+    columns = rows.select("event", "duration_us", "implementation", "primitive")
+    lines = links.hstack(columns).filter(pl.col("event") == "exec").drop("event")
+    return Linked(links, lines)
+
+
+def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Facts | None:
+    """What oneDNN ran: by primitive and implementation, reorders, first use, links; times in µs.
+
+    None if the log has no verbose line of oneDNN.
+    """
+    rows = events.primitives
+    if rows.is_empty():
+        return None
+    lines = linked.lines
+    frame = executions.frame.select("duration_us", "definition", "dispatch", "signature")
+    inside = linked.by_execution(frame.height).select("primitives", "primitive_us")
+    ran = pl.concat([frame, inside], how="horizontal").filter(pl.col("primitives") > 0)
+    timed = ran.drop_nulls("duration_us")
+    created = rows.filter(pl.col("event").str.starts_with("create:"))
+    return {
+        "header": asdict(header_facts(rows)),
+        "exec_lines": lines.height,
+        "exec_us": lines["duration_us"].sum(),
+        "links": dict(lines["link"].value_counts().sort("link").rows()),
+        "linked_us": lines.filter(pl.col("execution").is_not_null())["duration_us"].sum(),
+        "primitives": _by(lines, "primitive"),
+        "implementations": _by(lines, "primitive", "implementation"),
+        "reference_implementations": _by(
+            lines.filter(pl.col("implementation").str.contains(_REFERENCE)),
+            "primitive",
+            "implementation",
+        ),
+        "reorders": _reorders(executions, lines),
+        "first_use": _first_use(rows),
+        "created": _by(created, "event"),
+        "ops": {
+            "executions": timed.height,
+            "total_us": int(timed["duration_us"].sum()),
+            "primitive_us": float(timed["primitive_us"].sum()),
+        },
+        "unparsed": rows.filter(pl.col("event") == "unparsed").height,
+    }
+
+
+# Implementations that oneDNN has for completeness, not for speed (src/cpu/ref_*, simple_*).
+_REFERENCE = r"(?:^|[:_])(?:ref|simple)(?:[:_]|$)"
+
+
+def _by(lines: pl.DataFrame, *keys: str) -> list[Facts]:
+    grouped = lines.group_by(*keys).agg(count=pl.len(), us=pl.col("duration_us").sum())
+    return grouped.sort("us", *keys, descending=[True, *[False] * len(keys)]).to_dicts()
+
+
+def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Facts]:
+    """Reorders by the node that caused them, the costliest first."""
+    reorders = lines.filter((pl.col("primitive") == "reorder") & pl.col("execution").is_not_null())
+    if reorders.is_empty():
+        return []
+    frame = executions.frame.select("definition", "signature")
+    place = frame.select(pl.all().gather(reorders["execution"].cast(pl.UInt32)))
+    nodes = executions.runs.definitions["node"].gather(place["definition"].cast(pl.UInt32))
+    kernels = executions.signatures["kernel"].gather(place["signature"].cast(pl.UInt32))
+    named = reorders.with_columns(node=nodes, kernel=kernels)
+    return _by(named, "node", "kernel")
+
+
+def _first_use(rows: pl.DataFrame) -> Facts:
+    """What the first run of each (primitive, problem) cost, and the later ones on average."""
+    runs = rows.filter(pl.col("event") == "exec").drop_nulls("duration_us")
+    key = ["primitive", "implementation", "problem"]
+    ranked = runs.select(
+        "duration_us", first=pl.int_range(pl.len()).over(key) == 0, again=pl.len().over(key) > 1
+    ).filter("again")
+    first, later = ranked.filter("first"), ranked.filter(~pl.col("first"))
+    return {
+        "problems": first.height,
+        "first_us": first["duration_us"].sum(),
+        "later_runs": later.height,
+        "later_us": later["duration_us"].sum(),
+    }
