@@ -1,6 +1,6 @@
 """Hold tflogscope against the truth of a whole folder of logs.
 
-usage: python corpus.py FOLDER [--only eager|graph|rewrites|calls|coverage] [--without TEXT]
+usage: python corpus.py FOLDER [--only eager|graph|rewrites|calls|coverage|links] [--without TEXT]
                         [--worst N] [--processes N]
 
 FOLDER holds PROGRAM__tfVERSION__….log[.zst] with PROGRAM__….truth.jsonl[.zst] beside them. Prints

@@ -281,12 +281,76 @@ def coverage(case: Case) -> Iterator[tuple[str, Measure]]:
     yield "known records", Measure(records - unknown, records, f"{unknown} unknown records")
 
 
+# ---- oneDNN --------------------------------------------------------------------------------------
+
+# An exec line of oneDNN 2.x and 3.x wherever it stands in a line; its time may run into a date.
+EXEC_LINE = re.compile(
+    r"(?:one)?dnn[l]?_verbose,(?:v\d+,)?(?:[\d.e+]+,)?(?:primitive,)?exec,.*?,"
+    r"(?P<ms>\d+(?:\.\d+)?(?:e[+-]\d\d)?)(?=\d{4}-\d\d-\d\d |$|[^\d.])$|"
+    r"(?:one)?dnn[l]?_verbose,(?:v\d+,)?(?:[\d.e+]+,)?(?:primitive,)?exec,.*?,"
+    r"(?P<cut>\d+(?:\.\d+)?(?:e[+-]\d\d)?)(?=\d{4}-\d\d-\d\d \d\d:)"
+)
+# link_shapes names each node after the sizes that it works on, and a line's problem shows them.
+NODE_SIZES = re.compile(
+    r"(?:^|/)(?:b?mm_(\d+x\d+x\d+(?:x\d+)?)|conv_ic(\d+)oc(\d+)ih(\d+)|softmax_(\d+x\d+))/"
+)
+
+
+def links(case: Case) -> Iterator[tuple[str, Measure]]:
+    """Every exec line is a row with its time, is linked, and to the right node."""
+    primitives = case.run.primitives.filter(pl.col("event") == "exec")
+    lines = [
+        found["ms"] or found["cut"]
+        for line in case.text.decode("utf-8", "replace").split("\n")
+        for found in [EXEC_LINE.search(line)]
+        if found
+    ]
+    if not lines:
+        return
+    off = abs(len(lines) - primitives.height)
+    note = f"{len(lines)} lines, {primitives.height} rows"
+    yield "exec lines", Measure(max(0, len(lines) - off), len(lines), note)
+    total, summed = 1000 * sum(map(float, lines)), primitives["duration_us"].sum()
+    yield "exec time", Measure(round(total - abs(total - summed)), round(total), f"{summed} us")
+    if case.timeline.is_empty():
+        return
+    linked = primitives.filter(pl.col("timeline_line").is_not_null()).height
+    yield "linked", Measure(linked, primitives.height, f"{primitives.height - linked} not linked")
+    nodes = dict(case.timeline.select("line", "node").rows())
+    right = total_sized = wrong_certain = certain = 0
+    for row in primitives.iter_rows(named=True):
+        sizes = _sizes_of_problem(row["primitive"] or "", row["problem"] or "")
+        node = NODE_SIZES.search(nodes.get(row["timeline_line"]) or "")
+        if "link_shapes" not in case.log.name or sizes is None:
+            continue
+        fits = node is not None and sizes == "x".join(filter(None, node.groups()))
+        total_sized, right = total_sized + 1, right + fits
+        certain += row["link"] == "certain"
+        wrong_certain += row["link"] == "certain" and not fits
+    if total_sized:
+        yield "right node", Measure(right, total_sized, f"{right} of {total_sized}")
+        yield "certain", Measure(certain - wrong_certain, certain, f"{wrong_certain} wrong")
+
+
+def _sizes_of_problem(primitive: str, problem: str) -> str | None:
+    """Sizes as the nodes of link_shapes are named; None for a problem that names no node."""
+    if primitive in {"gemm_api", "matmul", "inner_product"}:
+        left, _, right = problem.partition(":")
+        sides = left.split("x"), right.split(":")[0].split("x")
+        return "x".join([*sides[0], sides[1][-1]]) if right else None
+    if primitive == "convolution":
+        found = re.match(r"mb\d+_ic(\d+)oc(\d+)_ih(\d+)", problem)
+        return "x".join(found.groups()) if found else None
+    return problem if primitive.startswith("softmax") else None
+
+
 CHECKS: dict[str, Callable[[Case], Iterator[tuple[str, Measure]]]] = {
     "eager": eager_order,
     "graph": graph_executions,
     "rewrites": rewrites,
     "calls": calls,
     "coverage": coverage,
+    "links": links,
 }
 MEASURES = {
     "eager": "eager dispatches: order and names",
@@ -297,6 +361,11 @@ MEASURES = {
     "calls": "graph rows that belong to the call they ran in",
     "lines": "physical lines in exactly one bucket",
     "known records": "records that the grammar knows or ignores on purpose",
+    "exec lines": "a row of `primitives` per exec line of oneDNN",
+    "exec time": "... and their times in sum",
+    "linked": "exec lines linked to an execution",
+    "right node": "... to the right node, where its name tells (link_shapes)",
+    "certain": "... of those called certain",
 }
 
 

@@ -195,7 +195,10 @@ def test_columns_in_another_order_are_told_by_the_template() -> None:
 def test_a_template_that_is_wrong_does_no_harm() -> None:
     template = TEMPLATE + COLUMNS.replace("engine,primitive", "primitive,engine")
     assert read(template, MATMUL, GEMM)["duration_us"].to_list() == [None, 1250.0, 1250.0]
-    for text in ("engine,engine,exec_time", "a,b", "operation", "exec_time,primitive"):
+    for text in (
+        "engine,engine,exec_time", "a,b", "operation", "exec_time,primitive",
+        "at,event,marker,head,timestamp,message,primitive,reason,exec_time",
+    ):  # fmt: skip
         assert read(TEMPLATE + text, MATMUL)["duration_us"].to_list() == [None, 1250.0]
 
 

@@ -110,11 +110,11 @@ def _read_layouts(lines: pl.DataFrame, grammar: VerboseGrammar) -> list[pl.DataF
     parts = []
     # The more fields, the more particular: what leaves all of a line to a message comes last.
     layouts = sorted(grammar.layouts, key=lambda layout: -len(layout.fields))
-    for layout in [*layouts_of_templates(lines, grammar), *layouts]:
-        fits_head = _fits_head(heads, layout)
+    layouts = [*layouts_of_templates(lines, grammar), *layouts]
+    for layout, fits_head in zip(layouts, _fits_heads(heads, layouts), strict=True):
         if not fits_head.any():
             continue
-        near = left & fits_head[number]
+        near = left & fits_head.to_numpy()[number]
         # What is for one primitive only says nothing of a line that it does not fit.
         particular = "primitive" in layout.where and layout.free is not None
         if not particular:
@@ -136,15 +136,18 @@ def _read_layouts(lines: pl.DataFrame, grammar: VerboseGrammar) -> list[pl.DataF
     return parts
 
 
-def _fits_head(heads: pl.DataFrame, layout: Layout) -> NDArray[np.bool_]:
-    """For which of the distinct heads the layout is."""
-    test = (
+def _fits_heads(heads: pl.DataFrame, layouts: list[Layout]) -> list[pl.Series]:
+    """For each layout, for which of the distinct heads it is."""
+    tests = [
         pl.col("marker").is_in(layout.markers)
         & pl.col("version_tag").fill_null("").is_in(layout.versions)
         & pl.col("component").fill_null("").is_in(layout.components)
         & pl.col("event").str.contains(_from_start(layout.events))
-    )
-    return heads.select(test.fill_null(False)).to_series().to_numpy()
+        for layout in layouts
+    ]
+    return heads.select(
+        test.fill_null(False).alias(str(i)) for i, test in enumerate(tests)
+    ).get_columns()
 
 
 def _split(

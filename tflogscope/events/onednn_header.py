@@ -15,6 +15,7 @@ _TEMPLATE = r"^(?:prim_)?template:([a-z_]+(?:,[a-z_]+)+)$"
 # Names of the template that are other ones here.
 _NAMES = {"problem_desc": "problem", "exec_time": "milliseconds"}
 _HEAD_NAMES = {"timestamp", "operation", "component"}
+_MOST_TEMPLATES = 16  # of a log; a damaged one may have any number
 _NEEDED = {"primitive", "milliseconds"}
 
 
@@ -73,10 +74,12 @@ def layouts_of_templates(lines: pl.DataFrame, grammar: VerboseGrammar) -> list[L
         .unique(maintain_order=True)
     )
     known = {layout.fields for layout in grammar.layouts}
-    found = []
-    for marker, version, component, text in templates.rows():
+    columns = {name for fields in known for name in fields}
+    found: list[Layout] = []
+    for marker, version, component, text in templates.head(_MOST_TEMPLATES).rows():
         names = [_NAMES.get(name, name) for name in text.split(",") if name not in _HEAD_NAMES]
-        fields = tuple(names)
+        # A column of another name must not take the place of one that the rows have: `at`.
+        fields = tuple(name if name in columns else f"other_{name}" for name in names)
         if component == "graph" or fields in known or len(set(fields)) < len(fields):
             continue
         if not set(fields) >= _NEEDED:

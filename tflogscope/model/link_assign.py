@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 NO_SLOT = -1
+_MOST_ROUNDS = 2000  # threads compete by the dozen; only a log made to be slow needs more
 
 
 def assign(line: Integers, slot: Integers, likes: Integers, merit: Integers) -> Integers:
@@ -31,7 +32,9 @@ def assign(line: Integers, slot: Integers, likes: Integers, merit: Integers) -> 
     best = np.full(int(slot.max()) + 1 if len(slot) else 0, np.iinfo(np.int64).max)
     holder = np.full(len(best), -1, np.int64)
     free = np.flatnonzero(asked < begin[1:])
-    while len(free):
+    for _ in range(_MOST_ROUNDS):
+        if not len(free):
+            break
         pair = order[asked[free]]
         asked[free] += 1
         wanted = slot[pair]

@@ -18,8 +18,7 @@ Integers = NDArray[np.int64]
 _FOREVER = np.iinfo(np.int64).max
 # Where nothing bounds an execution, it is open for this many oneDNN lines and no more.
 _LINES_WITHOUT_END = 64
-_MOST_LINES = 20_000
-_MOST_PAIRS = 20_000_000
+_MOST_PAIRS = 4_000_000
 
 
 def read_candidates(executions: Executions) -> pl.DataFrame:
@@ -62,14 +61,15 @@ def _families(executions: Executions) -> Integers:
     frame, definitions = executions.frame, executions.runs.definitions
     eager = executions.dispatches.eager
     jit = definitions["attributes"].str.contains(COMPILED_ATTRIBUTE, literal=True)
-    jit = jit.fill_null(value=False).to_numpy()
-    of_nodes = np.where(jit, COMPILED, families_of(definitions["kernel"]))
+    is_jit = jit.fill_null(value=False).to_numpy()
+    of_nodes = np.where(is_jit, COMPILED, families_of(definitions["kernel"]))
     is_call = eager["is_call"].to_numpy()
     of_calls = np.where(_compiled_calls(executions), COMPILED, -1)
     of_eager = np.where(is_call, of_calls, families_of(eager["kernel"]))
     table = np.concatenate([of_nodes, of_eager, [-1]])
     kind = pl.coalesce("definition", pl.col("dispatch") + definitions.height)
-    return table[frame.select(kind.fill_null(len(table) - 1)).to_series().to_numpy()]
+    row = frame.select(kind.fill_null(len(table) - 1)).to_series().to_numpy()
+    return np.asarray(table[row], np.int64)
 
 
 def _compiled_calls(executions: Executions) -> NDArray[np.bool_]:
@@ -190,7 +190,7 @@ def open_pairs(lines: Integers, start: Integers, until: pl.Series) -> tuple[Inte
     first_line = np.searchsorted(lines, start)
     count = np.searchsorted(lines, last, side="right") - first_line
     unbounded = until.is_null().to_numpy()
-    count = np.clip(count, 0, np.where(unbounded, _LINES_WITHOUT_END, _MOST_LINES))
+    count = np.clip(count, 0, np.where(unbounded, _LINES_WITHOUT_END, len(lines)))
     while count.sum() > _MOST_PAIRS:  # a log made to be slow
         count = np.minimum(count, max(1, int(count.max()) // 2))
     interval = np.repeat(np.arange(len(start)), count)

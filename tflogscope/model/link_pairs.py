@@ -97,8 +97,8 @@ def without_misfits(pairs: Pairs, primitive: pl.Series, *, sure: tuple[str, ...]
     fits[pairs.line[pairs.fit > NO]] = True
     kinds = pl.DataFrame({"kind": primitive, "misfit": has_pairs & ~fits, "all": has_pairs})
     shares = kinds.group_by("kind").agg(share=pl.col("misfit").sum() / pl.col("all").sum())
-    doubted = shares.filter((pl.col("share") > _MISFITS) & ~pl.col("kind").is_in(sure))
-    doubted = doubted["kind"].implode()
+    many = shares.filter((pl.col("share") > _MISFITS) & ~pl.col("kind").is_in(sure))
+    doubted = many["kind"].implode()
     doubt = primitive.is_in(doubted).to_numpy()[pairs.line]
     pairs = replace(pairs, fit=np.where(doubt & (pairs.fit == NO), UNKNOWN, pairs.fit))
     pairs = pairs.where(pairs.fit > NO)

@@ -115,7 +115,7 @@ def _references(candidates: pl.DataFrame, definitions: pl.DataFrame) -> pl.DataF
     for role in OPERANDS:
         numbers = [getattr(family, role) for family in FAMILIES]
         number = pl.Series([numbers[family] for family in pairs["family"]], dtype=pl.Int64)
-        input_ = pl.col("inputs").list.get(number.clip(0), null_on_oob=True)
+        input_ = pl.col("inputs").list.get(pl.lit(number.clip(0)), null_on_oob=True)
         own = number == OUTPUT
         parts.append(
             pairs.select(
@@ -138,15 +138,15 @@ def _put_out(wanted: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
     other. Where no end is printed it is the first after the start.
     """
     printed = printed.with_columns(output_at="at").sort("at")
-    by = {"by": ["step", "reference"], "check_sortedness": False}
+    by = ["step", "reference"]
     mine = wanted.filter("own").with_columns(begun="at")
     ended = mine.filter(pl.col("end_at").is_not_null()).with_columns(at="end_at").sort("at")
-    found = ended.join_asof(printed, on="at", strategy="backward", **by)
+    found = ended.join_asof(printed, on="at", by=by, strategy="backward", check_sortedness=False)
     found = found.with_columns(
         pl.when(pl.col("output_at") > pl.col("begun")).then(pl.col("shape", "output_at"))
     )
     other = mine.filter(pl.col("end_at").is_null())
-    other = other.join_asof(printed, on="at", strategy="forward", **by)
+    other = other.join_asof(printed, on="at", by=by, strategy="forward", check_sortedness=False)
     return pl.concat([found, other]).select("row", "role", "reference", "shape", "output_at")
 
 

@@ -82,7 +82,11 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
         "links": dict(lines["link"].value_counts().sort("link").rows()),
         "linked_us": lines.filter(pl.col("execution").is_not_null())["duration_us"].sum(),
         "primitives": _by(lines, "primitive"),
-        "implementations": _by(lines, "primitive", "implementation"),
+        "implementations": _by(
+            lines.with_columns(pl.coalesce("implementation", "primitive").alias("implementation")),
+            "primitive",
+            "implementation",
+        ),
         "reference_implementations": _by(
             lines.filter(pl.col("implementation").str.contains(_REFERENCE)),
             "primitive",
