@@ -69,5 +69,6 @@ class Chunk:
     head: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))  # first few lines
     dialects: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(DIALECTS), np.int64))
     verbose: list[pl.DataFrame] = field(default_factory=list)  # at, text
+    before_verbose: list[pl.DataFrame] = field(default_factory=list)  # at, text
     failures: list[pl.DataFrame] = field(default_factory=list)  # at, text
     suspects: list[pl.DataFrame] = field(default_factory=list)  # at, text, text_1 to text_4

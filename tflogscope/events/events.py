@@ -12,6 +12,7 @@ from tflogscope.errors import NothingRecognised
 from tflogscope.events import chunk
 from tflogscope.events.lines import LineScanner
 from tflogscope.events.onednn import read_verbose
+from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.prefix import DIALECTS, NO_TIME
 from tflogscope.events.scan import Progress, Scan, SourceSpan, scan_sources
 from tflogscope.grammar.fast import extract, match_messages
@@ -71,8 +72,13 @@ class Events:
 
     @cached_property
     def verbose(self) -> pl.DataFrame:
-        """Verbose lines of oneDNN: at, text."""
-        return _sorted_lines(self._scan.verbose)
+        """Verbose lines of oneDNN: at, text. Those that are cut have their rest, if it is found."""
+        lines = _sorted_lines(self._scan.verbose)
+        if not self._scan.suspects:
+            return lines
+        torn = pl.concat(self._scan.suspects).select("at", newline=pl.col("text_1") == "")
+        before = _sorted_lines(self._scan.before_verbose)
+        return join_cut(lines, before, torn, self._grammar.verbose)
 
     @cached_property
     def primitives(self) -> pl.DataFrame:

@@ -58,7 +58,7 @@ _LARGEST_STEP = np.uint64(2**63 - 1)
 _NODE_WORD = np.frombuffer(b" {{node ", "<u8")[0]
 _U0, _ODD = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
 
-VERBOSE_MARKER = r"(?:mkldnn|dnnl|onednn|onednn_graph)_verbose,"
+VERBOSE_MARKER = r"(?:(?:mkldnn|dnnl|onednn|onednn_graph)_verbose,|MKL_VERBOSE )"
 # The prefix of a record, wherever in a line it stands; the date is what a torn number runs into.
 RECORD_PREFIX = (
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] "
@@ -75,6 +75,7 @@ _UNPREFIXED_WORDS = np.array(
             "onednn_verbose",
             "dnnl_verbose",
             "mkldnn_verbose",
+            "MKL_VERBOSE ",
             "WARNING:",
             "INFO:tensorflow",
             "ERROR:tensorflow",
@@ -300,6 +301,7 @@ class _BlockScan:
         """Verbose lines of oneDNN, Python's own log lines, and what may be a torn record."""
         if not len(rows):
             return
+        unprefixed = rows
         first = self.block.words_at(self.block.starts[rows])
         # Most are lines of protobuf text: too short to hold a record, and told by their first word.
         long = self.block.lengths[rows] >= SHORTEST_PREFIX
@@ -317,6 +319,9 @@ class _BlockScan:
         self.suspects.append(rows[foreign])
         self.chunk.classes[rows[verbose]] = VERBOSE_LINE
         self._keep(self.chunk.verbose, rows[verbose & ~foreign])
+        # The rest of a verbose line that a block of standard output was cut in, see `onednn_cut`.
+        before = np.setdiff1d(rows[verbose] - 1, rows[verbose])
+        self._keep(self.chunk.before_verbose, np.intersect1d(before, unprefixed))
         self._keep(self.chunk.failures, rows[failure & ~foreign])
         self._python(rows[python & ~foreign])
 

@@ -51,6 +51,7 @@ class Scan:
     records: Columns = field(default_factory=Columns)
     tensors: Columns = field(default_factory=Columns)
     verbose: list[pl.DataFrame] = field(default_factory=list)
+    before_verbose: list[pl.DataFrame] = field(default_factory=list)
     failures: list[pl.DataFrame] = field(default_factory=list)
     suspects: list[pl.DataFrame] = field(default_factory=list)
     torn: pl.DataFrame = field(default_factory=lambda: pl.DataFrame({"at": [], "pieces": []}))
@@ -66,6 +67,7 @@ class Scan:
         shift = pl.col("at") + first
         for mine, its in (
             (self.verbose, chunk.verbose),
+            (self.before_verbose, chunk.before_verbose),
             (self.failures, chunk.failures),
             (self.suspects, chunk.suspects),
         ):
