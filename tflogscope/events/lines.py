@@ -214,8 +214,11 @@ class _BlockScan:
         whole = np.append(self.scanner.definitions.whole, True)[definitions]
         if not self.final:
             good &= whole
-        # Which node on which device: the beginning of its name and the end of the device's.
-        tags = names ^ (np.where(whole, endings, _U0) * _ODD)
+        # Which node on which device, dead or alive: the beginning of its name, the end of the
+        # device's, and the length. A dead start says ` is dead`, its end ` is dead: `.
+        dead = np.append(self.scanner.definitions.dead, False)[definitions] & (phases == START)
+        sizes = (ends - nodes + len(": ") * dead).astype(np.uint64)
+        tags = names ^ (np.where(whole, endings ^ (sizes << np.uint64(48)), _U0) * _ODD)
         signed = steps.astype(np.int64)
         columns: dict[str, NDArray[Any]] = {
             "at": self.at[records.rows],

@@ -27,6 +27,7 @@ _WHOLE = _NODE + rf"(?P<dead> is dead:?)? +device: (?P<device>{DEVICE})$"
 # What is left of a definition that was cut short, as far as it goes.
 _CUT = r"^\{\{node (?P<node>[^{}]*)(?:\}\} = (?P<op>[^\[\](){}]*)(?:\[(?P<attributes>.*))?)?"
 
+_DEAD = r" is dead device: \S+$"
 _COLUMNS = ("node", "op", "attributes", "inputs", "dead", "device")
 
 
@@ -45,7 +46,9 @@ def _slots(
 
 
 class Definitions:
-    """Distinct node definitions. `whole` says of each code whether it is complete. Thread-safe.
+    """Distinct node definitions. Thread-safe.
+
+    `whole` says of each code whether it is complete, `dead` whether it is of a dead node's start.
 
     What ends a node's run repeats the definition that began it, so most definitions are told
     without reading them: by the first word of the name, the last word, and the length.
@@ -55,6 +58,7 @@ class Definitions:
         self._dictionary = Dictionary()
         self._lock = Lock()
         self.whole: NDArray[np.bool_] = np.zeros(0, bool)
+        self.dead: NDArray[np.bool_] = np.zeros(0, bool)
         self._known = np.zeros(1 << _SLOT_BITS, bool)
 
     def encode(self, hashes: NDArray[np.uint64], texts: Callable[[Codes], pl.Series]) -> Codes:
@@ -74,6 +78,8 @@ class Definitions:
         )
         lengths = texts.bin.size().to_numpy().astype(np.int64)
         self._known[_slots(names, endings, lengths)] = True
+        dead = new.str.contains(_DEAD)
+        self.dead = np.concatenate([self.dead, dead.to_numpy()])
         self.whole = np.concatenate([self.whole, whole.to_numpy()])
 
     def knows(

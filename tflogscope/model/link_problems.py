@@ -32,7 +32,9 @@ def read_problems(primitives: pl.DataFrame) -> pl.DataFrame:
     distinct = primitives.select(KEY).unique(maintain_order=True)
     text = pl.col("problem")
     named = {name: _field(text, name) for name in _FIELDS}
-    sides = text.str.split(":").list.eval(pl.element().str.extract_all(r"\d+").cast(_DIMS))
+    sides = text.str.split(":").list.eval(
+        pl.element().str.extract_all(r"\d+").cast(_DIMS, strict=False)
+    )
     frame = distinct.with_columns(
         sides=pl.when(text.str.contains(r"^[\dx:]+$")).then(sides), **named
     )
