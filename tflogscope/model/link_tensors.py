@@ -170,7 +170,10 @@ def _constants(definitions: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
 
 def _measures(distinct: pl.DataFrame) -> pl.DataFrame:
     """Add bags, numbers of elements, and the sizes of the product of two matrices."""
-    dims = [pl.col(role).str.extract_all(r"\d+").cast(pl.List(pl.Int64)) for role in OPERANDS]
+    dims = [
+        pl.col(role).str.extract_all(r"\d+").cast(pl.List(pl.Int64), strict=False)
+        for role in OPERANDS
+    ]
     product = pl.Series([family.product for family in FAMILIES]).gather(distinct["family"])
     lists = distinct.select("family", *dims, product=product)
     count = {role: pl.col(role).list.eval(pl.element().product()).list.first() for role in OPERANDS}
