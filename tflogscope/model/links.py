@@ -49,6 +49,8 @@ def link_primitives(
     `primitives` is a frame of `onednn.read_verbose`; `outputs` are the shapes of what nodes put
     out, None if the log has none. A line of a creation has the link of the run that follows it.
     """
+    if executions.frame.is_empty():  # a log of oneDNN alone
+        return primitives.select("at", execution=pl.lit(None, pl.Int64), link=pl.lit(LINKS[NONE]))
     rows = np.flatnonzero((primitives["event"] == "exec").fill_null(value=False).to_numpy())
     rows = rows[np.argsort(primitives["at"].to_numpy()[rows], kind="stable")]
     execution = np.full(primitives.height, -1, np.int64)
