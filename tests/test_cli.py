@@ -192,6 +192,23 @@ def test_a_full_disk_on_standard_output_is_said(arguments: list[str]) -> None:
     assert err.decode() == "tflogscope: standard output: can't write: No space left on device\n"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("form", ["csv", "parquet", "table"])
+def test_a_write_that_ends_early_is_said(tmp_path: Path, form: str, unbuffered: str) -> None:
+    limit = f"ulimit -f 1; exec {sys.executable} -m tests.stub ops big --format {form}"
+    with open(tmp_path / "out.csv", "wb") as out:
+        done = subprocess.run(
+            ["bash", "-c", limit],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=out,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"can't write: File too large" in done.stderr
+
+
 def test_an_ascii_terminal_gets_escapes_not_errors() -> None:
     process = spawn(
         "ops", "x", "--format", "table", env={**os.environ, "PYTHONIOENCODING": "ascii"}

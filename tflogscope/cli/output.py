@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, cast
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
+    from typing_extensions import Buffer
 
 Output = Annotated[
     str | None,
@@ -124,9 +125,8 @@ def print_text(text: str) -> None:
     Raises:
         OutputError: it can't be written.
     """
-    with standard_output():
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    with standard_output() as stream:
+        stream.write(text.encode(sys.stdout.encoding, sys.stdout.errors or "strict"))
 
 
 @contextmanager
@@ -139,10 +139,30 @@ def standard_output() -> Iterator[BinaryIO]:
     """
     try:
         sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        stream = sys.stdout.buffer
+        # With PYTHONUNBUFFERED it is a raw file, which may write less than it is given.
+        yield cast("BinaryIO", _Whole(stream)) if isinstance(stream, io.RawIOBase) else stream
+        stream.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         reason = f"can't write: {error.strerror or error}"
         raise OutputError(reason, "standard output") from error
+
+
+class _Whole(io.RawIOBase):
+    """A raw file all of whose writes are whole."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        super().__init__()
+        self._raw = raw
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        while left:
+            left = left[self._raw.write(left) or 0 :]
+        return size
