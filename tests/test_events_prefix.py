@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.makelog import CPU, MATMUL, Log
 from tflogscope import open_log
+from tflogscope.events.block import Block
 from tflogscope.events.dictionary import Dictionary
-from tflogscope.events.digits import eight_digits, numbers_at, words_of
+from tflogscope.events.digits import eight_digits, leading_digits, signed_numbers
 
 STEP = -5
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  as logs print it
@@ -32,40 +34,43 @@ MOMENTS = st.datetimes(datetime(1971, 1, 1), datetime(2199, 12, 31))  # noqa: DT
 @given(st.lists(st.integers(0, 99_999_999), min_size=1, max_size=20))
 def test_eight_digits(values: list[int]) -> None:
     text = "".join(f"{value:08}" for value in values).encode()
-    words = words_of(text)[::8]
+    words = Block(text).word(np.arange(0, len(text), 8))
     assert eight_digits(words).tolist() == values
 
 
-@given(st.lists(st.tuples(st.integers(0, 10**19), st.text("abc :-./", min_size=1, max_size=9)),
+@given(st.text("0123456789:/-\x7f\x80é ", max_size=40))
+def test_leading_digits(text: str) -> None:
+    raw = text.encode()
+    values, counts = leading_digits(Block(raw).word(np.arange(len(raw))))
+    for start, (value, count) in enumerate(zip(values.tolist(), counts.tolist(), strict=True)):
+        digits = re.match(rb"[0-9]{0,8}", raw[start:])
+        assert digits is not None
+        assert (value, count) == (int(digits[0] or b"0"), len(digits[0]))
+
+
+@given(st.lists(st.tuples(st.integers(-(2**64), 2**64), st.text("abc :./", min_size=1, max_size=9)),
                 min_size=1, max_size=20))  # fmt: skip
-def test_numbers_in_a_text(pieces: list[tuple[int, str]]) -> None:
+def test_signed_numbers(pieces: list[tuple[int, str]]) -> None:
     text, starts = "", []
     for value, rest in pieces:
         starts.append(len(text))
         text += f"{value}{rest}"
-    values, digits = numbers_at(words_of(text.encode() + b" " * 32), np.array(starts), 24)
-    assert values.tolist() == [value for value, _ in pieces]
-    assert digits.tolist() == [len(str(value)) for value, _ in pieces]
+    values, sizes = signed_numbers(Block(text.encode()).words(np.array(starts), 3))
+    for (expected, _), value, size in zip(pieces, values.tolist(), sizes.tolist(), strict=True):
+        if abs(expected) < 2**63:
+            assert (value, size) == (expected, len(str(expected)))
+        else:
+            assert size == 0
 
 
-@given(st.binary(max_size=40))
-def test_how_many_digits_there_are(text: bytes) -> None:
-    padded = text + b" " * 32
-    values, digits = numbers_at(words_of(padded), np.arange(len(text)), 24)
-    for start, (value, count) in enumerate(zip(values.tolist(), digits.tolist(), strict=True)):
-        run = 0
-        while run < 24 and padded[start + run : start + run + 1] in list(
-            map(b"%d".__mod__, range(10))
-        ):
-            run += 1
-        assert count == run
-        if 0 < run < 20:
-            assert value == int(padded[start : start + run])
-
-
-def test_words_of_short_and_long_texts() -> None:
-    assert len(words_of(b"")) == len(words_of(b"1234567\n")) == 1
-    assert len(words_of(b"0" * 100)) == 93
+@given(st.binary(max_size=200), st.integers(1, 6), st.data())
+def test_words_anywhere_in_a_block(text: bytes, count: int, data: st.DataObject) -> None:
+    positions = data.draw(st.lists(st.integers(0, len(text) + 9), max_size=9))
+    words = Block(text).words(np.array(positions, np.int64), count)
+    assert words.shape == (count, len(positions))
+    for position, column in zip(positions, words.T, strict=True):
+        expected = text[position : position + 8 * count].ljust(8 * count, b"\0")
+        assert column.tobytes() == expected
 
 
 # ---- distinct strings ---------------------------------------------------------------------------

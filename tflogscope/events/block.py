@@ -1,6 +1,6 @@
-"""One block of text with its lines: bytes for NumPy, strings for polars, nothing copied.
+"""One block of text with its lines: words for NumPy, strings for polars, nothing copied.
 
-NumPy reads fixed places of lines as words; polars gets strings of any ranges of the block as an
+NumPy reads pieces of a line as 8-byte words; polars gets strings of any ranges of the block as an
 Arrow array that points into the block. A string that is kept for longer than the block's scan has
 to be copied (`kept`), or it would keep the whole block in memory.
 """
@@ -10,8 +10,9 @@ from __future__ import annotations
 import nanoarrow  # type: ignore[import-untyped]  # it ships no types
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from tflogscope.events.digits import Positions, Words, words_of
+from tflogscope.events.digits import Positions, Words
 
 _LINE_FEED = 10
 
@@ -25,7 +26,6 @@ class Block:
     def __init__(self, text: bytes) -> None:
         self.text = text
         self.bytes = np.frombuffer(text, np.uint8)
-        self.words: Words = words_of(text)
         self.ends = np.flatnonzero(self.bytes == _LINE_FEED)
         self.starts = np.concatenate([np.zeros(1, np.int64), self.ends[:-1] + 1])
         self.lengths = self.ends - self.starts
@@ -33,9 +33,31 @@ class Block:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def words_at(self, positions: Positions) -> Words:
-        """Return the word at each position; the last word of the block where it would end it."""
-        return self.words[np.minimum(positions, len(self.words) - 1)]
+    def words(self, positions: Positions, count: int) -> Words:
+        """Return `count` little-endian words from each position on, as an array of `count` rows.
+
+        Past the end of the block the bytes are zero. One copy of several words costs what one of a
+        single word does, and what is done with them later needs no address.
+        """
+        size = 8 * count
+        last = len(self.text) - size
+        if not len(positions):
+            return np.zeros((count, 0), np.uint64)
+        if last >= 0 and positions.max() <= last:
+            return _words(self.text, positions, count)
+        base = max(0, last)
+        end = self.text[base:] + bytes(2 * size)
+        near = np.flatnonzero(positions > last)
+        found = np.empty((count, len(positions)), np.uint64)
+        found[:, near] = _words(end, np.minimum(positions[near] - base, size), count)
+        rest = np.flatnonzero(positions <= last)
+        if len(rest):
+            found[:, rest] = _words(self.text, positions[rest], count)
+        return found
+
+    def word(self, positions: Positions) -> Words:
+        """Return the word at each position, see `words`."""
+        return self.words(positions, 1)[0]
 
     def strings(self, starts: Positions, ends: Positions) -> pl.Series:
         """Return the text of ranges as strings that point into the block.
@@ -59,12 +81,19 @@ class Block:
         return self.strings(self.starts[rows], self.ends[rows])
 
     def kept_lines(self, rows: Positions) -> pl.Series:
-        """Return copies of lines; null where the row is past the end of the block."""
-        distinct, place = np.unique(rows, return_inverse=True)
-        found = kept(self.lines(distinct[distinct < len(self)]))
-        return found.gather(pl.Series(place).set(pl.Series(rows >= len(self)), None))
+        """Return copies of the lines of ascending rows."""
+        return kept(self.lines(rows))
 
 
 def kept(strings: pl.Series) -> pl.Series:
     """Return copies that do not point into a block."""
-    return pl.select(pl.concat_str(strings, pl.lit(""))).to_series()
+    return strings + ""
+
+
+def _words(text: bytes, positions: Positions, count: int) -> Words:
+    size = 8 * count
+    pieces: NDArray[np.void] = np.ndarray(
+        (len(text) - size + 1,), f"V{size}", buffer=text, strides=(1,)
+    )
+    words: NDArray[np.uint64] = pieces[positions].view("<u8")
+    return words.reshape(-1, count).T

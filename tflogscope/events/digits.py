@@ -1,4 +1,4 @@
-"""Decimal numbers read from the bytes of a block, many at a time, eight digits in one step.
+"""Decimal numbers read from the words of a block, many at a time, eight digits in one step.
 
 polars would need a string per number; here a number costs a load and a dozen integer operations
 (the method is known as SWAR, "SIMD within a register").
@@ -16,12 +16,9 @@ _U = np.uint64
 _ZEROS = _U(0x3030303030303030)
 _LOW_NIBBLES = _U(0x0F0F0F0F0F0F0F0F)
 _HIGH_BITS = _U(0x8080808080808080)
-
-
-def words_of(block: bytes) -> Words:
-    """Return a view of `block` as the little-endian 8-byte word that starts at each byte."""
-    block = block.ljust(8, b"\0")
-    return np.ndarray((len(block) - 7,), np.dtype("<u8"), buffer=block, strides=(1,))
+_POWERS = _U(10) ** np.arange(9, dtype=np.uint64)
+_MOST_DIGITS = 19  # of a signed 64-bit number
+_LARGEST = _U(2**63 - 1)
 
 
 def eight_digits(words: Words) -> Words:
@@ -44,22 +41,40 @@ def leading_digits(words: Words) -> tuple[Words, Positions]:
     return value, count.astype(np.int64)
 
 
-def numbers_at(words: Words, starts: Positions, most: int) -> tuple[Words, Positions]:
-    """Return value and digit count of the decimal number at each position.
+def signed_numbers(words: Words) -> tuple[NDArray[np.int64], Positions]:
+    """Return value and size in bytes of the signed number that each column of 3 words begins with.
 
-    At most `most` digits are looked at, a multiple of 8; a count of 0 means that there is no
-    number. Positions past the end of the block read its last word.
+    Size 0: there is none, or it has more than 64 bits, or it is the smallest such number.
+
+    Lines that follow each other mostly print the same number (of a step), so it is read only where
+    the words change.
     """
-    last = len(words) - 1
-    value, count = leading_digits(words[np.minimum(starts, last)])
-    for read in range(8, most, 8):
-        rows = np.flatnonzero(count == read)
-        if not len(rows):
-            break
-        more, digits = leading_digits(words[np.minimum(starts[rows] + read, last)])
-        value[rows] = value[rows] * _POWERS[digits] + more
-        count[rows] += digits
-    return value, count
+    change = np.ones(words.shape[1], bool)
+    change[1:] = words[0, 1:] != words[0, :-1]
+    for word in words[1:3]:
+        change[1:] |= word[1:] != word[:-1]
+    values, sizes = _signed_numbers(words[:3, np.flatnonzero(change)])
+    which = np.cumsum(change) - 1
+    return values[which], sizes[which]
 
 
-_POWERS = _U(10) ** np.arange(9, dtype=np.uint64)
+def _signed_numbers(words: Words) -> tuple[NDArray[np.int64], Positions]:
+    first, second, third = words
+    negative = (first & _U(0xFF)) == _U(ord("-"))
+    skip = negative.astype(np.uint64) << _U(3)
+    # Shifting by 64 is not defined: by 8 and then by 56, where it is 64 or 56.
+    first, second = (
+        (word >> skip) | np.where(negative, after << _U(56), _U(0))
+        for word, after in ((first, second), (second, third))
+    )
+    third = third >> skip
+    value, count = leading_digits(first)
+    for word, full in ((second, 8), (third, 16)):
+        more, digits = leading_digits(word)
+        goes_on = count == full
+        value = np.where(goes_on, value * _POWERS[digits] + more, value)
+        count = np.where(goes_on, count + digits, count)
+    known = (count > 0) & (count <= _MOST_DIGITS) & (value <= _LARGEST)
+    signed = value.astype(np.int64)
+    values = np.where(negative, -signed, signed)
+    return values, np.where(known, count + negative, 0)

@@ -30,32 +30,36 @@ from tflogscope.events.chunk import (
     Chunk,
 )
 from tflogscope.events.dictionary import Codes, Dictionary
-from tflogscope.events.digits import Positions, numbers_at
+from tflogscope.events.digits import Positions, Words, leading_digits, signed_numbers
 from tflogscope.events.nodes import Definitions
 from tflogscope.events.prefix import (
     DIALECTS,
     NO_TIME,
     SHORTEST_PREFIX,
     WIDTHS,
-    dialects_of_lines,
-    times_of_lines,
+    prefixes_of_lines,
 )
 from tflogscope.events.sites import COVERED, EXECUTOR, IGNORED, MEMORY, NO_SITE, Sites
 from tflogscope.grammar.model import Grammar
 
-# How records of the executor begin, by phase.
-_HEADS = ("", "Process node: ", "Synchronous kernel done: ", "Async kernel done: ")
-_HEAD_WORDS = [np.frombuffer(head[:8].encode().ljust(8), "<u8")[0] for head in _HEADS]
+
+def _word(text: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(text[:8], "little"))
+
+
+# How records of the executor begin, by phase: `HEAD: ID step STEP {{node NAME…`.
+_HEADS = (b"", b"Process node: ", b"Synchronous kernel done: ", b"Async kernel done: ")
+_HEAD_WORDS = [_word(head) for head in _HEADS]
 _HEAD_LENGTHS = np.array([len(head) for head in _HEADS], np.int64)
-_STEP_WORD = np.frombuffer(b" step \0\0", "<u8")[0]
-_SIX_BYTES = np.uint64(0x0000FFFFFFFFFFFF)
-_MEMORY_WORD = np.frombuffer(b"__LOG_ME", "<u8")[0]
-# The second word of `MemoryLogTensorOutput`: what the executor prints of each node's output.
-_TENSOR_OUTPUT_AT = len("__LOG_MEMORY__ MemoryLo")
-_TENSOR_OUTPUT_WORD = np.frombuffer(b"gTensorO", "<u8")[0]
-_MOST_STEP_DIGITS, _MOST_ID_DIGITS = 24, 8
-_LARGEST_STEP = np.uint64(2**63 - 1)
-_NODE_WORD = np.frombuffer(b" {{node ", "<u8")[0]
+_STEP = b" step "
+_STEP_WORD, _STEP_BYTES = _word(_STEP), np.uint64(0x0000FFFFFFFFFFFF)
+_NODE = b" {{node "
+_NODE_WORD = _word(_NODE)
+# What the executor prints of each node's output; step 0 is not printed.
+_TENSOR_OUTPUT = b"__LOG_MEMORY__ MemoryLogTensorOutput { step_id: "
+_MEMORY_WORD = _word(_TENSOR_OUTPUT)
+_TENSOR_OUTPUT_WORDS = (_word(_TENSOR_OUTPUT[24:]), _word(_TENSOR_OUTPUT[40:]))
+_KERNEL_NAME_WORD = _word(b" kernel_name: ")
 _U0, _ODD = np.uint64(0), np.uint64(0x9E3779B97F4A7C15)
 
 VERBOSE_MARKER = r"(?:(?:mkldnn|dnnl|onednn|onednn_graph)_verbose,|MKL_VERBOSE )"
@@ -68,21 +72,19 @@ _FOREIGN = f"{VERBOSE_MARKER}|{RECORD_PREFIX}"
 _PYTHON_RECORD = r"^(?:WARNING|INFO|ERROR):(?:tensorflow:| All log messages before absl)"
 PYTHON_FILE = "python"
 # What an unprefixed line may begin with that is no part of a record before it.
-_UNPREFIXED_WORDS = np.array(
-    [
-        np.frombuffer(text.encode()[:8], "<u8")[0]
-        for text in (
-            "onednn_verbose",
-            "dnnl_verbose",
-            "mkldnn_verbose",
-            "MKL_VERBOSE ",
-            "WARNING:",
-            "INFO:tensorflow",
-            "ERROR:tensorflow",
-            "\t [[{{node",
-            "\t [[{{function_node",
-        )
-    ]
+_VERBOSE_WORDS, _PYTHON_WORDS, _FAILURE_WORDS = (
+    np.array([_word(text) for text in texts])
+    for texts in (
+        (
+            b"onednn_verbose",
+            b"onednn_graph_verbose",
+            b"dnnl_verbose",
+            b"mkldnn_verbose",
+            b"MKL_VERBOSE ",
+        ),
+        (b"WARNING:", b"INFO:tensorflow", b"ERROR:tensorflow"),
+        (b"\t [[{{node", b"\t [[{{function_node"),
+    )
 )
 FOLLOWING = 4  # lines after a suspect that may hold the rest of its message
 
@@ -132,14 +134,14 @@ class _BlockScan:
 
     def _records(self) -> Positions:
         """Scan the lines that begin with a prefix; return which they are."""
-        dialects = dialects_of_lines(self.block)
-        rows = np.flatnonzero(dialects >= 0)
+        block = self.block
+        rows, dialects, times = prefixes_of_lines(block)
         if not len(rows):
             return rows
-        dialects = dialects[rows]
-        sites, messages = self._sites(rows, dialects)
+        starts = block.starts[rows] + WIDTHS[dialects]
+        sites, messages = self.scanner.sites.find(block, starts, block.ends[rows])
         kinds = self.scanner.sites.kind[sites]
-        records = _Records(rows, dialects, messages, sites)
+        records = _Records(rows, dialects, times, sites, messages)
         if (kinds == NO_SITE).any():
             known = np.flatnonzero(kinds != NO_SITE)
             kinds, records = kinds[known], records.take(known)
@@ -152,32 +154,22 @@ class _BlockScan:
         self._texts(records.take(np.sort(np.concatenate(cold))))
         return records.rows
 
-    def _sites(self, rows: Positions, dialects: NDArray[np.int8]) -> tuple[Codes, Positions]:
-        """Return the site code of each record, and where its message begins."""
-        starts = self.block.starts[rows] + WIDTHS[dialects]
-        ends = self.block.strings(starts, self.block.ends[rows]).str.find("] ", literal=True)
-        lengths = ends.fill_null(0).to_numpy().astype(np.int64)  # no "] ": an empty site, no site
-        sites = self.block.strings(starts, starts + lengths)
-        codes = self.scanner.sites.encode(sites.hash().to_numpy(), _copies(sites))
-        return codes, starts + lengths + 2
-
     def _executor(self, records: _Records) -> Positions:
         """Keep the runs of nodes; return which of the records are something else.
 
         In the end that is also what begins like a run and is none: its text is kept as unknown.
         """
-        first = self.block.words_at(records.messages)
+        first = self.block.word(records.messages)
         phases = np.zeros(len(first), np.int8)
         for phase in (START, SYNC_DONE, ASYNC_DONE):
             phases[first == _HEAD_WORDS[phase]] = phase
-        others, running = np.flatnonzero(phases == 0), np.flatnonzero(phases)
+        others = np.flatnonzero(phases == 0)
         if len(others):
-            records, phases = records.take(running), phases[running]
-        if len(phases):
-            good = self._node_runs(records, phases)
-            if self.final:
-                others = np.concatenate([others, running[~good]])
-        return others
+            running = np.flatnonzero(phases)
+            good = self._node_runs(records.take(running), phases[running])
+            return np.concatenate([others, running[~good]]) if self.final else others
+        good = self._node_runs(records, phases)
+        return np.flatnonzero(~good) if self.final else others
 
     def _node_runs(self, records: _Records, phases: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Read `HEAD: ID step STEP {{node …` from the bytes, and tell the definition.
@@ -185,31 +177,22 @@ class _BlockScan:
         Return which of the records are whole.
         """
         block = self.block
-        id_starts = records.messages + _HEAD_LENGTHS[phases]
-        ids, id_digits = numbers_at(block.words, id_starts, _MOST_ID_DIGITS)
-        gaps = id_starts + id_digits
-        good = ((block.words_at(gaps) & _SIX_BYTES) == _STEP_WORD) & (id_digits > 0)
-        step_starts = gaps + len(" step ")
-        negative = block.bytes[np.minimum(step_starts, len(block.bytes) - 1)] == ord("-")
-        steps, digits = numbers_at(block.words, step_starts + negative, _MOST_STEP_DIGITS)
-        nodes = step_starts + negative + digits
-        good &= block.words_at(nodes) == _NODE_WORD
-        good &= (digits > 0) & (digits < 20) & (steps <= _LARGEST_STEP)
+        starts = records.messages + _HEAD_LENGTHS[phases]
+        ids, digits = leading_digits(block.word(starts))
+        starts += digits
+        words = block.words(starts, 5)
+        good: NDArray[np.bool_] = ((words[0] & _STEP_BYTES) == _STEP_WORD) & (digits > 0)
+        steps, sizes = signed_numbers(_from_byte(words, len(_STEP)))
+        nodes = starts + len(_STEP) + sizes
+        head, names = block.words(nodes, 2)
         ends = block.ends[records.rows]
-        endings = block.words[ends - 8]
-        names = block.words_at(nodes + len(" {{node "))
-        definitions = np.full(len(good), -1, np.int64)
-        if self.final:
-            chosen = np.flatnonzero(good)
-        else:
-            known = (phases != START) & self.scanner.definitions.knows(
-                names, endings, ends - nodes - 1
-            )
-            chosen = np.flatnonzero(good & ~known)
-        texts = block.strings(nodes[chosen] + 1, ends[chosen])
-        definitions[chosen] = self.scanner.definitions.encode(
-            texts.hash().to_numpy(), _copies(texts)
-        )
+        endings = block.word(np.maximum(ends - 8, 0))
+        good &= (sizes > 0) & (head == _NODE_WORD)
+        unread = good
+        if not self.final:
+            known = self.scanner.definitions.knows(names, endings, ends - nodes - 1)
+            unread = good & ~((phases != START) & known)
+        definitions = self._definitions(nodes + 1, ends, np.flatnonzero(unread))
         # Index -1, an end that is known without reading it, takes the True at the end.
         whole = np.append(self.scanner.definitions.whole, True)[definitions]
         if not self.final:
@@ -217,60 +200,62 @@ class _BlockScan:
         # Which node on which device, dead or alive: the beginning of its name, the end of the
         # device's, and the length. A dead start says ` is dead`, its end ` is dead: `.
         dead = np.append(self.scanner.definitions.dead, False)[definitions] & (phases == START)
-        sizes = (ends - nodes + len(": ") * dead).astype(np.uint64)
-        tags = names ^ (np.where(whole, endings ^ (sizes << np.uint64(48)), _U0) * _ODD)
-        signed = steps.astype(np.int64)
+        lengths = (ends - nodes + len(": ") * dead).astype(np.uint64)
+        tags = names ^ (np.where(whole, endings ^ (lengths << np.uint64(48)), _U0) * _ODD)
         columns: dict[str, NDArray[Any]] = {
             "at": self.at[records.rows],
-            "time": times_of_lines(block, records.rows, records.dialects),
+            "time": records.times,
             "site": records.sites.astype(np.int32),
             "phase": phases,
             "id": ids.astype(np.int32),
-            "step": np.where(negative, -signed, signed),
+            "step": steps,
             "definition": definitions.astype(np.int32),
             "tag": tags,
         }
         if not good.all():
             self.suspects.append(records.rows[~good])
             columns = {name: column[good] for name, column in columns.items()}
-        self.chunk.classes[records.rows[good]] = EXECUTOR_LINE
+            self.chunk.classes[records.rows[good]] = EXECUTOR_LINE
+        else:
+            self.chunk.classes[records.rows] = EXECUTOR_LINE
         self.chunk.executor.add(**columns)
-        return np.asarray(good, bool)
+        return good
+
+    def _definitions(self, starts: Positions, ends: Positions, chosen: Positions) -> Codes:
+        """Return the code of the definition in each range, -1 in those that are not chosen."""
+        texts = self.block.strings(starts[chosen], ends[chosen])
+        codes = np.full(len(starts), -1, np.int64)
+        codes[chosen] = self.scanner.definitions.encode(texts.hash().to_numpy(), _copies(texts))
+        return codes
 
     def _memory(self, records: _Records) -> Positions:
         """Count whole records of allocations; return which of the records are something else."""
         last = self.block.bytes[self.block.ends[records.rows] - 1]
-        whole = (self.block.words_at(records.messages) == _MEMORY_WORD) & (last == ord("}"))
+        words = self.block.words(records.messages, 6)
+        whole = (words[0] == _MEMORY_WORD) & (last == ord("}"))
         self.chunk.classes[records.rows[whole]] = MEMORY_LINE
-        output = self.block.words_at(records.messages + _TENSOR_OUTPUT_AT) == _TENSOR_OUTPUT_WORD
+        output = (words[3] == _TENSOR_OUTPUT_WORDS[0]) & (words[5] == _TENSOR_OUTPUT_WORDS[1])
         self._tensors(records.take(np.flatnonzero(whole & output)))
         return np.flatnonzero(~whole)
 
     def _tensors(self, records: _Records) -> None:
         """Keep what each node put out: step, and the distinct texts of node, index and shape."""
+        starts = records.messages + len(_TENSOR_OUTPUT)
+        steps, sizes = signed_numbers(self.block.words(starts, 3))
+        starts += sizes
+        known = (sizes > 0) & (self.block.word(starts) == _KERNEL_NAME_WORD)
         ends = self.block.ends[records.rows]
-        texts = self.block.strings(records.messages, ends)
-        marks = ("step_id: ", 'kernel_name: "', "allocation_description")
-        places = [texts.str.find(mark, literal=True) for mark in marks]
-        known = pl.select(pl.all_horizontal(place.is_not_null() for place in places)).to_series()
-        rows, messages = records.rows[known.to_numpy()], records.messages[known.to_numpy()]
-        if not len(rows):
+        texts = self.block.strings(starts, ends)
+        places = texts.str.find("allocation_description", literal=True)
+        chosen = np.flatnonzero(known & places.is_not_null().to_numpy())
+        if not len(chosen):
             return
-        step_at, node_at, end_at = (
-            place.filter(known).to_numpy().astype(np.int64) + messages for place in places
-        )
-        steps, negative = self._step_ids(step_at + len("step_id: "))
-        nodes = self.block.strings(node_at, end_at)
+        lengths = places.fill_null(0).to_numpy()[chosen].astype(np.int64)
+        nodes = self.block.strings(starts[chosen] + 1, starts[chosen] + lengths)
         codes = self.scanner.tensors.encode(nodes.hash().to_numpy(), _copies(nodes))
         self.chunk.tensors.add(
-            at=self.at[rows], step=np.where(negative, -steps, steps), text=codes.astype(np.int32)
+            at=self.at[records.rows[chosen]], step=steps[chosen], text=codes.astype(np.int32)
         )
-
-    def _step_ids(self, starts: Positions) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the absolute values of the numbers at `starts`, and which are negative."""
-        negative = self.block.bytes[starts] == ord("-")
-        steps, _ = numbers_at(self.block.words, starts + negative, _MOST_STEP_DIGITS)
-        return steps.astype(np.int64), negative
 
     def _texts(self, records: _Records) -> None:
         """Keep records of covered files by their distinct texts (`file.cc:line] message`).
@@ -293,7 +278,7 @@ class _BlockScan:
         self.chunk.classes[records.rows] = TEXT_LINE
         self.chunk.records.add(
             at=self.at[records.rows],
-            time=times_of_lines(self.block, records.rows, records.dialects),
+            time=records.times,
             site=records.sites.astype(np.int32),
             text=self.scanner.texts.encode(texts.hash().to_numpy(), _copies(texts)),
         )
@@ -304,27 +289,30 @@ class _BlockScan:
         """Verbose lines of oneDNN, Python's own log lines, and what may be a torn record."""
         if not len(rows):
             return
-        unprefixed = rows
-        first = self.block.words_at(self.block.starts[rows])
+        first = self.block.word(self.block.starts[rows])
+        verbose, python, failure = (
+            np.isin(first, words) for words in (_VERBOSE_WORDS, _PYTHON_WORDS, _FAILURE_WORDS)
+        )
         # Most are lines of protobuf text: too short to hold a record, and told by their first word.
         long = self.block.lengths[rows] >= SHORTEST_PREFIX
-        rows = rows[long | np.isin(first, _UNPREFIXED_WORDS)]
-        line = pl.col("line")
-        found = pl.DataFrame({"line": self.block.lines(rows)}).select(
-            verbose=line.str.contains(f"^{VERBOSE_MARKER}"),
-            foreign=line.str.slice(1).str.contains(_FOREIGN),
-            python=line.str.contains(_PYTHON_RECORD),
-            failure=line.str.contains(r"^\t \[\[\{\{(?:function_)?node "),
-        )
-        verbose, foreign, python, failure = (column.to_numpy() for column in found)
-        if self.final:
-            foreign = np.zeros(len(rows), bool)
-        self.suspects.append(rows[foreign])
+        chosen = np.flatnonzero(long | verbose | python | failure)
+        lines = self.block.lines(rows[chosen])
+        foreign = np.zeros(len(rows), bool)
+        if not self.final:
+            foreign[chosen] = lines.str.slice(1).str.contains(_FOREIGN).to_numpy()
+            self.suspects.append(rows[foreign])
+        for mine, pattern in (
+            (verbose, f"^{VERBOSE_MARKER}"),
+            (python, _PYTHON_RECORD),
+            (failure, r"^\t \[\[\{\{(?:function_)?node "),
+        ):
+            if mine.any():
+                mine[mine] = lines.filter(pl.Series(mine[chosen])).str.contains(pattern).to_numpy()
         self.chunk.classes[rows[verbose]] = VERBOSE_LINE
-        self._keep(self.chunk.verbose, rows[verbose & ~foreign])
         # The rest of a verbose line that a block of standard output was cut in, see `onednn_cut`.
-        before = np.setdiff1d(rows[verbose] - 1, rows[verbose])
-        self._keep(self.chunk.before_verbose, np.intersect1d(before, unprefixed))
+        after = np.flatnonzero(verbose[1:] & ~verbose[:-1] & (np.diff(rows) == 1))
+        self._keep(self.chunk.before_verbose, rows[after])
+        self._keep(self.chunk.verbose, rows[verbose & ~foreign])
         self._keep(self.chunk.failures, rows[failure & ~foreign])
         self._python(rows[python & ~foreign])
 
@@ -350,10 +338,11 @@ class _BlockScan:
             return
         rows = np.sort(np.concatenate(self.suspects))
         self.chunk.classes[rows] = SUSPECT_LINE
-        distances = range(FOLLOWING + 1)
-        near = self.block.kept_lines(np.concatenate([rows + distance for distance in distances]))
-        names = ["text", *(f"text_{distance}" for distance in distances[1:])]
-        texts = {name: near.slice(i * len(rows), len(rows)) for i, name in enumerate(names)}
+        texts = {"text": self.block.kept_lines(rows)}
+        for distance in range(1, FOLLOWING + 1):
+            inside = rows[rows + distance < len(self.block)] + distance
+            lines = self.block.kept_lines(inside)
+            texts[f"text_{distance}"] = lines.extend_constant(None, len(rows) - len(inside))
         self.chunk.suspects.append(pl.DataFrame({"at": self.at[rows]} | texts))
 
 
@@ -362,16 +351,28 @@ def _copies(strings: pl.Series) -> Callable[[Codes], pl.Series]:
     return lambda rows: kept(strings.gather(rows))
 
 
+def _from_byte(words: Words, byte: int) -> Words:
+    """Return the words, one fewer, that begin `byte` bytes (1 to 7) after those of each column."""
+    low, high = np.uint64(8 * byte), np.uint64(64 - 8 * byte)
+    shifted: Words = (words[:-1] >> low) | (words[1:] << high)
+    return shifted
+
+
 @dataclass(slots=True)
 class _Records:
     """Rows of a block that begin with a known prefix."""
 
     rows: Positions
     dialects: NDArray[np.int8]
-    messages: Positions  # where in the block the message begins
+    times: NDArray[np.int64]
     sites: Codes
+    messages: Positions  # where in the block the message begins
 
     def take(self, chosen: Positions) -> _Records:
         return _Records(
-            self.rows[chosen], self.dialects[chosen], self.messages[chosen], self.sites[chosen]
+            self.rows[chosen],
+            self.dialects[chosen],
+            self.times[chosen],
+            self.sites[chosen],
+            self.messages[chosen],
         )

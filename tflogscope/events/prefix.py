@@ -34,6 +34,16 @@ class Dialect:
         """Bytes of the fixed part."""
         return len(self.shape)
 
+    def begins(self, words: Words) -> NDArray[np.bool_]:
+        """Whether the end of the fixed part, the fraction of the second, is where it should be."""
+        shape = ("?" * (self.width - 8) + self.shape[-8:]).ljust(8 * len(words), "?")
+        found = np.ones(words.shape[1], bool)
+        for index, word in enumerate(words):
+            part = shape[8 * index : 8 * index + 8]
+            if part != "?" * 8:
+                found &= _has_shape(word, part)
+        return found
+
 
 # tsl/platform/default/logging.cc, TFLogSink / LogMessage::GenerateLogMessage: local time, no zone.
 CLASSIC = Dialect("classic", "0000-00-00 00:00:00.000000: ")
@@ -43,77 +53,83 @@ ABSL = Dialect("absl", "?0000 00:00:0000000000.000000 ")
 GLOG = Dialect("glog", "?0000 00:00:00.000000 ")
 DIALECTS = (CLASSIC, ABSL, GLOG)
 WIDTHS = np.array([dialect.width for dialect in DIALECTS], np.int64)
-_ENDS = [dialect.shape[-8:] for dialect in DIALECTS]
-_END_MASKS = np.array(
-    [sum((0xF0 if c == "0" else 0xFF) << 8 * i for i, c in enumerate(end)) for end in _ENDS],
-    np.uint64,
-)
-_END_VALUES = np.array(
-    [sum((0x30 if c == "0" else ord(c)) << 8 * i for i, c in enumerate(end)) for end in _ENDS],
-    np.uint64,
-)
 SHORTEST_PREFIX = min(dialect.width for dialect in DIALECTS)
+_WORDS = 4  # hold the widest fixed part
 
 
-def dialects_of_lines(block: Block) -> NDArray[np.int8]:
-    """Return for each line the index of its dialect in DIALECTS, -1 where no prefix begins it.
+def prefixes_of_lines(
+    block: Block,
+) -> tuple[Positions, NDArray[np.int8], NDArray[np.int64]]:
+    """Return which lines begin with a prefix, the index of its dialect in DIALECTS, and its time.
 
-    Told by the end of the fixed part, the fraction of the second: `965368: `.
+    The time is in µs since the epoch, classic as printed, absl in UTC; NO_TIME where the digits
+    are no time (a torn record) or the dialect prints no year.
     """
-    found = np.full(len(block), -1, np.int8)
-    left = np.flatnonzero(block.lengths > SHORTEST_PREFIX)
-    for index, width in enumerate(WIDTHS.tolist()):
-        long = left[block.lengths[left] > width]
-        ends = block.words[block.starts[long] + (width - 8)]
-        found[long[(ends & _END_MASKS[index]) == _END_VALUES[index]]] = index
-        left = left[found[left] < 0]
-    return found
+    long = np.flatnonzero(block.lengths > SHORTEST_PREFIX)
+    words = block.words(block.starts[long], _WORDS)
+    found = np.full(len(long), -1, np.int8)
+    times = np.full(len(long), NO_TIME, np.int64)
+    left = np.arange(len(long))
+    for index, (dialect, times_of) in enumerate(_TIMES.items()):
+        mine = dialect.begins(words) & (block.lengths[long[left]] > dialect.width)
+        if mine.all() and len(left) == len(long):  # all of them: nothing to pick out
+            found[:], times[:] = index, times_of(words)
+            break
+        rows = left[mine]
+        found[rows], times[rows] = index, times_of(words[:, mine])
+        left, words = left[~mine], words[:, ~mine]
+        if not len(left):
+            break
+    rows = np.flatnonzero(found >= 0)
+    return long[rows], found[rows], times[rows]
 
 
-def times_of_lines(block: Block, rows: Positions, dialects: NDArray[np.int8]) -> NDArray[np.int64]:
-    """Return each record's time: µs since the epoch, classic as printed, absl in UTC.
-
-    NO_TIME where the digits are no time (a torn record) or the dialect prints no year.
-    """
-    words, starts = block.words, block.starts[rows]
-    if (dialects == 0).all():
-        return _classic_times(words, starts)
-    times = np.full(len(starts), NO_TIME, np.int64)
-    classic = np.flatnonzero(dialects == 0)
-    times[classic] = _classic_times(words, starts[classic])
-    absl = np.flatnonzero(dialects == 1)
-    times[absl] = _absl_times(words, starts[absl])
-    return times
-
-
-def _absl_times(words: Words, starts: Positions) -> NDArray[np.int64]:
-    seconds = eight_digits(words[starts + 12]).astype(np.int64) * 100
-    seconds += (eight_digits(words[starts + 20] << _U(48))).astype(np.int64)
-    micros = words[starts + 21]
+def _absl_times(words: Words) -> NDArray[np.int64]:
+    """`?0000 00:|00:00000|00000.00|0000 `: ten digits of seconds, six of the fraction."""
+    _, second, third, last = words
+    high = (second >> _U(32)) | (third << _U(32))
+    low = third << _U(16)
+    micros = (third >> _U(56) << _U(16)) | (last << _U(24))
+    seconds = eight_digits(high).astype(np.int64) * 100
+    seconds += eight_digits(low & _U(0xFFFF000000000000)).astype(np.int64)
     times = seconds * MICROSECONDS_PER_SECOND
     times += eight_digits(micros & _U(0xFFFFFFFFFFFF0000)).astype(np.int64)
-    whole = _has_digits(words[starts + 12], "00000000") & _has_digits(micros, "??000000")
-    times[~(whole & _has_digits(words[starts + 20], "00??????"))] = NO_TIME
+    whole = _has_digits(high, "00000000") & _has_digits(micros, "??000000")
+    times[~(whole & _has_digits(low, "??????00"))] = NO_TIME
     return times
 
 
-def _classic_times(words: Words, starts: Positions) -> NDArray[np.int64]:
-    if not len(starts):
+def _classic_times(words: Words) -> NDArray[np.int64]:
+    """`0000-00-|00 00:00|:00.0000|00: `: the date, day and clock, second and fraction."""
+    if not words.shape[1]:
         return np.zeros(0, np.int64)
-    date = words[starts]  # "2026-11-"
+    date, clock, second, last = words
     days, lengths, wrong = _months(date)
-    clock = words[starts + 8]  # "21 04:09"
     day, hour, minute = (_two_digits(clock >> _U(8 * at)) for at in (0, 3, 6))
-    second = words[starts + 16]  # ":48.1234"
-    micros = words[starts + 18]  # "8.123456"
+    micros = (second >> _U(32) << _U(16)) | (last << _U(48))
     seconds = ((days + day - 1) * 24 + hour) * 3600 + minute * 60 + _two_digits(second >> _U(8))
-    fraction = eight_digits(micros & _U(0xFFFFFFFFFFFF0000)).astype(np.int64)
-    times = seconds * MICROSECONDS_PER_SECOND + fraction
+    times = seconds * MICROSECONDS_PER_SECOND + eight_digits(micros).astype(np.int64)
     wrong = wrong | (day < 1) | (day > lengths) | (hour > 23) | (minute > 59)
     for word, digits in ((clock, "00 00:00"), (second, "?00?????"), (micros, "??000000")):
         wrong |= ~_has_digits(word, digits)
     times[wrong] = NO_TIME
     return times
+
+
+def _no_times(words: Words) -> NDArray[np.int64]:
+    return np.full(words.shape[1], NO_TIME)
+
+
+_TIMES = {CLASSIC: _classic_times, ABSL: _absl_times, GLOG: _no_times}
+
+
+def _has_shape(words: Words, shape: str) -> NDArray[np.bool_]:
+    """Whether each word has a digit at each 0 of `shape` and the bytes that it names."""
+    masks = {"0": 0xF0, "?": 0}
+    mask = sum(masks.get(mark, 0xFF) << 8 * index for index, mark in enumerate(shape))
+    value = sum(ord(mark) << 8 * index for index, mark in enumerate(shape))
+    same: NDArray[np.bool_] = (words & _U(mask)) == _U(mask & value)
+    return same
 
 
 def _has_digits(words: Words, shape: str) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from tflogscope.grammar.model import FileGrammar, Message
@@ -30,24 +31,22 @@ def match_messages(texts: pl.Series, file_grammar: FileGrammar) -> pl.Series:
     `texts` are messages of one source file without their prefix. Each message is tried only on
     what no earlier one took.
     """
-    left = texts.rename("text").to_frame().with_row_index("row").drop_nulls("text")
-    taken: list[pl.DataFrame] = []
-    for message in file_grammar.messages:
-        if left.is_empty():
-            break
-        # Starting with the literal head alone is a fraction of the price of a pattern.
-        near = left.filter(pl.col("text").str.starts_with(message.head)) if message.head else left
-        if near.is_empty():
+    ids = np.full(len(texts), -1, np.int64)
+    left = texts.is_not_null().to_numpy()
+    # Starting with the literal head alone is a fraction of the price of a pattern.
+    heads = pl.select(
+        pl.lit(texts).str.starts_with(message.head).alias(message.id)
+        for message in file_grammar.messages
+    )
+    for index, message in enumerate(file_grammar.messages):
+        near = np.flatnonzero(left & heads[message.id].fill_null(value=False).to_numpy())
+        if not len(near):
             continue
-        hit = near.filter(is_message(pl.col("text"), message))
-        if hit.is_empty():
-            continue
-        taken.append(hit.select("row", id=pl.lit(message.id)))
-        left = left.join(hit.select("row"), on="row", how="anti", maintain_order="left")
-    if not taken:
-        return pl.Series("id", [None], dtype=pl.String).new_from_index(0, texts.len())
-    rows = pl.DataFrame({"row": pl.int_range(texts.len(), dtype=pl.get_index_type(), eager=True)})
-    return rows.join(pl.concat(taken), on="row", how="left", maintain_order="left")["id"]
+        candidates = texts.gather(near).rename("text").to_frame()
+        hit = near[candidates.select(is_message(pl.col("text"), message)).to_series().to_numpy()]
+        ids[hit], left[hit] = index, False
+    names = pl.Series("id", [message.id for message in file_grammar.messages], pl.String)
+    return names.gather(pl.Series(ids).set(pl.Series(ids < 0), None))
 
 
 def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
