@@ -57,7 +57,8 @@ class Block:
 
     def word(self, positions: Positions) -> Words:
         """Return the word at each position, see `words`."""
-        return self.words(positions, 1)[0]
+        words: Words = self.words(positions, 1)[0]
+        return words
 
     def strings(self, starts: Positions, ends: Positions) -> pl.Series:
         """Return the text of ranges as strings that point into the block.
@@ -95,5 +96,5 @@ def _words(text: bytes, positions: Positions, count: int) -> Words:
     pieces: NDArray[np.void] = np.ndarray(
         (len(text) - size + 1,), f"V{size}", buffer=text, strides=(1,)
     )
-    words: NDArray[np.uint64] = pieces[positions].view("<u8")
-    return words.reshape(-1, count).T
+    words: Words = pieces[positions].view("<u8").reshape(-1, count).T
+    return words
