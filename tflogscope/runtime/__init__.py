@@ -1,7 +1,28 @@
-"""The reference runtime: a small TensorFlow in Python and NumPy (spec section 6), still to come.
+"""The reference runtime: a small TensorFlow in Python and NumPy, made to be read.
 
-It stands apart: it imports nothing of the analyzer, and of the analyzer only `cli.simulate` may
-import it.
+In the order in which TensorFlow does things (docs/runtime.md tells the story with examples):
+
+    errors.py, dtypes.py, shapes.py   what everything is said in
+    tensors.py, operators.py          tensors: eager ones have a value, symbolic ones a node
+    values.py, conversion.py          Python and NumPy values become tensors
+    operations.py, record.py          the registry of ops; what an op call leaves behind
+    context.py                        `execute`: the one place where every op call passes
+    eager.py, graph.py                what it does there: run the kernel, or add a node
+    tape.py, gradients/               what is remembered, and how one goes back over it
+    telling.py, logs.py               whoever wants to know is told
+    ops/, library/                    the ops; Python functions made of them
+    variables.py, resources.py, module.py   values that change, and who holds them
+    function/                         `tf.function`: tracing, keys, captures, calls
+    autograph/, control_flow/         `if` and `while` over tensors
+    py_function.py                    Python inside a graph
+    passes/                           graphs are rewritten before they run
+    executor/                         graphs run
+    data/, keras/                     data sets and models, in terms of `tf`
+    api/                              the names of `tf`: it *is* `tf`
+    simulate.py                       a program file runs on it
+
+It stands apart: it imports NumPy and nothing of the analyzer, and of the analyzer only
+`cli.simulate` may import it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Imported by arguments.py from the folder that it is in."""
+
+NAME = "beside"

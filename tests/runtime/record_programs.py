@@ -1,0 +1,91 @@
+"""Record what the real TensorFlow does in each program of `programs/`: run them with TensorFlow
+2.13.
+
+    python -m tests.runtime.record_programs [NAME]
+
+writes `data/programs/NAME.json`: what the program prints, the eager ops in order (as the log of
+TensorFlow shows them, with `_EagerConst` for a value that became a tensor), and the nodes of each
+traced function.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PROGRAMS, DATA = HERE / "programs", HERE / "data" / "programs"
+NOT_RECORDED = {"arguments", "beside", "failing"}
+EXECUTED = re.compile(r"execute\.cc:\d+\] Executing op (\S+) in device")
+# The log at its first level, of that file only; ops keep their names without oneDNN.
+LOGGING = {"TF_CPP_VMODULE": "execute=1", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0"}
+
+
+def normal(name: str) -> str:
+    """The name of a function without the numbers that only count what happened before."""
+    return re.sub(r"_\d+(?=_|$)", "_N", name) if name.startswith("__") else name
+
+
+def node_text(name: str, type: str, inputs: list[str]) -> str:
+    """A node as text; control inputs, which have no order, behind the others and sorted."""
+    data = [each for each in inputs if not each.startswith("^")]
+    text = f"{name} = {type}({', '.join(data + sorted(set(inputs) - set(data)))})"
+    return re.sub(r"/\d+\b", "/N", text)  # some names hold the number of a tensor
+
+
+def record(program: Path) -> dict[str, Any]:
+    """Run the program in this process; its log goes to standard error."""
+    from tensorflow.python.eager.polymorphic_function import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        monomorphic_function,
+    )
+
+    graphs: list[tuple[str, list[str]]] = []
+    made = monomorphic_function.ConcreteFunction.__init__
+
+    def noting(self: Any, func_graph: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, func_graph, *args, **kwargs)
+        name = self.name.decode() if isinstance(self.name, bytes) else self.name
+        nodes = func_graph.as_graph_def().node
+        graphs.append((normal(name), [node_text(n.name, n.op, list(n.input)) for n in nodes]))
+
+    monomorphic_function.ConcreteFunction.__init__ = noting
+    printed = io.StringIO()
+    sys.argv = [str(program)]
+    sys.path.insert(0, str(program.parent))
+    with contextlib.redirect_stdout(printed):
+        runpy.run_path(str(program), run_name="__main__")
+    return {"stdout": printed.getvalue(), "graphs": graphs}
+
+
+def main() -> None:
+    """Each program in a process of its own, since names and seeds count what came before."""
+    if len(sys.argv) > 2:
+        sys.stdout.write(json.dumps(record(PROGRAMS / f"{sys.argv[1]}.py")))
+        return
+    DATA.mkdir(parents=True, exist_ok=True)
+    wanted = sys.argv[1:] or sorted(path.stem for path in PROGRAMS.glob("*.py"))
+    for name in wanted:
+        if name not in NOT_RECORDED:
+            done = subprocess.run(
+                [sys.executable, "-m", "tests.runtime.record_programs", name, "here"],
+                cwd=HERE.parent.parent,
+                env={**os.environ, **LOGGING},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            recorded = json.loads(done.stdout)
+            recorded["eager"] = [normal(op) for op in EXECUTED.findall(done.stderr)]
+            (DATA / f"{name}.json").write_text(json.dumps(recorded, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""`tflogscope simulate`: what the program gets, and how it may end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.comparing import ENVIRONMENT
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def simulate(*arguments: str, cwd: Path | None = None) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "tflogscope", "simulate", *arguments]
+    done = subprocess.run(
+        command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def program(folder: Path, text: str) -> str:
+    path = folder / "program.py"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_program_gets_its_arguments_and_its_folder() -> None:
+    code, out, err = simulate(str(PROGRAMS / "arguments.py"), "41")
+    assert (code, err) == (0, "")
+    assert out == "['41'] __main__ arguments.py beside\n42\n"
+
+
+def test_options_behind_the_program_are_its_own(tmp_path: Path) -> None:
+    path = program(tmp_path, "import sys; print(sys.argv[1:])")
+    assert simulate(path, "--help", "-x", "--", "y") == (0, "['--help', '-x', '--', 'y']\n", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"), [("3", 3, ""), ("0", 0, ""), ("why", 1, "why\n")]
+)
+def test_its_exit_status_is_passed_on(given: str, code: int, message: str) -> None:
+    found, _, err = simulate(str(PROGRAMS / "arguments.py"), "1", given)
+    assert (found, err) == (code, message)
+
+
+def test_an_exception_is_shown_as_python_shows_it(tmp_path: Path) -> None:
+    path = program(tmp_path, "def f():\n    raise ValueError('no')\nf()\n")
+    code, out, err = simulate(path)
+    assert (code, out) == (1, "")
+    assert err.splitlines()[0] == "Traceback (most recent call last):"
+    assert err.splitlines()[1] == f'  File "{path}", line 3, in <module>'
+    assert err.splitlines()[-1] == "ValueError: no"
+    python = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert err == python.stderr
+
+
+def test_a_syntax_error_is_shown_without_our_frames(tmp_path: Path) -> None:
+    path = program(tmp_path, "x = = 1\n")
+    code, _, err = simulate(path)
+    assert code == 1
+    assert (
+        err
+        == subprocess.run(
+            [sys.executable, path], capture_output=True, text=True, check=False
+        ).stderr
+    )
+
+
+def test_an_error_of_tensorflow_is_the_users() -> None:
+    code, _, err = simulate(str(PROGRAMS / "failing.py"))
+    assert code == 1
+    assert "InvalidArgumentError" in err
+    assert "indices[0] = 5 is not in [0, 2)" in err
+
+
+def test_a_file_that_is_not_there() -> None:
+    code, out, err = simulate("nowhere.py")
+    assert (code, out) == (3, "")
+    assert err == "tflogscope: nowhere.py: No such file or directory\n"
+
+
+def test_each_way_of_importing_it_is_the_runtime(tmp_path: Path) -> None:
+    path = program(
+        tmp_path,
+        "import tensorflow as tf, keras\n"
+        "import tensorflow.keras.layers as layers\n"
+        "from tensorflow import keras as k\n"
+        "from tensorflow.keras import Sequential\n"
+        "from tensorflow.keras.layers import Dense\n"
+        "print(tf.keras is k is keras, layers.Dense is Dense, Sequential is k.Sequential)\n"
+        "print(tf.__version__, __name__, __file__ == __import__('sys').argv[0])\n",
+    )
+    assert simulate(path) == (0, "True True True\n2.13.1 __main__ True\n", "")
+
+
+def test_what_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
+    path = program(tmp_path, "import tensorflow.lite\n")
+    code, _, err = simulate(path)
+    assert code == 1
+    assert err.splitlines()[-1] == (
+        "ModuleNotFoundError: tensorflow.lite is not in tflogscope's reference runtime"
+    )
+
+
+def test_help_does_not_wait_for_the_runtime() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "tflogscope", "simulate", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "numpy" not in done.stderr
+    assert "PROGRAM.py" in done.stdout

@@ -1,0 +1,31 @@
+"""`tf.config.experimental`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tflogscope.runtime.api.missing import missing
+
+
+def enable_op_determinism() -> None:
+    """Nothing: every op here is deterministic but for random ones without seeds."""
+
+
+def list_physical_devices(device_type: str | None = None) -> Any:
+    """The same as `tf.config.list_physical_devices`."""
+    from tflogscope.runtime.api import config
+
+    return config.list_physical_devices(device_type)
+
+
+def set_memory_growth(device: Any, enable: bool) -> None:
+    """Nothing: that is for GPUs."""
+    del device, enable
+
+
+def set_synchronous_execution(enable: bool) -> None:
+    """Nothing: eager ops are synchronous."""
+    del enable
+
+
+__getattr__ = missing("tf.config.experimental")

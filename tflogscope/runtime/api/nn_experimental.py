@@ -1,0 +1,10 @@
+"""`tf.nn.experimental`."""
+
+from __future__ import annotations
+
+from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.library import normalization
+
+general_dropout = normalization.general_dropout
+
+__getattr__ = missing("tf.nn.experimental")

@@ -1,0 +1,23 @@
+"""`tf.random`."""
+
+from __future__ import annotations
+
+from tflogscope.runtime.api import random_experimental as experimental
+from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.library import random
+
+categorical = random.categorical
+fold_in = random.stateless_fold_in
+normal = random.normal
+set_seed = random.set_seed
+shuffle = random.shuffle
+split = random.stateless_split
+stateless_categorical = random.stateless_categorical
+stateless_normal = random.stateless_normal
+stateless_truncated_normal = random.stateless_truncated_normal
+stateless_uniform = random.stateless_uniform
+truncated_normal = random.truncated_normal
+uniform = random.uniform
+
+__all__ = ["experimental"]
+__getattr__ = missing("tf.random")

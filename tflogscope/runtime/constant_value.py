@@ -1,0 +1,237 @@
+"""What is known of a tensor's value before its graph has run.
+
+`constant_value` follows the rules of TensorFlow's Python (`tensor_util.constant_value`), which
+Python code asks to choose between ways to build a graph; `constant_shape` reads a tensor that holds
+a shape, with None for what is not known. Shape functions, which are C++ in TensorFlow and fold
+whole constant subgraphs, ask `folded_value`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflogscope.runtime import refining, telling
+from tflogscope.runtime.errors import OpError
+from tflogscope.runtime.operations import bind
+from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor, Tensor
+
+__all__ = ["constant_shape", "constant_value", "folded_value"]
+
+Value = NDArray[Any]
+
+
+def constant_value(tensor: Any) -> Value | None:
+    """The value, if it is eager or follows from constants by one of a few ops; else None."""
+    if isinstance(tensor, EagerTensor):
+        return tensor.value if tensor.dtype.is_array else None
+    if not isinstance(tensor, SymbolicTensor):
+        return None
+    rule = _RULES.get(tensor.op.type)
+    return None if rule is None else rule(tensor)
+
+
+def folded_value(tensor: Tensor) -> Value | None:
+    """The value, if the graph above it has only constants and stateless ops; else None.
+
+    Told about: `EvaluateConstantTensor` of `core/common_runtime/eval_const_tensor.cc`.
+    """
+    if telling.listener is not None and isinstance(tensor, SymbolicTensor):
+        refining.value_asked(tensor, _folded)
+    return _folded(tensor)
+
+
+def _folded(tensor: Tensor) -> Value | None:
+    known = constant_value(tensor)
+    if (
+        known is not None
+        or not isinstance(tensor, SymbolicTensor)
+        or getattr(tensor, "op", None) is None
+    ):
+        return known
+    node = tensor.op
+    if node.definition.stateful or not node.inputs or node.type in _NOT_FOLDED:
+        return None
+    element = refining.shape_element(tensor)
+    if element is not None:
+        return np.array(element, tensor.dtype.as_numpy_dtype)
+    values = [_folded(source) for source in node.inputs]
+    if any(value is None for value in values):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            result = bind(node.definition, node.attributes)(*values)
+    except (OpError, ValueError):
+        return None
+    picked = result[tensor.value_index] if isinstance(result, (tuple, list)) else result
+    return np.asarray(picked)
+
+
+def constant_shape(tensor: Tensor) -> TensorShape:
+    """What is known of the shape that this vector of ints holds: −1 and what is not constant are
+    None.
+
+    Told about: `tensor_util.constant_value_as_shape`, `InferenceContext::MakeShapeFromShapeTensor`.
+    """
+    value = folded_value(tensor)
+    if telling.listener is not None:
+        refining.shape_asked(tensor, _folded)
+    return _known_shape(tensor, value)
+
+
+def _known_shape(tensor: Tensor, value: Value | None = None) -> TensorShape:
+    if value is None:
+        value = _folded(tensor)
+    if value is not None:
+        return TensorShape([None if dim == -1 else int(dim) for dim in value.ravel()])
+    if isinstance(tensor, SymbolicTensor) and getattr(tensor, "op", None) is not None:
+        rule = _SHAPE_RULES.get(tensor.op.type)
+        if rule is not None:
+            return rule(tensor)
+    if tensor.shape.rank == 1:
+        return (
+            TensorShape([None] * tensor.shape[0])
+            if tensor.shape[0] is not None
+            else TensorShape(None)
+        )
+    return TensorShape(None)
+
+
+_NOT_FOLDED = {
+    "PyFunc",
+    "EagerPyFunc",
+    "If",
+    "While",
+    "PartitionedCall",
+    "StatelessIf",
+    "StatelessWhile",
+    "Placeholder",
+}
+
+_RULES: dict[str, Callable[[SymbolicTensor], Value | None]] = {}
+_SHAPE_RULES: dict[str, Callable[[SymbolicTensor], TensorShape]] = {}
+
+
+def _rule(*types: str) -> Callable[[Callable[[SymbolicTensor], Value | None]], Any]:
+    def register(function: Callable[[SymbolicTensor], Value | None]) -> Any:
+        _RULES.update(dict.fromkeys(types, function))
+        return function
+
+    return register
+
+
+@_rule("Const")
+def _const(tensor: SymbolicTensor) -> Value | None:
+    value: Value = tensor.op.attributes["value"]
+    return value
+
+
+@_rule("Shape")
+def _shape(tensor: SymbolicTensor) -> Value | None:
+    shape = tensor.op.inputs[0].shape
+    return (
+        np.array(shape.as_tuple(), tensor.dtype.as_numpy_dtype)
+        if shape.is_fully_defined()
+        else None
+    )
+
+
+@_rule("Size")
+def _size(tensor: SymbolicTensor) -> Value | None:
+    count = tensor.op.inputs[0].shape.num_elements()
+    return None if count is None else np.array(count, tensor.dtype.as_numpy_dtype)
+
+
+@_rule("Rank")
+def _rank(tensor: SymbolicTensor) -> Value | None:
+    rank = tensor.op.inputs[0].shape.rank
+    return None if rank is None else np.array(rank, np.int32)
+
+
+@_rule(
+    "Range",
+    "Cast",
+    "Concat",
+    "ConcatV2",
+    "Pack",
+    "Unpack",
+    "Split",
+    "Fill",
+    "Equal",
+    "NotEqual",
+    "BroadcastTo",
+)
+def _from_inputs(tensor: SymbolicTensor) -> Value | None:
+    node = tensor.op
+    values = [constant_value(source) for source in node.inputs]
+    if any(value is None for value in values):
+        return None
+    result = bind(node.definition, node.attributes)(*values)
+    return np.asarray(result[tensor.value_index] if isinstance(result, (tuple, list)) else result)
+
+
+@_rule("StopGradient")
+def _through(tensor: SymbolicTensor) -> Value | None:
+    return constant_value(tensor.op.inputs[0])
+
+
+def _shape_rule(type: str) -> Callable[[Callable[[SymbolicTensor], TensorShape]], Any]:
+    def register(function: Callable[[SymbolicTensor], TensorShape]) -> Any:
+        _SHAPE_RULES[type] = function
+        return function
+
+    return register
+
+
+@_shape_rule("Shape")
+def _shape_of(tensor: SymbolicTensor) -> TensorShape:
+    return tensor.op.inputs[0].shape
+
+
+@_shape_rule("Cast")
+def _shape_cast(tensor: SymbolicTensor) -> TensorShape:
+    return _known_shape(tensor.op.inputs[0])
+
+
+@_shape_rule("Pack")
+def _shape_pack(tensor: SymbolicTensor) -> TensorShape:
+    dims: list[int | None] = []
+    for element in tensor.op.inputs:
+        value = _folded(element)
+        dims.append(None if value is None or value < 0 else int(value))
+    return TensorShape(dims)
+
+
+@_shape_rule("ConcatV2")
+def _shape_concat(tensor: SymbolicTensor) -> TensorShape:
+    whole = TensorShape([])
+    for part in tensor.op.inputs[:-1]:
+        whole = whole.concatenate(_known_shape(part))
+    return whole
+
+
+@_shape_rule("StridedSlice")
+def _shape_slice(tensor: SymbolicTensor) -> TensorShape:
+    node = tensor.op
+    source = _known_shape(node.inputs[0])
+    limits = [constant_value(limit) for limit in node.inputs[1:4]]
+    masks = [
+        node.attributes[f"{which}_mask"]
+        for which in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    ]
+    if source.rank is None or any(limit is None for limit in limits) or any(masks[2:]):
+        return (
+            TensorShape([None] * tensor.shape[0])
+            if tensor.shape.rank == 1 and tensor.shape[0] is not None
+            else TensorShape(None)
+        )
+    begin, end, stride = (int(limit[0]) for limit in limits)  # type: ignore[index]
+    return TensorShape(
+        source.as_list()[
+            slice(None if masks[0] & 1 else begin, None if masks[1] & 1 else end, stride)
+        ]
+    )

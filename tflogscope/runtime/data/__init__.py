@@ -1,0 +1,36 @@
+"""tf.data in small: pipelines that make elements when an iterator asks for them.
+
+dataset.py      `Dataset`: each method calls one op (making.py, structure.py help; options.py)
+functions.py    the functions of `map` and its kin: traced once, run for each element
+ops.py          the ops
+elements.py     what a dataset's variant tensor holds: how elements are made
+                (shuffling.py, generator.py)
+iterator.py     `iter(dataset)`
+for_loops.py    `for x in dataset` in a traced function
+"""
+
+from __future__ import annotations
+
+from tflogscope.runtime.data import experimental
+from tflogscope.runtime.data.dataset import (
+    AUTOTUNE,
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    Dataset,
+    DatasetSpec,
+)
+from tflogscope.runtime.data.iterator import IteratorSpec, OwnedIterator
+from tflogscope.runtime.data.options import (
+    AutoShardPolicy,
+    ExternalStatePolicy,
+    Options,
+    ThreadingOptions,
+)
+
+Iterator = OwnedIterator
+
+__all__ = [
+    "AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "AutoShardPolicy", "Dataset",
+    "DatasetSpec", "ExternalStatePolicy", "Iterator", "IteratorSpec", "Options", "OwnedIterator",
+    "ThreadingOptions", "experimental",
+]  # fmt: skip

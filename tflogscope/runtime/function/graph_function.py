@@ -1,0 +1,147 @@
+"""A function that can be called: its definition, registered as an op.
+
+Called eagerly, it is one op, `__inference_f_12`, dispatched like any other. Called while another
+function is traced, it is one node, `PartitionedCall` (`StatefulPartitionedCall` if it holds a
+stateful op). There is one registry for the process; a function that nobody can call any more is
+taken out of it, and with it its graph.
+
+Told about: `AtomicFunction` of `eager/polymorphic_function/atomic_function.py`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tflogscope.runtime import operations, tape
+from tflogscope.runtime.context import execute, executing_eagerly
+from tflogscope.runtime.eager import EAGER
+from tflogscope.runtime.function.control_dependencies import READ_ONLY, read_only_inputs
+from tflogscope.runtime.function.definition import FunctionDef, define
+from tflogscope.runtime.function.func_graph import FuncGraph
+from tflogscope.runtime.operations import Inference, Spec
+from tflogscope.runtime.tensors import SymbolicTensor, Tensor
+
+__all__ = ["GraphFunction"]
+
+
+class GraphFunction:
+    """A registered function. It is the value of function attributes (`f`, `then_branch`, …) of
+    other ops.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        graph: FuncGraph,
+        inputs: Sequence[SymbolicTensor],
+        outputs: Sequence[SymbolicTensor],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.graph = graph
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.definition = define(
+            name, graph, inputs, outputs, attributes or {}, graph.control_outputs
+        )
+        definition = self.definition
+        specs: list[Spec] = [(t.dtype, t.shape, t.handle_data) for t in outputs]  # type: ignore[misc]
+        operations.register(name, lambda _: specs, _runner(definition), stateful=True)
+        weakref.finalize(self, _forget, name)
+
+    @property
+    def stateful(self) -> bool:
+        """Does it hold a stateful op?"""
+        return self.definition.stateful
+
+    def __call__(self, arguments: Sequence[Tensor]) -> list[Tensor]:
+        """Call it: one op, or one node. Tapes don't see it; who calls tells them. Raises ValueError
+        for a wrong count.
+        """
+        if len(arguments) != len(self.inputs):
+            raise ValueError(
+                f"Signature specifies {len(self.inputs)} arguments, got: {len(arguments)}."
+            )
+        with tape.stop_recording():
+            if executing_eagerly():
+                outputs = execute(self.name, arguments)
+            else:
+                outputs = execute(
+                    "StatefulPartitionedCall" if self.stateful else "PartitionedCall",
+                    arguments,
+                    self._call_attributes(),
+                )
+        for output, inner in zip(outputs, self.outputs, strict=True):
+            if inner.handle_data is not None and output.handle_data is None:
+                output.handle_data = inner.handle_data
+        return outputs
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """The values of the outputs for these values of the inputs; no dispatch, no tape."""
+        return run(self.definition, values)
+
+    def instantiate(self) -> None:
+        """Make it ready to run; done once."""
+        instantiate(self.definition)
+
+    def _call_attributes(self) -> dict[str, Any]:
+        marks = self.definition.attributes
+        return {
+            "Tin": tuple(tensor.dtype for tensor in self.inputs),
+            "Tout": tuple(tensor.dtype for tensor in self.outputs),
+            "f": self,
+            "config": "",
+            "config_proto": "",
+            "executor_type": "",
+            "_collective_manager_ids": (),
+            READ_ONLY: tuple(read_only_inputs(self.graph)),
+            **{name: value for name, value in marks.items() if name == "_XlaMustCompile"},
+        }
+
+    def __repr__(self) -> str:
+        return f"<GraphFunction {self.name}>"
+
+
+def run(definition: FunctionDef, values: Sequence[Any]) -> list[Any]:
+    """Run it on the executor, made ready if it is its first time."""
+    from tflogscope.runtime import executor
+
+    return executor.run(definition, values)
+
+
+def instantiate(definition: FunctionDef) -> None:
+    """Make it ready to run: the executor's plan."""
+    from tflogscope.runtime import executor
+
+    executor.instantiate(definition)
+
+
+def _runner(definition: FunctionDef) -> Any:
+    def kernel(*values: Any) -> tuple[Any, ...]:
+        return tuple(run(definition, values))
+
+    return kernel
+
+
+def _forget(name: str) -> None:
+    """Take a function out of the registry, and its kernel out of the eager cache."""
+    operations.unregister(name)
+    EAGER.forget(name)
+
+
+def _call_infer(inference: Inference) -> list[Spec]:
+    function = inference.attributes["f"]
+    return [(t.dtype, t.shape, t.handle_data) for t in function.outputs]  # type: ignore[misc]
+
+
+def _call_kernel(*values: Any, f: GraphFunction) -> tuple[Any, ...]:
+    return tuple(f.run(values))
+
+
+_ATTRIBUTES = ("Tin", "Tout", "f", "config", "config_proto", "executor_type")
+operations.register("PartitionedCall", _call_infer, _call_kernel, attributes=_ATTRIBUTES)
+operations.register(
+    "StatefulPartitionedCall", _call_infer, _call_kernel, attributes=_ATTRIBUTES, stateful=True
+)

@@ -1,0 +1,47 @@
+"""A small Keras: `tf.keras` of TensorFlow 2.13, with the same layers of the same ops.
+
+In the order in which a program meets them:
+
+    initializers.py, activations.py     what weights start with; functions by name
+    layers/                             a layer: weights and a computation (base.py first)
+    keras_tensor.py                     what layers are called on when a model is put together
+    models/                             Sequential, functional and subclassed models;
+                                        network.py orders their layers
+    losses.py, metrics.py               numbers for how good it is;
+                                        reduction.py makes one of one per example
+    optimizers/                         from gradients to new weights
+    models/compiled.py, steps.py        what is compiled; one step
+    models/training.py                  fit, evaluate, predict; data_adapter.py makes batches
+    callbacks.py, progress.py           what is told and shown while it trains
+
+It is written in terms of `tf`, as Keras is: nothing here knows how an op is executed.
+"""
+
+from __future__ import annotations
+
+from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.keras import (
+    activations,
+    backend,
+    callbacks,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    regularizers,
+    utils,
+)
+from tflogscope.runtime.keras.keras_tensor import Input
+from tflogscope.runtime.keras.models import Model, Sequential
+
+__version__ = "2.13.1"
+
+__all__ = [
+    "Input", "Model", "Sequential", "activations", "backend", "callbacks", "initializers", "layers",
+    "losses", "metrics", "models", "optimizers", "regularizers",
+    "utils",
+]  # fmt: skip
+
+__getattr__ = missing("tf.keras")

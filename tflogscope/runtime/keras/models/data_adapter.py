@@ -1,0 +1,377 @@
+"""From arrays to batches: `fit(x, y)` makes a dataset of indices, shuffles them, and gathers a
+batch for each slice of them.
+
+That is where a log of `fit` shows `Dataset_map_permutation`, `Dataset_flat_map_slice_batch_indices`
+and `Dataset_map_grab_batch`.
+
+Told about: `keras/src/engine/data_adapter.py` (`TensorLikeDataAdapter`, `DatasetAdapter`,
+`DataHandler`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import tflogscope.runtime.api as tf
+from tflogscope.runtime.data.dataset import Dataset
+from tflogscope.runtime.errors import NotInThisRuntime, OutOfRangeError
+from tflogscope.runtime.keras import backend
+from tflogscope.runtime.logs import log
+
+__all__ = ["DataHandler", "pack", "single_batch_iterator", "train_validation_split", "unpack"]
+
+
+def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Inputs, labels and weights as one element, as short as possible."""
+    if y is None:
+        return (x,) if isinstance(x, (tuple, list)) else x
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def unpack(data: Any) -> tuple[Any, Any, Any]:
+    """The reverse. Raises ValueError for a tuple of more than three."""
+    if isinstance(data, list):
+        data = tuple(data)
+    if not isinstance(data, tuple):
+        return data, None, None
+    if len(data) > 3:
+        raise ValueError(
+            "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, "
+            f"found: {data}"
+        )
+    return (*data, None, None, None)[:3]
+
+
+def _as_tensors(structure: Any) -> Any:
+    """Arrays as tensors, floats in the default dtype; lists as tuples."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            floating = issubclass(value.dtype.type, np.floating)
+            return tf.convert_to_tensor(value, dtype=backend.floatx() if floating else None)
+        return value
+
+    return _lists_to_tuples(tf.nest.map_structure(convert, structure))
+
+
+def _lists_to_tuples(structure: Any) -> Any:
+    if isinstance(structure, (list, tuple)):
+        return tuple(_lists_to_tuples(each) for each in structure)
+    if isinstance(structure, dict):
+        return {key: _lists_to_tuples(each) for key, each in structure.items()}
+    return structure
+
+
+class ArrayBatches:
+    """Batches of arrays or tensors that are there as a whole."""
+
+    recreates_iterator = False
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        batch_size: int | None,
+        epochs: int,
+        steps: int | None,
+        shuffle: bool | str,
+    ) -> None:
+        """Raises ValueError if lengths differ, NotInThisRuntime for `shuffle="batch"`."""
+        if shuffle == "batch":
+            raise NotInThisRuntime('shuffle="batch"')
+        inputs = pack(*_as_tensors((x, y, sample_weight)))
+        lengths = {int(each.shape[0]) for each in tf.nest.flatten(inputs)}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"Data cardinality is ambiguous:\n  sizes: {', '.join(map(str, lengths))}\n"
+                "Make sure all arrays contain the same number of samples."
+            )
+        self._length = lengths.pop()
+        self._batch_size = batch_size or (math.ceil(self._length / steps) if steps else 32)
+        self._shuffle = shuffle
+        self.size: int | None = math.ceil(self._length / self._batch_size)
+        self.dataset = self._batches(self._indices(epochs), inputs)
+
+    def _indices(self, epochs: int) -> Dataset:
+        """For each epoch the indices of all examples in a new order, cut into batches."""
+        length, batch_size, shuffled = self._length, self._batch_size, self._shuffle
+        whole, rest = divmod(length, batch_size)
+
+        def permutation(_: Any) -> Any:
+            indices = tf.range(length, dtype=tf.int64)
+            return tf.random.shuffle(indices) if shuffled else indices
+
+        def slice_batch_indices(indices: Any) -> Dataset:
+            first = tf.reshape(tf.slice(indices, [0], [whole * batch_size]), [whole, batch_size])
+            batches = Dataset.from_tensor_slices(first)
+            if rest:
+                last = Dataset.from_tensors(tf.slice(indices, [whole * batch_size], [rest]))
+                batches = batches.concatenate(last)
+            return batches
+
+        return (
+            Dataset.range(1)
+            .repeat(epochs)
+            .map(permutation)
+            .prefetch(1)
+            .flat_map(slice_batch_indices)
+        )
+
+    def _batches(self, indices: Dataset, inputs: Any) -> Dataset:
+        from tflogscope.runtime.data import AutoShardPolicy, ExternalStatePolicy, Options
+
+        dataset = Dataset.zip((indices, Dataset.from_tensors(inputs).repeat()))
+
+        def grab_batch(i: Any, data: Any) -> Any:
+            return tf.nest.map_structure(lambda each: tf.gather(each, i, axis=0), data)
+
+        dataset = dataset.map(grab_batch, num_parallel_calls=-1)
+        options = Options()
+        options.experimental_optimization.apply_default_optimizations = False
+        if self._shuffle:
+            options.experimental_external_state_policy = ExternalStatePolicy.IGNORE
+        dataset = dataset.with_options(options)
+        options = Options()
+        options.experimental_distribute.auto_shard_policy = AutoShardPolicy.DATA
+        return dataset.with_options(options).prefetch(-1)
+
+
+class DatasetBatches:
+    """A dataset that gives batches itself."""
+
+    size: int | None = None
+
+    def __init__(self, dataset: Dataset, y: Any, sample_weight: Any, *, steps: int | None) -> None:
+        """Raises ValueError for labels beside the dataset, and for an endless one without a number
+        of steps.
+        """
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
+            if value is not None:
+                raise ValueError(f"`{name}` argument is not supported when using dataset as input.")
+        if steps is None and dataset.cardinality().numpy() == -1:
+            raise ValueError(
+                "When providing an infinite dataset, you must specify the number of steps to run "
+                "(if you did not intend to create an infinite dataset, make sure to not call "
+                "`repeat()` on the dataset)."
+            )
+        self.dataset = dataset
+        self._steps = steps
+
+    @property
+    def recreates_iterator(self) -> bool:
+        """Start anew in each epoch? Not if an epoch is said to be only a part of the data."""
+        return self._steps is None or self.dataset.cardinality().numpy() == self._steps
+
+
+class DataHandler:
+    """Steps and epochs over batches."""
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        batch_size: int | None = None,
+        steps_per_epoch: int | None = None,
+        initial_epoch: int = 0,
+        epochs: int = 1,
+        shuffle: bool = False,
+        class_weight: dict[int, float] | None = None,
+        steps_per_execution: Any,
+    ) -> None:
+        self._initial_epoch, self._epochs = initial_epoch, epochs
+        self._steps_per_epoch = steps_per_epoch
+        self._steps_per_execution = steps_per_execution
+        self._insufficient_data = False
+        self._current_step = 0
+        self._adapter = _adapter(
+            x,
+            y,
+            sample_weight,
+            batch_size=batch_size,
+            epochs=epochs - initial_epoch,
+            steps=steps_per_epoch,
+            shuffle=shuffle,
+        )
+        self.step_increment = self._execution() - 1
+        dataset = self._adapter.dataset
+        if class_weight:
+            dataset = dataset.map(_with_class_weights(class_weight))
+        self._dataset = dataset
+        self.inferred_steps = self._infer_steps(steps_per_epoch)
+        if self._execution() > 1 and self.inferred_steps is None:
+            raise ValueError(
+                "Could not infer the size of the data. With `steps_per_execution > 1`, you must "
+                "specify the number of steps to run."
+            )
+
+    def _execution(self) -> int:
+        """How many steps one call of the train function makes."""
+        return int(self._steps_per_execution.numpy())
+
+    def _infer_steps(self, steps: int | None) -> int | None:
+        if steps == -1:
+            return None
+        if steps is not None:
+            return steps
+        size: Any = self._adapter.size
+        if size is not None:
+            return int(size)
+        size = self._dataset.cardinality()
+        if size == -1:
+            raise ValueError(
+                "When passing an infinitely repeating dataset, please specify a `steps_per_epoch` "
+                "value so that epoch level callbacks continue to work."
+            )
+        return int(size.numpy()) if size >= 0 else None
+
+    def enumerate_epochs(self) -> Iterator[tuple[int, Any]]:
+        """Each epoch with the iterator that gives its batches."""
+        with self._truncated():
+            iterator = iter(self._dataset)
+            for epoch in range(self._initial_epoch, self._epochs):
+                if self._insufficient_data:
+                    break
+                if self._adapter.recreates_iterator:
+                    iterator = iter(self._dataset)
+                    steps = self._infer_steps(self._steps_per_epoch)
+                    if steps is not None:
+                        self.inferred_steps = steps
+                yield epoch, iterator
+
+    @contextmanager
+    def _truncated(self) -> Iterator[None]:
+        """A call must not make more steps than an epoch has."""
+        too_many = self.inferred_steps is not None and self._execution() > self.inferred_steps
+        original = self._execution()
+        try:
+            if too_many:
+                self._steps_per_execution.assign(self.inferred_steps)
+            yield
+        finally:
+            if too_many:
+                self._steps_per_execution.assign(original)
+
+    def steps(self) -> Iterator[int]:
+        """The steps of an epoch at which the train function is called."""
+        self._current_step = 0
+        while self.inferred_steps is None or self._current_step < self.inferred_steps:
+            if self._insufficient_data:
+                break
+            wanted = self._execution()
+            left = (
+                wanted if self.inferred_steps is None else self.inferred_steps - self._current_step
+            )
+            made = wanted if wanted == 1 else min(wanted, left)
+            if made != wanted:
+                self._steps_per_execution.assign(made)
+            self.step_increment = made - 1
+            yield self._current_step
+            self._current_step += made
+            if made != wanted:
+                self._steps_per_execution.assign(wanted)
+
+    @contextmanager
+    def catch_stop_iteration(self) -> Iterator[None]:
+        """The end of the data ends the epoch."""
+        try:
+            yield
+        except (StopIteration, OutOfRangeError):
+            if self.inferred_steps is None:
+                self.inferred_steps = self._current_step
+                return
+            self._insufficient_data = True
+            log.warning(
+                "Your input ran out of data; interrupting training. Make sure that your dataset "
+                "or generator can generate at least `steps_per_epoch * epochs` batches (in this "
+                "case, %d batches). You may need to use the repeat() function when building your "
+                "dataset.",
+                (self._epochs - self._initial_epoch) * self.inferred_steps,
+            )
+
+
+def _adapter(x: Any, y: Any, sample_weight: Any, *, steps: int | None, **options: Any) -> Any:
+    """The adapter for that kind of data. Raises NotInThisRuntime for generators and others."""
+    if isinstance(x, Dataset):
+        return DatasetBatches(x, y, sample_weight, steps=steps)
+    x, y, sample_weight = (_scalars_to_array(each) for each in (x, y, sample_weight))
+    for leaf in tf.nest.flatten((x, y)):
+        if not isinstance(leaf, (np.ndarray, tf.Tensor)) and leaf is not None:
+            raise NotInThisRuntime(
+                f"data of type {type(leaf).__name__} in fit, evaluate and predict"
+            )
+    return ArrayBatches(x, y, sample_weight, steps=steps, **options)
+
+
+def _scalars_to_array(value: Any) -> Any:
+    """A list of numbers, or of lists of them, as an array."""
+    is_list = isinstance(value, (list, tuple))
+    if (
+        is_list
+        and value
+        and all(isinstance(each, (int, float, str)) for each in tf.nest.flatten(value))
+    ):
+        return np.array(value)
+    return value
+
+
+def _with_class_weights(class_weight: dict[int, float]) -> Any:
+    if sorted(class_weight) != list(range(len(class_weight))):
+        raise ValueError(
+            "Expected `class_weight` to be a dict with keys from 0 to one less than the number of "
+            f"classes, found {class_weight}"
+        )
+    weights = tf.convert_to_tensor([class_weight[number] for number in sorted(class_weight)])
+
+    def _class_weights_map_fn(*data: Any) -> Any:
+        x, y, sample_weight = unpack(data)
+        if y.shape.rank >= 2 and y.shape[-1] == 1:
+            classes = tf.cast(tf.round(tf.squeeze(y, axis=-1)), tf.int64)
+        else:
+            classes = tf.argmax(y, axis=-1) if y.shape.rank >= 2 else tf.cast(tf.round(y), tf.int64)
+        found = tf.gather(weights, classes)
+        return (
+            x,
+            y,
+            found if sample_weight is None else sample_weight * tf.cast(found, sample_weight.dtype),
+        )
+
+    return _class_weights_map_fn
+
+
+def single_batch_iterator(
+    x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None
+) -> Any:
+    """An iterator that gives one batch: all of it."""
+    x, y, sample_weight = _as_tensors((x, y, sample_weight))
+    data = (x,) if y is None else pack(x, y, sample_weight)
+    dataset = Dataset.from_tensors(data)
+    if class_weight:
+        dataset = dataset.map(_with_class_weights(class_weight))
+    return iter(dataset)
+
+
+def train_validation_split(arrays: Any, share: float) -> tuple[Any, Any]:
+    """The first examples to train with, the last `share` of them to validate. Raises ValueError if
+    one part is empty.
+    """
+    length = next(int(each.shape[0]) for each in tf.nest.flatten(arrays) if each is not None)
+    cut = math.floor(length * (1.0 - share))
+    if cut in (0, length):
+        raise ValueError(
+            f"Training data contains {length} samples, which is not sufficient to split it into a "
+            f"validation and training set as specified by `validation_split={share}`."
+        )
+
+    def part(start: int, end: int) -> Any:
+        return tf.nest.map_structure(lambda each: None if each is None else each[start:end], arrays)
+
+    return part(0, cut), part(cut, length)

@@ -1,0 +1,87 @@
+"""The graph of layers behind a functional model, in the order in which it is run.
+
+Told about: `_map_graph_network` of `keras/src/engine/functional.py`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from tflogscope.runtime.keras.keras_tensor import Node
+
+__all__ = ["Network"]
+
+
+class Network:
+    """`nodes`: the calls of layers, those that others need first. `layers`: each layer once, in
+    that order.
+    """
+
+    def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
+        """Raises ValueError if an output depends on what is not among the inputs."""
+        found, layer_order = _reached(outputs)
+        _check_connected(found, inputs)
+        depths, layer_depths = _depths(found)
+        for tensor in inputs:
+            layer = tensor._keras_history.layer
+            if layer not in layer_depths:  # an input that no output needs
+                layer_depths[layer], layer_order[layer], depths[layer.inbound_nodes[0]] = 0, -1, 0
+        by_depth: dict[int, list[Node]] = defaultdict(list)
+        for node, depth in depths.items():
+            by_depth[depth].append(node)
+        self.by_depth = dict(by_depth)
+        self.nodes = [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth]]
+        self.layers = sorted(
+            layer_depths, key=lambda layer: (-layer_depths[layer], layer_order[layer])
+        )
+
+
+def _reached(outputs: list[Any]) -> tuple[list[Node], dict[Any, int]]:
+    """The nodes that the outputs need, each behind those it needs itself; and layers in the order
+    they were met.
+
+    Raises ValueError for a cycle.
+    """
+    finished: dict[Node, None] = {}
+    layer_order: dict[Any, int] = {}
+    pending: set[Node] = set()
+
+    def visit(node: Node) -> None:
+        if node in finished:
+            return
+        if node in pending:
+            raise ValueError(f"Tensor from layer '{node.layer.name}' is part of a cycle.")
+        layer_order.setdefault(node.layer, len(layer_order))
+        pending.add(node)
+        for parent in node.parents:
+            visit(parent)
+        pending.discard(node)
+        finished[node] = None
+
+    for tensor in outputs:
+        visit(tensor.node)
+    return list(finished), layer_order
+
+
+def _check_connected(nodes: list[Node], inputs: list[Any]) -> None:
+    known = {id(tensor.node) for tensor in inputs}
+    for node in nodes:
+        if node.is_input and id(node) not in known:
+            raise ValueError(
+                f"Graph disconnected: cannot obtain value for tensor {node.outputs} at layer "
+                f'"{node.layer.name}". The following previous layers were accessed without '
+                "issue: []"
+            )
+
+
+def _depths(nodes: list[Node]) -> tuple[dict[Node, int], dict[Any, int]]:
+    """How many calls lie between a node, or a layer, and the outputs."""
+    of_node: dict[Node, int] = {}
+    of_layer: dict[Any, int] = {}
+    for node in reversed(nodes):
+        depth = max(of_node.setdefault(node, 0), of_layer.get(node.layer, 0))
+        of_layer[node.layer] = of_node[node] = depth
+        for parent in node.parents:
+            of_node[parent] = max(depth + 1, of_node.get(parent, 0))
+    return of_node, of_layer

@@ -1,0 +1,98 @@
+"""Learning rates that change with the number of steps.
+
+Told about: `keras/src/optimizers/schedules/learning_rate_schedule.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tflogscope.runtime.api as tf
+
+__all__ = ["CosineDecay", "ExponentialDecay", "LearningRateSchedule", "PolynomialDecay"]
+
+
+class LearningRateSchedule:
+    """A function from step to learning rate."""
+
+    def __call__(self, step: Any) -> Any:
+        """The learning rate at that step."""
+        raise NotImplementedError("Learning rate schedule must override __call__")
+
+
+class ExponentialDecay(LearningRateSchedule):
+    """initial * rate ** (step / steps)."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate, self.decay_steps, self.decay_rate = (
+            initial_learning_rate,
+            decay_steps,
+            decay_rate,
+        )
+        self.staircase, self.name = staircase, name
+
+    def __call__(self, step: Any) -> Any:
+        with tf.name_scope(self.name or "ExponentialDecay") as scope:
+            initial = tf.convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            steps = tf.cast(self.decay_steps, initial.dtype)
+            rate = tf.cast(self.decay_rate, initial.dtype)
+            share = tf.cast(step, initial.dtype) / steps
+            if self.staircase:
+                share = tf.floor(share)
+            return tf.multiply(initial, tf.pow(rate, share), name=scope)
+
+
+class PolynomialDecay(LearningRateSchedule):
+    """From `initial_learning_rate` to `end_learning_rate` in `decay_steps`."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.end_learning_rate, self.power, self.name = end_learning_rate, power, name
+
+    def __call__(self, step: Any) -> Any:
+        with tf.name_scope(self.name or "PolynomialDecay") as scope:
+            initial = tf.convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            end = tf.cast(self.end_learning_rate, initial.dtype)
+            power = tf.cast(self.power, initial.dtype)
+            step = tf.cast(step, initial.dtype)
+            steps = tf.cast(self.decay_steps, initial.dtype)
+            step = tf.minimum(step, steps)
+            share = tf.divide(step, steps)
+            return tf.add(tf.multiply(initial - end, tf.pow(1 - share, power)), end, name=scope)
+
+
+class CosineDecay(LearningRateSchedule):
+    """Down to `alpha` of the start along half a cosine."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        alpha: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.alpha, self.name = alpha, name
+
+    def __call__(self, step: Any) -> Any:
+        with tf.name_scope(self.name or "CosineDecay"):
+            initial = tf.convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            steps = tf.cast(self.decay_steps, initial.dtype)
+            done = tf.minimum(tf.cast(step, initial.dtype), steps) / steps
+            cosine = 0.5 * (1.0 + tf.cos(tf.constant(math.pi, dtype=initial.dtype) * done))
+            return tf.multiply(initial, (1 - self.alpha) * cosine + self.alpha)

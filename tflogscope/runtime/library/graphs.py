@@ -1,0 +1,93 @@
+"""Small things about graphs and tensors that `tf` has at its top level.
+
+Told about: `gradients_v2` of `ops/gradients_impl.py`, `framework/tensor_conversion_registry.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from tflogscope.runtime import conversion, nest
+from tflogscope.runtime.context import executing_eagerly
+from tflogscope.runtime.gradients.gradient_tape import UnconnectedGradients
+from tflogscope.runtime.gradients.symbolic import gradients_of
+from tflogscope.runtime.indexed_slices import IndexedSlices
+from tflogscope.runtime.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.variables import Variable
+
+
+class VariableSynchronization(Enum):
+    """When the copies of a variable on several devices are brought together: there is one here."""
+
+    AUTO, NONE, ON_WRITE, ON_READ = range(4)
+
+
+class VariableAggregation(Enum):
+    """How the copies of a variable on several devices are brought together."""
+
+    NONE, SUM, MEAN, ONLY_FIRST_REPLICA = range(4)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """The gradients of the sum of `ys`, as nodes of the graph that is being built.
+
+    Raises RuntimeError eagerly: there is no graph then; LookupError for ops without a gradient.
+    """
+    del gate_gradients, aggregation_method
+    if executing_eagerly():
+        raise RuntimeError(
+            "tf.gradients is not supported when eager execution is enabled. "
+            "Use tf.GradientTape instead."
+        )
+    return gradients_of(
+        nest.flatten(ys),
+        nest.flatten(xs),
+        None if grad_ys is None else nest.flatten(grad_ys),
+        stop_at=() if stop_gradients is None else nest.flatten(stop_gradients),
+        zeros=UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO,
+        name=name,
+    )
+
+
+def get_logger() -> logging.Logger:
+    """The logger that TensorFlow's Python code writes to."""
+    return logging.getLogger("tensorflow")
+
+
+def is_tensor(x: Any) -> bool:
+    """Is it a tensor, a variable or another thing that TensorFlow has tensors in?"""
+    return isinstance(x, (Tensor, Variable, IndexedSlices)) or hasattr(x, "_type_spec")
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Is it a tensor of a graph?"""
+    return isinstance(tensor, SymbolicTensor)
+
+
+def register_tensor_conversion_function(
+    base_type: type | tuple[type, ...],
+    conversion_func: Callable[..., Any],
+    priority: int = 100,
+) -> None:
+    """Have `tf.convert_to_tensor` take objects of that class.
+
+    `conversion_func(value, dtype, name, as_ref)` gives a tensor, or NotImplemented.
+    """
+    del priority
+
+    def convert(value: Any, dtype: Any, name: str | None) -> Any:
+        return conversion_func(value, dtype=dtype, name=name, as_ref=False)
+
+    conversion.register_conversion(base_type, convert)

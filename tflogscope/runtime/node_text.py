@@ -1,0 +1,87 @@
+"""A node as TensorFlow prints it in errors.
+
+    {{node MatMul}} = MatMul[T=DT_FLOAT, transpose_a=false, transpose_b=false](x, ones)
+
+Told about: `FormatNodeDefForError` and `SummarizeAttrValue` of `core/framework`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.dtypes import DType
+from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.tensors import SymbolicTensor
+
+__all__ = ["node_text", "shape_text", "short_name", "type_name"]
+
+_CPP = {"float16": "half", "float32": "float", "float64": "double"}
+
+
+def node_text(
+    name: str, type: str, attributes: Mapping[str, Any], inputs: Sequence[SymbolicTensor]
+) -> str:
+    """The node: name, type, attributes by name, inputs."""
+    shown = ", ".join(f"{key}={attribute_text(attributes[key])}" for key in sorted(attributes))
+    takes = ", ".join(_endpoint(tensor) for tensor in inputs)
+    return f"{{{{node {name}}}}} = {type}[{shown}]({takes})"
+
+
+def shape_text(shape: TensorShape) -> str:
+    """A shape as TensorFlow's C++ prints it: `[2,?]`, `?` if nothing is known."""
+    if shape.rank is None:
+        return "?"
+    return "[" + ",".join("?" if size is None else str(size) for size in shape.as_list()) + "]"
+
+
+def short_name(dtype: DType) -> str:
+    """`float`: the name of a dtype in C++."""
+    return _CPP.get(dtype.name, dtype.name)
+
+
+def type_name(dtype: DType) -> str:
+    """`DT_FLOAT`."""
+    return "DT_" + short_name(dtype).upper()
+
+
+def attribute_text(value: Any) -> str:
+    """The value of an attribute."""
+    if isinstance(value, DType):
+        return type_name(value)
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    if isinstance(value, bytes | str):
+        return '"' + re.sub(r"[\n\"\\]", _escaped, _decoded(value)) + '"'
+    if isinstance(value, TensorShape):
+        return shape_text(value) if value.rank is not None else "<unknown>"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(attribute_text, value)) + "]"
+    if isinstance(value, np.ndarray):
+        return _tensor_text(value)
+    return str(getattr(value, "name", value))
+
+
+def _tensor_text(value: Any) -> str:
+    values = " ".join(str(each) for each in value.ravel()[:5])
+    sizes = "[" + ",".join(map(str, value.shape)) + "]"
+    kind = _CPP.get(value.dtype.name, value.dtype.name)
+    rest = "..." if value.size > 5 else ""
+    shown = f"{values}{rest}" if not value.shape else f"[{values}{rest}]"
+    return f"Tensor<type: {kind} shape: {sizes} values: {shown}>"
+
+
+def _endpoint(tensor: SymbolicTensor) -> str:
+    index = f":{tensor.value_index}" if tensor.value_index else ""
+    return f"{tensor.op.name}{index}"
+
+
+def _decoded(value: bytes | str) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return {"\n": "\\n"}.get(match[0], "\\" + match[0])

@@ -1,0 +1,152 @@
+"""Repeating, padding and turning: Tile, Pad, MirrorPad, ReverseV2, Roll.
+
+Told about: `core/ops/array_ops.cc`, `python/ops/array_grad.py`, `python/ops/manip_grad.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflogscope.runtime.constant_value import constant_shape, folded_value
+from tflogscope.runtime.context import executing_eagerly
+from tflogscope.runtime.errors import InvalidArgumentError
+from tflogscope.runtime.gradients import gradient
+from tflogscope.runtime.indexed_slices import dense
+from tflogscope.runtime.library import arrays, reductions
+from tflogscope.runtime.library import joining as lib
+from tflogscope.runtime.operations import Inference
+from tflogscope.runtime.ops.call import call
+from tflogscope.runtime.ops.declare import op
+from tflogscope.runtime.record import OpRecord
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+
+Array = NDArray[Any]
+
+
+def _refuse(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, text)
+
+
+def _tile_shape(i: Inference) -> TensorShape:
+    multiples = constant_shape(i.inputs[1])
+    if i.shape(0).rank is None or multiples.rank is None:
+        return UNKNOWN
+    pairs = zip(i.shape(0).as_list(), multiples.as_list(), strict=True)
+    return TensorShape(
+        None if dim is None or times is None else dim * times for dim, times in pairs
+    )
+
+
+@op("Tile(input: T, multiples: Tmultiples; Tmultiples=int32) -> output: T", shape=_tile_shape)
+def _tile(input: Array, multiples: Array) -> Array:
+    if len(multiples) != input.ndim:
+        raise _refuse(
+            f"Expected multiples argument to be a vector of length {input.ndim} but got length "
+            f"{len(multiples)}"
+        )
+    return np.tile(input, tuple(multiples))
+
+
+@gradient("Tile")
+def _tile_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    value, multiples = record.inputs
+    shape = arrays.shape(value, out_type=multiples.dtype)
+    from tflogscope.runtime.library.linalg import transpose
+
+    split = arrays.reshape(transpose(lib.stack([multiples, shape])), [-1])
+    axes = arrays.range(0, arrays.size(split), 2)
+    summed = reductions.reduce_sum(arrays.reshape(dense(grad), split), axes)
+    if not executing_eagerly():
+        summed.set_shape(value.shape)
+    return [summed, None]
+
+
+def _pad_shape(i: Inference) -> TensorShape:
+    return lib.paddings_shape(i.shape(0), i.inputs[1])
+
+
+@op("Pad(input: T, paddings: Tpaddings; Tpaddings=int32) -> output: T", shape=_pad_shape)
+def _pad(input: Array, paddings: Array) -> Array:
+    return np.pad(input, paddings)
+
+
+@op(
+    "PadV2(input: T, paddings: Tpaddings, constant_values: T; Tpaddings=int32) -> output: T",
+    shape=_pad_shape,
+)
+def _pad_v2(input: Array, paddings: Array, constant_values: Array) -> Array:
+    return np.pad(input, paddings, constant_values=constant_values)
+
+
+@op(
+    "MirrorPad(input: T, paddings: Tpaddings; Tpaddings=int32, mode) -> output: T", shape=_pad_shape
+)
+def _mirror_pad(input: Array, paddings: Array, mode: str) -> Array:
+    return np.pad(input, paddings, mode=mode.lower())  # type: ignore[call-overload, no-any-return]
+
+
+def _unpadded_shape(i: Inference) -> TensorShape:
+    value = folded_value(i.inputs[1])
+    if i.shape(0).rank is None or value is None:
+        return UNKNOWN
+    pairs = zip(i.shape(0).as_list(), value, strict=True)
+    return TensorShape(None if dim is None else dim - int(sum(pair)) for dim, pair in pairs)
+
+
+@op(
+    "MirrorPadGrad(input: T, paddings: Tpaddings; Tpaddings=int32, mode) -> output: T",
+    shape=_unpadded_shape,
+)
+def _mirror_pad_grad(input: Array, paddings: Array, mode: str) -> Array:
+    """What was mirrored is added to what it is a mirror of."""
+    result = input
+    for axis, (before, after) in enumerate(paddings):
+        size = result.shape[axis] - before - after
+        where = _mirror_pad(np.arange(size), np.array([(before, after)]), mode)
+        moved = np.moveaxis(result, axis, 0)
+        summed = np.zeros((size, *moved.shape[1:]), input.dtype)
+        np.add.at(summed, where, moved)
+        result = np.moveaxis(summed, 0, axis)
+    return np.ascontiguousarray(result)
+
+
+@gradient("MirrorPad")
+def _mirror_pad_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    return [call("MirrorPadGrad", grad, record.inputs[1], mode=record.get_attr("mode")), None]
+
+
+def _pad_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    """The part of the gradient that is not border."""
+    x, paddings = record.inputs[:2]
+    before = call("Slice", paddings, [0, 0], lib.stack([arrays.rank(x), 1]))
+    begin = arrays.reshape(before, [-1])
+    found = call("Slice", grad, begin, arrays.shape(x))
+    return [found] + [None] * (len(record.inputs) - 1)
+
+
+gradient("Pad")(_pad_gradient)
+gradient("PadV2")(_pad_gradient)
+
+
+@op("ReverseV2(tensor: T, axis: Tidx; Tidx=int32) -> output: T")
+def _reverse(tensor: Array, axis: Array) -> Array:
+    return np.flip(tensor, tuple(int(each) for each in axis)).copy()
+
+
+@gradient("ReverseV2")
+def _reverse_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    return [call("ReverseV2", grad, record.inputs[1]), None]
+
+
+@op("Roll(input: T, shift: Tshift, axis: Taxis; Tshift in index, Taxis in index) -> output: T")
+def _roll(input: Array, shift: Array, axis: Array) -> Array:
+    return np.roll(input, tuple(np.ravel(shift)), tuple(np.ravel(axis)))
+
+
+@gradient("Roll")
+def _roll_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    _, shift, axis = record.inputs
+    return [call("Roll", grad, -shift, axis), None, None]

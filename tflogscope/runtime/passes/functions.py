@@ -1,0 +1,196 @@
+"""A function as the passes see it: arguments and results are nodes of the graph, too.
+
+Names are those that TensorFlow gives when it makes a graph of a function: an argument is called
+after its placeholder, in small letters (`matmul_readvariableop_resource`), a result after what it
+returns (`identity_retval_RetVal`).
+
+Told about: `FunctionDefToBodyHelper` of `core/common_runtime/function_def_utils.cc`,
+`GraphToFunctionDef` of `core/framework/graph_to_functiondef.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tflogscope.runtime.devices import CPU
+from tflogscope.runtime.dtypes import resource
+from tflogscope.runtime.executor.failing import ORIGINAL
+from tflogscope.runtime.function.definition import Endpoint, FunctionDef, NodeDef
+from tflogscope.runtime.operations import lookup
+from tflogscope.runtime.passes import fused_ops  # noqa: F401 - registers _Arg, _Retval and others
+from tflogscope.runtime.passes.facts import is_stateful
+from tflogscope.runtime.passes.graph import MutableGraph, Node
+
+__all__ = ["DATA_FUNCTION", "SOURCE", "definition_of", "graph_of", "with_argument_names"]
+
+SOURCE = "_SOURCE"
+DATA_FUNCTION = "_tf_data_function"
+"""Marks functions that datasets call."""
+_RESULT = "_RetVal"
+
+
+def _normal(name: str) -> str:
+    """The name as one of an argument: small letters, digits and `_`, a letter first."""
+    text = "".join(each if each.isalnum() and each.isascii() else "_" for each in name.lower())
+    at = next((at for at, letter in enumerate(text) if letter.isalpha()), None)
+    return "unknown" if at is None else text[at:]
+
+
+def _unique(names: Iterator[str]) -> Iterator[str]:
+    """The names, with a number after those that were there before."""
+    taken: set[str] = set()
+    for name in names:
+        number, unique = 0, name
+        while unique in taken:
+            unique = f"{name}_{number}"
+            number += 1
+        taken.add(unique)
+        yield unique
+
+
+def with_argument_names(definition: FunctionDef) -> FunctionDef:
+    """The function with its arguments called as in a graph."""
+    old = [node.name for node in definition.arguments]
+    new = dict(zip(old, _unique(_normal(name) for name in old), strict=True))
+    renamed = {name: new.get(name, name) for name in old}
+
+    def follow(node: NodeDef) -> NodeDef:
+        inputs = tuple((renamed.get(name, name), output) for name, output in node.inputs)
+        controls = tuple(name for name in node.control_inputs if name not in renamed)
+        return NodeDef(
+            renamed.get(node.name, node.name),
+            node.op,
+            inputs,
+            controls,
+            node.attributes,
+            node.device,
+            node.dtypes,
+        )
+
+    return FunctionDef(
+        definition.name,
+        tuple(follow(node) for node in definition.arguments),
+        tuple(follow(node) for node in definition.nodes),
+        tuple((renamed.get(name, name), output) for name, output in definition.results),
+        definition.control_results,
+        definition.attributes,
+        argument_types=definition.argument_types,
+    )
+
+
+def graph_of(definition: FunctionDef) -> MutableGraph:
+    """The function's graph: arguments, nodes, results."""
+    nodes = [_argument(definition, index) for index in range(len(definition.arguments))]
+    arguments = {node.name for node in nodes}
+    for node in definition.nodes:
+        # sorted, as when a graph is written out: `Graph::ToGraphDefSubRange`
+        controls = sorted(name for name in node.control_inputs if name not in arguments)
+        made = Node(
+            node.name,
+            node.type,
+            list(node.inputs),
+            controls,
+            _plain(node.attributes),
+            node.device or CPU,
+            node.dtypes,
+        )
+        nodes.append(made)
+    dtypes = {node.name: node.dtypes for node in nodes}
+    names = _unique(_normal(name) + _RESULT for name, _ in definition.results)
+    results = []
+    for index, (name, endpoint) in enumerate(zip(names, definition.results, strict=True)):
+        attributes = {"T": dtypes[endpoint[0]][endpoint[1]], "index": index}
+        results.append(Node(name, "_Retval", [endpoint], [], attributes, CPU))
+    known = {node.name for node in nodes}
+    kept = [
+        *(node.name for node in results),
+        *(name for name in definition.control_results if name in known),
+    ]
+    if definition.attributes.get(DATA_FUNCTION):
+        kept += [node.name for node in nodes if _must_stay(node)]
+    return MutableGraph([*nodes, *results], kept, definition.name)
+
+
+def _must_stay(node: Node) -> bool:
+    """Functions of datasets keep stateful nodes and datasets, whether or not they are read."""
+    return is_stateful(node.type) or node.type.endswith("Dataset")
+
+
+def _argument(definition: FunctionDef, index: int) -> Node:
+    node = definition.arguments[index]
+    dtype = node.dtypes[0]
+    attributes: dict[str, Any] = {"T": dtype, "index": index}
+    named = node.attributes.get("_user_specified_name")
+    if named is not None:
+        attributes["_user_specified_name"] = named
+    handles = None
+    if index < len(definition.argument_types):
+        shape, handles = definition.argument_types[index]
+        if dtype is not resource:
+            attributes["_output_shapes"] = (shape,)
+        elif handles is not None:
+            attributes |= {"_handle_dtypes": (handles.dtype,), "_handle_shapes": (handles.shape,)}
+    return Node(node.name, "_Arg", [], [], attributes, CPU, node.dtypes, handles)
+
+
+def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes without what only tracing uses."""
+    return {
+        name: value
+        for name, value in attributes.items()
+        if not name.startswith("__") and name != ORIGINAL
+    }
+
+
+def definition_of(graph: MutableGraph, original: FunctionDef) -> FunctionDef:
+    """The graph as a function that takes and gives what the original does.
+
+    Its nodes are what an executor processes: `_SOURCE` and `_Arg` nodes first (`prologue`),
+    `_Retval` nodes at the end. An argument that nobody reads may be no node any more; it keeps its
+    place.
+    """
+    arguments = [
+        _frozen(graph[node.name]) if node.name in graph else node for node in original.arguments
+    ]
+    results = sorted(
+        (node for node in graph if node.type == "_Retval"),
+        key=lambda node: node.attributes["index"],
+    )
+    endpoints: list[Endpoint] = [node.inputs[0] for node in results]
+    source = NodeDef(SOURCE, lookup("NoOp"), (), (), {}, "", ())
+    nodes = [_frozen(node) for node in graph if node.type not in {"_Arg", "_Retval"}]
+    nodes += [_result(node) for node in results]
+    control_results = [
+        name for name in graph.kept if name in graph and graph[name].type != "_Retval"
+    ]
+    return FunctionDef(
+        original.name,
+        tuple(arguments),
+        tuple(nodes),
+        tuple(endpoints),
+        (*control_results, *(node.name for node in nodes if node.type == "_Retval")),
+        original.attributes,
+        argument_types=original.argument_types,
+        prologue=(source, *(node for node in arguments if node.type == "_Arg")),
+    )
+
+
+def _frozen(node: Node) -> NodeDef:
+    return NodeDef(
+        node.name,
+        lookup(node.type),
+        tuple(node.inputs),
+        tuple(node.controls),
+        node.attributes,
+        node.device,
+        node.dtypes,
+    )
+
+
+def _result(node: Node) -> NodeDef:
+    """Of the graph's `identity_RetVal`, `identity_retval_RetVal` of the component function."""
+    name = _normal(node.name) + _RESULT
+    return NodeDef(
+        name, lookup("_Retval"), tuple(node.inputs), (), node.attributes, node.device, ()
+    )

@@ -1,0 +1,218 @@
+"""TensorFlow 1: a graph that the program builds itself, and a `Session` that runs parts of it.
+
+What a session runs is a function like any other: the fed tensors are its arguments, the fetched
+ones its results, and what neither needs is pruned. Variables are resources of the session, found by
+their names.
+
+Told about: `python/client/session.py`, `core/common_runtime/direct_session.cc`.
+NB: there are no reference variables; `use_resource=False` gives a resource variable with the nodes
+`Assign` and `read` of a reference variable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from tflogscope.runtime import context, executor, nest, resources
+from tflogscope.runtime.dtypes import DType, as_dtype, float32
+from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.function import polymorphic
+from tflogscope.runtime.function.definition import FunctionDef, define
+from tflogscope.runtime.graph import Graph, Node
+from tflogscope.runtime.library import graphs, grouping, random
+from tflogscope.runtime.ops.call import call, call_node
+from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.tensors import Tensor
+from tflogscope.runtime.variables import Variable
+
+__all__ = [
+    "GradientDescentOptimizer", "Session", "disable_eager_execution", "get_default_graph",
+    "get_variable", "global_variables_initializer", "placeholder", "set_random_seed",
+    "wrap_function",
+]  # fmt: skip
+
+
+def disable_eager_execution() -> None:
+    """From now on ops are nodes of a graph. Raises ValueError within a function."""
+    if context.executing_eagerly():
+        context.make_default(Graph())
+
+
+def get_default_graph() -> Graph:
+    """The graph that ops are added to. Raises NotInThisRuntime while they run eagerly."""
+    graph = context.current()
+    if not isinstance(graph, Graph):
+        raise NotInThisRuntime("tf.compat.v1.get_default_graph() of an eager program")
+    return graph
+
+
+def set_random_seed(seed: int) -> None:
+    """The seed of the graph, or of all eager random ops."""
+    if context.executing_eagerly():
+        random.set_seed(seed)
+    else:
+        get_default_graph().seed = seed
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor that `Session.run` must be given a value for."""
+    result: Tensor = call("Placeholder", dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
+    return result
+
+
+# Variables
+
+
+class _LikeReference(Variable):
+    """With the nodes of a reference variable: its handle, `Assign` and `read`."""
+
+    def _initialize(self, value: Tensor, *, validate_shape: bool) -> None:
+        self._validate_shape = validate_shape
+        with context.name_scope("Assign") as scope:
+            self._initializer = call_node("AssignVariableOp", self.handle, value, name=scope)
+        call("ReadVariableOp", self.handle, dtype=self._dtype, name="read")
+        get_default_graph().collections.setdefault("variables", []).append(self)
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = float32,
+    initializer: Callable[..., Any] | None = None,
+    trainable: bool = True,
+    use_resource: bool = True,
+) -> Variable:
+    """A new variable, drawn as Glorot says unless there is an initializer.
+
+    NB: variables are not shared: a name that is there already gets a number.
+    """
+    dims: Any = TensorShape(shape).as_list()
+    wanted = as_dtype(dtype)
+    kind = Variable if use_resource else _LikeReference
+    return kind(
+        lambda: (initializer or _glorot_uniform)(dims, wanted),
+        name=name,
+        trainable=trainable,
+        dtype=wanted,
+        shape=dims,
+    )
+
+
+def _glorot_uniform(shape: Sequence[int], dtype: DType) -> Tensor:
+    if len(shape) < 2:
+        fans = [(shape or [1])[0]] * 2
+    else:
+        window = math.prod(shape[:-2])
+        fans = [window * shape[-2], window * shape[-1]]
+    limit = math.sqrt(6.0 / max(2.0, sum(fans)))
+    return random.uniform(shape, -limit, limit, dtype)
+
+
+def global_variables_initializer() -> Node:
+    """A node that gives all variables their first values."""
+    variables = get_default_graph().collections.get("variables", [])
+    node: Node = grouping.group(*[each.initializer for each in variables], name="init")
+    return node
+
+
+# Running
+
+
+class Session:
+    """Runs parts of a graph; keeps the values of its variables."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        del target, config
+        self.graph = graph or get_default_graph()
+        self._resources: dict[str, resources.Resource] = {}
+        self._definitions: dict[Any, FunctionDef] = {}
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """The values of tensors and variables, None for nodes, in the structure of `fetches`.
+
+        Raises OpError if a kernel does: InvalidArgumentError for a placeholder without a value.
+        """
+        if options is not None or run_metadata is not None:
+            raise NotInThisRuntime("Session.run with options or run_metadata")
+        fed = dict(feed_dict or {}) if not feed_dict else _by_tensor(feed_dict)
+        wanted = [_fetched(each) for each in nest.flatten(fetches)]
+        tensors = [each for each in wanted if isinstance(each, Tensor)]
+        definition = self._definition([tensor for tensor, _ in fed.values()], tensors, wanted)
+        values = [np.asarray(value, tensor.dtype.as_numpy_dtype) for tensor, value in fed.values()]
+        with resources.of_session(self._resources):
+            results = (_plain(each) for each in executor.run(definition, values))
+        return nest.pack_sequence_as(
+            fetches, [next(results) if isinstance(each, Tensor) else None for each in wanted]
+        )
+
+    def _definition(self, fed: list[Any], tensors: list[Any], wanted: list[Any]) -> FunctionDef:
+        nodes = [each for each in wanted if isinstance(each, Node)]
+        key = (
+            *(each.name for each in fed), "->", *(each.name for each in (*tensors, *nodes)),
+            len(self.graph.nodes),
+        )  # fmt: skip
+        if key not in self._definitions:
+            self._definitions[key] = define("session", self.graph, fed, tensors, {}, nodes)
+        return self._definitions[key]
+
+    def close(self) -> None:
+        """Forget the variables."""
+        self._resources.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _plain(value: Any) -> Any:
+    """A scalar is not left in an array."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+
+
+def _by_tensor(feed_dict: Any) -> dict[int, tuple[Any, Any]]:
+    """Tensors are no keys that can be compared."""
+    return {tensor.uid: (tensor, value) for tensor, value in feed_dict.items()}
+
+
+def _fetched(value: Any) -> Any:
+    return value.read_value() if isinstance(value, Variable) else value
+
+
+class GradientDescentOptimizer:
+    """`tf.compat.v1.train.GradientDescentOptimizer`."""
+
+    def __init__(self, learning_rate: float) -> None:
+        self._learning_rate = learning_rate
+
+    def minimize(self, loss: Tensor) -> Node:
+        """A node that takes one step."""
+        variables = [
+            each for each in get_default_graph().collections["variables"] if each.trainable
+        ]
+        gradients = graphs.gradients(loss, variables)
+        with context.name_scope("GradientDescent"):
+            rate = call("Const", value=np.float32(self._learning_rate), dtype=float32,
+                        name="learning_rate")  # fmt: skip
+            updates = []
+            for variable, gradient in zip(variables, gradients, strict=True):
+                with context.name_scope(f"update_{variable.name.partition(':')[0]}"):
+                    updates.append(
+                        call_node("ResourceApplyGradientDescent", variable.handle, rate, gradient)
+                    )
+        node: Node = grouping.group(*updates, name="GradientDescent")
+        return node
+
+
+def wrap_function(python_function: Callable[..., Any], signature: Any) -> Any:
+    """`tf.compat.v1.wrap_function`: the function traced at once, without AutoGraph."""
+    return polymorphic.PolymorphicFunction(
+        python_function, "wrapped_function", input_signature=tuple(signature), autograph=False
+    ).get_concrete_function()
