@@ -1,4 +1,4 @@
-"""Golden files: what `analyze` prints for a few sample logs.
+"""Golden files: what `analyze` and `timeline` print for a few sample logs.
 
 `python -m tests.approve` writes them anew after a change that is meant; look at the difference
 before it is committed.
@@ -14,18 +14,21 @@ from pathlib import Path
 from tests.samples import LOGS, ROOT, path_of
 
 GOLDEN = ROOT / "tests" / "golden"
-NAMES = (
-    "keras_fit_mlp__tf2.13.1__vlog2",
-    "eager_basics__tf2.8.4__vlog2",
-    "python_threads__tf2.21.0__vlog2",
+SHOWN = (
+    ("analyze", "keras_fit_mlp__tf2.13.1__vlog2"),
+    ("analyze", "eager_basics__tf2.8.4__vlog2"),
+    ("analyze", "python_threads__tf2.21.0__vlog2"),
+    ("timeline", "keras_fit_mlp__tf2.13.1__vlog2"),
+    ("timeline", "retrace__tf2.20.0__vlog2"),
+    ("timeline", "eager_basics__tf2.8.4__vlog2"),
 )
 
 
-def golden_of(name: str) -> Path:
-    return GOLDEN / f"{name}.txt"
+def golden_of(command: str, name: str) -> Path:
+    return GOLDEN / f"{name if command == 'analyze' else f'{command}__{name}'}.txt"
 
 
-def analyzed(name: str) -> str:
+def printed(command: str, name: str) -> str:
     """What the command prints into a pipe, with the log named as from its folder."""
     environment = {
         key: value
@@ -33,7 +36,7 @@ def analyzed(name: str) -> str:
         if key not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")
     }
     found = subprocess.run(
-        [sys.executable, "-m", "tflogscope", "analyze", path_of(name).name],
+        [sys.executable, "-m", "tflogscope", command, path_of(name).name],
         cwd=LOGS,
         env={**environment, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
         capture_output=True,
@@ -45,9 +48,9 @@ def analyzed(name: str) -> str:
 
 def approve() -> None:
     GOLDEN.mkdir(exist_ok=True)
-    for name in NAMES:
-        golden_of(name).write_text(analyzed(name), encoding="utf-8")
-        sys.stdout.write(f"{golden_of(name).relative_to(ROOT)}\n")
+    for shown in SHOWN:
+        golden_of(*shown).write_text(printed(*shown), encoding="utf-8")
+        sys.stdout.write(f"{golden_of(*shown).relative_to(ROOT)}\n")
 
 
 if __name__ == "__main__":

@@ -43,16 +43,17 @@ def run_of(name: str) -> Run:
 @cache
 def raw_log(name: str) -> bytes:
     """A sample log as it was written, by nothing of tflogscope."""
-    return _unpacked(path_of(name))
+    return unpacked(path_of(name))
 
 
 @cache
 def truth_of(name: str) -> list[dict[str, Any]]:
     """What TensorFlow itself and the program said while the log was written, one dict per event."""
-    lines = _unpacked(TRUTH / f"{name}.truth.jsonl.zst").splitlines()
+    lines = unpacked(TRUTH / f"{name}.truth.jsonl.zst").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 
 
-def _unpacked(path: Path) -> bytes:
+def unpacked(path: Path) -> bytes:
+    """What a file packed with zstd holds."""
     with zstd.open(io.BytesIO(path.read_bytes()), "rb") as stream:
         return bytes(stream.read())

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import linecache
 import os
 import re
 import shlex
@@ -73,6 +74,22 @@ def test_no_section_describes_a_command_that_is_not_there() -> None:
 def test_the_readme_names_each_command() -> None:
     for name in program().commands:
         assert f"`tflogscope {name} " in README
+
+
+def promises() -> dict[str, str]:
+    """What is said of the program before anything else is read."""
+    helps = {name: command.help or "" for name, command in program().commands.items()}
+    return {"README": README.split("\n## ")[0], "tflogscope": program().help or "", **helps}
+
+
+@pytest.mark.parametrize("place", sorted(promises()))
+def test_no_reason_is_promised_that_no_column_gives(place: str) -> None:
+    (cause,) = (row for row in documented("timeline") if row["column"] == "cause")
+    (reason,) = (row for row in documented("nodes") if row["column"] == "reason")
+    if "not filled yet" in cause["meaning"]:
+        assert not re.search(r"\bwhy\b(?! not)", promises()[place])
+    if "not filled yet" in reason["null"]:
+        assert "why not" not in promises()[place]
 
 
 def test_tables_formats_and_suffixes_are_described() -> None:
@@ -185,6 +202,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).symlink_to(ROOT / name)
     for name in ("run.log", "before.log", "after.log"):
         (tmp_path / name).symlink_to(SAMPLE)
+    (tmp_path / "train.py").write_text("import tensorflow as tf\nprint(tf.constant(1) + 2)\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     for name in ("FORCE_COLOR", "COLUMNS"):
@@ -222,9 +240,10 @@ def test_python_examples_print_what_is_shown(document: Path) -> None:
     printed: str | None = None
     for language, text in blocks(document):
         if language == "python":
-            output = io.StringIO()
+            output, name = io.StringIO(), f"<{document.name}, {len(names)}>"
+            linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
             with contextlib.redirect_stdout(output):
-                exec(compile(text, str(document), "exec"), names)  # the repository's own text
+                exec(compile(text, name, "exec"), names)  # the repository's own text
             printed = output.getvalue()
         elif language == "text" and printed is not None:
             assert printed == text, document.name
@@ -258,7 +277,7 @@ TABLE_LOGS = (
 )
 VALUES = {
     "timeline": ("mode", "kind", "rewrite", "flavour", "status", "cause"),
-    "nodes": ("rewrite",),
+    "nodes": ("rewrite", "reason"),
     "rewrites": ("by",),
 }
 

@@ -1,18 +1,22 @@
-"""What `analyze` prints, to the letter. After a change that is meant: python -m tests.approve."""
+"""What `analyze` and `timeline` print, to the letter.
+
+After a change that is meant: python -m tests.approve.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.approve import GOLDEN, NAMES, analyzed, golden_of
+from tests.approve import GOLDEN, SHOWN, golden_of, printed
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_analyze_prints_what_was_approved(name: str) -> None:
-    assert analyzed(name) == golden_of(name).read_text(encoding="utf-8")
+@pytest.mark.parametrize(("command", "name"), SHOWN)
+def test_a_command_prints_what_was_approved(command: str, name: str) -> None:
+    approved = golden_of(command, name).read_text(encoding="utf-8")
+    assert printed(command, name) == approved
 
 
 def test_no_golden_file_is_left_over() -> None:
     assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(
-        golden_of(name).name for name in NAMES
+        golden_of(*shown).name for shown in SHOWN
     )

@@ -108,6 +108,7 @@ def test_roles_say_what_a_family_runs() -> None:
         ("reorder", "2048", {"src": "2048", "count": 2048}),
         ("binary", "1x2:1x2:1x2", {"src": None, "count": None}),
         ("rnn", "nonsense", {"src": None, "m": None}),
+        ("rnn", "l1t3mb2sic4slc5dhc4dic4", {"src": None, "count": None}),  # sic and dic are no ic
     ],
 )
 def test_problems_give_sizes(

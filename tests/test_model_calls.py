@@ -360,6 +360,36 @@ def test_calls_without_lines_of_components(opened: Open) -> None:
     assert eager["status"].unique().to_list() == ["unknown"]
 
 
+def test_a_call_has_its_own_step_among_many_of_tf_data(opened: Open) -> None:
+    """At level 1 no line names what is instantiated; tf.data fetches ahead during the first."""
+    log = Log()
+    for number in range(3):
+        log.executing(F)
+        log.step(STEP + number, *NODES)
+        for element in range(0 if number else 5):
+            log.step(-(11 + element), *ELEMENT)
+        log.executing("Mul")
+    run = opened(log)
+    for number in range(3):
+        assert of_step(run, STEP + number) == {("f", number)}
+    assert set(graph(run).filter(pl.col("step") > -100)["cause"]) == {"dataset-function"}
+
+
+def test_steps_of_one_function_at_once_are_that_functions(opened: Open) -> None:
+    """Without thread ids and ends, the next dispatch of any thread seems to end a call."""
+    log = Log()
+    for _ in range(3):
+        log.executing(F)
+    for number in range(3):
+        log.step(STEP + number, *NODES)
+    log.executing(F)
+    log.step(STEP + 3, *NODES)
+    run = opened(log)
+    assert of_step(run, STEP + 3) == {("f", 3)}
+    assert {name for name, _ in of_step(run, STEP) | of_step(run, STEP + 1)} == {"f"}
+    assert graph(run)["cause"].null_count() == graph(run).height
+
+
 def test_a_wrapped_op_on_an_executor_is_no_function(opened: Open) -> None:
     log = Log()
     log.executing("Softmax")

@@ -364,6 +364,39 @@ def test_a_log_without_tensorflow_gives_the_primitive_side() -> None:
     assert {"convolution", "matmul", "reorder"} <= set(rows["primitive"])
 
 
+# Not columns of the table: how the line begins, and what is made of other fields.
+NOT_SHOWN = {"event", "marker", "version_tag", "component", "primitive_kind", "time", "reason"}
+
+
+@pytest.mark.parametrize("name", ["torch_mlp__torch2.13.0__vlog2", None])
+def test_each_text_of_a_line_is_in_the_table(opened: Open, name: str | None) -> None:
+    run = run_of(name) if name else opened("\n".join(sample.line for sample in SAMPLES) + "\n")
+    read_lines, shown = run._events.primitives, run.primitives
+    assert shown.height == read_lines.height
+    for fields, row in zip(read_lines.to_dicts(), shown.to_dicts(), strict=True):
+        for field, value in fields.items():
+            if value is None or field in NOT_SHOWN or field == "at":
+                continue
+            place = row["auxiliary"] if field in ("message", "source_location") else row[field]
+            assert value in place if isinstance(value, str) else value == place, row
+
+
+def test_what_a_header_says_is_in_the_table(opened: Open) -> None:
+    lines = [
+        "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)",
+        "onednn_verbose,v1,primitive,info,template:operation,engine,primitive,exec_time",
+        "onednn_verbose,v1,primitive,create:dispatch,brgemm,bad flags,src/cpu/a.cpp:7",
+        GEMM,
+    ]
+    rows = opened("\n".join([*lines, ""])).primitives
+    assert rows["auxiliary"].to_list() == [
+        "oneDNN v3.7.3 (commit N/A)",
+        "operation,engine,primitive,exec_time",
+        "bad flags,src/cpu/a.cpp:7",
+        None,
+    ]
+
+
 def test_unread_lines_count_as_unknown(opened: Open) -> None:
     header = "onednn_verbose,v1,info,oneDNN v3.7.3 (commit N/A)"
     run = opened("\n".join([header, GEMM, GEMM[:-4], "onednn_verbose,hello,1", ""]))

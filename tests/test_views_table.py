@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tests.samples import run_of
 from tests.stub import HOSTILE, ops_frame
+from tflogscope.cli.output import _FIRST_ON_SCREEN
 from tflogscope.views.table import duration, render_table
 from tflogscope.views.text import make_console, shorten, text
 
@@ -60,6 +62,29 @@ def test_rows_beyond_the_limit_are_counted() -> None:
     picture = drawn(pl.DataFrame({"line": range(1500)}), limit=3)
     assert len(picture.strip().split("\n")) == 2 + 3 + 1
     assert "1,497 more rows" in picture
+
+
+def test_columns_that_hold_nothing_are_named_and_take_no_room() -> None:
+    picture = drawn(pl.DataFrame({"op": ["Mul"], "causes": pl.Series([None], dtype=pl.String)}))
+    assert picture == "op\n───\nMul\nempty: causes\n"
+
+
+def test_no_line_ends_with_blanks() -> None:
+    frame = pl.DataFrame({"node": ["a", "b" * 30], "line": [1, None], "op": ["Mul", None]})
+    for line in drawn(frame, 60).split("\n"):
+        assert line == line.rstrip()
+
+
+def test_a_name_keeps_enough_to_be_told() -> None:
+    picture = drawn(pl.DataFrame({name: ["n" * 40] for name in "abcd"}), 50)
+    assert picture.split("\n")[2] == f"{'n' * 12}…{'n' * 11}  {'n' * 12}…{'n' * 11}"
+    assert "no room for: c, d" in picture
+
+
+def test_what_is_shown_first_are_columns_of_the_table() -> None:
+    run = run_of("cnn_fit__tf2.13.1__vlog0__vmodule")
+    for table, names in _FIRST_ON_SCREEN.items():
+        assert set(names) <= set(getattr(run, table).columns), table
 
 
 @pytest.mark.parametrize("values", [[], [None]])

@@ -36,9 +36,11 @@ def __getattr__(name: str) -> Any:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     from tflogscope.model import run
-    from tflogscope.views.notebook import run_html
+    from tflogscope.views.chart import timeline_chart
+    from tflogscope.views.notebook import notebook_html
 
-    run.Run.to_html = run_html  # the model does not look up to the views
+    # The model does not look up to the views.
+    run.Run.to_html, run.Run.to_chart = notebook_html, timeline_chart
     return getattr(run, name)
 
 

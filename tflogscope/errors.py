@@ -30,6 +30,18 @@ class UsageError(TflogscopeError):
     exit_code = 2
 
 
+class QueryError(UsageError):
+    """A condition or a statement of the user's is wrong at one place of its text."""
+
+    def __init__(self, what: str, text: str, place: int, hint: str | None = None) -> None:
+        super().__init__(what, hint=hint)
+        self.text = text
+        self.place = place
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.text}\n{' ' * self.place}^"
+
+
 class OutputError(UsageError):
     """An output file exists already, or can't be written."""
 

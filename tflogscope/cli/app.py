@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 import tflogscope
-from tflogscope.cli import analyze, export, ops
+from tflogscope.cli import (
+    analyze,
+    check,
+    diff,
+    explain,
+    export,
+    ops,
+    query,
+    record,
+    simulate,
+    timeline,
+    trace,
+)
 
 # rich_markup_mode None: help is plain text, and typer does not import rich for it.
 app = typer.Typer(
@@ -37,8 +49,8 @@ def root(
 ) -> None:
     """Say what TensorFlow's verbose log tells about each op.
 
-    Did it run eagerly or in a graph, for how long and why; was it rewritten to a oneDNN kernel, and
-    if not, why not; which oneDNN primitives did it run.
+    Did it run eagerly or in a graph, when, and for how long; was it rewritten to a oneDNN kernel;
+    which oneDNN primitives did it run, and what did they cost.
 
     \b
     Start here:
@@ -56,3 +68,11 @@ def root(
 app.command("analyze")(analyze.analyze)
 app.command("ops")(ops.ops)
 app.command("export")(export.export)
+app.command("explain")(explain.explain)
+app.command("diff")(diff.diff)
+app.command("query")(query.query)
+app.command("timeline")(timeline.timeline)
+app.command("trace")(trace.trace)
+app.command("check")(check.check)
+app.command("simulate", context_settings=simulate.CONTEXT)(simulate.simulate)
+app.command("record", context_settings=record.CONTEXT)(record.record)

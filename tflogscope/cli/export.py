@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
 from tflogscope.cli.output import Force, FormatName, Output, destination
 from tflogscope.errors import UsageError
 from tflogscope.exports.schema import TABLES
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def _complete_table(typed: str) -> list[str]:
@@ -32,6 +29,7 @@ def export(
             help=f"Which table: {', '.join(TABLES)}.",
         ),
     ],
+    where: Where = None,
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
@@ -44,7 +42,7 @@ def export(
     \b
     Examples:
       tflogscope export run.log --table timeline -o timeline.parquet
-      tflogscope export run.log --table nodes -o - --format jsonl | grep MatMul
+      tflogscope export run.log --table nodes -o - --format jsonl --where 'op == MatMul'
     """
     if table not in TABLES:
         near = get_close_matches(table, TABLES, n=1, cutoff=0.5)
@@ -53,5 +51,5 @@ def export(
     inputs = named_inputs(logs)
     place = destination(output, format_name, force=force, inputs=inputs)
     with opened(inputs) as run:
-        frame: pl.DataFrame = getattr(run, table)
+        frame = chosen(getattr(run, table), where)
     place.send(frame, table)

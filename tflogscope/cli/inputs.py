@@ -14,6 +14,8 @@ from tflogscope.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import polars as pl
+
     from tflogscope.model.run import Run
 
 Logs = Annotated[
@@ -25,6 +27,29 @@ Logs = Annotated[
         "Without any, standard input is read if it is not a terminal.",
     ),
 ]
+
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        show_default=False,
+        help="Only rows for which this holds: 'op == MatMul and executions > 9'.",
+    ),
+]
+
+
+def chosen(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:
+    """The rows for which a condition holds; all of them if there is none.
+
+    Raises:
+        QueryError: the condition is wrong.
+    """
+    if condition is None:
+        return frame
+    from tflogscope.query.where import where
+
+    return where(frame, condition)
 
 
 def named_inputs(logs: list[str] | None) -> list[str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tflogscope.errors import OutputError, TflogscopeError
+from tflogscope.errors import OutputError, QueryError, TflogscopeError
 from tflogscope.escapes import safe
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 # Errors of reading are mapped where logs are read; these are left over from printing.
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_AROUND = 60  # characters of a condition shown on each side of what is wrong in it
 _LONGEST = 600  # characters of a message: an error may quote a log line of any length
 
 
@@ -56,8 +57,7 @@ def _run_to_code(arguments: Sequence[str] | None) -> int:
     try:
         return _run(arguments)
     except TflogscopeError as error:
-        _say(error.what, where=error.where, hint=error.hint)
-        return error.exit_code
+        return _failed(error)
     except KeyboardInterrupt:
         _say("interrupted")
         return INTERRUPTED
@@ -89,12 +89,32 @@ def _run(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _failed(error: TflogscopeError) -> int:
+    """Say an expected error, pointing at the place in the user's own text if it is about one."""
+    _say(error.what, where=error.where)
+    if isinstance(error, QueryError):
+        _point_at(error.text, error.place)
+    if error.hint:
+        print(_one_line(error.hint), file=sys.stderr)  # noqa: T201
+    return error.exit_code
+
+
 def _say(what: str, *, where: str | None = None, hint: str | None = None) -> None:
     """One or two lines on standard error; names and quoted log text can't do anything in them."""
     place = f"{safe(where[:_LONGEST])}: " if where else ""
     print(f"tflogscope: {place}{_one_line(what)}", file=sys.stderr)  # noqa: T201  its one place
     if hint:
         print(_one_line(hint), file=sys.stderr)  # noqa: T201
+
+
+def _point_at(text: str, place: int) -> None:
+    """The text around a place in it, and a caret below the place."""
+    start = max(0, place - _AROUND)
+    before, after = (
+        safe(" ".join(part.splitlines())) for part in (text[start:place], text[place:])
+    )
+    print(f"  {before}{after[:_AROUND]}", file=sys.stderr)  # noqa: T201
+    print(f"  {' ' * len(before)}^", file=sys.stderr)  # noqa: T201
 
 
 def _one_line(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
 from tflogscope.cli.output import Force, FormatName, Output, destination
 
 
 def ops(
     logs: Logs = None,
     *,
+    where: Where = None,
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
@@ -16,16 +17,17 @@ def ops(
     """Count and time each op, eager and in graphs apart.
 
     One row per mode, op, kernel and way of rewriting: how often it ran, for how long, in which
-    functions, which oneDNN implementations it used, and why it ran eagerly. Times are in µs.
+    functions, and which oneDNN implementations it used. Times are in µs.
 
     \b
     Examples:
       tflogscope ops run.log
       tflogscope ops run.log -o ops.csv
+      tflogscope ops run.log --where 'mode == eager and total_us > 1ms'
       tflogscope ops before.log after.log --format jsonl | head
     """
     inputs = named_inputs(logs)
     place = destination(output, format_name, force=force, inputs=inputs)
     with opened(inputs) as run:
-        frame = run.ops
+        frame = chosen(run.ops, where)
     place.send(frame, "ops")

@@ -40,11 +40,18 @@ FormatName = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
-# What to show first where there is no room for all columns.
+# What to show first where there is no room for all columns. Which log it is, comes last: most are
+# read one at a time.
 _FIRST_ON_SCREEN = {
-    "timeline": ("line", "start", "duration_us", "mode", "op", "kernel", "node", "function"),
-    "ops": ("mode", "op", "kernel", "rewrite", "executions", "total_us", "mean_us", "causes"),
+    "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
+    "ops": ("mode", "op", "executions", "total_us", "mean_us", "kernel", "causes", "rewrite"),
+    "functions": ("function", "function_uid", "calls", "total_us", "mean_us", "nodes", "traces"),
+    "nodes": ("node", "kernel", "executions", "total_us", "line", "function", "function_uid"),
+    "rewrites": ("line", "node", "from_op", "to_op", "by", "ran", "wrapped_op", "function"),
+    "coverage": ("source", "lines", "recognised", "ignored", "unknown", "torn", "vlog_level"),
+    "primitives": ("line", "primitive", "duration_us", "timeline_line", "problem", "link"),
 }
+_LAST_ON_SCREEN = "source"
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,7 @@ class Destination:
 
         first = [name for name in _FIRST_ON_SCREEN.get(table, ()) if name in frame.columns]
         rest = [name for name in frame.columns if name not in first]
+        rest.sort(key=lambda name: name == _LAST_ON_SCREEN)
         to_file = self.path is not None
         console = make_console(io.StringIO(), colour=False) if to_file else make_console()
         with console.capture() as drawn:
@@ -107,12 +115,17 @@ def destination(
         return Destination(None, name, force)
     assert output is not None  # noqa: S101  for mypy, which does not see through `in`
     name = chosen or format_of_file(output).name
-    _refuse_input(output, inputs)
+    refuse_input(output, inputs)
     refuse_bad_target(output, force=force)
     return Destination(output, name, force)
 
 
-def _refuse_input(output: str, inputs: list[str]) -> None:
+def refuse_input(output: str, inputs: list[str]) -> None:
+    """Never replace a log with what is made of it, not even if asked to.
+
+    Raises:
+        OutputError: the output is one of the inputs.
+    """
     for each in inputs:
         path = Path(each)
         if each != "-" and path.is_file() and Path(output).exists() and path.samefile(output):

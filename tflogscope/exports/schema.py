@@ -12,6 +12,7 @@ TABLES: tuple[str, ...] = (
     "rewrites",
     "primitives",
     "coverage",
+    "findings",
 )
 
 DATETIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6f"  # ISO 8601, as the log prints it: without a zone

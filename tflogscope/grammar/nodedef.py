@@ -40,6 +40,8 @@ def parse_node_definition(text: str) -> NodeDefinition:
         found = _parser().parse_string(text, parse_all=True)
     except pp.ParseBaseException as error:
         raise NodeDefinitionError(error.loc + 1, str(error.parser_element)) from None
+    except RecursionError:
+        raise NodeDefinitionError(1, "fewer brackets in brackets") from None
     return NodeDefinition(
         node=found["node"],
         op=found["op"],
@@ -58,6 +60,8 @@ def parse_attributes(text: str) -> dict[str, str]:
         found = _attributes().parse_string(text, parse_all=True)
     except pp.ParseBaseException as error:
         raise NodeDefinitionError(error.loc + 1, str(error.parser_element)) from None
+    except RecursionError:
+        raise NodeDefinitionError(1, "fewer brackets in brackets") from None
     return dict(list(found["attributes"]))
 
 

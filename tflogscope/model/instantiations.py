@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.names import WRAPPED, function_of_component
+from tflogscope.model.names import WRAPPED, function_of_component, is_function
 from tflogscope.model.pairing import match_in_order
 
 
@@ -98,23 +98,29 @@ class Instantiations:
 
         An executor is made on a function's first run: `Pruning function body` names the
         component, the kernels follow on that thread (core/common_runtime/function.cc, CreateItem).
+        A function that XLA compiles as a whole has no executor: the kernels that the compiler
+        asks follow the call itself (compiler/jit/kernels/xla_ops.cc).
         """
         made = self._events.messages("instantiating_kernel")
         pruning = self._events.messages("pruning_function", "pruning_function_nodes").select(
             "at", "thread", name=function_of_component(pl.col("function"))
         )
+        called = self._events.messages("executing_op").select(
+            "at", "thread", name=pl.when(is_function(pl.col("op"))).then("op")
+        )
         # Something else on that thread says that the executor is complete.
         stops = [
             self._events.messages(id_).select("at", "thread", name=pl.lit(None, pl.String))
             for id_ in (
-                "executing_op",
+                "placed_op",
+                "exiting_call",
                 "running_component",
                 "instantiating_function",
                 "component_succeeded_sync",
                 "component_succeeded",
             )
         ]
-        marks = pl.concat([pruning, *stops]).sort("at").rename({"at": "mark_at"})
+        marks = pl.concat([pruning, called, *stops]).sort("at").rename({"at": "mark_at"})
         found = made.sort("at").join_asof(
             marks, left_on="at", right_on="mark_at", by="thread", check_sortedness=False
         )

@@ -105,23 +105,9 @@ def _until(found: pl.DataFrame, executions: Executions) -> pl.Series:
     printed = found["end_at"]
     if not printed.null_count():
         return printed
-    eager = executions.dispatches.eager.select(
-        next_at="at", thread="thread", is_eager=pl.lit(value=True)
-    ).sort("next_at")
-    after = (
-        found.select("at", "thread", is_eager=pl.col("definition").is_null())
-        .with_columns(row=pl.int_range(pl.len()), behind=pl.col("at") + 1)
-        .sort("behind")
-        .join_asof(
-            eager,
-            left_on="behind",
-            right_on="next_at",
-            by=["thread", "is_eager"],
-            strategy="forward",
-            check_sortedness=False,
-        )
-        .sort("row")["next_at"]
-    )
+    eager = executions.dispatches.eager.select("at", "thread", is_eager=pl.lit(value=True))
+    behind = found.select(pl.col("at") + 1, "thread", is_eager=pl.col("definition").is_null())
+    after = _first_from(behind, eager, by=["thread", "is_eager"])
     consumer = _first_consumer(found, executions)
     calls = executions.dispatches.calls.select("call", call_end="end_at")
     call_end = found.join(calls, on="call", how="left", maintain_order="left")["call_end"]
@@ -150,23 +136,27 @@ def _first_consumer(found: pl.DataFrame, executions: Executions) -> pl.Series:
         .select(pl.col("definition", "produced").cast(pl.Int64))
         .unique()
     )
-    begun = executions.frame.select("definition", "step_row", begun="at").drop_nulls()
-    begun = begun.join(edges, on="definition").sort("begun")
-    asked = found.select("at", "step_row", produced="definition").with_columns(
-        row=pl.int_range(pl.len())
-    )
-    return (
-        asked.sort("at")
+    begun = executions.frame.select("at", "definition", "step_row").drop_nulls()
+    asked = found.select("at", "step_row", produced="definition")
+    return _first_from(asked, begun.join(edges, on="definition"), by=["step_row", "produced"])
+
+
+def _first_from(asked: pl.DataFrame, lines: pl.DataFrame, by: list[str]) -> pl.Series:
+    """For each row of `asked` the first `at` of `lines` that is not before it and equal in `by`."""
+    later = lines.select(*by, found="at").sort("found")
+    joined = (
+        asked.with_row_index("row")
+        .sort("at")
         .join_asof(
-            begun,
+            later,
             left_on="at",
-            right_on="begun",
-            by=["step_row", "produced"],
+            right_on="found",
+            by=by,
             strategy="forward",
             check_sortedness=False,
         )
-        .sort("row")["begun"]
     )
+    return joined.sort("row")["found"]
 
 
 def eager_ends_are_doubtful(executions: Executions) -> bool:

@@ -17,6 +17,7 @@ NO, UNKNOWN, YES = range(3)
 _CLOCK_SLACK = 200  # µs
 _DURATION_SLACK = 20  # µs
 _HABITS = (0.4, 0.7, 0.95)
+_MKL_MATMUL = next(number for number, entry in enumerate(FAMILIES) if entry.name == "matmul")
 
 
 def shape_fit(
@@ -114,7 +115,11 @@ def oddities(
         odd += start + duration > after + _CLOCK_SLACK
         began = _beginnings(executions, primitives)[line]
         odd += (began < start - _CLOCK_SLACK) | (began + duration > end + _CLOCK_SLACK)
-    odd += _without_mark(executions, primitives, line, candidates, candidate)
+    matmul = (candidates["family"] == _MKL_MATMUL).to_numpy()[candidate]
+    matmul &= (primitives["primitive"] == "gemm_api").to_numpy()[line]
+    at = primitives["at"].gather(line[matmul])
+    runs = candidates.select("at", "thread")[candidate[matmul]]
+    odd[matmul] += _without_mark(executions, at, runs)
     return odd
 
 
@@ -140,28 +145,16 @@ def _beginnings(executions: Executions, primitives: pl.DataFrame) -> NDArray[np.
     return np.asarray(time + np.round(np.nanmedian(after - time) / quarter) * quarter)
 
 
-def _without_mark(
-    executions: Executions,
-    primitives: pl.DataFrame,
-    line: Integers,
-    candidates: pl.DataFrame,
-    candidate: Integers,
-) -> Integers:
-    """Pairs of a gemm and a run of `_MklMatMul` that has not printed `MKL DNN SGEMM called` yet.
+def _without_mark(executions: Executions, at: pl.Series, runs: pl.DataFrame) -> Booleans:
+    """Which runs of `_MklMatMul` have not printed `MKL DNN SGEMM called` before the line `at`.
 
     The kernel's own thread prints it (kernels/mkl/mkl_matmul_op.cc), just before it calls.
     """
     marks = executions.events.messages("mkl_sgemm").select("at", "thread").sort("at")
-    number = next(i for i, family in enumerate(FAMILIES) if family.name == "matmul")
-    concerned = (candidates["family"] == number).to_numpy()[candidate]
-    concerned &= (primitives["primitive"] == "gemm_api").to_numpy()[line]
-    odd = np.zeros(len(line), np.int64)
-    if marks.is_empty() or not concerned.any():
-        return odd
-    at = primitives["at"].to_numpy()[line[concerned]]
-    start = candidates["at"].to_numpy()[candidate[concerned]]
-    thread = candidates["thread"].fill_null(-1).to_numpy()[candidate[concerned]]
-    asked = pl.DataFrame({"at": at, "thread": thread}).with_row_index("row").sort("at")
+    if marks.is_empty() or at.is_empty():
+        return np.zeros(len(at), bool)
+    asked = pl.DataFrame({"at": at, "thread": runs["thread"].fill_null(-1)})
+    asked = asked.with_row_index("row").sort("at")
     last = asked.join_asof(
         marks.rename({"at": "mark"}),
         left_on="at",
@@ -170,8 +163,7 @@ def _without_mark(
         check_sortedness=False,
     )
     mark = last.sort("row")["mark"].fill_null(-1).to_numpy()
-    odd[concerned] = mark <= start
-    return odd
+    return np.asarray(mark <= runs["at"].to_numpy(), bool)
 
 
 def habits(where: Integers, runs: Integers, problem: Integers, candidate: Integers) -> Integers:

@@ -7,7 +7,7 @@ What oneDNN runs inside a primitive (a gemm inside a convolution) prints no line
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,19 @@ _MKL = r"_Mkl(?:Native|Eager)?"
 _CONV = "Conv(?:2D|3D)|DepthwiseConv2dNative"
 _EIGEN = "Eigen's contraction calls dnnl_sgemm (tsl/framework/contraction/eigen_contraction_kernel)"
 _QUANTIZED = "kernels/mkl/mkl_quantized_conv_ops.cc, mkl_qmatmul_op.cc, onednn_fused_matmul_ops.cc"
+_EIGEN_MATMUL = Family(
+    "eigen_matmul",
+    "(?:_Fused)?MatMul|BatchMatMul(?:V2|V3)?|SparseMatMul",
+    ("gemm_api",),
+    (),
+    f"kernels/matmul_op_impl.h, matmul_op_fused.cc: {_EIGEN}",
+    src=0,
+    wei=1,
+    dst=OUTPUT,
+    product="matrices",
+    once=False,
+    blocks=True,
+)
 
 FAMILIES = (
     Family(
@@ -250,31 +263,13 @@ FAMILIES = (
         "kernels/mkl/mkl_tfconv_op.h, mkl_slice_op.cc (TensorFlow before 2.8)",
         once=False,
     ),
-    Family(
-        "eigen_matmul",
-        "(?:_Fused)?MatMul|BatchMatMul(?:V2|V3)?|SparseMatMul",
-        ("gemm_api",),
-        (),
-        f"kernels/matmul_op_impl.h, matmul_op_fused.cc: {_EIGEN}",
-        src=0,
-        wei=1,
-        dst=OUTPUT,
-        product="matrices",
-        once=False,
-        blocks=True,
-    ),
-    Family(
-        "eigen_convolution",
-        "(?:_Fused)?Conv(?:2D|3D)?",
-        ("gemm_api",),
-        (),
-        f"kernels/conv_ops_fused_impl.h: {_EIGEN}",
-        src=0,
-        wei=1,
-        dst=OUTPUT,
+    _EIGEN_MATMUL,
+    replace(
+        _EIGEN_MATMUL,
+        name="eigen_convolution",
+        kernels="(?:_Fused)?Conv(?:2D|3D)?",
+        source=f"kernels/conv_ops_fused_impl.h: {_EIGEN}",
         product="patches",
-        once=False,
-        blocks=True,
     ),
     Family(
         "eigen_convolution_gradient",

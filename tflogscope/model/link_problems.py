@@ -60,9 +60,8 @@ _KNOWN = ("gemm_api", "matmul", "inner_product", "convolution", "deconvolution",
 
 
 def _field(text: pl.Expr, name: str) -> pl.Expr:
-    # `g` is the only name that is one letter, and other names hold it (`dg`).
-    pattern = r"(?:^|_)g(\d+)" if name == "g" else name + r"(\d+)"
-    return text.str.extract(pattern, 1).cast(pl.Int64, strict=False)
+    # Some names end with others: `sic`, `dic` (of rnn) with `ic`.
+    return text.str.extract(rf"(?:^|[_\d]){name}(\d+)", 1).cast(pl.Int64, strict=False)
 
 
 def _bags(**operands: list[pl.Expr]) -> dict[str, pl.Expr]:

@@ -10,6 +10,7 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.executions import Executions
+from tflogscope.model.figures import rounded
 from tflogscope.model.link_tensors import TensorOutputs
 from tflogscope.model.links import link_primitives
 
@@ -35,7 +36,7 @@ class Linked:
             .group_by("execution")
             .agg(
                 primitives=pl.len().cast(pl.UInt32),
-                primitive_us=pl.col("duration_us").sum(),
+                primitive_us=rounded(pl.col("duration_us").sum()),
                 implementation=pl.col("implementation").unique(),
             )
         )
@@ -78,17 +79,13 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
     return {
         "header": asdict(header_facts(rows)),
         "exec_lines": lines.height,
-        "exec_us": lines["duration_us"].sum(),
+        "exec_us": _sum(lines["duration_us"]),
         "links": dict(lines["link"].value_counts().sort("link").rows()),
-        "linked_us": lines.filter(pl.col("execution").is_not_null())["duration_us"].sum(),
+        "linked_us": _sum(lines.drop_nulls("execution")["duration_us"]),
         "primitives": _by(lines, "primitive"),
-        "implementations": _by(
-            lines.with_columns(pl.coalesce("implementation", "primitive").alias("implementation")),
-            "primitive",
-            "implementation",
-        ),
+        "implementations": _by(lines, "primitive", "implementation"),
         "reference_implementations": _by(
-            lines.filter(pl.col("implementation").str.contains(_REFERENCE)),
+            lines.filter(pl.col("implementation").str.contains(REFERENCE)),
             "primitive",
             "implementation",
         ),
@@ -98,18 +95,22 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
         "ops": {
             "executions": timed.height,
             "total_us": int(timed["duration_us"].sum()),
-            "primitive_us": float(timed["primitive_us"].sum()),
+            "primitive_us": _sum(timed["primitive_us"]),
         },
         "unparsed": rows.filter(pl.col("event") == "unparsed").height,
     }
 
 
 # Implementations that oneDNN has for completeness, not for speed (src/cpu/ref_*, simple_*).
-_REFERENCE = r"(?:^|[:_])(?:ref|simple)(?:[:_]|$)"
+REFERENCE = r"(?:^|[:_])(?:ref|simple)(?:[:_]|$)"
+
+
+def _sum(microseconds: pl.Series) -> float:
+    return float(pl.select(rounded(pl.lit(microseconds).sum())).item())
 
 
 def _by(lines: pl.DataFrame, *keys: str) -> list[Facts]:
-    grouped = lines.group_by(*keys).agg(count=pl.len(), us=pl.col("duration_us").sum())
+    grouped = lines.group_by(*keys).agg(count=pl.len(), us=rounded(pl.col("duration_us").sum()))
     return grouped.sort("us", *keys, descending=[True, *[False] * len(keys)]).to_dicts()
 
 
@@ -136,7 +137,7 @@ def _first_use(rows: pl.DataFrame) -> Facts:
     first, later = ranked.filter("first"), ranked.filter(~pl.col("first"))
     return {
         "problems": first.height,
-        "first_us": first["duration_us"].sum(),
+        "first_us": _sum(first["duration_us"]),
         "later_runs": later.height,
-        "later_us": later["duration_us"].sum(),
+        "later_us": _sum(later["duration_us"]),
     }

@@ -37,6 +37,8 @@ REMAPPER_KERNELS = (
 # Nodes that the blocked layout of releases before 2.8 put between rewritten ones.
 _CONVERSIONS = ("_MklToTf", "_MklInputConversion")
 
+DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
+
 # Op types that move values about; XProf and the graph viewers leave them out as well.
 PLUMBING_OPS = (
     "_Arg",

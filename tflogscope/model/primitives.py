@@ -27,6 +27,11 @@ PRIMITIVES_SCHEMA: dict[str, pl.DataType] = {
     "link": pl.String(),
 }
 
+# What a line says in words, and where in oneDNN, has no column of its own: headers, checks, errors,
+# and why an implementation did not fit.
+_AUXILIARY = pl.concat_str(
+    "auxiliary", "message", "source_location", separator=",", ignore_nulls=True
+).replace("", None)
 _QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
 
 
@@ -47,6 +52,7 @@ def primitives_table(events: Events, executions: Executions, links: pl.DataFrame
         .then(version)
         .forward_fill()
         .backward_fill(),
+        auxiliary=_AUXILIARY,
         timeline_line=ran["line"].set(ran_at.is_null(), None),
         link=pl.when(is_exec).then(links["link"]),
     )

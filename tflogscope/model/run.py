@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
+from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.events.events import Events, read_events
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model import summary
+from tflogscope.model.causes import Causes, read_causes
 from tflogscope.model.dispatches import Dispatches, read_dispatches
 from tflogscope.model.executions import Executions
+from tflogscope.model.explain import Explainer
+from tflogscope.model.findings.evidence import Evidence
+from tflogscope.model.findings.table import findings_table
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.linked import Linked, onednn_facts, read_links
+from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.node_runs import read_node_runs
+from tflogscope.model.origin import Origin, read_origin
 from tflogscope.model.primitives import onednn_version, primitives_table
+from tflogscope.model.reasons import Reasons, eager_kernels, read_reasons
+from tflogscope.model.slices import Slices, read_slices
 from tflogscope.model.steps import read_steps
-from tflogscope.model.tables import functions_table, nodes_table, ops_table, rewrites_table
-from tflogscope.sources import find_sources
+from tflogscope.model.tables import (
+    functions_table,
+    graph_nodes,
+    nodes_table,
+    ops_table,
+    rewrites_table,
+)
+from tflogscope.model.unexpected import unexpected_eager
+from tflogscope.sources import Source, find_sources
 
 
 class Run:
@@ -33,8 +49,12 @@ class Run:
     to_html: ClassVar[Callable[[Run], str] | None] = None
     """Draws a run for a notebook; set by the package, for the model does not know the views."""
 
-    def __init__(self, events: Events) -> None:
+    to_chart: ClassVar[Callable[[Run], Any] | None] = None
+    """Draws a run over time; set by the package like `to_html`."""
+
+    def __init__(self, events: Events, sources: Sequence[Source] = ()) -> None:
         self._events = events
+        self._sources = sources
 
     @cached_property
     def _instantiations(self) -> Instantiations:
@@ -51,6 +71,25 @@ class Run:
         return Executions(self._events, self._dispatches, runs, steps)
 
     @cached_property
+    def _causes(self) -> Causes:
+        return read_causes(self._executions, self._instantiations)
+
+    @cached_property
+    def _graph_nodes(self) -> pl.DataFrame:
+        return graph_nodes(self._executions, self._instantiations)
+
+    @cached_property
+    def _reasons(self) -> Reasons:
+        return read_reasons(self._graph_nodes, self._events, self._instantiations)
+
+    @cached_property
+    def _eager_kernels(self) -> pl.DataFrame:
+        """Kernels of eager ops, with `rule` and `proof` of what kept them from oneDNN."""
+        kernels = eager_kernels(self._instantiations)
+        reasons = read_reasons(kernels, self._events, self._instantiations)
+        return kernels.with_columns(rule=reasons.rule, proof=reasons.proof)
+
+    @cached_property
     def _linked(self) -> Linked:
         return read_links(self._events, self._executions)
 
@@ -58,12 +97,14 @@ class Run:
     def timeline(self) -> pl.DataFrame:
         """One row per execution of an op: when, where, eager or graph, which kernel."""
         linked = self._linked.by_execution(self._executions.frame.height)
-        return self._executions.timeline(linked)
+        timeline = self._executions.timeline(linked)
+        return timeline.with_columns(self._causes.by_execution(self._executions))
 
     @cached_property
     def ops(self) -> pl.DataFrame:
         """One row per (mode, kind, op, kernel, rewrite): how often and how long."""
-        return ops_table(self._executions, self._linked)
+        causes = self._causes.by_execution(self._executions)
+        return ops_table(self._executions, self._linked, causes)
 
     @cached_property
     def functions(self) -> pl.DataFrame:
@@ -72,8 +113,8 @@ class Run:
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
-        """One row per node of a graph function: its kernel, attributes, executions."""
-        return nodes_table(self._executions, self._instantiations)
+        """One row per node of a graph function: its kernel, why it is not oneDNN's, executions."""
+        return nodes_table(self._executions, self._graph_nodes, self._reasons)
 
     @cached_property
     def rewrites(self) -> pl.DataFrame:
@@ -92,6 +133,67 @@ class Run:
         return self._events.coverage.with_columns(onednn_version=pl.lit(version, pl.String))
 
     @cached_property
+    def slices(self) -> Slices:
+        """What a picture of the run shows: executions and primitives on tracks, in ns."""
+        causes = self._causes.by_execution(self._executions)
+        ran_by = self._linked.links["execution"]
+        return read_slices(self._executions, causes, self.primitives, ran_by)
+
+    @cached_property
+    def findings(self) -> pl.DataFrame:
+        """One row per finding: what costs time or went wrong, with evidence and advice."""
+        recorded = summary.recorded_facts(self.coverage, self._executions)
+        parts = (self._executions, self._linked, self._causes, self._graph_nodes, self._reasons)
+        return findings_table(Evidence(*parts, recorded))
+
+    @cached_property
+    def origin(self) -> Origin:
+        """The inputs with their checksums, and what `tflogscope record` wrote above the log."""
+        return read_origin(self._sources)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What the buffers of tensors took over time; read in a pass of its own."""
+        return read_memory(self._sources, self._events)
+
+    def explain(
+        self, *, op: str | None = None, node: str | None = None, line: int | None = None
+    ) -> dict[str, Any]:
+        """Why an op, a node or the execution on a line ran where it ran, and as this kernel.
+
+        Exactly one of the three is given. `op` is an op type or a kernel, `node` a node's name or
+        the end of it after a `/`, `line` a line (from 1) of the first source. Durations are in µs.
+
+        Raises UsageError if the log has no such execution.
+        """
+        explainer = Explainer(
+            self._executions,
+            self._instantiations,
+            self._linked,
+            self._causes,
+            self._graph_nodes,
+            self._reasons,
+            self._eager_kernels,
+        )
+        if op is not None:
+            return explainer.op(op)
+        if node is not None:
+            return explainer.node(node)
+        if line is not None:
+            return explainer.line(line)
+        raise UsageError("nothing is asked for", "explain", "Give op, node or line.")
+
+    @cached_property
+    def unexpected_eager(self) -> pl.DataFrame:
+        """Rows of the timeline: ops that ran eagerly where a graph function should run them.
+
+        That is after the first call of a graph function, or anywhere if there is none; causes that
+        every program has are left out (`unexpected.USUAL_CAUSES`), Python in place of a graph
+        counts anywhere (`unexpected.ALWAYS_CAUSES`).
+        """
+        return unexpected_eager(self.timeline)
+
+    @cached_property
     def summary(self) -> summary.Facts:
         """The facts that `tflogscope analyze` shows, as plain values; durations in µs."""
         recorded = summary.recorded_facts(self.coverage, self._executions)
@@ -105,9 +207,18 @@ class Run:
             "functions": functions,
             "onednn": onednn_facts(self._events, self._executions, self._linked),
             "rewrites": summary.rewrite_facts(self.rewrites),
+            "eligible": summary.reason_facts(self.nodes),
+            "findings": self.findings.to_dicts(),
             "answers": summary.story_facts(ops, functions),
             "limits": summary.limit_facts(recorded, modes, self._executions),
         }
+
+    def timeline_chart(self) -> Any:
+        """The run over time, eager against graph, as a picture that a notebook shows (SVG)."""
+        draw = type(self).to_chart
+        if draw is None:
+            raise UsageError("nothing can draw", "timeline_chart", "Import tflogscope first.")
+        return draw(self)
 
     def _repr_html_(self) -> str | None:
         draw = type(self).to_html
@@ -129,4 +240,11 @@ def open_log(
 
     Raises InputError if an input can't be read, NothingRecognised if nothing in it is known.
     """
-    return Run(read_events(find_sources(inputs), load_grammar(), progress))
+    sources = find_sources(inputs)
+    try:
+        return Run(read_events(sources, load_grammar(), progress), sources)
+    except NothingRecognised as error:
+        if any(source.account.bytes for source in sources):
+            raise
+        hint = "Was the program's output sent there? python program.py > run.log 2>&1"
+        raise NothingRecognised("it is empty", error.where, hint) from None

@@ -205,20 +205,25 @@ def _runs_of_steps(called: pl.DataFrame, steps: pl.DataFrame) -> np.ndarray:
 
 
 def _containing(called: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """Match steps to runs of their function that contain them, each run once: `two`, `run`.
+    """Match steps (`two`) to runs of their function that contain them: `two`, `run`."""
+    pairs = steps.join(
+        called.select("function", "run", "end_at", begin="at"), on="function"
+    ).filter((pl.col("begin") < pl.col("at")) & (pl.col("last_at") <= pl.col("end_at")))
+    return _each_once(pairs, "two")
+
+
+def _each_once(pairs: pl.DataFrame, step: str) -> pl.DataFrame:
+    """Choose among pairs of a step and a run, each step and each run once.
 
     Of the runs around a step the one that ends first is taken; where two steps want one run, the
     step that began first gets it and the other one chooses again.
     """
-    pairs = steps.join(
-        called.select("function", "run", "end_at", begin="at"), on="function"
-    ).filter((pl.col("begin") < pl.col("at")) & (pl.col("last_at") <= pl.col("end_at")))
-    matched = pairs.select("two", "run").clear()
+    matched = pairs.clear()
     while not pairs.is_empty():  # as many rounds as there are calls open at once
-        wanted = pairs.sort("two", "end_at", "run").unique("two", keep="first", maintain_order=True)
-        taken = wanted.sort("at", "two").unique("run", keep="first", maintain_order=True)
-        matched = pl.concat([matched, taken.select("two", "run")])
-        pairs = pairs.join(taken, on="two", how="anti").join(taken, on="run", how="anti")
+        wanted = pairs.sort(step, "end_at", "run").unique(step, keep="first", maintain_order=True)
+        taken = wanted.sort("at", step).unique("run", keep="first", maintain_order=True)
+        matched = pl.concat([matched, taken])
+        pairs = pairs.join(taken, on=step, how="anti").join(taken, on="run", how="anti")
     return matched
 
 
@@ -255,7 +260,7 @@ def _by_order(steps: pl.DataFrame, called: pl.DataFrame, runs: NodeRuns) -> pl.D
     )
     total = unknown.group_by("signature").agg(total=pl.len(), nodes=pl.col("nodes").max())
     per = inside.group_by("function", "signature").agg(
-        within=pl.len(), covered=pl.col("run").n_unique()
+        covered=pl.col("run").n_unique().cast(pl.Int64)
     )
     best = (
         per.join(total.rename({"nodes": "most_nodes"}), on="signature")
@@ -265,12 +270,11 @@ def _by_order(steps: pl.DataFrame, called: pl.DataFrame, runs: NodeRuns) -> pl.D
         .unique("function", keep="first", maintain_order=True)
         .select("function", "signature")
     )
-    match = (
-        inside.join(best, on=["function", "signature"])
-        .sort("at")
-        .unique("run", keep="first", maintain_order=True)
-        .unique("row", keep="first", maintain_order=True)
-    )
+    match = _each_once(inside.join(best, on=["function", "signature"]), "row").sort("at", "row")
+    # What runs the nodes of a called function is that function, whichever call it is.
+    alone = best.unique("signature", keep="none")
+    same = unknown.join(alone, on="signature").join(match, on="row", how="anti")
+    steps = _assign(steps, same.select("row", name="function"), np.full(len(same), -1))
     return _assign(steps, match.select("row", name="function"), match["run"].to_numpy())
 
 
@@ -310,6 +314,7 @@ def _unmatched(steps: pl.DataFrame, called: pl.DataFrame) -> pl.DataFrame:
     )
     around = around.filter(~pl.col("several")).select("row", "around")
     steps = steps.join(around, on="row", how="left", maintain_order="left")
+    names = called["function"].unique().implode()
     cause = (
         pl.when(pl.col("step") == FOLDING_STEP)
         .then(pl.lit("constant-folding"))
@@ -317,7 +322,7 @@ def _unmatched(steps: pl.DataFrame, called: pl.DataFrame) -> pl.DataFrame:
         # draws them at random with the top bit set.
         .when(pl.col("run").is_null() & (pl.col("step") >= 0))
         .then(pl.lit("session"))
-        .when(pl.col("run").is_null())
+        .when(pl.col("run").is_null() & ~pl.col("name").is_in(names).fill_null(value=False))
         .then(pl.lit("dataset-function"))
     )
     return steps.with_columns(call=pl.coalesce("call", "around"), cause=cause).drop("around")

@@ -10,11 +10,13 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.figures import count_of, rounded
 
 Facts = dict[str, Any]
 
 _DEAD = STATUSES.index("dead")
-_EVIDENCE = 8  # entries shown for one answer
+_EVIDENCE = 8  # entries for one answer
+_NAMED = 4  # ops named in its text
 # Ops for which the eager rewrite registry has an entry (common_runtime/eager/
 # mkl_eager_op_rewrite.cc, MklEagerOpRewrite::MklEagerOpRewrite), in the releases 2.8 to 2.21.
 EAGER_REWRITABLE = (
@@ -59,6 +61,7 @@ def recorded_facts(coverage: pl.DataFrame, executions: Executions) -> Facts:
         "tensorflow_dialect": _joined(coverage["tensorflow_dialect"]),
         "onednn_version": _joined(coverage["onednn_version"]),
         "onednn_verbose_lines": executions.events.verbose.height,
+        "onednn_unread_lines": executions.events.primitives["reason"].count(),
         "has_thread_ids": executions.events.has_threads,
         "problems": executions.events.problems(),
         "first": first,
@@ -72,14 +75,18 @@ def _joined(values: pl.Series) -> str | None:
 
 
 def mode_facts(ops: pl.DataFrame) -> Facts:
-    """Executions and summed time (µs) of each mode, by kind and by how they were rewritten.
+    """Executions and summed time (µs, None: none is known) of each mode, by kind and rewrite.
 
     Sums of graph time add up what ran at the same time on several threads.
     """
     facts: Facts = {}
     for mode in ("eager", "graph"):
         here = ops.filter(pl.col("mode") == mode)
-        kinds = here.group_by("kind").agg(pl.col("executions", "dead", "total_us").sum())
+        known = pl.col("total_us").count() > 0
+        kinds = here.group_by("kind").agg(
+            pl.col("executions", "dead").sum(),
+            total_us=pl.when(known).then(pl.col("total_us").sum()),
+        )
         rewritten = here.filter((pl.col("kind") == "op") & (pl.col("rewrite") != "none"))
         facts[mode] = {
             "kinds": {row.pop("kind"): row for row in kinds.sort("kind").to_dicts()},
@@ -93,7 +100,7 @@ def mode_facts(ops: pl.DataFrame) -> Facts:
 
 
 def op_facts(executions: Executions) -> list[Facts]:
-    """Eager against graph, one entry per op type, the most time first.
+    """Eager against graph, one entry per op type, the most time (where none is known, runs) first.
 
     Lines are those of the first source where they are of several; `kernels` are those that ran.
     """
@@ -130,7 +137,8 @@ def op_facts(executions: Executions) -> list[Facts]:
         ]
     table = joined.group_by("op").agg(*columns)
     time = pl.col("eager_us").fill_null(0) + pl.col("graph_us").fill_null(0)
-    return table.sort(time, "eager_runs", "op", descending=[True, True, False]).to_dicts()
+    runs = pl.col("eager_runs") + pl.col("graph_runs")
+    return table.sort(time, runs, "op", descending=[True, True, False]).to_dicts()
 
 
 def function_facts(functions: pl.DataFrame, executions: Executions) -> list[Facts]:
@@ -141,7 +149,7 @@ def function_facts(functions: pl.DataFrame, executions: Executions) -> list[Fact
     names = executions.functions.filter(pl.col("name").is_not_null()).unique("name")
     per = calls.group_by("name").agg(
         first_us=pl.col("us").sort_by("call").first(),
-        later_us=pl.col("us").sort_by("call").slice(1).mean(),
+        later_us=rounded(pl.col("us").sort_by("call").slice(1).mean()),
     )
     per = per.join(names, on="name", how="left").drop("name", "flavour")
     table = functions.join(per, on=["function", "function_uid"], how="left", nulls_equal=True)
@@ -153,20 +161,27 @@ def limit_facts(recorded: Facts, modes: Facts, executions: Executions) -> list[F
     graph, eager = modes["graph"], modes["eager"]
     level = recorded["vlog_level"]
     any_run = bool(executions.frame.height)
+    any_record = recorded["tensorflow_dialect"] is not None
+    unread = count_of(recorded["onednn_unread_lines"], "oneDNN line")
     said = {
-        "no-executions": not any_run,
+        "no-tensorflow": not any_record,
+        "no-executions": any_record and not any_run,
         "no-graph-durations": bool(graph["kinds"]) and not graph["has_durations"],
-        "no-eager-durations": "op" in eager["kinds"] and not eager["has_durations"],
+        "no-eager-durations": eager["kinds"].get("op", {"total_us": 0})["total_us"] is None,
         "no-thread-ids": any_run and not recorded["has_thread_ids"],
         "no-onednn-lines": not recorded["onednn_verbose_lines"],
         "low-level": level == 1,
-        "torn": bool(recorded["torn"]),
+        "unread-onednn-lines": bool(recorded["onednn_unread_lines"]),
     }
-    limits = [{"id": id_, "text": _LIMITS[id_].format(**recorded)} for id_ in said if said[id_]]
+    limits = [{"id": id_, "text": _LIMITS[id_].format(unread=unread)} for id_ in said if said[id_]]
     return limits + [{"id": "source", "text": problem} for problem in recorded["problems"]]
 
 
 _LIMITS = {
+    "no-tensorflow": (
+        "Which ops ran the primitives: no record of TensorFlow is in it. If TensorFlow wrote it, "
+        "record with TF_CPP_MAX_VLOG_LEVEL=2 and standard error in the same file."
+    ),
     "no-executions": (
         "Any execution: the log was recorded without TF_CPP_MAX_VLOG_LEVEL=1 or higher."
     ),
@@ -184,10 +199,7 @@ _LIMITS = {
         "ONEDNN_VERBOSE=1 and standard output in the same file."
     ),
     "low-level": "Which shapes the ops had, and what was fused: that needs VLOG level 2.",
-    "torn": (
-        "{torn} records whole: another writer's text cut them or was glued to them. What could be "
-        "repaired is counted in."
-    ),
+    "unread-onednn-lines": "What {unread} said: cut short, or of no known form.",
 }
 
 
@@ -213,14 +225,13 @@ def _both_modes(ops: list[Facts], functions: list[Facts]) -> Facts | None:
     ]
     called = [entry for entry in functions if entry["calls"]]
     busiest = max(called, key=lambda entry: entry["total_us"] or 0, default=None)
-    where = f", such as {busiest['function']}" if busiest else ""
+    where = f", as in {busiest['function']}" if busiest else ""
     return {
         "id": "both-modes",
-        "text": f"{len(both)} op types ran both eagerly and in a graph. They are different ops of "
-        "one type, and none moved from one mode to the other: Python code outside any "
-        f"tf.function asked for the eager ones; the others are nodes of a traced function{where}. "
-        "The mode is decided per call in Python (tensorflow/python/ops/gen_*_ops.py tests "
-        "`is_eager`), never per kernel.",
+        "text": f"{count_of(len(both), 'op type')} ran both eagerly and in a graph. These are "
+        "different ops of one type; none moved from one mode to the other. Python decides for each "
+        "call, never per kernel (is_eager in python/ops/gen_*_ops.py): inside a function that is "
+        f"being traced an op becomes a node{where}; elsewhere it runs at once.",
         "evidence": evidence,
     }
 
@@ -236,7 +247,7 @@ def _never_eager(ops: list[Facts]) -> Facts | None:
         return None
     return {
         "id": "never-eager",
-        "text": f"{', '.join(op['op'] for op in absent[:_EVIDENCE])} ran as oneDNN kernels in "
+        "text": f"{_named(absent)} ran as oneDNN kernels in "
         "graphs only, because nothing called them eagerly. An eager call would be dispatched as "
         "the oneDNN kernel too (common_runtime/eager/mkl_eager_op_rewrite.cc).",
         "evidence": [
@@ -250,21 +261,27 @@ def _rewritten_eagerly(ops: list[Facts]) -> list[Facts]:
     rewritten = [op for op in ops if op["eager_rewritten"]]
     if not rewritten:
         return []
+    count = sum(op["eager_rewritten"] for op in rewritten)
     return [
         {
             "id": "eager-rewritten",
-            "text": f"{sum(op['eager_rewritten'] for op in rewritten)} eager dispatches ran oneDNN "
-            f"kernels: {', '.join(op['op'] for op in rewritten[:_EVIDENCE])}.",
+            "text": f"{count_of(count, 'eager dispatch', 'es')} ran oneDNN kernels: "
+            f"{_named(rewritten)}.",
             "evidence": [
                 {
                     "op": op["op"],
                     "eager_lines": [op["eager_first_line"], op["eager_last_line"]],
-                    "graph_line": op["graph_first_line"],
+                    "graph_line": None,
                 }
                 for op in rewritten[:_EVIDENCE]
             ],
         }
     ]
+
+
+def _named(ops: list[Facts]) -> str:
+    more = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""
+    return ", ".join(op["op"] for op in ops[:_NAMED]) + more
 
 
 def rewrite_facts(rewrites: pl.DataFrame) -> list[Facts]:
@@ -273,3 +290,32 @@ def rewrite_facts(rewrites: pl.DataFrame) -> list[Facts]:
         count=pl.len(), never_ran=(~pl.col("ran")).sum(), first_line=pl.col("line").min()
     )
     return table.sort("by", "count", "to_op", descending=[False, True, False]).to_dicts()
+
+
+def reason_facts(nodes: pl.DataFrame) -> Facts:
+    """Of the nodes that oneDNN could run and that ran: how many did on it, how many not, and why.
+
+    `reasons` has the most frequent first; `ops` are op types with how many nodes of each.
+    """
+    eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
+    by_op = eligible.group_by("reason", "op").agg(
+        nodes=pl.len(),
+        executions=pl.col("executions").sum(),
+        us=pl.col("total_us").sum(),
+        known=pl.col("total_us").count(),
+        first_line=pl.col("line").min(),
+    )
+    by_op = by_op.sort("nodes", "op", descending=[True, False])
+    table = by_op.group_by("reason").agg(
+        pl.col("nodes", "executions").sum(),
+        total_us=pl.when(pl.col("known").sum() > 0).then(pl.col("us").sum()),
+        ops=pl.struct("op", "nodes"),
+        first_line=pl.col("first_line").min(),
+    )
+    rewritten = table.filter(pl.col("reason").is_null())
+    left = table.drop_nulls("reason").sort("nodes", "reason", descending=[True, False])
+    return {
+        "nodes": eligible.height,
+        "rewritten": int(rewritten["nodes"].sum()),
+        "reasons": left.to_dicts(),
+    }

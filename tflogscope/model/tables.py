@@ -5,9 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.linked import Linked
 from tflogscope.model.names import (
+    DTYPE,
     REMAPPER_KERNELS,
     WRAPPED,
     function_columns,
@@ -15,25 +17,29 @@ from tflogscope.model.names import (
     rewrite_of_kernel,
     wrapped_op,
 )
+from tflogscope.model.reasons import Reasons
 
 _DEAD = STATUSES.index("dead")
 
 
-def ops_table(executions: Executions, linked: Linked) -> pl.DataFrame:
-    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line."""
+def ops_table(executions: Executions, linked: Linked, causes: pl.Series) -> pl.DataFrame:
+    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line.
+
+    `causes` has one value per row of `Executions.frame`.
+    """
     alive = pl.col("status") != _DEAD
     duration = pl.col("duration_us").filter(alive)
     source = executions.frame.select("at", "duration_us", "status", "signature", "step_row")
     joined = source.with_columns(
         function=executions.functions["function"],
-        cause=pl.lit(executions.steps["cause"]).gather(pl.col("step_row")),
+        cause=causes,
     )
     grouped = joined.group_by("signature").agg(
         executions=alive.sum(),
         dead=(~alive).sum(),
         total_us=duration.sum(),
         known=duration.count(),
-        mean_us=duration.mean(),
+        mean_us=rounded(duration.mean()),
         min_us=duration.min(),
         p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
         p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
@@ -49,7 +55,7 @@ def ops_table(executions: Executions, linked: Linked) -> pl.DataFrame:
     )
     primitives = ran.group_by("signature").agg(
         primitives=pl.len().cast(pl.UInt32),
-        primitive_us=pl.col("duration_us").sum(),
+        primitive_us=rounded(pl.col("duration_us").sum()),
         implementations=_distinct("implementation"),
     )
     table = (
@@ -85,9 +91,12 @@ def _distinct(column: str) -> pl.Expr:
     return pl.when(pl.col(column).count() > 0).then(joined)
 
 
-def nodes_table(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
-    """The `nodes` table: one row per (function, function_uid, node) that ran or was made ready."""
-    ran = _nodes_run(executions)
+def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+    """One row per (name of the function, node) that ran or was made ready, in the log's order.
+
+    `at` is the first line that shows it, `ran_at` the first that runs it.
+    """
+    ran = _nodes_run(executions).with_columns(ran_at="at")
     made = instantiations.kernels.filter(~pl.col("function").str.contains(WRAPPED)).select(
         "at",
         "node",
@@ -97,6 +106,7 @@ def nodes_table(executions: Executions, instantiations: Instantiations) -> pl.Da
         kernel="op",
         executions=pl.lit(0, pl.UInt32),
         total_us=pl.lit(None, pl.Int64),
+        ran_at=pl.lit(None, pl.Int64),
     )
     both = pl.concat([ran, made.select(ran.columns)]).sort("at", maintain_order=True)
     table = both.group_by("name", "node", maintain_order=True).agg(
@@ -104,18 +114,24 @@ def nodes_table(executions: Executions, instantiations: Instantiations) -> pl.Da
         pl.col("executions").sum(),
         total_us=pl.when(pl.col("total_us").count() > 0).then(pl.col("total_us").sum()),
         at=pl.col("at").min(),
+        ran_at=pl.col("ran_at").min(),
     )
-    rewrite = rewrite_of_kernel(pl.col("kernel"))
     table = table.with_columns(
-        rewrite=rewrite,
+        rewrite=rewrite_of_kernel(pl.col("kernel")),
         op=op_of_kernel(pl.col("kernel")),
-        # What oneDNN could have run and did not comes with the reasons; what it runs is certain.
-        eligible=pl.when(rewrite != "none").then(True),
-        reason=pl.lit(None, pl.String),
-        dtype=pl.col("attributes").str.extract(r"(?:^|, )T=(DT_\w+)", 1),
+        dtype=pl.col("attributes").str.extract(DTYPE, 1),
+    )
+    return table.sort("at", maintain_order=True)
+
+
+def nodes_table(executions: Executions, nodes: pl.DataFrame, reasons: Reasons) -> pl.DataFrame:
+    """The `nodes` table, of `graph_nodes` and their reasons."""
+    table = nodes.with_columns(
+        eligible=reasons.eligible,
+        reason=reasons.names,
         **function_columns(pl.col("name")),
     )
-    return with_places(executions.events, table.sort("at", maintain_order=True)).select(
+    return with_places(executions.events, table).select(
         "function",
         "function_uid",
         "node",
@@ -199,11 +215,13 @@ def functions_table(
         calls=pl.len(),
         known=pl.col("duration_us").count(),
         total_us=pl.col("duration_us").sum(),
-        mean_us=pl.col("duration_us").mean(),
+        mean_us=rounded(pl.col("duration_us").mean()),
     )
-    rewritten = (pl.col("rewrite") != "none") & (pl.col("executions") > 0)
+    ran = pl.col("executions") > 0
     counted = nodes.group_by("function", "function_uid").agg(
-        nodes=(pl.col("executions") > 0).sum(), rewritten_nodes=rewritten.sum()
+        nodes=ran.sum(),
+        eligible_nodes=(pl.col("eligible") & ran).sum(),
+        rewritten_nodes=((pl.col("rewrite") != "none") & ran).sum(),
     )
     table = (
         first.join(made, left_on="name", right_on="function", how="left")
@@ -229,7 +247,7 @@ def functions_table(
             total_us=pl.when(pl.col("known") > 0).then("total_us"),
             mean_us="mean_us",
             nodes=pl.col("nodes").fill_null(0).cast(pl.UInt32),
-            eligible_nodes=pl.lit(None, pl.UInt32),
+            eligible_nodes=pl.col("eligible_nodes").fill_null(0).cast(pl.UInt32),
             rewritten_nodes=pl.col("rewritten_nodes").fill_null(0).cast(pl.UInt32),
             first_line="line",
         )

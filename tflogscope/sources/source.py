@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -16,6 +17,7 @@ from tflogscope.sources.lines import read_blocks
 from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
 
 STANDARD_INPUT = "-"
+_CHECKSUM_READ = 1 << 22  # bytes
 
 
 class Source:
@@ -47,6 +49,21 @@ class Source:
         """
         self.account = account = SourceAccount()
         return self._pass(account)
+
+    def checksum(self) -> str:
+        """SHA-256, in hexadecimal, of the bytes as they came: packed ones stay packed.
+
+        Raises InputError if the system refuses to read.
+        """
+        found, position = hashlib.sha256(), 0
+        reader = self._open()
+        try:
+            while data := reader.read_at(position, _CHECKSUM_READ):
+                found.update(data)
+                position += len(data)
+        finally:
+            reader.close()
+        return found.hexdigest()
 
     def _pass(self, account: SourceAccount) -> Iterator[Block]:
         reader = self._open()

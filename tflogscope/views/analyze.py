@@ -5,23 +5,26 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from tflogscope.model.figures import count_of
+from tflogscope.views.grid import Column, draw_grid
+from tflogscope.views.onednn import render_onednn
+from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say
 from tflogscope.views.table import duration
-from tflogscope.views.text import shorten, text
+from tflogscope.views.text import print_paragraph, shorten, text
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 Facts = dict[str, Any]
 SCHEMA_VERSION = 1
-_OPS_SHOWN = 18
-_FUNCTIONS_SHOWN = 12
-_NAME_WIDTH = 34
-_FACT_INDENT = 10
+# A screen is to be taken in at a glance; `ops` and `export` have all.
+_OPS_SHOWN = 6
+_FUNCTIONS_SHOWN = 8
+_NAME_KEEPS = 12  # cells, where there is not room for all columns
+_FINDINGS_SHOWN = 3
+_EVIDENCE_SHOWN = 4  # of the first answer; of each other one the first
 
 
 def summary_json(run: Run) -> Facts:
@@ -40,8 +43,8 @@ def render(run: Run, console: Console) -> None:
     _modes(facts, console)
     _ops(facts["ops"], console)
     _functions(facts["functions"], console)
-    _rewrites(facts, console)
-    _onednn(facts["onednn"], console)
+    render_onednn(facts, console)
+    _findings(facts["findings"], console)
     _answers(facts["answers"], console)
     _limits(facts["limits"], console)
 
@@ -50,34 +53,57 @@ def render(run: Run, console: Console) -> None:
 
 
 def _recorded(recorded: Facts, console: Console) -> None:
-    _heading("What was recorded", console)
+    console.print(text("What was recorded", "bold"))
     sources = recorded["sources"]
     names = ", ".join(sources[:3]) + (f" and {len(sources) - 3} more" if len(sources) > 3 else "")
-    _fact("log", f"{names}: {_size(recorded['bytes'])}, {recorded['lines']:,} lines", console)
-    level = recorded["vlog_level"]
-    said = [
-        f"TensorFlow {recorded['tensorflow_dialect'] or 'records: none'}",
-        "VLOG level not known" if level is None else f"VLOG level {level}",
-        f"oneDNN {recorded['onednn_version']}"
-        if recorded["onednn_version"]
-        else "no oneDNN header",
-        f"{recorded['onednn_verbose_lines']:,} verbose lines",
-    ]
-    _fact("format", " · ".join(said), console)
+    say("log", f"{_size(recorded['bytes'])}: {names}", console)
+    say("format", " · ".join(_format(recorded)), console)
     if recorded["first"] is not None:
-        span = f"{_time(recorded['first'])} to {_time(recorded['last'], 'milliseconds')[11:]}"
-        _fact("time", f"{span} ({duration(recorded['span_us'])})", console)
-    records = (
-        f"{recorded['recognised']:,} recognised · {recorded['ignored']:,} of no use here · "
-        f"{recorded['unknown']:,} unknown · {recorded['continuation']:,} continuation lines · "
-        f"{recorded['blank']:,} blank · {recorded['torn']:,} torn"
+        span = f"{_time(recorded['first'])} to {(_time(recorded['last']) or '')[11:]}"
+        say("time", f"{span} ({duration(recorded['span_us'])})", console)
+    kinds = {
+        "recognised": "recognised",
+        "ignored": "of no use here",
+        "unknown": "unknown",
+        "continuation": "without a prefix",
+        "blank": "blank",
+    }
+    said = [f"{recorded[kind]:,} {words}" for kind, words in kinds.items() if recorded[kind]]
+    say("lines", f"{recorded['lines']:,}: {', '.join(said)}", console)
+    if recorded["torn"]:
+        say("torn", _torn(recorded), console)
+
+
+def _torn(recorded: Facts) -> str:
+    """What met in mid-line, what became of it, and how to record without it."""
+    unread = recorded["onednn_unread_lines"]
+    but = f", but for {count_of(unread, 'line')} of oneDNN that can't be read" if unread else ""
+    return (
+        f"{count_of(recorded['torn'], 'line')}: oneDNN's or the program's text (standard output) "
+        f"ran into TensorFlow's (standard error); taken apart again{but}. Two files prevent it, "
+        "but then nothing tells which op ran a primitive."
     )
-    _fact("lines", records, console)
 
 
-def _time(microseconds: int | None, precision: str = "milliseconds") -> str:
+def _format(recorded: Facts) -> list[str]:
+    if recorded["tensorflow_dialect"] is None:
+        said = ["no record of TensorFlow"]
+    else:
+        level = recorded["vlog_level"]
+        said = [
+            f"TensorFlow {recorded['tensorflow_dialect']}",
+            "VLOG level not known" if level is None else f"VLOG level {level}",
+        ]
+    version, lines = recorded["onednn_version"], recorded["onednn_verbose_lines"]
+    if not lines:
+        return [*said, "no line of oneDNN"]
+    said.append(f"oneDNN {version}" if version else "oneDNN without a header")
+    return [*said, count_of(lines, "verbose line")]
+
+
+def _time(microseconds: int | None, precision: str = "milliseconds") -> str | None:
     if microseconds is None:
-        return ""
+        return None
     try:
         moment = datetime.fromtimestamp(microseconds / 1e6, UTC).replace(tzinfo=None)
     except (OverflowError, ValueError, OSError):
@@ -96,200 +122,141 @@ def _size(count: int) -> str:
 
 # ---- eager and graph ----------------------------------------------------------------------------
 
+_KINDS = {
+    ("eager", "op"): "ops, one by one",
+    ("eager", "call"): "calls of functions",
+    ("graph", "op"): "nodes of functions",
+    ("graph", "plumbing"): "arguments, results, sends",
+    ("graph", "folding"): "constants, worked out ahead",
+}
+
 
 def _modes(facts: Facts, console: Console) -> None:
-    _heading("Eager and graph", console)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("mode", "what", "executions", "summed time", "of them oneDNN kernels"):
-        table.add_column(title, justify="left" if title in ("mode", "what") else "right")
-    labels = {
-        ("eager", "op"): "ops dispatched one by one",
-        ("eager", "call"): "calls of graph functions",
-        ("graph", "op"): "nodes of graph functions",
-        ("graph", "plumbing"): "arguments, results, transfers",
-        ("graph", "folding"): "constants folded ahead of a run",
-    }
-    for (mode, kind), label in labels.items():
+    rows = []
+    for (mode, kind), label in _KINDS.items():
         counted = facts[mode]["kinds"].get(kind)
         if counted is None:
             continue
-        time = duration(counted["total_us"]) if facts[mode]["has_durations"] else "not recorded"
+        time = counted["total_us"]
+        time = "not recorded" if time is None else duration(time)
         share = _share(facts[mode], counted) if kind == "op" else ""
-        dead = f" (and {counted['dead']:,} on untaken branches)" if counted["dead"] else ""
-        table.add_row(mode, label + dead, f"{counted['executions']:,}", time, share)
-    console.print(table)
+        rows.append((mode, label, f"{counted['executions']:,}", time, share))
+        if counted["dead"]:
+            rows.append((mode, "branches not taken", f"{counted['dead']:,}", "", ""))
+    if not rows:
+        return
+    heading("Eager and graph", console)
+    cells = [list(column) for column in zip(*rows, strict=True)]
+    columns = [
+        Column("mode", cells[0]),
+        Column("what", cells[1], least=_NAME_KEEPS),
+        Column("runs", cells[2], is_number=True),
+        Column("total time", cells[3], is_number=True),
+        Column("oneDNN kernels", cells[4], is_number=True),
+    ]
+    _draw(columns, console)
 
 
 def _share(mode: Facts, counted: Facts) -> str:
-    rewritten = mode["rewritten"]
-    if not counted["executions"]:
-        return ""
-    runs = f"{rewritten['executions']:,} ({rewritten['executions'] / counted['executions']:.0%}"
-    if mode["has_durations"] and counted["total_us"]:
-        return f"{runs}; {rewritten['total_us'] / counted['total_us']:.0%} of time)"
-    return runs + ")"
+    rewritten, runs = mode["rewritten"], counted["executions"]
+    if not rewritten["executions"]:
+        return "none"
+    said = f"{rewritten['executions']:,} ({percent(rewritten['executions'], runs)}"
+    if counted["total_us"]:
+        said += f", {percent(rewritten['total_us'], counted['total_us'])} of time"
+    return said + ")"
 
 
 def _ops(ops: list[Facts], console: Console) -> None:
     if not ops:
         return
-    _heading("Ops, by time", console)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("op")
-    for title in ("eager", "time", "lines", "graph", "time", "first line", "oneDNN"):
-        table.add_column(title, justify="right")
-    for op in ops[:_OPS_SHOWN]:
-        rewritten, runs = (
-            op["eager_rewritten"] + op["graph_rewritten"],
-            op["eager_runs"] + op["graph_runs"],
-        )
-        table.add_row(
-            text(shorten(op["op"] or "(cut off)", _NAME_WIDTH)),
-            _count(op["eager_runs"]),
-            _duration(op["eager_us"]) if op["eager_runs"] else "",
-            _lines(op["eager_first_line"], op["eager_last_line"]),
-            _count(op["graph_runs"]),
-            _duration(op["graph_us"]) if op["graph_runs"] else "",
-            _count(op["graph_first_line"]),
-            f"{rewritten / runs:.0%}" if rewritten else "",
-        )
-    console.print(table)
-    if len(ops) > _OPS_SHOWN:
-        console.print(Text(f"  and {len(ops) - _OPS_SHOWN} more op types: tflogscope ops LOG"))
-        console.print()
+    more = len(ops) - _OPS_SHOWN
+    rest = f" ({_OPS_SHOWN} of {len(ops)}; all: tflogscope ops LOG)" if more > 0 else ""
+    timed = any(op["eager_us"] or op["graph_us"] for op in ops)
+    heading(f"Ops, by {'total time' if timed else 'runs'}{rest}", console)
+    shown = ops[:_OPS_SHOWN]
+    names = [shorten(op["op"] or "(cut off)", NAME_WIDTH) for op in shown]
+    columns = [Column("op", names, least=_NAME_KEEPS)]
+    for mode in ("eager", "graph"):
+        runs = [_count(op[f"{mode}_runs"]) for op in shown]
+        times = [_duration(op[f"{mode}_us"]) if op[f"{mode}_runs"] else "" for op in shown]
+        columns += [Column(mode, runs, is_number=True), Column("time", times, is_number=True)]
+    shares = [_kernels(op) for op in shown]
+    _draw([*columns, Column("oneDNN kernels", shares, is_number=True)], console)
+
+
+def _kernels(op: Facts) -> str:
+    """The share of an op's runs that were oneDNN kernels."""
+    rewritten = op["eager_rewritten"] + op["graph_rewritten"]
+    return percent(rewritten, op["eager_runs"] + op["graph_runs"]) if rewritten else ""
+
+
+# ---- functions ----------------------------------------------------------------------------------
 
 
 def _functions(functions: list[Facts], console: Console) -> None:
     if not functions:
         return
-    _heading("Functions", console)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("function")
-    table.add_column("kind")
-    for title in ("trace", "calls", "first call", "later, mean", "made in", "nodes", "oneDNN"):
-        table.add_column(title, justify="right")
-    shown = sorted(functions, key=lambda entry: -(entry["total_us"] or 0))[:_FUNCTIONS_SHOWN]
-    for entry in sorted(shown, key=lambda entry: entry["first_line"]):
-        uid = entry["function_uid"]
-        name = shorten(entry["function"], _NAME_WIDTH)
-        table.add_row(
-            text(name if uid is None else f"{name} {uid}"),
-            text(entry["flavour"]),
-            f"{entry['traces']}",
-            _count(entry["calls"]),
-            _duration(entry["first_us"]) if entry["calls"] else "",
-            _duration(entry["later_us"]) if (entry["calls"] or 0) > 1 else "",
-            _duration(entry["instantiation_us"]),
-            _count(entry["nodes"]),
-            _count(entry["rewritten_nodes"]),
-        )
-    console.print(table)
-    notes = []
-    if len(functions) > _FUNCTIONS_SHOWN:
-        notes.append(f"{len(functions) - _FUNCTIONS_SHOWN} more functions")
-    retraced = {
-        (entry["function"], entry["flavour"]): entry["traces"]
-        for entry in functions
+    of_data = [entry for entry in functions if entry["flavour"] == "dataset"]
+    others = [entry for entry in functions if entry["flavour"] != "dataset"]
+    more = len(others) - _FUNCTIONS_SHOWN
+    rest = f", by time ({_FUNCTIONS_SHOWN} of {len(others)})" if more > 0 else ""
+    heading(f"Functions{rest}", console)
+    by_time = sorted(others, key=lambda entry: -(entry["total_us"] or 0))[:_FUNCTIONS_SHOWN]
+    shown = sorted(by_time, key=lambda entry: entry["first_line"])
+    numbers = {
+        "calls": [_count(entry["calls"]) for entry in shown],
+        "first call": [_duration(entry["first_us"]) if entry["calls"] else "" for entry in shown],
+        "later, mean": [
+            _duration(entry["later_us"]) if (entry["calls"] or 0) > 1 else "" for entry in shown
+        ],
+        "made in": [_duration(entry["instantiation_us"]) for entry in shown],
+        "nodes": [_count(entry["nodes"]) for entry in shown],
+        "oneDNN": [_count(entry["rewritten_nodes"]) for entry in shown],
+    }
+    columns = [Column("function", [_name(entry) for entry in shown], least=_NAME_KEEPS)]
+    columns += [Column(title, cells, is_number=True) for title, cells in numbers.items()]
+    if shown:
+        _draw(columns, console)
+    if of_data:
+        made = sum(entry["instantiation_us"] or 0 for entry in of_data)
+        said = f"{count_of(len(of_data), 'function')} of tf.data"
+        print_paragraph(f"{said}, made in {duration(made)}", console, "  ")
+    traces = {
+        entry["function"]: entry["traces"]
+        for entry in others
         if entry["traces"] > 1 and entry["flavour"] == "inference" and entry["calls"]
     }
-    for (name, _), traces in retraced.items():
-        notes.append(f"{shorten(name, _NAME_WIDTH)} was traced {traces} times")
-    for note in notes:
-        console.print(text(f"  {note}"))
-    if notes:
-        console.print()
+    for name, count in traces.items():
+        said = "one function traced again, or several of one name"
+        print_paragraph(f"{count} are {shorten(name, NAME_WIDTH)}: {said}", console, "  ")
 
 
-def _rewrites(facts: Facts, console: Console) -> None:
-    rewrites = facts["rewrites"]
-    _heading("oneDNN kernels", console)
-    if not rewrites:
-        console.print(Text("  No op was rewritten to a oneDNN kernel."))
-        console.print()
+def _name(entry: Facts) -> str:
+    """`train_function 809`, and what it is for where it is not simply called: `loss 7, forward`."""
+    name = shorten(entry["function"] or "?", NAME_WIDTH)
+    uid = "" if entry["function_uid"] is None else f" {entry['function_uid']}"
+    return f"{name}{uid}" + ("" if entry["flavour"] == "inference" else f", {entry['flavour']}")
+
+
+# ---- findings -----------------------------------------------------------------------------------
+
+
+def _findings(findings: list[Facts], console: Console) -> None:
+    """Errors and warnings in words; notes by their names."""
+    if not findings:
         return
-    labels = {
-        "layout": "in graph functions (layout pass)",
-        "remapper": "in graph functions (grappler's remapper)",
-        "eager": "eager dispatches (eager rewrite registry)",
-        "wrapped": "eager ops, inside the function that wraps one op",
-    }
-    for by, label in labels.items():
-        here = [row for row in rewrites if row["by"] == by]
-        if not here:
-            continue
-        kernels = ", ".join(f"{row['to_op']} {row['count']:,}" for row in here[:6])
-        more = f" and {len(here) - 6} more" if len(here) > 6 else ""
-        _fact(f"{sum(row['count'] for row in here):,}", f"{label}: {kernels}{more}", console)
-    phantoms = sum(row["never_ran"] for row in rewrites)
-    if phantoms:
-        _fact(f"{phantoms:,}", "of these never ran: their function was made and not used", console)
-    console.print()
-
-
-# ---- oneDNN -------------------------------------------------------------------------------------
-
-
-def _onednn(facts: Facts | None, console: Console) -> None:
-    if facts is None:
-        return
-    _heading("oneDNN primitives", console)
-    header = facts["header"]
-    said = [
-        f"oneDNN {header['version']}" if header["version"] else "no header",
-        header["isa"],
-        f"{header['cpu_runtime']} runtime" if header["cpu_runtime"] else None,
-        f"{header['threads']} threads" if header["threads"] else None,
-    ]
-    _fact("build", " · ".join(part for part in said if part), console)
-    if not facts["exec_lines"]:
-        console.print(Text("  No primitive ran, or none was printed."))
-        console.print()
-        return
-    linked = ", ".join(f"{count:,} {link}" for link, count in facts["links"].items())
-    _fact("runs", f"{facts['exec_lines']:,} in {duration(facts['exec_us'])}; {linked}", console)
-    _fact("time", _shares(facts["primitives"], facts["exec_us"], "primitive"), console)
-    _fact("by", _shares(facts["implementations"], facts["exec_us"], "implementation"), console)
-    ops = facts["ops"]
-    if ops["total_us"]:
-        share = f"{ops['primitive_us'] / ops['total_us']:.0%} of {duration(ops['total_us'])}"
-        _fact("in ops", f"{share} that the ops took which ran them", console)
-    reference = facts["reference_implementations"]
-    if reference:
-        total = sum(entry["us"] for entry in reference)
-        names = ", ".join(f"{row['implementation']} {row['count']:,}" for row in reference[:4])
-        _fact("ref", f"reference implementations: {names}; {duration(total)}", console)
-    reorders = facts["reorders"]
-    if reorders:
-        worst = ", ".join(
-            f"{shorten(row['node'] or row['kernel'] or '?', _NAME_WIDTH)} {duration(row['us'])}"
-            for row in reorders[:3]
-        )
-        total = sum(entry["us"] for entry in reorders)
-        _fact("reorder", f"{duration(total)}, most for {worst}", console)
-    first = facts["first_use"]
-    if first["later_runs"]:
-        mean = duration(first["later_us"] / first["later_runs"])
-        once = duration(first["first_us"] / first["problems"])
-        _fact("first", f"first run of a problem {once} on average, later ones {mean}", console)
-    if facts["created"]:
-        created = ", ".join(
-            f"{entry['event'].removeprefix('create:')} {entry['count']:,} "
-            f"({duration(entry['us'] or 0)})"
-            for entry in facts["created"]
-        )
-        _fact("created", created, console)
-    if facts["unparsed"]:
-        _fact("unread", f"{facts['unparsed']:,} verbose lines fit nothing and are kept", console)
-    console.print()
-
-
-def _shares(entries: list[Facts], total: float, name: str) -> str:
-    shown = ", ".join(
-        f"{entry[name] or 'unnamed'} {duration(entry['us'])} "
-        f"({entry['us'] / total if total else 0:.0%})"
-        for entry in entries[:5]
-    )
-    return shown + (f" and {len(entries) - 5} more" if len(entries) > 5 else "")
+    heading("Findings (in full: tflogscope explain LOG)", console)
+    serious = [each for each in findings if each["severity"] != "note"]
+    for each in serious[:_FINDINGS_SHOWN]:
+        line = "" if each["line"] is None else f" See line {each['line']:,}."
+        mark = "! " if each["severity"] == "error" else "- "
+        print_paragraph(f"{each['text']}{line}", console, mark)
+    rest = serious[_FINDINGS_SHOWN:] + [each for each in findings if each["severity"] == "note"]
+    if rest:
+        names = ", ".join(dict.fromkeys(each["id"] for each in rest))
+        other = " more" if serious else " note" + "s" * (len(rest) > 1)
+        print_paragraph(f"{len(rest)}{other}: {names}", console, "- ")
 
 
 # ---- answers and limits -------------------------------------------------------------------------
@@ -298,42 +265,51 @@ def _shares(entries: list[Facts], total: float, name: str) -> str:
 def _answers(answers: list[Facts], console: Console) -> None:
     if not answers:
         return
-    _heading("What it means", console)
-    for answer in answers:
-        console.print(text(answer["text"]))
-        for evidence in answer["evidence"]:
-            parts = []
-            if evidence["eager_lines"]:
-                parts.append(f"eager on lines {_lines(*evidence['eager_lines'])}")
-            if evidence["graph_line"]:
-                parts.append(f"in a graph from line {evidence['graph_line']:,} on")
-            console.print(text(f"  {evidence['op']}: {', '.join(parts)}"))
-        console.print()
+    heading("What it means", console)
+    first, *others = answers
+    print_paragraph(first["text"], console, "- ")
+    _evidence(first["evidence"][:_EVIDENCE_SHOWN], console)
+    for answer in others:
+        shown = answer["evidence"][0]
+        line = (shown["eager_lines"] or [shown["graph_line"]])[0]
+        print_paragraph(f"{answer['text']} See line {line:,}.", console, "- ")
+
+
+def _evidence(shown: list[Facts], console: Console) -> None:
+    columns = [
+        Column("op", [shorten(each["op"], NAME_WIDTH) for each in shown], least=_NAME_KEEPS),
+        Column("eager", [_eager_lines(each["eager_lines"]) for each in shown]),
+        Column("graph", [_graph_line(each["graph_line"]) for each in shown]),
+    ]
+    draw_grid([each for each in columns if any(each.cells)], console, indent=4, titles=False)
+
+
+def _eager_lines(lines: tuple[int, int] | None) -> str:
+    if not lines:
+        return ""
+    first, last = lines
+    return f"eager on line {first:,}" if first == last else f"eager on lines {first:,}–{last:,}"
+
+
+def _graph_line(line: int | None) -> str:
+    return f"in a graph from line {line:,} on" if line else ""
 
 
 def _limits(limits: list[Facts], console: Console) -> None:
     if not limits:
         return
-    _heading("What this log can't tell", console)
+    heading("What this log can't tell", console)
     for limit in limits:
-        console.print(text(f"- {limit['text']}"))
-    console.print()
+        print_paragraph(limit["text"], console, "- ")
 
 
 # ---- pieces -------------------------------------------------------------------------------------
 
 
-def _heading(title: str, console: Console) -> None:
-    console.print(Text(title, style="bold"))
-
-
-def _fact(name: str, value: str, console: Console) -> None:
-    lines = text(value).wrap(console, console.width - _FACT_INDENT)
-    label = text(f"  {name}".ljust(_FACT_INDENT))
-    for line in lines:
-        line.rstrip()
-        console.print(label + line, soft_wrap=True)
-        label = Text(" " * _FACT_INDENT)
+def _draw(columns: list[Column], console: Console) -> None:
+    left_out = draw_grid(columns, console, indent=2)
+    if left_out:
+        print_paragraph(f"no room for: {', '.join(left_out)}", console, "  ")
 
 
 def _count(value: int | None) -> str:
@@ -342,9 +318,3 @@ def _count(value: int | None) -> str:
 
 def _duration(value: float | None) -> str:
     return "?" if value is None else duration(value)
-
-
-def _lines(first: int | None, last: int | None) -> str:
-    if not first:
-        return ""
-    return f"{first:,}" if first == last else f"{first:,}–{last:,}"

@@ -1,4 +1,4 @@
-"""What a notebook shows of a run: one small HTML table.
+"""What a notebook shows of a run: one small HTML table, and a picture of the run over time.
 
 The log's names end in a page that runs scripts and, in Jupyter, typesets `$…$`, so each text goes
 through one door, `_html`, and the whole is marked as no mathematics.
@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.escapes import safe
+from tflogscope.views.chart import timeline_svg
 from tflogscope.views.table import duration
 from tflogscope.views.text import shorten
 
@@ -23,6 +24,11 @@ _FUNCTIONS_SHOWN = 10
 _NAME_WIDTH = 60
 # MathJax leaves what has these classes alone; its \href would be a way to run a script.
 _NO_MATHEMATICS = "tex2jax_ignore mathjax_ignore"
+
+
+def notebook_html(run: Run) -> str:
+    """Return what a notebook shows of a run: the table of `run_html`, and the run over time."""
+    return f"{run_html(run)}\n{timeline_svg(run)}"
 
 
 def run_html(run: Run) -> str:
@@ -61,7 +67,7 @@ def _modes(facts: Facts) -> Iterator[tuple[str, str]]:
         if counted is None:
             continue
         said = f"{counted['executions']:,} executions"
-        if facts[mode]["has_durations"]:
+        if counted["total_us"] is not None:
             said += f", {duration(counted['total_us'])} in all"
         if kind == "op":
             said += f", {facts[mode]['rewritten']['executions']:,} on oneDNN kernels"

@@ -18,13 +18,43 @@ from rich.text import Text
 from tflogscope.escapes import safe
 
 WIDTH_WITHOUT_TERMINAL = 100
+_WIDEST_PARAGRAPH = 100  # cells: longer lines are hard to read
 
-__all__ = ["make_console", "safe", "shorten", "text", "wants_colour"]
+__all__ = [
+    "make_console",
+    "paragraph_width",
+    "print_paragraph",
+    "safe",
+    "shorten",
+    "text",
+    "wants_colour",
+]
 
 
 def text(value: object, style: str = "") -> Text:
     """Any value as text for rich; markup and control characters in it have no effect."""
     return Text(safe(str(value)), style=style)
+
+
+def paragraph_width(console: Console) -> int:
+    """Cells of a line of text."""
+    return min(console.width, _WIDEST_PARAGRAPH)
+
+
+def print_paragraph(value: str, console: Console, label: str = "") -> None:
+    """Print a text in lines as wide as people read; all but the first stand below its first word.
+
+    Args:
+        value: any text; what is in it has no effect.
+        console: where to print; its width is kept.
+        label: what stands before the first line.
+    """
+    before, indent = text(label), cell_len(label)
+    room = max(paragraph_width(console) - indent, 1)
+    for line in text(value).wrap(console, room):
+        # rich keeps the blanks at which it breaks, at the end of a line or the start of the next.
+        console.print(before + Text(line.plain.strip()), soft_wrap=True)
+        before = Text(" " * indent)
 
 
 def shorten(value: str, width: int) -> str:

@@ -1,0 +1,98 @@
+"""Runs made of rows, for what looks at tables only: no log, no rule for causes stands between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from tests.samples import run_of
+from tflogscope import Run
+
+Row = dict[str, Any]
+_TABLES = ("timeline", "functions", "nodes", "primitives", "coverage")
+SOURCE = "run.log"
+
+
+@dataclass
+class MadeRun:
+    """Rows of the tables that are looked at; a row without a line gets the next one."""
+
+    timeline: list[Row] = field(default_factory=list)
+    functions: list[Row] = field(default_factory=list)
+    nodes: list[Row] = field(default_factory=list)
+    primitives: list[Row] = field(default_factory=list)
+    coverage: list[Row] = field(default_factory=lambda: [{"records": 1000, "unknown": 0}])
+
+    def run(self) -> Run:
+        """The same as frames with all columns; what a row does not name is null."""
+        real = run_of("py_function__tf2.21.0__vlog2")
+        frames = {}
+        for name in _TABLES:
+            rows = [
+                {"source": SOURCE, "line": number * 10, **row}
+                for number, row in enumerate(getattr(self, name), start=1)
+            ]
+            schema = getattr(real, name).schema
+            known = [{key: value for key, value in row.items() if key in schema} for row in rows]
+            frames[name] = pl.DataFrame(known, schema=schema)
+        return cast("Run", _Frames(**frames))
+
+
+@dataclass
+class _Frames:
+    timeline: pl.DataFrame
+    functions: pl.DataFrame
+    nodes: pl.DataFrame
+    primitives: pl.DataFrame
+    coverage: pl.DataFrame
+
+
+def eager(op: str | None, cause: str | None = "outside-function", **columns: Any) -> Row:
+    """An op that ran eagerly."""
+    made = {"mode": "eager", "kind": "op", "op": op, "kernel": op, "status": "done"}
+    return {**made, "cause": cause, **columns}
+
+
+def call(function: str, number: int, uid: int = 1, **columns: Any) -> Row:
+    """A call of a graph function."""
+    return {
+        "mode": "eager",
+        "kind": "call",
+        "op": f"__inference_{function}_{uid}",
+        "function": function,
+        "function_uid": uid,
+        "flavour": "inference",
+        "call": number,
+        **columns,
+    }
+
+
+def node(op: str, function: str | None, number: int | None = 0, **columns: Any) -> Row:
+    """A node that ran in a call."""
+    made = {"mode": "graph", "kind": "op", "op": op, "kernel": op, "function": function}
+    return {**made, "call": number, "status": "done", **columns}
+
+
+def program(*, ops: tuple[str, ...] = ("Mul",), cause: str | None = "outside-function") -> MadeRun:
+    """A program that calls `train` twice, and does something eagerly after each call."""
+    rows = [eager("Fill", "variable-init")]
+    for number in range(2):
+        rows += [call("train", number), node("MatMul", "train", number)]
+        rows += [eager(op, cause) for op in ops]
+    return MadeRun(rows, functions=[{"function": "train"}])
+
+
+class _InMemory:
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def read_bytes(self) -> bytes:
+        return self.content
+
+
+def in_memory(content: bytes) -> Path:
+    """A file whose content is given, for what reads it and nothing else."""
+    return cast("Path", _InMemory(content))

@@ -1,0 +1,106 @@
+"""Causes on the sample logs, against the Python frames that asked for each op.
+
+Truth (`tests/truth/causes`): the program of the log was run again with an op callback that noted
+the stack of each eager op of the main thread; `accept` are the causes that are right for such a
+stack. `_EagerConst`s are not in it, nor ops of other threads.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+import polars as pl
+import pytest
+
+from tests.samples import NAMES, TRUTH, run_of, unpacked
+from tflogscope.model.cause_rules import RULES
+
+FRAMES = TRUTH / "causes"
+
+
+def key(name: str) -> str:
+    """Program and release."""
+    return "__".join(name.split("__")[:2])
+
+
+def frames_of(name: str) -> list[tuple[str, list[str]]]:
+    """The ops that Python asked for, each with the causes that are right."""
+    lines = unpacked(FRAMES / f"{key(name)}.jsonl.zst").splitlines()
+    return [(each["op"], each["accept"]) for each in map(json.loads, lines)]
+
+
+WITH_FRAMES = [name for name in NAMES if (FRAMES / f"{key(name)}.jsonl.zst").exists()]
+
+
+def judged(name: str) -> tuple[int, list[tuple[str, str, list[str]]]]:
+    """How many ops could be compared, and those with a wrong cause: op, cause, right ones."""
+    wanted = frames_of(name)
+    rows = (
+        run_of(name)
+        .timeline.filter((pl.col("mode") == "eager") & (pl.col("op") != "_EagerConst"))
+        .select("op", "cause", "kind")
+        .rows()
+    )
+    matcher = difflib.SequenceMatcher(
+        None, [op for op, _ in wanted], [op for op, _, _ in rows], autojunk=False
+    )
+    compared, wrong = 0, []
+    for one, other, size in matcher.get_matching_blocks():
+        for (op, accept), (_, cause, kind) in zip(
+            wanted[one : one + size], rows[other : other + size], strict=True
+        ):
+            if kind == "op":
+                compared += 1
+                if cause not in accept:
+                    wrong.append((op, cause, accept))
+    return compared, wrong
+
+
+@pytest.mark.parametrize("name", WITH_FRAMES)
+def test_causes_are_those_of_the_frames(name: str) -> None:
+    compared, wrong = judged(name)
+    assert compared >= 10
+    assert len(wrong) <= 0.03 * compared, wrong
+
+
+def test_of_all_hundred_ninety_nine_are_right() -> None:
+    judgements = [judged(name) for name in WITH_FRAMES]
+    compared = sum(number for number, _ in judgements)
+    assert compared > 1300
+    wrong = [each for _, errors in judgements for each in errors]
+    assert len(wrong) <= 0.01 * compared, wrong
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_has_a_cause(name: str) -> None:
+    """Eager ops have one; calls, and graph rows that belong to a call, have none."""
+    eager = pl.col("mode") == "eager"
+    due = (eager & (pl.col("kind") == "op")) | (~eager & pl.col("call").is_null())
+    given = run_of(name).timeline.select(due=due, given=pl.col("cause").is_not_null())
+    assert not given.filter("due")["given"].not_().any()
+    assert not given.filter(~pl.col("due"))["given"].any()
+
+
+def test_hardly_any_cause_is_unknown() -> None:
+    causes = pl.concat(
+        run_of(name).timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
+        for name in NAMES
+    )["cause"]
+    assert (causes == "unknown").sum() <= 0.02 * len(causes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_cause_has_its_evidence(name: str) -> None:
+    """The op's own line, and lines of the same log for all that its rule asks for."""
+    run = run_of(name)
+    found = run._causes
+    evidence = found.evidence
+    assert evidence["dispatch"].unique().sort().to_list() == (found.rule >= 0).nonzero()[0].tolist()
+    assert evidence["at"].is_between(0, run.coverage["lines"].sum() - 1).all()
+    own = pl.DataFrame({"dispatch": range(len(found.at)), "at": found.at})
+    known = own.filter(pl.Series(found.rule >= 0))
+    assert known.join(evidence, on=["dispatch", "at"], how="anti").is_empty()
+    facts = {rule.id: len(rule.facts) for rule in RULES}
+    for rule, lines in evidence.group_by("dispatch", "rule").len().select("rule", "len").rows():
+        assert 1 <= lines <= 1 + facts[rule], rule

@@ -1,0 +1,297 @@
+"""`unexpected_eager`: what counts, what does not, and to which function it belongs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.made_run import MadeRun, Row, call, eager, node, program
+from tests.samples import run_of
+from tflogscope.checks.evaluation import check_run
+from tflogscope.checks.policy import Policy, Section
+from tflogscope.checks.values import DEFAULTS, EAGER_CAUSES
+from tflogscope.checks.verdict import Check
+from tflogscope.model.unexpected import (
+    ALWAYS_CAUSES,
+    USUAL_CAUSES,
+    eager_executions,
+    unexpected_eager,
+)
+
+
+def policy(own: dict[str, Any] | None = None, **functions: dict[str, Any]) -> Policy:
+    sections = [Section(pattern, named) for pattern, named in functions.items()]
+    return Policy("made", (*sections, Section(None, {**DEFAULTS, **(own or {})})))
+
+
+def check(made: MadeRun, wanted: Policy | None = None) -> Check:
+    checks = check_run(made.run(), wanted).checks
+    assert [each.key for each in checks][:1] == ["unexpected_eager"]
+    return checks[0]
+
+
+def found(made: MadeRun, wanted: Policy | None = None) -> list[tuple[str | None, float]]:
+    return [(each.subject["op"], each.amount) for each in check(made, wanted).violations]
+
+
+@pytest.mark.parametrize("cause", [*EAGER_CAUSES, None])
+def test_after_the_first_call_only_what_every_program_has_is_expected(cause: str | None) -> None:
+    assert bool(found(program(cause=cause))) is (cause not in USUAL_CAUSES)
+
+
+@pytest.mark.parametrize("cause", [*EAGER_CAUSES, None])
+def test_before_it_only_python_in_place_of_a_graph_counts(cause: str | None) -> None:
+    made = MadeRun([eager("Mul", cause), call("train", 0)])
+    assert bool(found(made)) is (cause in ALWAYS_CAUSES)
+
+
+@pytest.mark.parametrize("cause", [*EAGER_CAUSES, None])
+def test_without_any_call_all_but_the_usual_counts_from_the_start(cause: str | None) -> None:
+    made = MadeRun([eager("Mul", cause), node("Mul", None, None, cause="dataset-function")])
+    assert bool(found(made)) is (cause not in USUAL_CAUSES)
+    assert "No graph function was called, so all count." in check(made).text
+
+
+@pytest.mark.parametrize("cause", [*EAGER_CAUSES, None])
+def test_what_runs_inside_a_call_is_run_by_py_function(cause: str | None) -> None:
+    made = MadeRun([call("f", 0), eager("_EagerConst", cause, call=0)])
+    (violation,) = check(made).violations
+    assert violation.text == (
+        "_EagerConst ran eagerly 1 time inside f, cause py-function: line 20."
+    )
+    assert found(made, policy({"allow_eager_causes": ("py-function",)})) == []
+
+
+def test_a_function_of_tensorflows_own_is_no_first_call() -> None:
+    own = call("initialize_variables", 0, uid=77)
+    assert found(MadeRun([own, eager("Mul"), call("train", 1)])) == []
+    assert found(MadeRun([own, eager("Mul"), call("train", 1), eager("Neg")])) == [("Neg", 1)]
+
+
+def test_counting_may_begin_at_the_start() -> None:
+    made = MadeRun([eager("Mul"), call("train", 0), eager("Neg")])
+    assert found(made) == [("Neg", 1)]
+    assert found(made, policy({"after": "start"})) == [("Mul", 1), ("Neg", 1)]
+
+
+def test_so_many_may_be() -> None:
+    made = program(ops=("Mul", "Neg"))
+    for limit, passes in ((0, False), (3, False), (4, True)):
+        assert check(made, policy({"unexpected_eager": limit})).passed is passes
+
+
+def test_causes_and_ops_may_be_allowed() -> None:
+    made = program(ops=("Cast", "RandomUniform", "mul"))
+    assert found(made, policy({"allow_eager_ops": ("Cast", "Random*")})) == [("mul", 2)]
+    assert found(made, policy({"allow_eager_ops": ("CAST", "Mul")})) == found(made)
+    assert found(made, policy({"allow_eager_causes": ("outside-function",)})) == []
+    usual = program(cause="metrics")
+    assert found(usual, policy({"allow_eager_causes": ("constant",)})) == [("Mul", 2)]
+
+
+def test_an_op_that_is_cut_off_matches_no_pattern() -> None:
+    made = MadeRun([call("train", 0), eager(None)])
+    result = check(made, policy({"allow_eager_ops": ("*",)}))
+    assert not result.passed
+    assert "An op whose name is cut off ran eagerly 1 time" in result.violations[0].text
+
+
+def test_sections_hold_for_what_belongs_to_their_functions() -> None:
+    made = MadeRun(
+        [
+            eager("Before", "run-eagerly"),
+            call("train", 0),
+            eager("Inside", "py-function", call=0),
+            eager("After"),
+            call("test", 1),
+            eager("Late"),
+        ]
+    )
+    wanted = policy({"unexpected_eager": 9}, train={"unexpected_eager": 2}, test={})
+    checks = check_run(made.run(), wanted).checks
+    assert [(each.name, each.measured, each.passed) for each in checks] == [
+        ("unexpected_eager[train]", 3, False),
+        ("unexpected_eager", 1, True),
+    ]
+    assert [each.subject["function"] for each in checks[0].violations] == [None, "train", None]
+
+
+def test_a_pattern_that_matches_no_function_is_noted() -> None:
+    notes = check_run(program().run(), policy({}, tarin={"unexpected_eager": 2})).notes
+    assert notes == ("No function of this log matches 'tarin': its keys checked nothing.",)
+
+
+def test_the_message_names_op_cause_and_lines() -> None:
+    rows = [call("train", 0), *[eager("Mul", line=1000 * number) for number in range(1, 31)]]
+    (violation,) = check(MadeRun(rows)).violations
+    assert violation.text == (
+        "Mul ran eagerly 30 times, cause outside-function: lines 1,000, 2,000, 3,000, … 30,000."
+    )
+    assert len(violation.lines) == 21
+    assert violation.lines[-1] == 30_000
+    assert violation.advice
+
+
+def test_ops_of_one_kind_stand_together_the_most_frequent_first() -> None:
+    rows = [call("f", 0), eager("A"), eager("B"), eager("B"), eager("A", "unknown"), eager("B")]
+    assert found(MadeRun(rows)) == [("B", 3), ("A", 1), ("A", 1)]
+
+
+def test_a_log_without_dispatches_can_not_tell() -> None:
+    made = MadeRun([node("MatMul", "train", None)])
+    result = check(made)
+    assert not result.passed
+    assert result.measured is None
+    assert "TF_CPP_MAX_VLOG_LEVEL=2" in result.text
+
+
+def test_a_session_has_no_eager_ops() -> None:
+    made = MadeRun([node("MatMul", None, None, cause="session")])
+    assert check(made).passed
+
+
+# ---- Keras's own ---------------------------------------------------------------------------------
+
+JOIN = ["Shape", "StridedSlice"] * 3 + ["Pack", "StridedSlice", "Equal", "All", "All", "ConcatV2"]
+
+
+def after(function: str, ops: list[str]) -> MadeRun:
+    """Ops after a call, with constants and reads in between as Keras has them."""
+    rows: list[Row] = [call(function, 0), eager("AnonymousIteratorV3", "dataset")]
+    for op in ops:
+        rows += [eager("_EagerConst", "constant"), eager(op), eager("Identity", "read-variable")]
+    return MadeRun(rows)
+
+
+@pytest.mark.parametrize(
+    ("function", "ops"),
+    [
+        ("predict_function", ["ConcatV2"]),
+        ("predict_function", ["Identity", "Identity"]),
+        ("predict_function", JOIN),
+        ("one_step_on_data_distributed", JOIN + JOIN),
+        ("multi_step_on_data", [*JOIN[:-1], "Pack"]),
+        ("one_step_on_iterator", ["Less"]),
+        ("multi_step_on_iterator", ["Greater", "Less"]),
+    ],
+)
+def test_what_keras_itself_runs_is_not_counted(function: str, ops: list[str]) -> None:
+    made = after(function, ops)
+    assert check(made).passed
+    assert f"Keras's own, not counted: {len(ops)}." in check(made).text
+    assert found(after("mine", ops)), "after a function that is not Keras's it counts"
+
+
+@pytest.mark.parametrize(
+    ("function", "ops", "counted"),
+    [
+        ("predict_function", ["Mul", "ConcatV2"], 2),
+        ("predict_function", ["ConcatV2", "Mul"], 1),
+        ("predict_function", [*JOIN, "Shape", "StridedSlice"], 2),
+        ("one_step_on_data_distributed", ["ConcatV2"], 1),  # Keras 2.8 alone joins just so
+        ("one_step_on_data_distributed", JOIN[1:], len(JOIN) - 1),
+        ("one_step_on_iterator", ["Less", "Mul"], 2),
+        ("train_function", ["Less"], 1),
+    ],
+)
+def test_what_a_program_adds_to_it_is_counted(function: str, ops: list[str], counted: int) -> None:
+    assert sum(amount for _, amount in found(after(function, ops))) == counted
+
+
+def test_python_in_place_of_a_graph_counts_there_too() -> None:
+    made = MadeRun([call("predict_function", 0), eager("ConcatV2", "run-eagerly")])
+    assert found(made) == [("ConcatV2", 1)]
+
+
+# ---- properties ----------------------------------------------------------------------------------
+
+OPS = st.builds(
+    eager,
+    st.sampled_from(["Mul", "ConcatV2", "Less", "Identity", None]),
+    st.sampled_from([*EAGER_CAUSES, None]),
+    call=st.sampled_from([None, None, 0, 7]),
+)
+CALLS = st.builds(
+    call,
+    st.sampled_from(["train", "predict_function", "one_step_on_iterator", "initialize_variables"]),
+    st.integers(0, 9),
+)
+ROWS = st.lists(OPS | CALLS | st.just(node("MatMul", "train")), max_size=25)
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
+    run = MadeRun(rows).run()
+    expected = unexpected_eager(run.timeline)
+    assert expected.columns == run.timeline.columns
+    assert expected["line"].is_sorted()
+    (result,) = check_run(run).checks
+    assert (result.measured or 0) == expected.height
+    assert sum(each.amount for each in result.violations) == expected.height
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_each_eager_op_is_placed_once_and_in_order(rows: list[Row]) -> None:
+    timeline = MadeRun(rows).run().timeline
+    placed = eager_executions(timeline)
+    ops = timeline.with_row_index("row").filter(kind="op", mode="eager")
+    assert placed["row"].equals(ops["row"])
+    has_calls = (timeline["kind"] == "call") & (timeline["function"] != "initialize_variables")
+    assert (placed["near"].null_count() == placed.height) or has_calls.any()
+
+
+# ---- real logs -----------------------------------------------------------------------------------
+
+CLEAN = (
+    "function_mlp__tf2.8.4__vlog2",
+    "function_mlp__tf2.13.1__vlog2",
+    "function_mlp__tf2.13.1__vlog2__buffered",
+    "function_mlp__tf2.13.1__vlog2__tid",
+    "function_mlp__tf2.16.2__vlog2",
+    "function_mlp__tf2.20.0__vlog2",
+    "function_mlp__tf2.21.0__vlog2",
+    "keras_fit_mlp__tf2.13.1__vlog2",
+    "link_shapes__tf2.13.1__vlog2__inter8",
+    "link_shapes__tf2.20.0__vlog2__inter8",
+    "tf1_session__tf2.13.1__vlog2",
+    "tf_data__tf2.13.1__vlog2",
+)
+PYTHON = {
+    "run_eagerly__tf2.13.1__vlog2": "run-eagerly",
+    "py_function__tf2.13.1__vlog2": "py-function",
+    "py_function__tf2.21.0__vlog2": "py-function",
+}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_clean_programs_pass(name: str) -> None:
+    run = run_of(name)
+    assert check_run(run).passed
+    assert run.unexpected_eager.is_empty()
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_python_in_place_of_graphs_fails_with_ops_and_lines(name: str) -> None:
+    run = run_of(name)
+    verdict = check_run(run)
+    assert not verdict.passed
+    (result,) = verdict.checks
+    assert {each.subject["cause"] for each in result.violations} >= {PYTHON[name]}
+    for each in result.violations:
+        op = each.subject["op"]
+        assert f"{op} ran eagerly" in each.text
+        dispatched = run.timeline.filter(pl.col("line").is_in(each.lines))
+        assert set(dispatched["op"]) == {op}
+        assert set(dispatched["mode"]) == {"eager"}
+    assert not run.unexpected_eager.is_empty()
+
+
+def test_what_ran_inside_py_function_is_said_to_run_inside_its_function() -> None:
+    (result,) = check_run(run_of("py_function__tf2.21.0__vlog2")).checks
+    assert any("inside f, cause py-function" in each.text for each in result.violations)

@@ -1,0 +1,228 @@
+"""The policy: which keys there are, what they may be, where it is read from."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.made_run import in_memory
+from tflogscope.checks.advice import CAUSES
+from tflogscope.checks.policy import default_policy, find_policy, read_policy
+from tflogscope.checks.values import DEFAULTS, EAGER_CAUSES, KEYS
+from tflogscope.errors import InputError, UsageError
+
+DOCS = Path(__file__).parent.parent / "docs"
+SPEC_USUAL = (
+    "constant",
+    "variable-init",
+    "optimizer-slots",
+    "metrics",
+    "read-variable",
+    "lifted-initializer",
+    "dataset",
+)
+SPEC_REST = (
+    "py-function",
+    "run-eagerly",
+    "gradient-tape",
+    "control-flow",
+    "outside-function",
+    "unknown",
+)
+# For each key: a value that is possible, and what is not.
+GOOD: dict[str, Any] = {
+    "unexpected_eager": 3,
+    "allow_eager_causes": ["constant", "unknown"],
+    "allow_eager_ops": ["Cast", "Random*"],
+    "after": "start",
+    "max_retraces": 2,
+    "min_rewritten": 0.5,
+    "forbid_implementations": ["ref*"],
+    "require_kernels": ["_MklMatMul"],
+    "max_unlinked": 0.01,
+    "max_unknown": 10,
+}
+WRONG: dict[str, list[Any]] = {
+    "unexpected_eager": [-1, 0.5, True, "3", [1]],
+    "allow_eager_causes": ["constant", ["constants"], [1], [""]],
+    "allow_eager_ops": ["Cast", [3], [""]],
+    "after": ["end", 1, ["start"]],
+    "max_retraces": [-1, 1.5, False],
+    "min_rewritten": [1.01, -0.1, 90, True, "0.9"],
+    "forbid_implementations": ["ref", [None]],
+    "require_kernels": [{}, [["a"]]],
+    "max_unlinked": [1.5, -1, -0.1, True, "1%"],
+    "max_unknown": [2.0, -3, False],
+}
+
+
+def toml(value: Any) -> str:
+    """TOML of the values used here: all but null are the same in JSON."""
+    return "{}" if value == {} else json.dumps(value).replace("null", "[[]]")
+
+
+def policy_file(directory: Path, text: str, name: str = "policy.toml") -> Path:
+    path = directory / name
+    path.write_text(text)
+    return path
+
+
+def test_the_default_is_the_one_of_the_contract() -> None:
+    assert set(KEYS) == set(GOOD) == set(WRONG)
+    assert set(EAGER_CAUSES) == {*SPEC_USUAL, *SPEC_REST}
+    policy = default_policy()
+    assert policy.value("unexpected_eager", "any") == 0
+    assert policy.value("allow_eager_causes", None) == SPEC_USUAL
+    assert policy.value("after", None) == "first-call"
+    checked = [key for key in KEYS if policy.checked(key)]
+    assert checked == ["unexpected_eager", "allow_eager_causes", "after"]
+
+
+def test_causes_are_those_of_their_page_and_each_has_advice() -> None:
+    page = (DOCS / "causes.md").read_text()
+    ids = re.findall(r"^## ([a-z-]+)$", page, re.MULTILINE)
+    assert set(EAGER_CAUSES) == set(ids) == set(CAUSES)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_has_its_value_where_it_is_named_and_its_default_elsewhere(
+    key: str, tmp_path: Path
+) -> None:
+    policy = read_policy(policy_file(tmp_path, f"{key} = {toml(GOOD[key])}"))
+    value = policy.value(key, "train_function")
+    assert (list(value) if isinstance(value, tuple) else value) == GOOD[key]
+    for other in set(KEYS) - {key}:
+        assert policy.value(other, None) == DEFAULTS[other]
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, each) for key in WRONG for each in WRONG[key]])
+def test_an_impossible_value_is_named_with_its_place(key: str, value: Any, tmp_path: Path) -> None:
+    path = policy_file(tmp_path, f"{key} = {toml(value)}")
+    with pytest.raises(UsageError) as error:
+        read_policy(path)
+    assert error.value.where == f"{path}, {key}"
+    assert error.value.hint
+    assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("unexpected_eagre = 0", "Did you mean unexpected_eager?"),
+        ("max-retraces = 0", "Did you mean max_retraces?"),
+        ("require_kernel = []", "Did you mean require_kernels?"),
+        ("function = {}", "Did you mean functions?"),
+        ('after = "frist-call"', "Did you mean 'first-call'?"),
+        ('allow_eager_causes = ["metric"]', "Did you mean 'metrics'?"),
+        ("zzz = 1", "There are unexpected_eager, "),
+        ('[functions."train*"]\nmax_retrace = 1', "Did you mean max_retraces?"),
+        ('[functions."train*"]\nmax_unknown = 1', "outside of the tables for functions"),
+        ("functions = 3", 'Write [tool.tflogscope.check.functions."train_*"]'),
+        ("functions = { train = 3 }", 'Write [tool.tflogscope.check.functions."train_*"]'),
+        ("[tool.tflogscope]\nchekc = {}", "Did you mean check?"),
+        ("[tool]\ntflogscope = 3", "Write [tool.tflogscope.check]."),
+        ("[tool.tflogscope]\ncheck = 3", "Write [tool.tflogscope.check]."),
+        ("unexpected_eager = ", "Mend the file."),
+    ],
+)
+def test_what_is_wrong_is_answered_with_what_would_be_right(
+    text: str, near: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as error:
+        read_policy(policy_file(tmp_path, text))
+    assert near in str(error.value.hint)
+
+
+def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    with pytest.raises(InputError):
+        read_policy(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="no TOML"):
+        read_policy(path)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_text_is_a_policy_or_a_usage_error(text: str) -> None:
+    try:
+        read_policy(in_memory(text.encode("utf-8", "surrogatepass")))
+    except UsageError as error:
+        assert error.hint  # noqa: PT017  no error is right, too
+
+
+def test_the_first_section_that_matches_and_names_a_key_says_it(tmp_path: Path) -> None:
+    text = """
+        unexpected_eager = 1
+        max_retraces = 9
+        [functions."train_*"]
+        max_retraces = 0
+        [functions."*_function"]
+        max_retraces = 5
+        unexpected_eager = 2
+    """
+    policy = read_policy(policy_file(tmp_path, text))
+    assert policy.value("max_retraces", "train_function") == 0
+    assert policy.value("unexpected_eager", "train_function") == 2
+    assert policy.value("max_retraces", "test_function") == 5
+    assert policy.value("max_retraces", "step") == 9
+    assert policy.value("max_retraces", None) == 9
+    assert policy.value("max_retraces", "Train_function") == 5, "upper and lower case differ"
+
+
+def test_a_file_of_its_own_may_hold_the_table_or_just_its_keys(tmp_path: Path) -> None:
+    bare = read_policy(policy_file(tmp_path, "max_retraces = 4"))
+    table = read_policy(policy_file(tmp_path, "[tool.tflogscope.check]\nmax_retraces = 4"))
+    assert bare.sections == table.sections
+
+
+def test_the_nearest_pyproject_with_the_table_is_taken(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    assert find_policy(inner).name == "default policy"
+    policy_file(tmp_path, "[tool.tflogscope.check]\nmax_retraces = 4", "pyproject.toml")
+    policy_file(tmp_path / "a", "[tool.other]\nname = 'tflogscope'", "pyproject.toml")
+    policy_file(inner, "[project]\nname = 'x'", "pyproject.toml")
+    found = find_policy(inner)
+    assert found.value("max_retraces", None) == 4
+    assert found.name == str(Path("..", "..", "pyproject.toml"))
+    policy_file(inner, "[tool.tflogscope.check]\nmax_retraces = 5", "pyproject.toml")
+    assert find_policy(inner).value("max_retraces", None) == 5
+
+
+def test_a_pyproject_of_others_is_none_of_our_business(tmp_path: Path) -> None:
+    policy_file(tmp_path, "this is = no [TOML", "pyproject.toml")
+    assert find_policy(tmp_path).name == "default policy"
+    policy_file(tmp_path, "[tool.tflogscope.check]\nmax_retrace = 4", "pyproject.toml")
+    with pytest.raises(UsageError, match="max_retrace"):
+        find_policy(tmp_path)
+
+
+# ---- what the docs say of it ---------------------------------------------------------------------
+
+COMMANDS = (DOCS / "commands.md").read_text()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_each_key_is_described_with_its_default(key: str) -> None:
+    row = re.search(rf"^\| `{key}` \| (.*) \| (.*) \|$", COMMANDS, re.MULTILINE)
+    assert row, key
+    default = DEFAULTS[key]
+    if default in (None, ()):
+        assert row[1] == "not checked" if default is None else row[1] == "none"
+    else:
+        for each in default if isinstance(default, tuple) else [default]:
+            assert f"`{each}`" in row[1]
+
+
+def test_no_other_key_is_described() -> None:
+    section = COMMANDS.split("\n## check\n")[1].split("\n## ")[0]
+    table = re.search(r"^\| key \|.*?\n\n", section, re.MULTILINE | re.DOTALL)
+    assert table
+    assert re.findall(r"^\| `(\w+)` \|", table[0], re.MULTILINE) == list(KEYS)

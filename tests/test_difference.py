@@ -1,0 +1,101 @@
+"""What changed between two runs: nothing in a run against itself, and each kind of change."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Open
+from tests.makelog import ADD, MATMUL, SOURCE, Log, Node
+from tests.samples import NAMES, path_of, run_of
+from tflogscope.cli.main import main
+from tflogscope.model.difference import difference
+
+STEP = -7748365561995536539
+PLAIN = Node(MATMUL.id, MATMUL.name, "MatMul", *MATMUL.inputs)
+CHANGED = ("ops", "functions", "nodes", "primitives")
+
+
+def program(*nodes: Node, uid: int = 6, traces: int = 1, wait: int = 0) -> Log:
+    log = Log()
+    for trace in range(traces):
+        name = f"__inference_f_{uid + trace}"
+        log.first_call(name, uid + trace, STEP + 10 * trace, SOURCE)
+        for number in range(4):
+            step = STEP + 10 * trace + 1 + number
+            log.executing(name)
+            log.running(name, uid + trace)
+            log.run(SOURCE, step)
+            for node in nodes:
+                log.start(node, step)
+                log.wait(wait)
+                log.done(node, step)
+            log.ran(name, uid + trace)
+            log.exiting(name)
+    return log
+
+
+def changes(facts: dict[str, Any], what: str) -> dict[str, list[str]]:
+    key = {"ops": "op", "functions": "function", "nodes": "node", "primitives": "primitive"}[what]
+    return {row[key]: row["changes"] for row in facts[what]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_is_the_same_as_itself(name: str) -> None:
+    facts = difference(run_of(name), run_of(name))
+    assert not any(facts[what] for what in CHANGED)
+
+
+def test_the_number_of_a_function_is_not_its_name(opened: Open) -> None:
+    before = opened(program(MATMUL, uid=6))
+    facts = difference(before, opened(program(MATMUL, uid=4711)))
+    assert not any(facts[what] for what in CHANGED)
+
+
+def test_another_kernel(opened: Open) -> None:
+    before, after = opened(program(PLAIN)), opened(program(MATMUL))
+    facts = difference(before, after)
+    assert "kernel" in changes(facts, "ops")["MatMul"]
+    assert "kernel" in changes(facts, "nodes")[MATMUL.name]
+    assert "rewritten" in changes(facts, "functions")["f"]
+    [node] = facts["nodes"]
+    assert (node["kernels_before"], node["kernels_after"]) == ("MatMul", "_MklMatMul")
+
+
+def test_new_and_gone(opened: Open) -> None:
+    one, two = opened(program(MATMUL)), opened(program(MATMUL, ADD))
+    assert changes(difference(one, two), "ops") == {ADD.op: ["new"]}
+    assert changes(difference(two, one), "nodes") == {ADD.name: ["gone"]}
+
+
+def test_another_mode(opened: Open) -> None:
+    log = program(ADD)
+    for _ in range(3):
+        log.executing(ADD.op)
+    facts = difference(opened(program(ADD)), opened(log))
+    assert "mode" in changes(facts, "ops")[ADD.op]
+    eager = [row for row in facts["modes"] if (row["mode"], row["kind"]) == ("eager", "op")]
+    assert [(row["executions_before"], row["executions_after"]) for row in eager] == [(None, 3)]
+
+
+def test_more_traces(opened: Open) -> None:
+    facts = difference(opened(program(ADD)), opened(program(ADD, traces=3)))
+    assert "traces" in changes(facts, "functions")["f"]
+
+
+def test_slower_and_faster(opened: Open) -> None:
+    fast, slow = opened(program(ADD, wait=100)), opened(program(ADD, wait=900))
+    assert changes(difference(fast, slow), "ops") == {ADD.op: ["slower"]}
+    assert changes(difference(slow, fast), "nodes") == {ADD.name: ["faster"]}
+
+
+def test_the_command_and_its_json(capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(path_of(f"function_mlp__tf{release}__vlog2")) for release in ("2.8.4", "2.13.1")]
+    assert main(["diff", *paths]) == 0
+    screen = capsys.readouterr().out
+    assert main(["diff", *paths, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["runs"]["before"]["source"] == paths[0]
+    assert all(row["op"] in screen for row in facts["ops"][:5])

@@ -1,0 +1,124 @@
+"""`explain`: the story of the seed question, each way to ask, and what can't be answered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.conftest import Open
+from tests.makelog import ADD, MATMUL, RETVAL, SOURCE, Log
+from tests.samples import path_of, run_of
+from tflogscope.cli.main import main
+from tflogscope.errors import UsageError
+
+FIT = "keras_fit_mlp__tf2.13.1__vlog2"
+
+
+def test_an_op_in_both_modes_is_explained_in_both() -> None:
+    """What seeds/000 asks: AddV2 is executed eagerly, and later it is processed as a node."""
+    run = run_of(FIT)
+    facts = run.explain(op="AddV2")
+    rows = run.timeline.filter((pl.col("op") == "AddV2") & (pl.col("kind") == "op"))
+    eager = rows.filter(pl.col("mode") == "eager")
+    assert facts["eager"]["runs"] == eager.height == 2
+    assert facts["graph"]["runs"] == rows.height - eager.height
+    assert {entry["cause"] for entry in facts["eager"]["causes"]} == set(eager["cause"])
+    [function] = [entry for entry in facts["graph"]["functions"] if entry["first_call_line"]]
+    assert function["function"] == "train_function"
+    for entry in facts["eager"]["causes"]:
+        assert all(entry[each] for each in ("why", "where", "change"))
+        assert set(entry["lines"]) <= set(eager["line"])
+
+
+def test_an_op_in_graphs_alone_says_what_made_its_kernel() -> None:
+    run = run_of(FIT)
+    facts = run.explain(op="MatMul")
+    assert facts["eager"]["runs"] == 0
+    [kernel] = [each for each in facts["graph"]["kernels"] if each["kernel"] == "_MklMatMul"]
+    rewritten = run.rewrites.filter((pl.col("to_op") == "_MklMatMul") & (pl.col("by") == "layout"))
+    assert kernel["rewrite"] == "layout"
+    assert set(kernel["evidence"]) <= set(rewritten["line"])
+    assert kernel["evidence"]
+    rows = run.timeline.filter((pl.col("op") == "MatMul") & (pl.col("mode") == "graph"))
+    ran = run.primitives.filter(pl.col("timeline_line").is_in(rows["line"].implode()))
+    assert sum(entry["count"] for entry in facts["primitives"]) == ran.height
+
+
+def test_what_was_not_rewritten_has_its_reason() -> None:
+    run = run_of(FIT)
+    facts = run.explain(op="AddV2")
+    reasons = set(run.nodes.filter(pl.col("op") == "AddV2")["reason"].drop_nulls())
+    assert {entry.get("reason") for entry in facts["graph"]["kernels"]} == reasons
+
+
+def test_a_node_is_found_by_the_end_of_its_name(opened: Open) -> None:
+    log = Log()
+    log.first_call("__inference_f_6", 6, -11, SOURCE, MATMUL, ADD, RETVAL)
+    run = opened(log)
+    assert run.explain(node=MATMUL.name)["graph"]["runs"] == 1
+    assert run.explain(node=MATMUL.name)["op"] == "MatMul"
+
+
+def test_a_line_leads_to_its_execution(opened: Open) -> None:
+    log = Log()
+    start = log.start(MATMUL, -11)
+    other = log.raw("a print of the program")
+    end = log.done(MATMUL, -11)
+    run = opened(log)
+    for line in (start, end):
+        one = run.explain(line=line)["execution"]
+        assert (one["line"], one["end_line"], one["status"]) == (start, end, "done")
+    with pytest.raises(UsageError, match="no execution begins or ends there") as caught:
+        run.explain(line=other)
+    assert f"begins on line {start}." in str(caught.value.hint)
+
+
+def test_a_line_of_onednn_leads_to_the_op_that_ran_it() -> None:
+    run = run_of(FIT)
+    [first] = run.primitives.drop_nulls("timeline_line").head(1).to_dicts()
+    assert run.explain(line=first["line"])["execution"]["line"] == first["timeline_line"]
+
+
+def test_a_name_that_is_not_there_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        run_of(FIT).explain(op="MatMull")
+    assert "MatMul" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="nothing is asked for"):
+        run_of(FIT).explain()
+
+
+def test_the_command_asks_one_question_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(path_of(FIT)), "--op", "Mul", "--line", "3"]) == 2
+    assert "Ask one" in capsys.readouterr().err
+
+
+def test_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(path_of(FIT)), "--op", "Mul", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["asked"] == {"op": "Mul"}
+    assert facts["eager"]["runs"] == sum(entry["runs"] for entry in facts["eager"]["causes"])
+    assert main(["explain", str(path_of(FIT)), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [entry["id"] for entry in found] == run_of(FIT).findings["id"].to_list()
+
+
+def test_findings_are_explained_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(path_of("py_function__tf2.13.1__vlog2"))]) == 0
+    said = capsys.readouterr().out
+    assert "Python code inside a graph (warning, py-function)" in said
+    assert "change  Write the body with TensorFlow ops" in said
+    assert "where   python/lib/core/py_func.cc, DoCallPyFunc" in said
+
+
+def test_text_of_the_log_has_no_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = Log()
+    log.executing("Soft\x1b[2J[bold]max")
+    path = tmp_path / "run.log"
+    path.write_text(log.text())
+    main(["explain", str(path), "--line", "1"])
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "[bold]max" in said

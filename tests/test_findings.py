@@ -1,0 +1,124 @@
+"""Findings: each kind on a log that shows it, none on a log that does not."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.conftest import Open
+from tests.makelog import ADD, MATMUL, SOURCE, Log
+from tests.samples import run_of
+from tflogscope import Run
+from tflogscope.model.findings.kinds import KINDS
+from tflogscope.model.findings.table import SCHEMA
+from tflogscope.views.analyze import render
+from tflogscope.views.text import make_console
+
+F = "__inference_f_6"
+G = "__inference_f_19"
+STEP = -7748365561995536539
+
+
+def found(run: Run, id_: str) -> list[dict[str, Any]]:
+    return run.findings.filter(pl.col("id") == id_).to_dicts()
+
+
+def test_a_program_without_anything_to_find_has_the_columns(opened: Open) -> None:
+    log = Log()
+    log.first_call(F, 6, STEP, SOURCE)
+    run = opened(log)
+    assert run.findings.is_empty()
+    assert run.findings.schema == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("sample", "id_", "subject", "count"),
+    [
+        ("run_eagerly__tf2.13.1__vlog2", "run-eagerly", "run_eagerly", 326),
+        ("py_function__tf2.13.1__vlog2", "py-function", "f", 9),
+        ("py_function__tf2.21.0__vlog2", "py-function", "f", 9),
+        ("retrace__tf2.20.0__vlog2", "retraced", "g", 1),
+        ("eager_basics__tf2.13.1__vlog2", "eager-training-step", "GradientTape", 81),
+        ("error__tf2.13.1__vlog2", "failed-ops", "__inference_bad_17", 12),
+        ("eager_basics__tf2.8.4__vlog2", "no-durations", None, 155),
+    ],
+)
+def test_a_program_that_was_written_to_show_it(
+    sample: str, id_: str, subject: str | None, count: int
+) -> None:
+    run = run_of(sample)
+    rows = found(run, id_)
+    named = [row for row in rows if subject is None or row["subject"] == subject]
+    assert [row["count"] for row in named] == [count]
+    assert named[0]["line"] == int(named[0]["lines"].split(";")[0])
+
+
+def test_a_program_in_graphs_has_no_eager_finding() -> None:
+    ids = set(run_of("keras_fit_mlp__tf2.13.1__vlog2").findings["id"])
+    assert not ids & {"run-eagerly", "eager-training-step", "eager-steady-state", "no-function"}
+    assert not ids & {"py-function", "retraced", "failed-ops", "lines-lost", "unfinished"}
+
+
+def test_what_differs_between_traces_is_said() -> None:
+    by_subject = {
+        row["subject"]: row["text"] for row in found(run_of("retrace__tf2.20.0__vlog2"), "retraced")
+    }
+    assert "x: [1,8], [?,8]" in by_subject["g"]
+    assert "a Python value or an object differs" in by_subject["f"]
+    assert "TensorFlow warned of it 2 times" in by_subject["f"]
+
+
+def test_errors_come_first_then_the_most_time() -> None:
+    rows = run_of("error__tf2.13.1__vlog2").findings
+    assert rows["severity"][0] == "error"
+    times = rows.filter(pl.col("severity") != "error")["time_us"].fill_null(-1).to_list()
+    assert times == sorted(times, reverse=True)
+
+
+def test_what_has_less_than_a_share_of_the_time_is_a_note(opened: Open) -> None:
+    log = Log()
+    log.first_call(F, 6, STEP, SOURCE, MATMUL)
+    log.executing("Softmax")
+    busy = opened(log)
+    assert [row["severity"] for row in found(busy, "eager-steady-state")] == ["note"]
+
+
+def test_pauses_between_epochs_are_not_between_steps(opened: Open) -> None:
+    log = Log()
+    log.first_call(F, 6, STEP, SOURCE, MATMUL)
+    for number in range(6):
+        log.wait(3_000_000 if number == 3 else 500)
+        log.call(F, 6, STEP + 1 + number, SOURCE, MATMUL)
+    [row] = found(opened(log), "between-steps")
+    assert row["count"] == 5
+    assert row["time_us"] < 10_000
+    assert "1 longer pause not counted" in row["text"]
+
+
+def test_calls_that_follow_at_once_leave_nothing_to_find(opened: Open) -> None:
+    log = Log()
+    log.first_call(F, 6, STEP, SOURCE, MATMUL)
+    for number in range(6):
+        log.call(F, 6, STEP + 1 + number, SOURCE, *([MATMUL, ADD] * 20))
+    assert not found(opened(log), "between-steps")
+
+
+def test_each_kind_is_described() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "findings.md").read_text()
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == [kind.id for kind in KINDS]
+
+
+def test_text_of_the_log_has_no_effect(opened: Open) -> None:
+    log = Log()
+    log.first_call("__inference_f\x1b[31m_6", 6, STEP, SOURCE)
+    log.executing("Soft\x1b[2J[bold]max")
+    screen = io.StringIO()
+    render(opened(log), make_console(screen))
+    assert "Findings" in screen.getvalue()
+    assert "\x1b" not in screen.getvalue()
+    assert "[bold]max" in screen.getvalue()

@@ -1,0 +1,86 @@
+"""Sums and means of durations have no digits that nothing in the log stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.conftest import Open
+from tests.makelog import Log, Node
+from tests.samples import run_of
+from tflogscope.views.analyze import summary_json
+
+NAMES = (
+    "attention__tf2.16.2__vlog2",
+    "keras_fit_mlp__tf2.13.1__vlog2",
+    "torch_mlp__torch2.13.0__vlog2",
+)
+STEP = -7
+MATMUL = Node(5, "MatMul", "_MklMatMul", "x", "y")
+
+
+def gemm(milliseconds: str) -> str:
+    return (
+        "onednn_verbose,v1,primitive,exec,cpu,gemm_api,,undef,src_f32::blocked:ab:f0 "
+        f"wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,,4x8:8x6,{milliseconds}"
+    )
+
+
+def floats(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Each number with a fraction in a tree of facts, with the way to it."""
+    if isinstance(value, float):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from floats(item, f"{path}/{key}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from floats(item, path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_and_means_end_with_the_nanosecond(name: str) -> None:
+    run = run_of(name)
+    for table in (run.timeline, run.ops, run.functions):
+        for column in table.select(pl.selectors.float()):
+            assert column.to_list() == [
+                None if value is None else round(value, 3) for value in column
+            ], column.name
+    for path, value in floats(summary_json(run)):
+        assert value == round(value, 3), path
+
+
+def test_a_sum_of_tenths_is_one(opened: Open) -> None:
+    log = Log()
+    log.start(MATMUL, STEP)
+    for _ in range(3):
+        log.raw(gemm("0.0001"))
+    log.done(MATMUL, STEP)
+    run = opened(log)
+    assert run.ops["primitive_us"].to_list() == [0.3]  # 0.1 + 0.1 + 0.1 is 0.30000000000000004
+    assert run.timeline["primitive_us"].to_list() == [0.3]
+
+
+def test_a_mean_has_three_decimals(opened: Open) -> None:
+    log = Log()
+    for wait in (0, 0, 7):
+        log.start(MATMUL, STEP)
+        log.wait(wait)
+        log.done(MATMUL, STEP)
+    assert opened(log).ops["mean_us"].to_list() == [12.333]
+
+
+def test_an_implementation_without_a_name_has_none_anywhere(opened: Open) -> None:
+    log = Log()
+    log.start(MATMUL, STEP)
+    log.raw(gemm("0.5"))
+    log.done(MATMUL, STEP)
+    run = opened(log)
+    assert run.primitives["implementation"].to_list() == [None]
+    assert run.ops["implementations"].to_list() == [None]
+    assert run.summary["onednn"]["implementations"] == [
+        {"primitive": "gemm_api", "implementation": None, "count": 1, "us": 500.0}
+    ]

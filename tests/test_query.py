@@ -1,0 +1,179 @@
+"""The filter language and SQL: against what Python makes of the same rows, and their errors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tflogscope.cli.main import main
+from tflogscope.errors import QueryError
+from tflogscope.query.sql import select
+from tflogscope.query.where import where
+
+FRAME = pl.DataFrame(
+    {
+        "op": ["MatMul", "Add V2", None, 'say "x"', "and"],
+        "kind": ["op", "call", "op", None, "op"],
+        "runs": [1, 20, 300, None, -4],
+        "total_us": [5, 1_000, 2_500, 1_000_000, None],
+        "ran": [True, False, None, True, False],
+        "start": [datetime(2026, 11, 21, hour) for hour in range(5)],  # noqa: DTZ001  as logs print
+    }
+).with_row_index("row")
+
+
+def rows(condition: str) -> list[int]:
+    return where(FRAME, condition)["row"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("op == MatMul", [0]),
+        ("op = 'Add V2'", [1]),
+        ('op == "say \\"x\\""', [3]),
+        ('op == "and"', [4]),
+        ("op != MatMul", [1, 2, 3, 4]),
+        ("not op == MatMul", [1, 2, 3, 4]),
+        ("op is null", [2]),
+        ("op is not null AND kind is NOT NULL", [0, 1, 4]),
+        ("op ~ '^Mat|V2$'", [0, 1]),
+        ("op contains Mat", [0]),
+        ("not op contains Mat", [1, 2, 3, 4]),
+        ("runs in (1, 300)", [0, 2]),
+        ("kind in (call, 'x')", [1]),
+        ("total_us >= 1ms and total_us < 1s", [1, 2]),
+        ("total_us = 2.5ms", [2]),
+        ("runs < -3.5", [4]),
+        ("ran", [0, 3]),
+        ("not ran", [1, 2, 4]),
+        ("ran == false", [1, 4]),
+        ("start >= 2026-11-21T03:00", [3, 4]),
+        ("start < '2026-11-21 01:00:00'", [0]),
+        ("runs == 1 or runs == 20 and op == nothing", [0]),
+        ("(runs == 1 or runs == 20) and kind == call", [1]),
+        ("not (runs == 1 or runs == 20)", [2, 3, 4]),
+        ("not not ran", [0, 3]),
+    ],
+)
+def test_conditions(condition: str, expected: list[int]) -> None:
+    assert rows(condition) == expected
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt,
+    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+SIMPLE = st.tuples(st.sampled_from(list(COMPARISONS)), st.sampled_from([-4, 0, 1, 20, 299, 300]))
+
+
+def texts(inner: st.SearchStrategy[tuple[str, Any]]) -> st.SearchStrategy[tuple[str, Any]]:
+    return st.one_of(
+        inner.map(lambda one: (f"not ({one[0]})", lambda runs: not one[1](runs))),
+        st.tuples(inner, inner).map(
+            lambda two: (
+                f"({two[0][0]}) and ({two[1][0]})",
+                lambda runs: two[0][1](runs) and two[1][1](runs),
+            )
+        ),
+        st.tuples(inner, inner).map(
+            lambda two: (
+                f"({two[0][0]}) or ({two[1][0]})",
+                lambda runs: two[0][1](runs) or two[1][1](runs),
+            )
+        ),
+    )
+
+
+def _simple(parts: tuple[str, int]) -> tuple[str, Callable[[int | None], bool]]:
+    sign, value = parts
+
+    def holds(runs: int | None) -> bool:
+        return sign == "!=" if runs is None else COMPARISONS[sign](runs, value)
+
+    return f"(runs {sign} {value})", holds
+
+
+@given(st.recursive(SIMPLE.map(_simple), texts, max_leaves=6))
+@settings(deadline=None, max_examples=60)
+def test_any_condition_means_what_python_means(
+    condition: tuple[str, Callable[[int | None], bool]],
+) -> None:
+    text, holds = condition
+    assert rows(text) == [row for row, runs in enumerate(FRAME["runs"].to_list()) if holds(runs)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "place", "said"),
+    [
+        ("oop == MatMul", 0, "Did you mean op?"),
+        ("runs > 1 and zzzzzz == 3", 13, "There are row, op"),
+        ("runs > many", 7, "runs is a number"),
+        ("ran == maybe", 7, "true or false"),
+        ("start > yesterday", 8, "is a time"),
+        ("runs ~ 3", 7, "is no text"),
+        ("op ~ '('", 4, "no regular expression"),
+        ("runs", 4, "what should runs be"),
+        ("op == a b", 8, "can't go on from 'b'"),
+        ("", 0, "not complete"),
+    ],
+)
+def test_errors_point_at_the_place(condition: str, place: int, said: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        where(FRAME, condition)
+    assert caught.value.place == place
+    assert said in str(caught.value)
+
+
+@given(st.text(max_size=30))
+@settings(deadline=None, max_examples=150)
+def test_any_text_is_a_condition_or_an_error(text: str) -> None:
+    place = 0
+    try:
+        found = rows(text)
+    except QueryError as error:
+        found, place = [], error.place
+    assert set(found) <= set(range(5))
+    assert 0 <= place <= len(text)
+
+
+def test_only_tables_that_are_named_are_made() -> None:
+    run = SimpleNamespace(ops=FRAME)  # has no other table
+    found = select(
+        run, "WITH some AS (SELECT * FROM ops WHERE runs > 1) SELECT COUNT(*) n FROM some"
+    )
+    assert found["n"].to_list() == [2]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DROP TABLE ops", "only SELECT"),
+        ("SELECT * FROM read_csv('x')", "files can't be read"),
+        ("SELECT * FROM Scan_Parquet ('x')", "files can't be read"),
+        ("SELECT nope FROM ops", "nope"),
+        ("SELECT op FROM opss", "opss"),
+        ("SELECT FROM WHERE", "The tables are"),
+    ],
+)
+def test_statements_that_are_refused(statement: str, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        select(SimpleNamespace(ops=FRAME), statement)
+
+
+def test_the_command_line_shows_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+    log = "sample_logs/function_mlp__tf2.13.1__vlog2.log.zst"
+    condition = "executions > 0 and \x1b[31moop == 1"
+    assert main(["ops", log, "--where", condition]) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert error[2].index("^") == error[1].index("\\x1b")
+    assert main(["query", log, "SELECT mode FROM ops WHERE op = 'MatMul' AND mode = 'eager'"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "mode"

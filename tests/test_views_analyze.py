@@ -1,0 +1,240 @@
+"""The screen of `analyze`: its shape at any width, and what it says of logs that hold little."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from tests.conftest import Open
+from tests.makelog import Log, Node
+from tests.samples import NAMES, run_of
+from tflogscope import Run
+from tflogscope.views.analyze import render, summary_json
+from tflogscope.views.grid import Column, draw_grid
+from tflogscope.views.pieces import percent, say_list
+from tflogscope.views.text import make_console, print_paragraph
+
+KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
+TORCH = "torch_mlp__torch2.13.0__vlog2"
+HEADINGS = (
+    "What was recorded",
+    "Eager and graph",
+    "Ops, by ",
+    "Functions",
+    "oneDNN",
+    "Findings (in full: tflogscope explain LOG)",
+    "What it means",
+    "What this log can't tell",
+)
+STEP = -7
+GEMM = (
+    "onednn_verbose,exec,cpu,gemm_api,,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 "
+    "dst_f32::blocked:ab:f0,,64x64:64x64,0.0161133"
+)
+
+
+def screen(run: Run, width: int = 100) -> list[str]:
+    console = make_console(io.StringIO(), colour=False)
+    console.width = width
+    with console.capture() as captured:
+        render(run, console)
+    return captured.get().removesuffix("\n").split("\n")
+
+
+def said(run: Run) -> str:
+    """The screen without its line ends."""
+    return " ".join(" ".join(screen(run)).split())
+
+
+# ---- shape --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_is_too_wide_or_ends_with_blanks(name: str, width: int) -> None:
+    for line in screen(run_of(name), width):
+        assert cell_len(line) <= width, line
+        assert line == line.rstrip(), line
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_heading_but_the_first_has_an_empty_line_before_it(name: str) -> None:
+    lines = screen(run_of(name))
+    places = [at for at, line in enumerate(lines) if line and line[0] not in " -!"]
+    assert lines[0] == HEADINGS[0]
+    assert all(lines[at].startswith(HEADINGS) for at in places)
+    assert [at - 1 for at in places[1:]] == [at for at, line in enumerate(lines) if not line]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_items_and_facts_have_a_hanging_indent(name: str) -> None:
+    lines = screen(run_of(name))
+    for line in lines[lines.index("What it means") :] if "What it means" in lines else []:
+        assert not line or line in HEADINGS or line.startswith(("- ", "  ")), line
+    for line in lines[1 : lines.index("")]:
+        assert re.match(r"  (\w+ +|        )\S", line), line
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_is_not_many(name: str) -> None:
+    for line in screen(run_of(name)):
+        assert not re.search(
+            r"(?<![\d,.])1 (?!in )(?:\w+ )?(?:\w+[^s]s|dispatches)\b(?! of)", line
+        ), line
+
+
+def test_a_keras_fit_is_one_screen() -> None:
+    lines = screen(run_of(KERAS))
+    assert len(lines) <= 60
+    for name in ("train_function 809", "test_function 995", "predict_function 1136"):
+        assert sum(line.startswith(f"  {name} ") for line in lines) == 1
+    assert "…" not in "".join(lines)
+
+
+def test_where_there_is_no_room_for_a_column_it_is_named() -> None:
+    assert "  no room for: nodes, oneDNN" in screen(run_of(KERAS), 60)
+
+
+# ---- what it says -------------------------------------------------------------------------------
+
+
+def test_a_log_of_onednn_alone_has_no_word_of_ops() -> None:
+    lines = screen(run_of(TORCH))
+    assert [line for line in lines if line in HEADINGS] == [
+        "What was recorded",
+        "oneDNN",
+        "Findings (in full: tflogscope explain LOG)",
+        "What this log can't tell",
+    ]
+    text = said(run_of(TORCH))
+    assert "83 primitives in 48.6 ms; which op ran them is not known" in text
+    assert "rewritten" not in text
+    assert "none" not in text
+    assert "rnn ref 1 run 42.1 ms" in text
+    assert "no record of TensorFlow" in text
+    limits = summary_json(run_of(TORCH))["limits"]
+    assert [limit["id"] for limit in limits] == ["no-tensorflow"]
+
+
+def test_what_is_not_known_is_null_in_json() -> None:
+    recorded = json.loads(json.dumps(summary_json(run_of(TORCH))))["recorded"]
+    assert (recorded["first"], recorded["last"], recorded["span_us"]) == (None, None, None)
+    recorded = summary_json(run_of(KERAS))["recorded"]
+    assert recorded["first"] == "2026-11-21 03:56:51.277527"
+
+
+def test_a_log_of_tensorflow_says_that_nothing_was_rewritten(opened: Open) -> None:
+    log = Log()
+    log.executing("Mul")
+    assert "no op was rewritten to a kernel of oneDNN" in said(opened(log))
+
+
+def test_a_log_without_executions_does_not_say_so(opened: Open) -> None:
+    log = Log()
+    log.record("tensorflow/core/platform/cpu_feature_guard.cc", 182, "This TensorFlow binary is")
+    log.raw(GEMM)
+    text = said(opened(log))
+    assert "1 primitive in 16.1 µs" in text
+    assert "rewritten" not in text
+
+
+def test_times_that_are_not_recorded_are_not_zero(opened: Open) -> None:
+    log = Log()
+    log.executing("Mul")
+    log.entering("__inference_f_5")
+    log.executing("__inference_f_5")
+    log.exiting("__inference_f_5")
+    run = opened(log)
+    kinds = summary_json(run)["eager"]["kinds"]
+    assert kinds["op"]["total_us"] is None
+    assert kinds["call"]["total_us"] > 0
+    assert "ops, one by one 1 not recorded none" in said(run)
+    assert "no-eager-durations" in [limit["id"] for limit in summary_json(run)["limits"]]
+
+
+def test_implementations_that_have_no_name_get_none() -> None:
+    assert "gemm_api 303 µs (1%)" in said(run_of(KERAS))
+    matmul = run_of(KERAS).ops.filter(kernel="_MklMatMul").row(0, named=True)
+    assert matmul["implementations"] is None
+
+
+def torn(open_: Open, text: str) -> Run:
+    log = Log()
+    log.start(Node(5, "MatMul", "_MklMatMul", "x", "y"), STEP)
+    record = log.lines.pop()
+    log.raw(text + record)
+    log.raw("")
+    log.done(Node(5, "MatMul", "_MklMatMul", "x", "y"), STEP)
+    return open_(log)
+
+
+def test_torn_lines_are_told_with_what_became_of_them(opened: Open) -> None:
+    text = said(torn(opened, GEMM))
+    assert "torn 1 line: oneDNN's or the program's text (standard output) ran into" in text
+    assert "taken apart again. Two files prevent it" in text
+    assert "can't be read" not in text
+    run = torn(opened, GEMM[:40])
+    assert "taken apart again, but for 1 line of oneDNN that can't be read." in said(run)
+    ids = [limit["id"] for limit in summary_json(run)["limits"]]
+    assert "unread-onednn-lines" in ids
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (0.005, "the ops that ran them took 10 µs, 50% of it in oneDNN"),
+        (0.02, "the ops that ran them took 10 µs, their primitives 20 µs, summed over threads"),
+    ],
+)
+def test_the_share_of_their_ops_is_told(opened: Open, milliseconds: float, words: str) -> None:
+    log = Log()
+    log.start(Node(5, "MatMul", "_MklMatMul", "x", "y"), STEP)
+    log.raw(GEMM.replace("0.0161133", str(milliseconds)))
+    log.done(Node(5, "MatMul", "_MklMatMul", "x", "y"), STEP)
+    assert words in said(opened(log))
+
+
+def test_without_times_ops_are_in_the_order_of_their_runs(opened: Open) -> None:
+    log = Log()
+    nodes = [Node(number, f"n{number}", op, "x", "y") for number, op in enumerate("AB", 5)]
+    for node in (*nodes, nodes[1]):
+        log.start(node, STEP)
+    lines = screen(opened(log))
+    at = lines.index("Ops, by runs")
+    assert [line.split()[0] for line in lines[at + 3 : at + 5]] == ["B", "A"]
+
+
+# ---- pieces -------------------------------------------------------------------------------------
+
+
+def test_shares_are_never_nothing_or_all_unless_they_are() -> None:
+    shares = [percent(part, 1000) for part in (0, 1, 5, 500, 994, 999, 1000)]
+    assert shares == ["0%", "<1%", "<1%", "50%", "99%", ">99%", "100%"]
+    assert percent(1, 0) == "0%"
+
+
+def test_a_list_ends_where_the_line_does() -> None:
+    console = make_console(io.StringIO(), colour=False)
+    console.width = 40
+    with console.capture() as captured:
+        say_list("label", ["abcdefgh"] * 9, console)
+        say_list("label", ["x" * 60, "y"], console)
+    first, *rest = captured.get().splitlines()
+    assert first == "  label   abcdefgh, abcdefgh and 7 more"
+    assert rest == [f"  label   {'x' * 30}", f"          {'x' * 30}", "          and 1 more"]
+
+
+def test_a_grid_measures_what_is_shown() -> None:
+    console = make_console(io.StringIO(), colour=False)
+    console.width = 12
+    with console.capture() as captured:
+        left_out = draw_grid(
+            [Column("op", ["\x1b\x1b\x1b"], least=12), Column("b", ["x"])], console
+        )
+        print_paragraph("\x1b[31m a b c", console, "- ")
+    assert left_out == ["b"]
+    assert captured.get() == "op\n────────────\n\\x1b\\x1b\\x1b\n- \\x1b[31m a\n  b c\n"

@@ -1,0 +1,96 @@
+"""The baseline: what breaks the policy already, so that only what is new fails.
+
+A JSON file to be committed, one violation a line. It holds names and amounts, no lines of the log
+and no uids of functions, so it stays right when the program is run again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tflogscope.checks.verdict import Check
+from tflogscope.errors import InputError, UsageError
+
+_VERSION = 1
+_MARK = "tflogscope_baseline"
+_HINT = "Write it anew with --write-baseline."
+
+Key = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class Baseline:
+    """How much of each violation is known."""
+
+    def __init__(self, name: str | None = None, amounts: Mapping[Key, float] | None = None) -> None:
+        self.name = name
+        self._left = dict(amounts or {})
+
+    def take(self, check: str, subject: Mapping[str, str | None], amount: float) -> float:
+        """Return how much of an amount is known, and count it as found: it is not known twice."""
+        key = _key(check, subject)
+        known = min(self._left.get(key, 0), amount)
+        self._left[key] = self._left.get(key, 0) - known
+        return known
+
+
+def _key(check: str, subject: Mapping[str, str | None]) -> Key:
+    named = ((name, value) for name, value in subject.items() if value is not None)
+    return check, tuple(sorted(named))
+
+
+def baseline_text(checks: Iterable[Check]) -> str:
+    """The baseline that knows all violations of the checks that failed: JSON, a line for each."""
+    amounts: dict[Key, float] = {}
+    for check in checks:
+        if not check.passed:
+            for each in check.violations:
+                key = _key(check.key, each.subject)
+                amounts[key] = amounts.get(key, 0) + each.amount
+    rows = [
+        json.dumps({"check": check, **dict(subject), "amount": amount})
+        for (check, subject), amount in sorted(amounts.items())
+    ]
+    inside = ",\n    ".join(rows)
+    body = f"[\n    {inside}\n  ]" if rows else "[]"
+    return f'{{\n  "{_MARK}": {_VERSION},\n  "violations": {body}\n}}\n'
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read what `baseline_text` wrote.
+
+    Raises:
+        InputError: the file can't be read.
+        UsageError: it is no baseline.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        hint = "Make it with --write-baseline."
+        raise InputError(error.strerror or str(error), str(path), hint) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"this is no JSON: {error}", str(path), _HINT) from error
+    version = content.get(_MARK) if isinstance(content, dict) else None
+    if version != _VERSION:
+        raise UsageError("this is no baseline of this version", str(path), _HINT)
+    amounts: dict[Key, float] = {}
+    for number, row in enumerate(_rows(content, path), start=1):
+        amount, words = row.pop("amount", None), list(row.values())
+        if not (_is_amount(amount) and all(isinstance(word, str) for word in words)):
+            raise UsageError(f"violation {number} is none", str(path), _HINT)
+        key = _key(row.pop("check", ""), row)
+        amounts[key] = amounts.get(key, 0) + amount
+    return Baseline(str(path), amounts)
+
+
+def _rows(content: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+    rows = content.get("violations")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError("it has no list of violations", str(path), _HINT)
+    return rows
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0

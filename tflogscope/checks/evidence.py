@@ -1,0 +1,135 @@
+"""What the checks look at: the tables of a run, and the function that each thing belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tflogscope.model.unexpected import eager_executions, function_calls
+
+if TYPE_CHECKING:
+    from tflogscope.model.run import Run
+
+LINES = 20  # evidence for one violation
+_SOURCE_BITS = 40  # of a place: lines of one source
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run as the checks see it."""
+
+    run: Run
+
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """Calls of graph functions, in order."""
+        return function_calls(self.run.timeline)
+
+    @cached_property
+    def eager(self) -> pl.DataFrame:
+        """Eager ops and the function that each belongs to: see `eager_executions`."""
+        return eager_executions(self.run.timeline)
+
+    @cached_property
+    def tells_eager(self) -> bool:
+        """Whether an eager op would be in this log.
+
+        A v1 session prints steps and has no eager ops; any other graph was called from Python.
+        """
+        timeline = self.run.timeline
+        of_sessions = timeline["cause"].is_in(["session", "constant-folding"]).fill_null(False)
+        return bool((timeline["mode"] == "eager").any()) or (
+            bool(timeline.height) and bool(of_sessions.all())
+        )
+
+    @cached_property
+    def primitives(self) -> pl.DataFrame:
+        """Primitives that ran: source, line, implementation, link, op, and the function, `near`.
+
+        That is the function of the execution that ran it; else the one called last before it, or
+        the first one that is called.
+        """
+        ran = self.run.primitives.filter(pl.col("event") == "exec").select(
+            "source", "line", "implementation", "link", "timeline_line"
+        )
+        eager = self.eager.select("source", "line", eager_function="near")
+        executions = self.run.timeline.select("source", "line", "op", "function")
+        executions = executions.join(eager, on=["source", "line"], how="left").select(
+            "source", "op", owner=pl.coalesce("function", "eager_function"), timeline_line="line"
+        )
+        executions = executions.unique(["source", "timeline_line"], keep="first")
+        joined = ran.join(executions, on=["source", "timeline_line"], how="left")
+        joined = joined.with_columns(place=self._place()).sort("place", maintain_order=True)
+        called = self.calls.select(place=self._place(), called="function")
+        first = called["called"].item(0) if called.height else None
+        placed = joined.join_asof(called, on="place")
+        return placed.with_columns(
+            near=pl.coalesce("owner", "called", pl.lit(first, pl.String))
+        ).drop("owner", "called", "place")
+
+    def _place(self) -> pl.Expr:
+        """Number source and line so that they can be compared across sources."""
+        sources = self.sources
+        rank = pl.col("source").replace_strict(
+            sources, range(len(sources)), default=0, return_dtype=pl.Int64
+        )
+        return rank * (1 << _SOURCE_BITS) + pl.col("line").cast(pl.Int64)
+
+    @cached_property
+    def sources(self) -> list[str]:
+        """Names of the inputs."""
+        return self.run.coverage["source"].unique(maintain_order=True).to_list()
+
+    @property
+    def only_source(self) -> str | None:
+        """The input where there is only one: some tables have lines and no sources."""
+        return self.sources[0] if len(self.sources) == 1 else None
+
+    @cached_property
+    def functions(self) -> list[str]:
+        """Names of all functions that the log shows."""
+        return self.run.functions["function"].drop_nulls().unique().sort().to_list()
+
+
+def evidence_columns() -> list[pl.Expr]:
+    """Aggregations for groups of rows in the order of the log: amount, source, lines, last_line.
+
+    Lines are the first ones of the first source.
+    """
+    here = pl.col("line").filter(pl.col("source") == pl.col("source").first())
+    return [
+        pl.len().alias("amount"),
+        pl.col("source").first(),
+        here.head(LINES).alias("lines"),
+        here.last().alias("last_line"),
+    ]
+
+
+def lines_of(row: dict[str, Any]) -> tuple[int, ...]:
+    """Return the lines of a group that was made with `evidence_columns`."""
+    lines, last = tuple(row["lines"]), row["last_line"]
+    return lines if last in lines else (*lines, last)
+
+
+def matching(names: Iterable[str | None], patterns: tuple[str, ...]) -> list[str]:
+    """Return those names that match one of the patterns, upper and lower case being different."""
+    return [
+        name
+        for name in names
+        if name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
+    ]
+
+
+def said_lines(lines: tuple[int, ...]) -> str:
+    """`line 5`; `lines 5, 9`; `lines 5, 9, 12, … 1,040`."""
+    if len(lines) == 1:
+        return f"line {lines[0]:,}"
+    shown = [f"{line:,}" for line in lines[:3]]
+    if len(lines) > 3:
+        shown.append(f"{lines[3]:,}" if len(lines) == 4 else f"… {lines[-1]:,}")
+    return f"lines {', '.join(shown)}"

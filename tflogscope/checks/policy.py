@@ -1,0 +1,169 @@
+"""The policy: what a run must keep to, read from TOML.
+
+`[tool.tflogscope.check]` in pyproject.toml, or a file of its own. What is not named has its
+default; `functions."PATTERN"` tables say otherwise for the functions whose names match.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.checks import values
+from tflogscope.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_TABLE = ("tool", "tflogscope", "check")
+_FUNCTIONS = "functions"
+
+
+@dataclass(frozen=True)
+class Section:
+    """The keys that a table of the policy names; `pattern` None: the policy's own table."""
+
+    pattern: str | None
+    named: Mapping[str, Any]
+
+    def matches(self, function: str | None) -> bool:
+        """Whether it holds for a function, named without uid; None: for what belongs to none."""
+        if self.pattern is None:
+            return True
+        return function is not None and fnmatchcase(function, self.pattern)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Sections in the order in which they are asked: those for functions, then the policy's own."""
+
+    name: str  # where it is from, for people
+    sections: tuple[Section, ...]
+
+    def section(self, key: str, function: str | None) -> Section:
+        """Return what says a key for a function: the first that matches and names it."""
+        return next(each for each in self.sections if key in each.named and each.matches(function))
+
+    def value(self, key: str, function: str | None) -> Any:
+        """Return what holds for a function."""
+        return self.section(key, function).named[key]
+
+    def checked(self, key: str) -> list[Section]:
+        """Sections that check something by a key: None and an empty list check nothing."""
+        return [each for each in self.sections if each.named.get(key) not in (None, ())]
+
+    def belong(self, key: str, section: Section, functions: pl.Series) -> pl.Series:
+        """Which functions (None: what belongs to none) a section says a key for."""
+        mine = [each for each in functions.unique() if self.section(key, each) is section]
+        named = [each for each in mine if each is not None]
+        return functions.is_in(named).fill_null(None in mine)
+
+
+def default_policy() -> Policy:
+    """What a team wants without writing a policy."""
+    return Policy("default policy", (Section(None, values.DEFAULTS),))
+
+
+def find_policy(directory: Path) -> Policy:
+    """The policy of the nearest pyproject.toml with a table for it, from `directory` upwards.
+
+    As ruff does, files without the table are passed over; without any, it is the default policy.
+
+    Raises:
+        UsageError: a file on the way is no TOML, or a key or value of the table is wrong.
+    """
+    for folder in (directory, *directory.parents):
+        path = folder / "pyproject.toml"
+        if path.is_file() and b"tflogscope" in _bytes(path):
+            name = os.path.relpath(path, directory)
+            table = _own_table(_document(path), name)
+            if table is not None:
+                return _policy(name, table)
+    return default_policy()
+
+
+def read_policy(path: Path) -> Policy:
+    """The policy of a file: its `[tool.tflogscope.check]`, or its whole text where it has none.
+
+    Raises:
+        InputError: the file can't be read.
+        UsageError: it is no TOML, or a key or value is wrong.
+    """
+    document = _document(path)
+    table = _own_table(document, str(path))
+    return _policy(str(path), document if table is None else table)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_bytes(path).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"this is no TOML: {error}", str(path), "Mend the file.") from error
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or str(error), str(path), "Check the name.") from error
+
+
+def _own_table(document: Mapping[str, Any], where: str) -> dict[str, Any] | None:
+    """The policy's table of a document, None if there is none."""
+    tool = document.get("tool")
+    ours = tool.get("tflogscope") if isinstance(tool, dict) else None
+    if ours is None:
+        return None
+    if not isinstance(ours, dict):
+        raise UsageError("tool.tflogscope is no table", where, f"Write [{'.'.join(_TABLE)}].")
+    for name in ours:
+        if name != "check":
+            raise _unknown(name, ("check",), f"{where}, [tool.tflogscope]")
+    table = ours.get("check")
+    if table is not None and not isinstance(table, dict):
+        raise UsageError("tool.tflogscope.check is no table", where, f"Write [{'.'.join(_TABLE)}].")
+    return table
+
+
+def _policy(where: str, table: Mapping[str, Any]) -> Policy:
+    rest = {key: value for key, value in table.items() if key != _FUNCTIONS}
+    functions = table.get(_FUNCTIONS, {})
+    if not isinstance(functions, dict) or not all(map(_is_table, functions.values())):
+        hint = f'Write [tool.tflogscope.check.{_FUNCTIONS}."train_*"] and its keys below.'
+        raise UsageError(f"{_FUNCTIONS} holds a table for each pattern", where, hint)
+    sections = []
+    for pattern, named in functions.items():
+        place = f'{where}, {_FUNCTIONS}."{pattern}"'
+        for key in named:
+            if key in values.OF_A_LOG:
+                hint = "Name it outside of the tables for functions."
+                raise UsageError(f"{key} is of the whole log, not of a function", place, hint)
+        sections.append(Section(pattern, _checked(named, place)))
+    own = {**values.DEFAULTS, **_checked(rest, where, (_FUNCTIONS,))}
+    return Policy(where, (*sections, Section(None, own)))
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _checked(
+    named: Mapping[str, Any], where: str, others: tuple[str, ...] = ()
+) -> Mapping[str, Any]:
+    """The values of a table as they are used, each tested."""
+    for key in named:
+        if key not in values.KEYS:
+            raise _unknown(key, (*values.KEYS, *others), where)
+    return {key: values.KEYS[key].test(value, f"{where}, {key}") for key, value in named.items()}
+
+
+def _unknown(key: str, known: tuple[str, ...], where: str) -> UsageError:
+    near = get_close_matches(key, known, n=1, cutoff=0.4)
+    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+    return UsageError(f"there is no key {key!r}", where, hint)

@@ -1,0 +1,108 @@
+"""What a check finds: violations, checks that hold or fail, and the verdict over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tflogscope.checks.values import KEYS
+
+Facts = dict[str, Any]
+VERDICT_VERSION = 1  # changing the meaning of a key of `Verdict.facts` raises it
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that breaks a policy.
+
+    `subject` names it in words that stay the same from run to run: op, cause, function without
+    uid; no lines, no counts. `amount` is how much of it there is, more being worse.
+    """
+
+    subject: Mapping[str, str | None]
+    amount: float
+    text: str
+    source: str | None = None
+    lines: tuple[int, ...] = ()  # evidence: the first lines, then the last
+    advice: str = ""
+    known: float = 0  # how much of it the baseline holds
+
+    @property
+    def new(self) -> float:
+        """How much of it the baseline does not hold."""
+        return max(self.amount - self.known, 0)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One key of the policy, as it came out for the functions of one section."""
+
+    key: str
+    functions: str | None  # pattern of the section; None: the policy's own table
+    passed: bool
+    text: str  # what was found, and what is allowed
+    limit: Any = None
+    measured: float | None = None  # None: the log can't tell
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The key, with the pattern behind it where it is of a section."""
+        return self.key if self.functions is None else f"{self.key}[{self.functions}]"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All checks of a run."""
+
+    policy: str
+    baseline: str | None
+    sources: tuple[str, ...]
+    recorded: str | None  # time of the first execution, ISO 8601, as the log prints it
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run keeps to the policy."""
+        return all(check.passed for check in self.checks)
+
+    def facts(self) -> Facts:
+        """Return the verdict as plain values; all output formats are made of them."""
+        return {
+            "schema_version": VERDICT_VERSION,
+            "passed": self.passed,
+            "policy": self.policy,
+            "baseline": self.baseline,
+            "sources": list(self.sources),
+            "recorded": self.recorded,
+            "checks": [_check_facts(check) for check in self.checks],
+            "notes": list(self.notes),
+        }
+
+
+def _check_facts(check: Check) -> Facts:
+    limit = list(check.limit) if isinstance(check.limit, tuple) else check.limit
+    return {
+        "name": check.name,
+        "key": check.key,
+        "about": KEYS[check.key].about,
+        "functions": check.functions,
+        "passed": check.passed,
+        "limit": limit,
+        "measured": check.measured,
+        "text": check.text,
+        "violations": [
+            {
+                "subject": dict(each.subject),
+                "amount": each.amount,
+                "known": each.known,
+                "text": each.text,
+                "source": each.source,
+                "lines": list(each.lines),
+                "advice": each.advice,
+            }
+            for each in check.violations
+        ],
+    }

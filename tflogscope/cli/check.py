@@ -1,0 +1,169 @@
+"""`tflogscope check`: the gate for CI."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+import tflogscope
+from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.output import Force, print_text, refuse_input
+from tflogscope.errors import UsageError
+from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+
+if TYPE_CHECKING:
+    from tflogscope.checks.verdict import Verdict
+
+FAILED = 1
+_SUFFIXES = {".xml": "junit", ".sarif": "sarif", ".json": "json", ".txt": "text"}
+
+VerdictFormat = Literal["text", "junit", "sarif", "github", "json"]
+
+
+def check(
+    logs: Logs = None,
+    *,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            metavar="FILE",
+            help="TOML file that says what is allowed. Without it: [tool.tflogscope.check] of the "
+            "nearest pyproject.toml, else the default policy.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="What is in this file does not fail."),
+    ] = None,
+    write_baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-baseline", metavar="FILE", help="Write what fails now, so that it passes."
+        ),
+    ] = None,
+    format_name: Annotated[
+        VerdictFormat | None,
+        typer.Option(
+            "--format",
+            help="The format. By default text; in GitHub Actions text with annotations; in a file "
+            "what its suffix says: .xml JUnit, .sarif, .json, .txt.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the result to this file, and show it as well.",
+        ),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Fail if a run does not keep to a policy: for CI.
+
+    By default: once a graph function has been called, no op runs eagerly but those that every
+    program has. The exit code is 1 if a check fails.
+
+    \b
+    Examples:
+      tflogscope check run.log
+      tflogscope check run.log --write-baseline tflogscope-baseline.json
+      tflogscope check run.log --baseline tflogscope-baseline.json -o check.xml
+    """
+    from tflogscope.checks.evaluation import check_run
+    from tflogscope.checks.policy import find_policy, read_policy
+
+    inputs = named_inputs(logs)
+    output = None if output == Path("-") else output
+    in_file, shown = _formats(format_name, output, as_json=as_json)
+    if baseline and write_baseline:
+        hint = "Write a new baseline first, then check against it."
+        raise UsageError("--baseline and --write-baseline exclude each other", None, hint)
+    for target in (output, write_baseline):
+        if target is not None:
+            refuse_input(str(target), inputs)
+            refuse_bad_target(target, force=force)
+    wanted = find_policy(Path.cwd()) if policy is None else read_policy(policy)
+    known = _read_baseline(baseline)
+    with opened(inputs) as run:
+        verdict = check_run(run, wanted, known)
+        if write_baseline:
+            _write(write_baseline, _baseline_text(verdict), force=force)
+            verdict = check_run(run, wanted, _read_baseline(write_baseline))
+    facts = {"tflogscope": tflogscope.__version__, **verdict.facts()}
+    if output is not None:
+        _write(output, _text(facts, in_file, to_file=True), force=force)
+    print_text(_text(facts, shown))
+    if not verdict.passed:
+        raise typer.Exit(FAILED)
+
+
+def _formats(chosen: str | None, output: Path | None, *, as_json: bool) -> tuple[str, str]:
+    """Which format goes to the file, and which to standard output.
+
+    Raises:
+        UsageError: two formats are named, or none for a file with an unknown suffix.
+    """
+    if as_json and chosen not in (None, "json"):
+        raise UsageError(f"--json and --format {chosen} exclude each other", None, "Name one.")
+    chosen = "json" if as_json else chosen
+    by_default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+    if output is None:
+        return "", chosen or by_default
+    if chosen is None and output.suffix.lower() not in _SUFFIXES:
+        hint = f"Name the format with --format, or use one of {' '.join(_SUFFIXES)}."
+        raise UsageError(f"no format has the suffix {output.suffix!r}", str(output), hint)
+    return chosen or _SUFFIXES[output.suffix.lower()], by_default
+
+
+def _read_baseline(path: Path | None) -> Any:
+    from tflogscope.checks.baseline import Baseline, read_baseline
+
+    return Baseline() if path is None else read_baseline(path)
+
+
+def _baseline_text(verdict: Verdict) -> str:
+    from tflogscope.checks.baseline import baseline_text
+    from tflogscope.exports.json_text import harmless
+
+    return harmless(baseline_text(verdict.checks))
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    with atomic_file(path, force=force) as stream:
+        stream.write(text.encode())
+
+
+def _text(facts: dict[str, Any], name: str, *, to_file: bool = False) -> str:
+    """The verdict in a format."""
+    from tflogscope.exports.github import github_text
+    from tflogscope.exports.json_text import harmless
+    from tflogscope.exports.junit import junit_text
+    from tflogscope.exports.sarif import sarif_text
+
+    if name == "json":
+        return harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
+    if name == "junit":
+        return junit_text(facts)
+    if name == "sarif":
+        return sarif_text(facts)
+    return _drawn(facts, to_file=to_file) + (github_text(facts) if name == "github" else "")
+
+
+def _drawn(facts: dict[str, Any], *, to_file: bool) -> str:
+    import io
+
+    from tflogscope.views.check import render_verdict
+    from tflogscope.views.text import make_console
+
+    console = make_console(io.StringIO(), colour=False) if to_file else make_console()
+    with console.capture() as screen:
+        render_verdict(facts, console)
+    return screen.get()

@@ -1,0 +1,45 @@
+"""`tflogscope diff`: what changed between two runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from tflogscope.cli.inputs import opened
+from tflogscope.cli.output import print_text
+
+
+def diff(
+    before: Annotated[str, typer.Argument(metavar="A", help="The log of the run before.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The log of the run after.")],
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all changes as one JSON object.")
+    ] = False,
+) -> None:
+    """Say what changed between two runs.
+
+    Which ops run in another mode or as another kernel, what is new or gone, what is traced more
+    often, what got slower. Functions are matched by name, whatever number they have.
+
+    \b
+    Examples:
+      tflogscope diff before.log after.log
+      tflogscope diff before.log after.log --json | jq .nodes
+    """
+    from tflogscope.exports.json_text import harmless
+    from tflogscope.model.difference import difference
+    from tflogscope.views.difference import render_difference
+    from tflogscope.views.text import make_console
+
+    with opened([before]) as first, opened([after]) as second:
+        facts = difference(first, second)
+    console = make_console()
+    with console.capture() as screen:
+        render_difference(facts, console)
+    text = screen.get()
+    if as_json:
+        text = harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
+    print_text(text)

@@ -1,0 +1,72 @@
+"""`tflogscope explain`: why ops ran where they ran."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.output import print_text
+from tflogscope.errors import UsageError
+
+
+def explain(
+    logs: Logs = None,
+    *,
+    op: Annotated[
+        str | None,
+        typer.Option(metavar="OP", show_default=False, help="Explain an op type: MatMul."),
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NODE",
+            show_default=False,
+            help="Explain a node of a graph: its name, or the end of it.",
+        ),
+    ] = None,
+    line: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, show_default=False, help="Explain what a line of the log is about."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the same facts as one JSON object.")
+    ] = False,
+) -> None:
+    """Say why an op ran eagerly or in a graph, and why as this kernel.
+
+    With the lines that show it, what would change it, and where in TensorFlow it is decided.
+    Without --op, --node or --line it explains what it finds in the whole run.
+
+    \b
+    Examples:
+      tflogscope explain run.log --op AddV2
+      tflogscope explain run.log --node dense/MatMul
+      tflogscope explain run.log --line 4711
+    """
+    from tflogscope.exports.json_text import harmless
+    from tflogscope.model.findings.kinds import KINDS
+    from tflogscope.views.explain import render_explanation, render_findings
+    from tflogscope.views.text import make_console
+
+    if sum(asked is not None for asked in (op, node, line)) > 1:
+        raise UsageError("--op, --node and --line are three questions", "explain", "Ask one.")
+    with opened(named_inputs(logs)) as run:
+        console = make_console()
+        with console.capture() as screen:  # printed after the progress bar is gone
+            if op is not None or node is not None or line is not None:
+                facts = run.explain(op=op, node=node, line=line)
+                render_explanation(facts, console)
+            else:
+                findings = run.findings.to_dicts()
+                facts = {"findings": findings}
+                titles = {kind.id: (kind.title, kind.where) for kind in KINDS}
+                render_findings(findings, titles, console)
+        text = screen.get()
+        if as_json:
+            text = harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
+    print_text(text or "Nothing was found that costs time or went wrong.\n")

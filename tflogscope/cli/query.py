@@ -1,0 +1,45 @@
+"""`tflogscope query`: SQL over the tables."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tflogscope.cli.inputs import named_inputs, opened
+from tflogscope.cli.output import Force, FormatName, Output, destination
+from tflogscope.errors import UsageError
+
+
+def query(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LOG...] SELECT",
+            show_default=False,
+            help="Logs as for the other commands, and last the statement, in quotes.",
+        ),
+    ] = None,
+    *,
+    output: Output = None,
+    format_name: FormatName = None,
+    force: Force = False,
+) -> None:
+    """Answer a SELECT over the tables: timeline, ops, functions, nodes, and the others.
+
+    The columns are those of `export`. Only the tables that the statement names are made.
+
+    \b
+    Examples:
+      tflogscope query run.log "SELECT op, COUNT(*) AS runs FROM timeline GROUP BY op"
+      tflogscope query run.log "SELECT * FROM nodes WHERE rewrite <> 'none'" -o nodes.csv
+    """
+    if not words:
+        raise UsageError("no statement is given", "query", "Write it last, in quotes.")
+    inputs, statement = named_inputs(words[:-1]), words[-1]
+    place = destination(output, format_name, force=force, inputs=inputs)
+    from tflogscope.query.sql import select
+
+    with opened(inputs) as run:
+        frame = select(run, statement)
+    place.send(frame, "query")

@@ -1,0 +1,147 @@
+"""`tflogscope timeline`: eager against graph over time, drawn in the terminal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
+from tflogscope.cli.output import print_text
+from tflogscope.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tflogscope.model.activity import Activity
+    from tflogscope.model.run import Run
+
+SCHEMA_VERSION = 1
+_JSON_COLUMNS = 100
+
+
+def timeline(
+    logs: Logs = None,
+    *,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="WHEN",
+            show_default=False,
+            help="Begin there: a line (30882), a time (03:56:54.2, or with the date), or a time "
+            "since the begin (+1.5s, +200ms, +2min).",
+        ),
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="WHEN", show_default=False, help="End there.")
+    ] = None,
+    function: Annotated[
+        str | None,
+        typer.Option(
+            "--function",
+            metavar="NAME",
+            show_default=False,
+            help="Only calls of this function and what runs inside: train_function, or one trace "
+            "of it, train_function_809.",
+        ),
+    ] = None,
+    call: Annotated[
+        int | None,
+        typer.Option("--call", metavar="N", show_default=False, help="Only this call."),
+    ] = None,
+    where: Where = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what the picture shows as one JSON object.")
+    ] = False,
+) -> None:
+    """Draw eager against graph over time.
+
+    Lanes for eager ops, for each function's calls, for the kernels that ran inside, those of
+    oneDNN apart, and for oneDNN's primitives: how busy each part of the time was. Below, the
+    longest times in which nothing ran.
+
+    \b
+    Examples:
+      tflogscope timeline run.log
+      tflogscope timeline run.log --from +1s --to +1.2s
+      tflogscope timeline run.log --function train_function
+      tflogscope timeline run.log --where 'op == MatMul'
+    """
+    from tflogscope.exports.json_text import harmless
+    from tflogscope.model.activity import read_activity
+    from tflogscope.model.moments import moment_ns
+    from tflogscope.views.text import make_console
+    from tflogscope.views.timeline import Layout, render_timeline
+
+    console = make_console()
+    with opened(named_inputs(logs)) as run:
+        rows = _rows(run, function, call, where)
+        first = None if begin is None else moment_ns(run, begin, last=False)
+        last = None if end is None else moment_ns(run, end, last=True)
+        if first is not None and last is not None and last <= first:
+            raise UsageError("--to is not after --from", end)
+
+        def columns(names: list[str]) -> int:
+            return _JSON_COLUMNS if as_json else Layout(console.width, names).picture
+
+        activity = read_activity(run, rows, columns, first=first, last=last)
+        if not activity.all.runs:
+            raise UsageError("nothing ran there", None, "The timeline without options shows all.")
+        if as_json:
+            text = harmless(json.dumps(_facts(run, activity), indent=2, allow_nan=False)) + "\n"
+        else:
+            with console.capture() as screen:
+                render_timeline(activity, run.slices, console)
+            text = screen.get()
+    print_text(text)
+
+
+def _rows(run: Run, function: str | None, call: int | None, where: str | None) -> pl.Series | None:
+    """The numbers of the rows of the timeline that are asked for; None: all.
+
+    Raises:
+        UsageError: there is no such function, or no such call.
+        QueryError: the condition is wrong.
+    """
+    if function is None and call is None and where is None:
+        return None
+    import polars as pl
+
+    from tflogscope.model.moments import near_functions, of_function
+
+    frame = run.slices.frame.filter(pl.col("primitive").is_null())
+    if function is not None:
+        fits = run.slices.texts.select(of_function(function).fill_null(value=False)).to_series()
+        frame = frame.filter(fits.gather(frame["text"]))
+        if frame.is_empty():
+            near = near_functions(run, function)
+            hint = f"Did you mean {' or '.join(near)}?" if near else "analyze lists the functions."
+            raise UsageError(f"there is no function {function!r}", "--function", hint)
+    if call is not None:
+        last = run.slices.frame["call"].max()
+        frame = frame.filter(pl.col("call") == call)
+        if frame.is_empty():
+            hint = "No call is in the log." if last is None else f"They go from 0 to {last!r}."
+            raise UsageError(f"there is no call {call}", "--call", hint)
+    rows = frame["row"]
+    if where is not None:
+        kept = chosen(run.timeline.with_row_index("row"), where)["row"].cast(pl.Int64)
+        rows = rows.filter(rows.is_in(kept.implode()))
+    return rows
+
+
+def _facts(run: Run, activity: Activity) -> dict[str, object]:
+    """The picture as values that JSON knows; the axis begins at `begins_at`, in ns."""
+    import numpy as np
+
+    slices = run.slices
+    origin = slices.origin_us
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "axis": slices.clock,
+        "begins_at": None if origin is None else str(np.datetime64(origin, "us")),
+        **asdict(activity),
+    }

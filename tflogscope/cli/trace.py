@@ -1,0 +1,70 @@
+"""`tflogscope trace`: the run as a file for trace viewers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+import tflogscope
+from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.output import Force, Output, refuse_input, standard_output
+from tflogscope.errors import UsageError
+from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.exports.traces import TRACE_FORMATS, is_gzip_name, trace_format_of_file
+
+_BY_DEFAULT = "chrome"
+
+
+def trace(
+    logs: Logs = None,
+    *,
+    output: Output = None,
+    format_name: Annotated[
+        Literal["chrome", "perfetto", "speedscope"] | None,
+        typer.Option(
+            "--format", help="The format. By default what the file's suffix says, else chrome."
+        ),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write the run as a trace, for Perfetto, chrome://tracing or speedscope.
+
+    A track for each thread, or, where the log has no threads, lanes in which nothing overlaps.
+    Calls stand above their ops, ops above their oneDNN primitives.
+
+    \b
+    Examples:
+      tflogscope trace run.log -o trace.json.gz
+      tflogscope trace run.log -o trace.pftrace
+      tflogscope trace run.log -o run.speedscope.json
+    """
+    inputs = named_inputs(logs)
+    path = None if output in (None, "-") else output
+    if path is None:
+        chosen = TRACE_FORMATS[format_name or _BY_DEFAULT]
+        if sys.stdout.isatty():
+            raise UsageError("a trace is not for reading", None, "Name a file: -o trace.json.gz")
+    else:
+        chosen = TRACE_FORMATS[format_name] if format_name else trace_format_of_file(path)
+        refuse_input(path, inputs)
+        refuse_bad_target(path, force=force)
+    with opened(inputs) as run:
+        slices = run.slices
+    place = standard_output() if path is None else atomic_file(path, force=force)
+    with place as stream:
+        compress = path is not None and is_gzip_name(path)
+        chosen.write(run, stream, f"tflogscope {tflogscope.__version__}", compress=compress)
+    _say_what_is_not_true(slices.clock, slices.left_out)
+
+
+def _say_what_is_not_true(clock: str, left_out: int) -> None:
+    """Say on standard error what the picture can't show as it was."""
+    if clock == "lines":
+        typer.echo("The log has no times: in the trace a line counts as 1 µs.", err=True)
+    if clock == "durations":
+        said = "oneDNN's lines have no times: in the trace they stand back to back."
+        typer.echo(said, err=True)
+    if left_out:
+        typer.echo(f"Left out, for their records have no time: {left_out:,} executions.", err=True)

@@ -1,0 +1,89 @@
+"""SARIF 2.1.0: a verdict as static analysis results, for GitHub code scanning and editors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from tflogscope.escapes import safe
+from tflogscope.exports.json_text import harmless
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif_text(verdict: dict[str, Any]) -> str:
+    """One run with a result for each violation of the checks that failed."""
+    checks = verdict["checks"]
+    rules = {check["key"]: check["about"] for check in checks}
+    numbers = {key: number for number, key in enumerate(rules)}
+    driver = {
+        "name": "tflogscope",
+        "version": verdict["tflogscope"],
+        "rules": [{"id": key, "shortDescription": {"text": rules[key]}} for key in rules],
+    }
+    results = [
+        {"ruleId": check["key"], "ruleIndex": numbers[check["key"]], "level": "error", **result}
+        for check in checks
+        if not check["passed"]
+        for result in _results(check, verdict["sources"])
+    ]
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True}],
+        "results": results,
+    }
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return harmless(json.dumps(document, indent=2, allow_nan=False)) + "\n"
+
+
+def _results(check: dict[str, Any], sources: list[str]) -> list[dict[str, Any]]:
+    if not check["violations"]:  # the log can't tell, and that is the result
+        return [_result(check["name"], check["text"], {}, sources[0], [])]
+    return [
+        _result(
+            check["name"],
+            f"{each['text']} {each['advice']}".rstrip(),
+            each["subject"],
+            each["source"] or sources[0],
+            each["lines"],
+        )
+        for each in check["violations"]
+    ]
+
+
+def _result(
+    name: str, text: str, subject: dict[str, str | None], source: str, lines: list[int]
+) -> dict[str, Any]:
+    identity = json.dumps([name, subject], sort_keys=True)
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(source)}}
+    if lines:
+        place["region"] = {"startLine": lines[0]}
+    return {
+        "message": {"text": _message(text)},
+        "locations": [{"physicalLocation": place}],
+        # The same from run to run, as long as the violation is: no lines, no counts.
+        "partialFingerprints": {
+            "tflogscope/v1": hashlib.sha256(identity.encode()).hexdigest(),
+        },
+        "properties": {"subject": subject, "lines": lines},
+    }
+
+
+def _message(text: str) -> str:
+    r"""A message that says just this text.
+
+    In messages `{0}` is a placeholder (SARIF 3.11.5) and `[text](target)` a link (3.11.6).
+    """
+    text = safe(text).replace("{", "{{").replace("}", "}}")
+    return text.replace("[", "\\[") if "](" in text else text
+
+
+def _uri(source: str) -> str:
+    """A file name as a URI: relative where the name is, so that a repository's files are found."""
+    path = PurePath(source)
+    encoded = quote(path.as_posix(), safe="/", errors="surrogateescape")
+    return f"file://{encoded}" if path.is_absolute() else encoded

@@ -1,0 +1,288 @@
+"""Why ops ran where they ran, and as which kernels: the facts of `tflogscope explain`.
+
+What is asked for (an op, a node, a line) chooses executions. Eager ones are told by the rule that
+gave them their cause, graph ones by function, kernel and the rule that kept them from oneDNN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.errors import UsageError
+from tflogscope.model import cause_rules, reason_rules
+from tflogscope.model.causes import Causes
+from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.figures import rounded
+from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.linked import Linked
+from tflogscope.model.names import function_columns
+from tflogscope.model.reasons import Reasons
+from tflogscope.model.summary import EAGER_REWRITABLE
+
+Facts = dict[str, Any]
+Chosen = NDArray[np.bool_]
+
+_LINES = 6  # of evidence for one answer
+_DEAD = STATUSES.index("dead")
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Explains executions of one run."""
+
+    executions: Executions
+    instantiations: Instantiations
+    linked: Linked
+    causes: Causes
+    graph_nodes: pl.DataFrame
+    reasons: Reasons
+    eager_kernels: pl.DataFrame
+
+    # ---- what is asked for -----------------------------------------------------------------------
+
+    def op(self, name: str) -> Facts:
+        """Explain all executions of an op type, or of a kernel.
+
+        Raises:
+            UsageError: the log has no execution of it.
+        """
+        signatures = self.executions.signatures.filter(pl.col("kind") != "call")
+        meant = signatures.filter((pl.col("op") == name) | (pl.col("kernel") == name))
+        if meant.is_empty():
+            names = pl.concat([signatures["op"], signatures["kernel"]]).drop_nulls().unique()
+            raise _not_there("op", name, names.to_list())
+        rows = self.executions.frame["signature"].is_in(meant["signature"].implode())
+        return self._facts({"op": name}, rows.to_numpy())
+
+    def node(self, name: str) -> Facts:
+        """Explain all executions of a node: by its whole name, or by the end of it after a `/`.
+
+        Raises:
+            UsageError: the log has no execution of it.
+        """
+        names = self.executions.runs.definitions["node"]
+        meant = ((names == name) | names.str.ends_with(f"/{name}")).fill_null(False).to_numpy()
+        if not meant.any():
+            raise _not_there("node", name, names.drop_nulls().unique().to_list())
+        definition = self.executions.frame["definition"]
+        rows = np.append(meant, False)[definition.fill_null(-1).to_numpy()]
+        return self._facts({"node": name}, rows)
+
+    def line(self, number: int) -> Facts:
+        """Explain the execution that a line of the first source begins, ends, or was run by.
+
+        Raises:
+            UsageError: no execution begins or ends there.
+        """
+        at, frame = number - 1, self.executions.frame
+        rows = ((frame["at"] == at) | (frame["end_at"] == at)).fill_null(False).to_numpy()
+        primitive = self.linked.links.filter(pl.col("at") == at)
+        if not rows.any() and primitive["execution"].count():
+            rows = np.arange(frame.height) == primitive["execution"].drop_nulls()[0]
+        if not rows.any():
+            raise UsageError(
+                "no execution begins or ends there", f"line {number}", self._nearest(at)
+            )
+        rows = np.arange(frame.height) == np.flatnonzero(rows)[0]
+        return self._facts({"line": number}, rows) | {"execution": self._execution(rows)}
+
+    def _nearest(self, at: int) -> str:
+        before = self.executions.frame["at"].search_sorted(at, side="right") - 1
+        if before < 0:
+            return "The first execution begins after it."
+        line = self._lines([int(self.executions.frame["at"][before])])[0]
+        return f"The last execution before it begins on line {line:,}."
+
+    # ---- the facts -------------------------------------------------------------------------------
+
+    def _facts(self, asked: Facts, rows: Chosen) -> Facts:
+        frame = self.executions.frame.with_row_index("row").filter(pl.Series(rows))
+        frame = frame.hstack(
+            self.executions.signatures.select(
+                pl.col("mode", "kind", "op", "kernel", "rewrite").gather(frame["signature"])
+            )
+        )
+        eager = frame.filter(pl.col("mode") == "eager")
+        graph = frame.filter(pl.col("mode") == "graph")
+        return {
+            "asked": asked,
+            "op": frame["op"][0],
+            "eager": self._eager(eager),
+            "graph": self._graph(graph),
+            "primitives": self._primitives(frame["row"]),
+            "eager_rewritable": frame["op"][0] in EAGER_REWRITABLE,
+        }
+
+    def _eager(self, frame: pl.DataFrame) -> Facts:
+        rule = self.causes.rule[frame["dispatch"].to_numpy()]
+        told = []
+        for number in np.unique(rule):
+            here = frame.filter(pl.Series(rule == number))
+            cause = _rule_of(cause_rules.RULES, int(number))
+            evidence = self.causes.evidence.filter(pl.col("dispatch") == here["dispatch"][0])[
+                "at"
+            ].to_list()
+            told.append(
+                {
+                    **cause,
+                    "cause": None if number == -2 else cause.pop("cause", cause_rules.UNKNOWN),
+                    **_counted(here),
+                    "kernels": here["kernel"].drop_nulls().unique().sort().to_list(),
+                    "lines": self._lines(here["at"].head(_LINES).to_list()),
+                    "evidence": self._lines(evidence),
+                }
+            )
+        told.sort(key=lambda entry: (-entry["runs"], entry["lines"]))
+        kernels = self._eager_kernels(frame["op"].unique())
+        return {**_counted(frame), "causes": told, "kernels": kernels}
+
+    def _eager_kernels(self, ops: pl.Series) -> list[Facts]:
+        """By kernel and type: what kept eager ops from oneDNN, and where that shows."""
+        kept = self.eager_kernels.filter(pl.col("op").is_in(ops.implode()), pl.col("rule") >= 0)
+        grouped = kept.group_by("kernel", "dtype", "rule", maintain_order=True).agg("proof")
+        return [
+            {
+                "kernel": kernel,
+                "dtype": dtype,
+                **_rule_of(reason_rules.RULES, rule),
+                "evidence": self._lines(sorted(set(proof))[:_LINES]),
+            }
+            for kernel, dtype, rule, proof in grouped.rows()
+        ]
+
+    def _graph(self, frame: pl.DataFrame) -> Facts:
+        steps = self.executions.steps
+        names = steps["name"].gather(frame["step_row"].cast(pl.UInt32))
+        causes = steps["cause"].gather(frame["step_row"].cast(pl.UInt32))
+        told = frame.with_columns(name=names, cause=causes)
+        functions = []
+        for (name, cause), here in told.group_by("name", "cause", maintain_order=True):
+            rules = {rule.cause: rule for rule in cause_rules.GRAPH_RULES}
+            known = pl.DataFrame({"name": [name]}, schema={"name": pl.String})
+            functions.append(
+                {
+                    **known.select(**function_columns(pl.col("name"))).to_dicts()[0],
+                    "cause": cause,
+                    "why": rules[str(cause)].why if cause in rules else None,
+                    **_counted(here),
+                    "calls": int(here["call"].n_unique() - (here["call"].null_count() > 0)),
+                    "first_call_line": self._call_line(here["call"].drop_nulls().min()),
+                    "lines": self._lines(here["at"].head(_LINES).to_list()),
+                }
+            )
+        return {**_counted(frame), "functions": functions, "kernels": self._kernels(told)}
+
+    def _call_line(self, call: object) -> int | None:
+        if call is None:
+            return None
+        calls = self.executions.dispatches.calls
+        return self._lines(calls.filter(pl.col("call") == call)["at"].to_list())[0]
+
+    def _kernels(self, frame: pl.DataFrame) -> list[Facts]:
+        """By kernel and rule: how many nodes, why they have it, and where that shows."""
+        nodes = frame["definition"]
+        definitions = self.executions.runs.definitions["node"].gather(nodes.cast(pl.UInt32))
+        wanted = frame.with_columns(node=definitions)
+        rule = self.graph_nodes.select(
+            "name", "node", rule=pl.Series(self.reasons.rule), proof=pl.Series(self.reasons.proof)
+        )
+        joined = wanted.join(
+            rule, on=["name", "node"], how="left", nulls_equal=True, maintain_order="left"
+        ).with_columns(pl.col("rule").fill_null(-1))
+        passed = self.instantiations.rewrites.select("node", "function", rewritten_at="at").unique(
+            ["node", "function"], keep="first", maintain_order=True
+        )
+        joined = joined.join(
+            passed,
+            left_on=["node", "name"],
+            right_on=["node", "function"],
+            how="left",
+            maintain_order="left",
+        )
+        told = []
+        for (kernel, rewrite, number), here in joined.group_by(
+            "kernel", "rewrite", "rule", maintain_order=True
+        ):
+            reason = _rule_of(reason_rules.RULES, int(str(number)))
+            proof = here["rewritten_at"] if rewrite != "none" else here["proof"]
+            told.append(
+                {
+                    "kernel": kernel,
+                    "rewrite": rewrite,
+                    **reason,
+                    "nodes": here.select("name", "node").n_unique(),
+                    "examples": here["node"].unique(maintain_order=True).head(3).to_list(),
+                    **_counted(here),
+                    "lines": self._lines(here["at"].head(_LINES).to_list()),
+                    "evidence": self._lines(
+                        proof.filter(proof >= 0).unique().sort().head(_LINES).to_list()
+                    ),
+                }
+            )
+        return sorted(told, key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"]))
+
+    def _primitives(self, rows: pl.Series) -> list[Facts]:
+        ran = self.linked.lines.filter(pl.col("execution").is_in(rows.implode()))
+        grouped = ran.group_by("primitive", "implementation", "link").agg(
+            count=pl.len(),
+            us=rounded(pl.col("duration_us").sum()),
+            at=pl.col("at").min(),
+        )
+        table = grouped.sort("us", "at", descending=[True, False])
+        lines = self._lines(table["at"].to_list())
+        return table.drop("at").with_columns(line=pl.Series(lines, dtype=pl.UInt64)).to_dicts()
+
+    def _execution(self, rows: Chosen) -> Facts:
+        """The one execution that a line belongs to."""
+        row = self.executions.frame.filter(pl.Series(rows)).row(0, named=True)
+        node = None
+        if row["definition"] is not None:
+            node = self.executions.runs.definitions["node"][row["definition"]]
+        end = None if row["end_at"] is None else self._lines([row["end_at"]])[0]
+        return {
+            "line": self._lines([row["at"]])[0],
+            "end_line": end,
+            "status": STATUSES[row["status"]],
+            "duration_us": row["duration_us"],
+            "node": node,
+            "call": row["call"],
+        }
+
+    def _lines(self, at: Sequence[int]) -> list[int]:
+        """Line numbers in the source, from 1, of lines over all sources."""
+        table = pl.DataFrame({"at": pl.Series(list(at), dtype=pl.Int64)})
+        return with_places(self.executions.events, table)["line"].to_list()
+
+
+def _rule_of(rules: Sequence[Any], number: int) -> Facts:
+    if number < 0:
+        return {"rule": None, "why": None, "where": None, "change": None}
+    rule = rules[number]
+    said = {"rule": rule.id, "why": rule.why, "where": rule.where, "change": rule.change}
+    for kind in ("cause", "reason"):
+        if hasattr(rule, kind):
+            said[kind] = getattr(rule, kind)
+    return said
+
+
+def _counted(frame: pl.DataFrame) -> Facts:
+    alive = frame.filter(pl.col("status") != _DEAD)
+    known = alive["duration_us"].drop_nulls()
+    return {
+        "runs": alive.height,
+        "dead": frame.height - alive.height,
+        "total_us": int(known.sum()) if len(known) else None,
+    }
+
+
+def _not_there(what: str, name: str, names: list[str]) -> UsageError:
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "tflogscope ops LOG lists the ops."
+    return UsageError(f"no execution of such a{'n' * (what == 'op')} {what}", name, hint)

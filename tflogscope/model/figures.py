@@ -1,0 +1,21 @@
+"""How figures are rounded, and said."""
+
+from __future__ import annotations
+
+import polars as pl
+
+_DECIMALS = 3  # of µs
+
+
+def rounded(microseconds: pl.Expr) -> pl.Expr:
+    """A sum or mean of durations in µs, rounded to ns: finer digits are noise of the addition.
+
+    TensorFlow prints times in µs (tsl/platform/default/logging.cc). oneDNN's clock counts ns or
+    less finely (src/common/utils.hpp, get_msec), and its lines have six or seven digits.
+    """
+    return microseconds.round(_DECIMALS)
+
+
+def count_of(count: int, thing: str, ending: str = "s") -> str:
+    """`1 line`, `2 lines`; with the ending `es`: `2 dispatches`."""
+    return f"{count:,} {thing}" + ("" if count == 1 else ending)

@@ -1,0 +1,81 @@
+"""All findings of a run as a table, the most time at stake first."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tflogscope.model.executions import with_places
+from tflogscope.model.findings.eager import eager_findings
+from tflogscope.model.findings.evidence import Evidence, Finding
+from tflogscope.model.findings.kinds import KINDS
+from tflogscope.model.findings.onednn import onednn_findings
+from tflogscope.model.findings.recording import recording_findings
+from tflogscope.model.findings.tracing import tracing_findings
+
+WORTH_A_LOOK = 0.01  # of the time that the log covers
+_LINES = 8  # of the evidence
+
+_BY_ID = {kind.id: (number, kind) for number, kind in enumerate(KINDS)}
+_RULES = (recording_findings, eager_findings, tracing_findings, onednn_findings)
+
+SCHEMA = {
+    "id": pl.String,
+    "severity": pl.String,
+    "subject": pl.String,
+    "count": pl.UInt32,
+    "time_us": pl.Float64,
+    "text": pl.String,
+    "advice": pl.String,
+    "source": pl.String,
+    "line": pl.UInt64,
+    "lines": pl.String,
+}
+
+
+def findings_table(evidence: Evidence) -> pl.DataFrame:
+    """One row per finding, the columns of SCHEMA.
+
+    Errors come first, then the most time at stake; what has none comes last. `line` is the first
+    line of the evidence, `lines` the first eight of that source.
+    """
+    found = [finding for rule in _RULES for finding in rule(evidence)]
+    if not found:
+        return pl.DataFrame(schema=SCHEMA)
+    rows = [_row(finding, evidence.span_us) for finding in found]
+    frame = pl.DataFrame(rows, infer_schema_length=None).with_row_index("row")
+    lines = frame.select("row", "at").explode("at", empty_as_null=True).drop_nulls("at")
+    placed = with_places(evidence.executions.events, lines.sort("row", "at"))
+    per = placed.group_by("row", maintain_order=True).agg(
+        pl.col("source").first(),
+        pl.col("line").first(),
+        lines=pl.col("line").filter(pl.col("source") == pl.col("source").first()),
+    )
+    per = per.with_columns(pl.col("lines").cast(pl.List(pl.String)).list.join(";"))
+    table = frame.join(per, on="row", how="left").sort(
+        "severity_rank",
+        "time_us",
+        "kind",
+        "row",
+        descending=[False, True, False, False],
+        nulls_last=True,
+    )
+    return table.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+
+
+def _row(finding: Finding, span_us: int | None) -> dict[str, object]:
+    number, kind = _BY_ID[finding.id]
+    much = bool(finding.time_us and span_us and finding.time_us >= WORTH_A_LOOK * span_us)
+    severity = "error" if kind.is_error else "warning" if much else "note"
+    time = None if finding.time_us is None else round(finding.time_us, 3)
+    return {
+        "kind": number,
+        "id": finding.id,
+        "severity": severity,
+        "severity_rank": 0 if kind.is_error else 1,
+        "subject": finding.subject,
+        "count": finding.count,
+        "time_us": time,
+        "text": finding.text,
+        "advice": f"{kind.advice} {finding.advice}".strip(),
+        "at": [int(at) for at in finding.at[:_LINES]],
+    }

@@ -1,0 +1,66 @@
+"""Sums over intervals of time: how much of it is covered, how much is open at once, what is free.
+
+Times are integers of any one unit. No interval is looked at twice: everything is sorted columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+def parts(first: int, last: int, count: int, least: int = 1) -> Integers:
+    """Return the edges of so many equal parts of a time, of fewer if they were shorter than
+    `least`.
+    """
+    count = max(min(count, (last - first) // least), 1)
+    return first + np.arange(count + 1, dtype=np.int64) * (last - first) // count
+
+
+def union(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """Return the intervals joined where they touch or overlap, in order; empty ones are dropped."""
+    real = end > begin
+    begin, end = begin[real], end[real]
+    if not len(begin):
+        return begin, end
+    order = np.argsort(begin, kind="stable")
+    begin, reach = begin[order], np.maximum.accumulate(end[order])
+    first = np.concatenate([[True], begin[1:] > reach[:-1]])
+    last = np.concatenate([first[1:], [True]])
+    return begin[first], reach[last]
+
+
+def covered(begin: Integers, end: Integers, edges: Integers) -> Integers:
+    """Return for each pair of neighbouring edges the time in which at least one interval is open.
+
+    What runs at the same time counts once.
+    """
+    return np.diff(_time_before(*union(begin, end), edges))
+
+
+def open_time(begin: Integers, end: Integers, edges: Integers) -> Integers:
+    """Return for each pair of neighbouring edges the time of all intervals in it, added up."""
+    return np.diff(_time_before(np.sort(begin), np.sort(end), edges))
+
+
+def _time_before(begin: Integers, end: Integers, edges: Integers) -> Integers:
+    """Return the time of all intervals before each edge; begins and ends each sorted.
+
+    The sum of min(end, edge) − begin over what has begun does not need to know which end belongs
+    to which begin. The sums of times may go round past 2**63; their difference is right again.
+    """
+    started, ended = np.searchsorted(begin, edges), np.searchsorted(end, edges)
+    begins = np.concatenate([[0], np.cumsum(begin)])[started]
+    ends = np.concatenate([[0], np.cumsum(end)])[ended]
+    sums: Integers = ends + (started - ended) * edges - begins
+    return sums
+
+
+def gaps(begin: Integers, end: Integers, first: int, last: int) -> tuple[Integers, Integers]:
+    """Return begins and ends of the times between `first` and `last` in which nothing is open."""
+    from_, until = union(np.clip(begin, first, last), np.clip(end, first, last))
+    left, right = np.append(first, until), np.append(from_, last)
+    free = right > left
+    return left[free], right[free]

@@ -1,0 +1,78 @@
+"""Places of a run as people name them: a line, a time, a time since the begin, a function."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tflogscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from tflogscope.model.run import Run
+
+_UNITS = {"us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 10**9, "min": 60 * 10**9}  # ns
+_UNITS["h"] = 60 * _UNITS["min"]
+_SINCE = re.compile(r"\+([0-9]{1,12}(?:\.[0-9]{1,9})?)(us|µs|ms|s|min|h)", re.ASCII)
+_LINE = re.compile(r"[0-9]{1,18}", re.ASCII)
+_HINT = "Write a line (30882), a time (03:56:54.2) or a time since the begin (+1.5s)."
+
+
+def moment_ns(run: Run, text: str, *, last: bool) -> int:
+    """When that is, in ns of `run.slices`.
+
+    Args:
+        run: the run.
+        text: a line, a time of the day, date and time, or `+` and a time since the begin.
+        last: of a line: whether all that began up to it is meant, else all from it on.
+
+    Raises:
+        UsageError: it can't be understood, or is not in the log.
+    """
+    if _LINE.fullmatch(text):
+        return _of_line(run, int(text), last=last)
+    if since := _SINCE.fullmatch(text):
+        return round(float(since[1]) * _UNITS[since[2]])
+    origin = run.slices.origin_us
+    if origin is None:
+        raise UsageError("the log has no times", text, "Name a line: --from 30882.")
+    begin = datetime.fromtimestamp(origin / 1e6, UTC)
+    try:
+        moment = datetime.fromisoformat(text if "-" in text else f"{begin.date()}T{text}")
+    except ValueError:
+        raise UsageError("this is no line and no time", text, _HINT) from None
+    # The log's times have no zone; they are counted as if it were UTC.
+    return round((moment.replace(tzinfo=UTC) - begin).total_seconds() * 1e6) * 1000
+
+
+def _of_line(run: Run, line: int, *, last: bool) -> int:
+    frame = run.slices.frame.drop_nulls("line")
+    reached = pl.col("line") <= line if last else pl.col("line") >= line
+    found = frame.filter(reached)
+    if found.is_empty():
+        side = "up to" if last else "from"
+        raise UsageError(f"nothing ran {side} this line", str(line), _HINT)
+    if last:
+        return int(found["end_ns"].to_numpy().max())
+    return int(found["begin_ns"].to_numpy().min())
+
+
+def of_function(name: str) -> pl.Expr:
+    """Whether a row of the timeline is a call of this function, or ran inside it.
+
+    `name` is a function, one trace of it (`train_function_809`), or the name as logged.
+    """
+    return (pl.col("function") == name) | (_trace() == name) | (pl.col("op") == name)
+
+
+def _trace() -> pl.Expr:
+    return pl.concat_str("function", "function_uid", separator="_")
+
+
+def near_functions(run: Run, name: str) -> list[str]:
+    """Functions whose names are like this one."""
+    known = run.slices.texts["function"].drop_nulls().unique().sort().to_list()
+    return get_close_matches(name, known, n=2, cutoff=0.5)

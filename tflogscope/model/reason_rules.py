@@ -1,0 +1,337 @@
+"""The rules of reasons: why a node that oneDNN could have run stayed as it was.
+
+A table to be read. The first rule that fits a node gives its reason: it fits where the node's op is
+one of `ops` (none named: any), each of `facts` holds (they are worked out in `reasons`, each with
+the line that proves it), and `attributes` says yes to the node's attributes. What nothing in a
+program changes stands first, then the rules stand in the order in which TensorFlow asks.
+
+`where` is the place in TensorFlow, below tensorflow/. The pass is in
+core/common_runtime/mkl_layout_pass.cc; names of kernels, which types they take, and what the CPU
+allows in core/graph/mkl_graph_util.h (GetMklOpName, IsMklOp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tflogscope.model.onednn_ops import (
+    CALLS,
+    CONVOLUTION_GRADIENTS,
+    FUSED_CONVOLUTIONS,
+    LATER,
+    PASSING_ON,
+    POOL_GRADIENTS,
+    POOLS,
+    QUANTIZE,
+    QUANTIZED,
+    WITHOUT_KERNEL,
+    XLA_OPS,
+)
+
+Attributes = dict[str, str]
+UNKNOWN = "unknown"
+NO_KERNEL = "no-kernel"
+
+
+# ---- attributes ----------------------------------------------------------------------------------
+
+
+def pads_explicitly(attributes: Attributes) -> bool:
+    """The padding is given in numbers, not as SAME or VALID."""
+    return attributes.get("padding") == '"EXPLICIT"'
+
+
+def turns_first_input(attributes: Attributes) -> bool:
+    """The first matrix is to be transposed, or conjugated as well."""
+    return "true" in (attributes.get("transpose_a"), attributes.get("adjoint_a"))
+
+
+def pools_over_batch_or_channels(attributes: Attributes) -> bool:
+    """The window or the step is larger than 1 in the first dimension or in that of the channels."""
+    layout = attributes.get("data_format", "").strip('"')
+    places = {"NHWC": (0, 3), "NCHW": (0, 1), "NDHWC": (0, 4), "NCDHW": (0, 1)}.get(layout, ())
+    for name in ("ksize", "strides"):
+        sizes = attributes.get(name, "").strip("[]").split(", ")
+        if any(place < len(sizes) and sizes[place] != "1" for place in places):
+            return True
+    return False
+
+
+def is_5d(attributes: Attributes) -> bool:
+    """The tensor has three dimensions of space."""
+    return attributes.get("data_format") in ('"NDHWC"', '"NCDHW"')
+
+
+def must_compile(attributes: Attributes) -> bool:
+    """The function called has jit_compile=True."""
+    return attributes.get("_XlaMustCompile") == "true"
+
+
+def has_other_filter(attributes: Attributes) -> bool:
+    """The weights of a quantized op are not of type qint8."""
+    return attributes.get("Tfilter", attributes.get("T2", "DT_QINT8")) != "DT_QINT8"
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One reason for a node to stay as it was.
+
+    `eligible`: whether oneDNN could have run it; None: the log does not say what it does.
+    """
+
+    id: str
+    reason: str
+    why: str
+    where: str
+    change: str
+    ops: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    attributes: Callable[[Attributes], bool] | None = None
+    eligible: bool | None = True
+
+
+_LAYOUT = "core/common_runtime/mkl_layout_pass.cc"
+NOTHING = "Nothing in the program."
+
+RULES = (
+    Rule(
+        id="compiled-cluster",
+        reason="xla",
+        ops=XLA_OPS,
+        eligible=None,
+        why="XLA compiled a group of ops into one; which ones are in it does not show.",
+        where="compiler/jit/build_xla_ops_pass.cc, ReplaceFunctionCallWithXlaCompileAndXlaRun; "
+        "compiler/jit/kernels/xla_ops.cc",
+        change="Leave TF_XLA_FLAGS=--tf_xla_auto_jit=2 and tf.config.optimizer.set_jit out.",
+    ),
+    Rule(
+        id="compiled-function",
+        reason="xla",
+        ops=CALLS,
+        attributes=must_compile,
+        eligible=None,
+        why="It calls a function with jit_compile=True: XLA compiles the whole of it.",
+        where="core/common_runtime/eager/execute.cc, MustCompileWithXLA; "
+        "compiler/jit/xla_kernel_creator.cc",
+        change="jit_compile=False.",
+    ),
+    Rule(
+        id="no-native-kernel",
+        reason=NO_KERNEL,
+        ops=WITHOUT_KERNEL,
+        why="TensorFlow's layout pass knows the op, but no release from 2.8 on has a kernel for it "
+        "without the blocked layout that was given up then.",
+        where=f"core/graph/mkl_graph_util.h, GetMklOpName and IsMklOp; {_LAYOUT}, "
+        "CheckForNodeRewrite (2.8 to 2.13; in builds with oneDNN 3 the entry is compiled out)",
+        change=f"{NOTHING} Next to a matrix product or a convolution grappler's remapper may fuse "
+        "it into that.",
+    ),
+    Rule(
+        id="passed-on",
+        reason=NO_KERNEL,
+        ops=PASSING_ON,
+        eligible=False,
+        why="It computes nothing: the pass knows it for the blocked layout's sake alone.",
+        where=f"core/graph/mkl_graph_util.h, GetMklOpName and IsMklOp; {_LAYOUT}, "
+        "CheckForNodeRewrite",
+        change=NOTHING,
+    ),
+    Rule(
+        id="not-in-table",
+        reason="not-supported-op",
+        facts=("not_in_table",),
+        eligible=False,
+        why="The layout pass has no entry for the op.",
+        where=f"{_LAYOUT}, MklLayoutRewritePass::MklLayoutRewritePass (rinfo_)",
+        change=NOTHING,
+    ),
+    Rule(
+        id="before-its-kernel",
+        reason=NO_KERNEL,
+        ops=tuple(LATER),
+        facts=("old_release",),
+        why="This release has no oneDNN kernel for the op: Einsum has one from 2.11 on, Softmax "
+        "from 2.12 on.",
+        where="core/kernels/mkl/mkl_einsum_op.cc, mkl_softmax_op.cc; "
+        "core/graph/mkl_graph_util.h, IsMklOp",
+        change="A later release.",
+    ),
+    Rule(
+        id="no-sparse",
+        reason=NO_KERNEL,
+        ops=("SparseMatrixMatMul",),
+        facts=("no_sparse",),
+        why="This release has no oneDNN kernel for sparse products.",
+        where="core/kernels/mkl/mkl_sparse_matrix_matmul_op.cc, there in 2.20",
+        change="A later release, with TF_ENABLE_ONEDNN_SPMM=1.",
+    ),
+    Rule(
+        id="switched-off",
+        reason="onednn-off",
+        facts=("off",),
+        why="oneDNN is off: TF_ENABLE_ONEDNN_OPTS=0, a CPU without the features that switch it on "
+        "by itself, or a release before 2.9, in which it is off until asked for.",
+        where="core/util/port.cc, IsMKLEnabled (2.8 to 2.10: core/util/util.cc); "
+        f"{_LAYOUT}, MklLayoutRewritePass::Run",
+        change="TF_ENABLE_ONEDNN_OPTS=1, set before TensorFlow is imported.",
+    ),
+    Rule(
+        id="compiled",
+        reason="xla",
+        facts=("compiled",),
+        why="The kernel was made only for XLA to compile the op, and never ran.",
+        where="core/common_runtime/eager/execute.cc, MustCompileWithXLA; "
+        "compiler/jit/kernels/xla_ops.cc; compiler/tf2xla/xla_compiler.cc",
+        change="jit_compile=False, and no automatic clustering.",
+    ),
+    Rule(
+        id="not-placed",
+        reason="no-pass",
+        facts=("not_placed",),
+        why="The function was made ready without placement, and so without the passes that follow "
+        "it: the body of a loop or branch that was not inlined, a function that an op calls by "
+        "itself.",
+        where="core/common_runtime/function.cc, FunctionLibraryRuntimeImpl::Instantiate; the "
+        "passes run in process_function_library_runtime.cc, InstantiateMultiDevice (from 2.13 on "
+        "optimize_function_graph_utils.cc, OptimizeFunctionGraph)",
+        change="Leave the executor at its default: SINGLE_THREADED_EXECUTOR keeps loops whole.",
+    ),
+    Rule(
+        id="other-device",
+        reason="device",
+        facts=("other_device",),
+        why="It was placed on another device than a CPU.",
+        where=f"{_LAYOUT}, CanOpRunOnCPUDevice",
+        change="tf.device('/CPU:0').",
+    ),
+    Rule(
+        id="type",
+        reason="dtype",
+        facts=("other_type",),
+        why="There is no oneDNN kernel for this op with this type, or the CPU can't run it.",
+        where="core/graph/mkl_graph_util.h, IsMklOp; "
+        f"{_LAYOUT}, CheckForNodeRewrite, MatMulRewrite (half: CanOpRunOnCPUDevice, from 2.16 on)",
+        change="float32 or bfloat16.",
+    ),
+    Rule(
+        id="filter-type",
+        reason="dtype",
+        ops=QUANTIZED,
+        attributes=has_other_filter,
+        why="oneDNN's quantized kernels take weights of type qint8 only.",
+        where=f"{_LAYOUT}, CheckForQuantizedNodeRewrite; core/graph/mkl_graph_util.h, "
+        "IsMklQuantizedOp",
+        change="Weights as qint8.",
+    ),
+    Rule(
+        id="explicit-padding",
+        reason="explicit-padding",
+        ops=(*CONVOLUTION_GRADIENTS, *POOLS, *POOL_GRADIENTS),
+        attributes=pads_explicitly,
+        why="oneDNN's kernels for gradients of convolutions and for max pooling take SAME and "
+        "VALID, not padding in numbers.",
+        where=f"{_LAYOUT}, CheckForNodeRewrite",
+        change="padding='SAME' or 'VALID', or tf.pad before the op.",
+    ),
+    Rule(
+        id="transposed-sparse",
+        reason="transpose-a",
+        ops=("SparseMatrixMatMul",),
+        attributes=turns_first_input,
+        why="oneDNN's sparse product does not transpose.",
+        where=f"{_LAYOUT}, SparseMatrixMatMulRewrite (2.16 on)",
+        change="Transpose before the product.",
+    ),
+    Rule(
+        id="sparse-off",
+        reason="spmm-off",
+        ops=("SparseMatrixMatMul",),
+        facts=("has_sparse",),
+        why="oneDNN's sparse product has a switch of its own, which is off by default.",
+        where=f"{_LAYOUT}, MklLayoutRewritePass::MklLayoutRewritePass; core/util/port.cc or "
+        "mkl_graph_util.h: TF_ENABLE_ONEDNN_SPMM",
+        change="TF_ENABLE_ONEDNN_SPMM=1.",
+    ),
+    Rule(
+        id="transposed",
+        reason="transpose-a",
+        ops=("_FusedMatMul",),
+        attributes=turns_first_input,
+        why="A product that was fused with what follows, and that transposes its first matrix: "
+        "changing the layout would cost more than oneDNN gains.",
+        where=f"{_LAYOUT}, FusedMatMulRewrite",
+        change="Keep the matrix transposed, or hinder the fusion; MatMul alone may transpose.",
+    ),
+    Rule(
+        id="window",
+        reason="pool-window",
+        ops=POOLS,
+        attributes=pools_over_batch_or_channels,
+        why="The pool reaches over the batch or over channels.",
+        where=f"{_LAYOUT}, NonDepthBatchWisePoolRewrite",
+        change="A window and strides of 1 there; tf.reduce_max over channels.",
+    ),
+    Rule(
+        id="five-dimensions",
+        reason="5d",
+        ops=("FusedBatchNormV3", "FusedBatchNormGradV3"),
+        attributes=is_5d,
+        why="oneDNN's batch normalisation takes tensors of four dimensions.",
+        where=f"{_LAYOUT}, FusedBatchNormV3Rewrite",
+        change="Fold two dimensions of space into one before it: its result is the same.",
+    ),
+    Rule(
+        id="no-workspace",
+        reason="no-workspace",
+        ops=POOL_GRADIENTS,
+        facts=("pool_not_rewritten",),
+        why="The gradient of max pooling needs what the rewritten pool kept for it, and its pool "
+        "was not rewritten, or ran in another function.",
+        where=f"{_LAYOUT}, MaxpoolGradRewrite and Maxpool3DGradRewrite",
+        change="Forward pass and gradient in one tf.function; the pool as its own reason says.",
+    ),
+    Rule(
+        id="fusion",
+        reason="fused-ops",
+        ops=(*FUSED_CONVOLUTIONS, "_FusedBatchNormEx"),
+        facts=("on", "plain_type"),
+        why="Grappler's remapper fused the op with others that oneDNN's kernel can't take with it.",
+        where=f"{_LAYOUT}, FusedConv2DRewrite, FusedDepthwiseConv2DRewrite, "
+        "FusedBatchNormExRewrite; core/grappler/optimizers/remapper.cc",
+        change="Another activation (BiasAdd with Relu, Relu6 or Elu suits every convolution), or "
+        "tf.config.optimizer.set_experimental_options({'remapping': False}).",
+    ),
+    Rule(
+        id="quantization",
+        reason="quantization",
+        ops=QUANTIZE,
+        facts=("on",),
+        why="oneDNN quantizes in the modes SCALED (rounding half to even) and MIN_FIRST (quint8) "
+        "only, dequantizes in SCALED, and neither constants, slices nor a narrow range.",
+        where=f"{_LAYOUT}, QuantizeOpRewrite, DequantizeRewrite",
+        change="mode='SCALED', round_mode='HALF_TO_EVEN', axis=None, narrow_range=False.",
+    ),
+    Rule(
+        id="cpu-without-bfloat16",
+        reason="dtype",
+        facts=("on", "ran", "bfloat16_never_rewritten"),
+        why="By elimination: no other rule fits, and no op of this type was rewritten in the log. "
+        "oneDNN runs bfloat16 on CPUs with AVX512 only (later releases: or AVX NE CONVERT).",
+        where="core/graph/mkl_graph_util.h, IsMklOp (IsBF16SupportedByOneDNNOnThisCPU)",
+        change="float32, or another CPU.",
+    ),
+    Rule(
+        id="kernel-never-seen",
+        reason=NO_KERNEL,
+        ops=tuple(LATER),
+        facts=("on", "ran", "plain_type", "op_never_rewritten"),
+        why="By elimination: no other rule fits, and the op was rewritten nowhere in the log. "
+        "Einsum has a oneDNN kernel from 2.11 on, Softmax from 2.12 on.",
+        where="core/kernels/mkl/mkl_einsum_op.cc, mkl_softmax_op.cc",
+        change="A later release.",
+    ),
+)

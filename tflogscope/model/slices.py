@@ -1,0 +1,307 @@
+"""Slices: executions and primitives as trace viewers draw them, on tracks, in ns from the start.
+
+A track is a thread; or, where the log has no threads, a lane in which nothing overlaps. On a track
+slices nest: a call holds its ops, an op its primitives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.model.alike import alike
+from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.lanes import assign_lanes, nests
+from tflogscope.model.primitive_slices import primitive_slices
+
+_CALL, _EAGER, _GRAPH = range(3)
+_NO_THREAD = -1
+_DEAD = STATUSES.index("dead")
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Slices:
+    """What a run looks like on a time axis.
+
+    `frame`, one row per slice, in the order of their begins:
+        row (of the timeline; of a primitive that of its op, null: not known), primitive (row of
+        the `primitives` table; null: an execution), track, begin_ns, end_ns, has_end (false: when
+        it ended is not known, and end_ns is begin_ns), placed (when a primitive ran is worked out
+        from its line), begin_order, end_order (places in the order of all begins and ends); of
+        executions also text (row of `texts`), line, end_line, call and step as in the timeline.
+    `texts`: what is said of executions in words, the distinct ones: see `alike`.
+    `tracks`, one row per track, in the order to show them: track, name, thread (null: none), tid
+        (a number of its own: the thread's, or one that no thread has).
+    `flows`, one row per call that ran a node: from_slice, to_slice (rows of `frame`).
+    `clock` says what the axis is: `time`; `lines` where the log has no times, each line counts as
+    1 µs; `durations` where it has nothing but lines of oneDNN without times, drawn back to back.
+    `origin_us` is the time of ns 0 in µs since the epoch, as the log prints it; None: no times.
+    `left_out` counts executions that have no time in a log that has times.
+    """
+
+    frame: pl.DataFrame
+    texts: pl.DataFrame
+    tracks: pl.DataFrame
+    flows: pl.DataFrame
+    clock: str
+    origin_us: int | None
+    left_out: int
+
+
+def read_slices(
+    executions: Executions, causes: pl.Series, primitives: pl.DataFrame, ran_by: pl.Series
+) -> Slices:
+    """Lay out a run. Branches that were not taken are left out: nothing ran.
+
+    Args:
+        executions: the run.
+        causes: the cause of each row of `Executions.frame`.
+        primitives: the `primitives` table.
+        ran_by: the row of `Executions.frame` that each primitive belongs to, null: not known.
+    """
+    clock = _clock(executions.frame, primitives)
+    rows = _rows(executions, clock)
+    known = rows.drop_nulls("begin")
+    left_out = rows.height - known.height
+    known = _on_tracks(known)
+    inner = primitive_slices(executions, known, primitives, ran_by)
+    frame, tracks = _with_tracks(known, inner)
+    frame = _in_order(frame)
+    origin = int(frame["begin_ns"].to_numpy().min()) if frame.height else 0
+    number, texts = alike(executions, causes)
+    frame = frame.with_columns(pl.col("begin_ns", "end_ns") - origin).hstack(
+        _facts(executions, frame, number)
+    )
+    return Slices(
+        frame=frame,
+        texts=texts,
+        tracks=tracks,
+        flows=_flows(frame, texts),
+        clock=clock,
+        origin_us=origin // 1000 if clock == "time" else None,
+        left_out=left_out,
+    )
+
+
+def _clock(frame: pl.DataFrame, primitives: pl.DataFrame) -> str:
+    if frame["time"].count():
+        return "time"
+    if frame.height:
+        return "lines"
+    return "time" if primitives["time"].count() else "durations"
+
+
+def _rows(executions: Executions, clock: str) -> pl.DataFrame:
+    """Executions that ran: row, class, thread, at, end_at, has_end, begin and end in µs."""
+    signatures = executions.signatures
+    class_ = signatures.select(
+        pl.when(pl.col("kind") == "call")
+        .then(_CALL)
+        .when(pl.col("mode") == "eager")
+        .then(_EAGER)
+        .otherwise(_GRAPH)
+        .cast(pl.Int64)
+    ).to_series()
+    begin, end = ("at", "end_at") if clock == "lines" else ("time", "end_time")
+    has_end = pl.col(end) >= pl.col(begin)
+    return (
+        executions.frame.with_row_index("row")
+        .filter(pl.col("status") != _DEAD)
+        .select(
+            pl.col("row").cast(pl.Int64),
+            pl.lit(class_).gather(pl.col("signature")).alias("class"),
+            "thread",
+            "at",
+            "end_at",
+            has_end=has_end.fill_null(value=False),
+            begin=begin,
+            end=pl.when(has_end).then(end).otherwise(begin),
+        )
+    )
+
+
+def _on_tracks(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the track: a number, those of one thread one after the other."""
+    begin, end = _ranks(rows)
+    thread, class_ = rows["thread"].to_numpy(), rows["class"].to_numpy()
+    lane = assign_lanes(thread * 3 + class_, begin, end)
+    seen = rows.select(pl.col("begin").min().over("thread")).to_series().to_numpy()
+    order = np.lexsort((begin, lane, class_, thread, seen))
+    keys = np.stack([thread[order], class_[order], lane[order]])
+    heads = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(0))[: len(order)])
+    parts = np.split(order, heads[1:]) if len(order) else []
+    track = np.zeros(len(begin), np.int64)
+    tracks: list[list[Integers]] = []  # lanes of each track
+    owner: tuple[int, bool] | None = None
+    first = 0
+    for part in parts:
+        here = int(thread[part[0]])
+        # Without threads nothing says that a node ran inside the call above it.
+        owns = (here, here == _NO_THREAD and bool(class_[part[0]] == _GRAPH))
+        if owns != owner:
+            owner, first = owns, len(tracks)
+        # Eager ops nest on one thread: Python code that an eager op runs may dispatch others.
+        nested = here != _NO_THREAD and bool(class_[part[0]] == _EAGER)
+        place = first + _place_of(part, tracks[first:], class_, begin, end, nested=nested)
+        if place == len(tracks):
+            tracks.append([])
+        tracks[place].append(part)
+        track[part] = place
+    return rows.with_columns(track=track, is_leaf=_is_leaf(track, begin, end))
+
+
+def _is_leaf(track: Integers, begin: Integers, end: Integers) -> pl.Series:
+    """Whether nothing on its track is inside a slice: the next one begins after its end."""
+    order = np.lexsort((begin, track))
+    leaf = np.ones(len(order), bool)
+    here, following = order[:-1], order[1:]
+    leaf[here] = (track[here] != track[following]) | (begin[following] > end[here])
+    return pl.Series(leaf)
+
+
+def _place_of(
+    part: Integers,
+    tracks: list[list[Integers]],
+    class_: Integers,
+    begin: Integers,
+    end: Integers,
+    *,
+    nested: bool,
+) -> int:
+    """The first track in which a lane nests and may be; else a new one.
+
+    Only if `nested` may a track have several lanes of one kind.
+    """
+    for place, lanes in enumerate(tracks):
+        if all(
+            (nested or class_[lane[0]] != class_[part[0]])
+            and nests(begin[part], end[part], begin[lane], end[lane])
+            for lane in lanes
+        ):
+            return place
+    return len(tracks)
+
+
+def _ranks(rows: pl.DataFrame) -> tuple[Integers, Integers]:
+    """Begins and ends as places in the order of all; at the same µs the log's lines decide."""
+    begin, end = rows["begin"].to_numpy(), rows["end"].to_numpy()
+    time = np.concatenate([begin, end])
+    order = np.lexsort((_sequence(rows), time))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[: len(begin)], rank[len(begin) :]
+
+
+def _sequence(rows: pl.DataFrame) -> Integers:
+    """What decides at the same time: the line of the record, of an end that is lost the begin's."""
+    at, end_at = rows["at"].to_numpy(), rows["end_at"].fill_null(-1).to_numpy()
+    known = rows["has_end"].to_numpy() & (end_at > at)
+    return np.concatenate([4 * at, np.where(known, 4 * end_at, 4 * at) + 3])
+
+
+def _with_tracks(rows: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Executions and primitives together, and the tracks by name."""
+    sequence = _sequence(rows)
+    outer = rows.select(
+        pl.col("row").cast(pl.Int64),
+        pl.lit(None, pl.Int64).alias("primitive"),
+        "track",
+        begin_ns=pl.col("begin") * 1000,
+        end_ns=pl.col("end") * 1000,
+        has_end="has_end",
+        placed=pl.lit(False),
+        sequence=pl.Series(sequence[: rows.height]),
+        end_sequence=pl.Series(sequence[rows.height :]),
+        place=pl.lit(0, pl.Int64),
+    )
+    lanes = rows.group_by("track").agg(pl.col("thread", "class").min()).sort("track")
+    number = pl.int_range(pl.len()).over("thread", pl.col("class") == _GRAPH)
+    graph = pl.col("class") == _GRAPH
+    again = pl.when(number > 0).then(pl.format(" · {}", number + 1)).otherwise(pl.lit(""))
+    of_thread = pl.int_range(1, pl.len() + 1).over("thread")
+    of_thread = pl.when(of_thread > 1).then(pl.format(" · {}", of_thread)).otherwise(pl.lit(""))
+    name = (
+        pl.when(pl.col("thread") >= 0)
+        .then(pl.format("thread {}{}", "thread", of_thread))
+        .when(graph)
+        .then(pl.format("in graphs{}", again))
+        .otherwise(pl.format("eager ops and calls{}", again))
+    )
+    tracks = lanes.select("track", name=name, thread=pl.when(pl.col("thread") >= 0).then("thread"))
+    lost = inner.filter(pl.col("track") >= lanes.height)["track"].unique().sort()
+    number = pl.int_range(1, pl.len() + 1)
+    more = pl.DataFrame({"track": lost}).select(
+        "track",
+        name=pl.when(number == 1)
+        .then(pl.lit("oneDNN"))
+        .otherwise(pl.format("oneDNN · {}", number)),
+        thread=pl.lit(None, pl.Int64),
+    )
+    both = pl.concat([outer, inner.select(outer.columns)])
+    return both, _with_ids(pl.concat([tracks, more]))
+
+
+def _with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
+    """Add `tid`: that of the thread on its first track; on others a number that no thread has."""
+    threads = tracks["thread"].to_list()
+    seen = set(threads)
+    free = (number for number in count(1) if number not in seen)
+    own = tracks["thread"].is_not_null() & tracks["thread"].is_first_distinct()
+    tids = [thread if is_own else next(free) for thread, is_own in zip(threads, own, strict=True)]
+    return tracks.with_columns(tid=pl.Series(tids, dtype=pl.Int64))
+
+
+def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """Sort by begin; number all begins and ends in the order of time."""
+    time = np.concatenate([frame["begin_ns"].to_numpy(), frame["end_ns"].to_numpy()])
+    sequence = np.concatenate([frame["sequence"].to_numpy(), frame["end_sequence"].to_numpy()])
+    place = frame["place"].to_numpy()
+    place = np.concatenate([2 * place, 2 * place + 1])
+    order = np.lexsort((place, sequence, time))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    ordered = frame.drop("sequence", "end_sequence", "place").with_columns(
+        begin_order=rank[: frame.height], end_order=rank[frame.height :]
+    )
+    return ordered.sort("begin_order")
+
+
+def _facts(executions: Executions, frame: pl.DataFrame, number: Integers) -> pl.DataFrame:
+    """Of each slice that is an execution: text, line, end_line, call, step."""
+    row = frame.select(pl.when(pl.col("primitive").is_null()).then("row")).to_series()
+    facts = executions.frame.select(
+        "at",
+        "end_at",
+        "call",
+        text=pl.Series(number, dtype=pl.Int64),
+        step=pl.lit(executions.steps["step"]).gather(pl.col("step_row")),
+    ).select(pl.all().gather(row))
+    places = with_places(executions.events, facts.select(pl.col("at").fill_null(0), "end_at"))
+    is_execution = row.is_not_null()
+    return facts.select(
+        "text",
+        line=pl.when(is_execution).then(places["line"]),
+        end_line=places["end_line"],
+        call="call",
+        step="step",
+    )
+
+
+def _flows(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """From each call to the first op that ran inside it, to the first node if there is no op."""
+    slices = frame.select("call", "text").with_row_index("slice").drop_nulls()
+    kinds = texts.select("kind", "mode").select(pl.all().gather(slices["text"]))
+    slices = slices.select("slice", "call").hstack(kinds)
+    calls = slices.filter(pl.col("kind") == "call").select("call", from_slice="slice")
+    nodes = (
+        slices.filter(pl.col("mode") == "graph")
+        .group_by("call")
+        .agg(op=pl.col("slice").filter(pl.col("kind") == "op").min(), node=pl.col("slice").min())
+    )
+    first = nodes.select("call", to_slice=pl.coalesce("op", "node"))
+    return calls.join(first, on="call").sort("from_slice")

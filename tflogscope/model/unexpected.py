@@ -1,0 +1,102 @@
+"""Unexpected eager: ops that ran eagerly where a graph function should have run them.
+
+Before the first call of a graph function a program makes its variables and data; after it, what
+runs eagerly was asked for by Python code again and again, and that is what teams want to hear of.
+Worked out here once, for `Run.unexpected_eager`, `tflogscope check` and the pytest plugin.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import polars as pl
+
+from tflogscope.model.keras_own import rows_of_keras
+
+After = Literal["first-call", "start"]
+
+# Eager executions with these causes are part of every TensorFlow program, also of one that does
+# all of its work in graphs.
+USUAL_CAUSES = (
+    "constant",
+    "variable-init",
+    "optimizer-slots",
+    "metrics",
+    "read-variable",
+    "lifted-initializer",
+    "dataset",
+)
+# Python code in place of a graph: these count wherever they stand.
+ALWAYS_CAUSES = ("run-eagerly", "py-function")
+
+# python/eager/polymorphic_function, `_initialize_uninitialized_variables`: this graph function is
+# TensorFlow's own. It runs while the user's function is being made, before the first call of that.
+_OWN_FUNCTIONS = ("initialize_variables",)
+
+
+def function_calls(timeline: pl.DataFrame) -> pl.DataFrame:
+    """Calls of graph functions, TensorFlow's own left out: row (in the timeline), its columns.
+
+    What tf.data runs is not among them: it runs its functions without a call.
+    """
+    rows = timeline.with_row_index("row").filter(pl.col("kind") == "call")
+    return rows.filter(~pl.col("function").is_in(_OWN_FUNCTIONS).fill_null(False))
+
+
+def eager_executions(timeline: pl.DataFrame) -> pl.DataFrame:
+    """The eager ops of a timeline, each with where it stands.
+
+    Columns: row (in the timeline), those of the timeline, and
+    - `near`: the function it belongs to: the one in whose call it ran (`py_function`); else the one
+      called last before it; else, before all calls, the one called first; null without calls;
+    - `inside`: whether it ran inside a call of that function;
+    - `judged_by`: its cause, `unknown` for null; of what ran inside a call `py-function`, whatever
+      its own cause is, for nothing else runs there (`constant`: what NumPy code gives back);
+    - `before_calls`: whether calls come, and all of them after it;
+    - `of_keras`: whether Keras itself asked for it, between calls of its functions.
+    """
+    calls = function_calls(timeline)
+    eager = timeline.with_row_index("row").filter(
+        (pl.col("mode") == "eager") & (pl.col("kind") == "op")
+    )
+    last = calls.select("row", last="function", last_row="row")
+    around = calls.select("call", around="function").drop_nulls("call").unique("call")
+    first = calls["function"].item(0) if calls.height else None
+    placed = eager.join_asof(last, on="row").join(
+        around, on="call", how="left", maintain_order="left"
+    )
+    first_row = calls["row"].item(0) if calls.height else 0
+    between = placed.filter(
+        ~pl.col("cause").is_in(USUAL_CAUSES).fill_null(False) & pl.col("around").is_null()
+    )
+    return placed.with_columns(
+        near=pl.coalesce("around", "last", pl.lit(first, pl.String)),
+        inside=pl.col("around").is_not_null(),
+        judged_by=pl.when(pl.col("around").is_not_null())
+        .then(pl.lit("py-function"))
+        .otherwise(pl.col("cause").fill_null("unknown")),
+        before_calls=pl.col("row") < first_row,
+        of_keras=pl.col("row").is_in(rows_of_keras(between).implode()),
+    ).drop("last", "last_row", "around")
+
+
+def is_unexpected(
+    allowed_causes: tuple[str, ...] = USUAL_CAUSES, after: After = "first-call"
+) -> pl.Expr:
+    """Whether a row of `eager_executions` counts.
+
+    Causes that are allowed never do, nor does what Keras itself runs. Of the others, those in
+    ALWAYS_CAUSES always do, and the rest where `after` says: from the first call of a graph
+    function on, or from the start. Where no graph function is ever called, the start is meant. A
+    cause that is not known is not allowed.
+    """
+    cause = pl.col("judged_by")
+    counted = pl.lit(True) if after == "start" else ~pl.col("before_calls")
+    always = cause.is_in(ALWAYS_CAUSES)
+    return ~cause.is_in(allowed_causes) & (always | (counted & ~pl.col("of_keras")))
+
+
+def unexpected_eager(timeline: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the timeline that the default policy of `tflogscope check` does not expect."""
+    found = eager_executions(timeline).filter(is_unexpected())
+    return found.select(timeline.columns)

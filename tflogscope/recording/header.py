@@ -1,0 +1,92 @@
+"""The first line of a recorded log: what was run, where, and with which settings."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+MARK = "# tflogscope record "
+_PACKAGES = ("tensorflow", "tensorflow-cpu", "intel-tensorflow", "tf-nightly", "keras", "numpy")
+_ASK = (
+    "import importlib.metadata as m, json, sys\n"
+    "found = {'python': sys.version.split()[0]}\n"
+    f"for name in {_PACKAGES!r}:\n"
+    "    try: found[name] = m.version(name)\n"
+    "    except m.PackageNotFoundError: pass\n"
+    "print(json.dumps(found))"
+)
+# What else changes how TensorFlow runs on a CPU. Other variables may hold secrets.
+_PREFIXES = ("TF_", "ONEDNN_", "DNNL_", "OMP_", "KMP_", "XLA_", "CUDA_VISIBLE_DEVICES", "KERAS_")
+
+
+def versions(command: Sequence[str]) -> dict[str, str]:
+    """Versions of Python and its packages; empty where the command is not a Python interpreter."""
+    if not Path(command[0]).name.startswith("python"):
+        return {}
+    ask = [command[0], "-c", _ASK]
+    with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):
+        done = subprocess.run(ask, capture_output=True, timeout=20, check=True)
+        found: dict[str, str] = json.loads(done.stdout)
+        return found
+    return {}
+
+
+def tensorflow_version(found: Mapping[str, str]) -> str | None:
+    """The version of whichever package brings TensorFlow."""
+    return next((found[name] for name in _PACKAGES[:4] if name in found), None)
+
+
+def header_line(
+    command: Sequence[str], found: Mapping[str, str], environment: Mapping[str, str]
+) -> bytes:
+    """One line of JSON behind `MARK`, ended by a line feed.
+
+    Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
+    oneDNN, OpenMP, XLA and Keras), `started` (ISO 8601, with the zone), `zone_seconds` (east of
+    UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags` (those that oneDNN asks for).
+    """
+    now = time.time()
+    zone = time.localtime(now).tm_gmtoff
+    facts = {
+        "versions": dict(found),
+        "command": list(command),
+        "environment": {
+            name: value for name, value in sorted(environment.items()) if name.startswith(_PREFIXES)
+        },
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now)),
+        "zone_seconds": zone,
+        "system": platform.platform(),
+        "cpus": os.cpu_count(),
+        **_processor(),
+    }
+    text = json.dumps(facts, ensure_ascii=True, separators=(",", ":"))
+    # A command may quote a log. Without spaces and markers nothing in it looks like a record.
+    text = text.replace(" ", "\\u0020").replace("_verbose,", "\\u005fverbose,")
+    return f"{MARK}{text}\n".encode("ascii")
+
+
+def _processor() -> dict[str, object]:
+    """Model and the instruction sets that decide which kernels oneDNN picks, where Linux tells."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {"processor": platform.processor() or platform.machine()}
+    fields = {
+        name.strip(): value.strip()
+        for name, _, value in (line.partition(":") for line in text.splitlines())
+    }
+    flags = [
+        flag
+        for flag in fields.get("flags", fields.get("Features", "")).split()
+        if flag.startswith(("avx", "amx", "fma", "sve", "bf16", "asimd"))
+    ]
+    return {
+        "processor": fields.get("model name", platform.machine()),
+        "cpu_flags": flags,
+    }

@@ -1,0 +1,60 @@
+"""What is set in the environment of a recorded program, and what for.
+
+Level 2 of every file makes a log of which nine tenths are never looked at. TF_CPP_VMODULE raises
+the level file by file (tsl/platform/default/logging.cc, LogMessage::VmoduleActivated).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A source file of TensorFlow (its name up to the first dot), its level, and what it tells."""
+
+    name: str
+    level: int
+    tells: str
+
+
+MODULES = (
+    Module("execute", 1, "eager dispatches, and calls of functions with their ends"),
+    Module("executor", 2, "each node that ran, when it began and when it was done"),
+    Module(
+        "process_function_library_runtime", 1, "when a function is instantiated, and for how long"
+    ),
+    Module("op_kernel", 1, "which kernel stands behind an eager op"),
+    Module("mkl_layout_pass", 1, "rewrites to oneDNN kernels, and refusals"),
+    Module("remapper", 2, "fusions of several ops into one"),
+    Module("tape", 1, "gradients that are worked out eagerly"),
+)
+
+# TensorFlow 2.14 came with oneDNN 3.2, the first whose timestamps are exact on all lines
+# (src/common/verbose.cpp: before, those of gemm_api had six digits), and which writes each line
+# at once. Both are false of older releases.
+_EXACT_SINCE = (2, 14)
+
+
+def exact_onednn(tensorflow: str | None) -> bool:
+    """Whether this release of TensorFlow has a oneDNN that prints at once and with exact times."""
+    try:
+        release = tuple(int(part) for part in (tensorflow or "").split(".")[:2])
+    except ValueError:
+        return False
+    return release >= _EXACT_SINCE
+
+
+def settings(tensorflow: str | None) -> Mapping[str, str]:
+    """The variables to set, given the version of TensorFlow (None: not known)."""
+    chosen = {
+        "TF_CPP_MIN_LOG_LEVEL": "0",  # above 0, VLOG prints nothing
+        "TF_CPP_MAX_VLOG_LEVEL": "0",
+        "TF_CPP_VMODULE": ",".join(f"{module.name}={module.level}" for module in MODULES),
+        "TF_CPP_LOG_THREAD_ID": "1",
+        "ONEDNN_VERBOSE": "1",
+    }
+    if exact_onednn(tensorflow):
+        chosen["ONEDNN_VERBOSE_TIMESTAMP"] = "1"
+    return chosen

@@ -1,0 +1,230 @@
+"""The text of `tflogscope explain`: paragraphs for people who do not know TensorFlow's sources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.model.figures import count_of
+from tflogscope.views.pieces import NAME_WIDTH, heading
+from tflogscope.views.table import duration
+from tflogscope.views.text import print_paragraph, shorten, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Facts = dict[str, Any]
+_INDENT = "  "
+_GROUPS_SHOWN = 6
+
+# What made a kernel an `_Mkl*` one, and where that is decided.
+_REWRITES = {
+    "layout": "the layout pass rewrote the nodes when their function was made ready "
+    "(core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::RewriteNode)",
+    "remapper": "grappler's remapper made it of several nodes "
+    "(core/grappler/optimizers/remapper.cc)",
+    "eager": "the eager rewrite registry replaced the op as it was dispatched "
+    "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)",
+    "wrapped": "the layout pass rewrote it inside the function that wraps an eager op",
+}
+
+
+def render_explanation(facts: Facts, console: Console) -> None:
+    """Print why executions ran where they ran. Log text reaches the console as text only."""
+    eager, graph = facts["eager"], facts["graph"]
+    [(what, name)] = facts["asked"].items()
+    title = f"line {name:,}" if what == "line" else shorten(str(name), NAME_WIDTH)
+    console.print(text(title, "bold"), soft_wrap=True)
+    if "execution" in facts:
+        _execution(facts, console)
+    else:
+        print_paragraph(_modes(eager, graph), console, _INDENT)
+    if eager["causes"]:
+        heading("Why eagerly", console)
+        for entry in eager["causes"][:_GROUPS_SHOWN]:
+            _cause(entry, console)
+        _more(len(eager["causes"]), console)
+    elif what == "op" and facts["eager_rewritable"]:
+        heading("Why never eagerly", console)
+        print_paragraph(
+            "Python code never asked for it outside a graph function. If it did, the op would be "
+            "dispatched as its oneDNN kernel too, where shapes and types allow "
+            "(core/common_runtime/eager/mkl_eager_op_rewrite.cc).",
+            console,
+            _INDENT,
+        )
+    if graph["functions"]:
+        heading("Why in graphs", console)
+        for entry in graph["functions"][:_GROUPS_SHOWN]:
+            _function(entry, console)
+        _more(len(graph["functions"]), console)
+    _kernels(graph["kernels"], eager["kernels"], console)
+    if facts["primitives"]:
+        heading("oneDNN", console)
+        for entry in facts["primitives"][:_GROUPS_SHOWN]:
+            _primitive(entry, console)
+        _more(len(facts["primitives"]), console)
+
+
+def render_findings(
+    findings: list[Facts], titles: dict[str, tuple[str, str]], console: Console
+) -> None:
+    """Print findings in full: what, evidence, advice, and the place in TensorFlow.
+
+    `titles` has title and place by id.
+    """
+    for number, each in enumerate(findings):
+        title, where = titles[each["id"]]
+        if number:
+            console.print()
+        console.print(text(f"{title} ({each['severity']}, {each['id']})", "bold"), soft_wrap=True)
+        print_paragraph(each["text"], console, _INDENT)
+        if each["lines"]:
+            print_paragraph(each["lines"].replace(";", ", "), console, f"{_INDENT}lines   ")
+        print_paragraph(each["advice"], console, f"{_INDENT}change  ")
+        print_paragraph(where, console, f"{_INDENT}where   ")
+
+
+def _execution(facts: Facts, console: Console) -> None:
+    one = facts["execution"]
+    end = f" and ends on line {one['end_line']:,}" if one["end_line"] else ""
+    took = "" if one["duration_us"] is None else f", {duration(one['duration_us'])}"
+    node = f" as node {one['node']}" if one["node"] else ""
+    call = "" if one["call"] is None else f", in call {one['call']:,}"
+    said = f"belongs to an execution of {facts['op']}{node}{call}: it begins on line"
+    print_paragraph(f"{said} {one['line']:,}{end} ({one['status']}{took}).", console, _INDENT)
+
+
+def _modes(eager: Facts, graph: Facts) -> str:
+    counted = [
+        f"{count_of(mode['runs'], 'time')} {how}{_time(mode)}"
+        for how, mode in (("eagerly", eager), ("in graphs", graph))
+        if mode["runs"]
+    ]
+    if len(counted) == 2:
+        return (
+            f"ran {counted[0]} and {counted[1]}. These are different ops of one type: none moved "
+            "from one mode to the other. Python decides for each call: inside a function that is "
+            "being traced it makes a node, elsewhere it runs the op at once "
+            "(python/eager/context.py, executing_eagerly; is_eager in gen_*_ops.py)."
+        )
+    dead = eager["dead"] + graph["dead"]
+    if not counted:
+        return f"never ran: {count_of(dead, 'time')} on a branch that was not taken."
+    never = "in graphs" if eager["runs"] else "eagerly"
+    return f"ran {counted[0]}, never {never}."
+
+
+def _time(counted: Facts) -> str:
+    return "" if counted["total_us"] is None else f" ({duration(counted['total_us'])})"
+
+
+def _cause(entry: Facts, console: Console) -> None:
+    kernels = [kernel for kernel in entry["kernels"] if kernel.startswith("_Mkl")]
+    as_kernel = f", as {', '.join(kernels)}" if kernels else ""
+    cause = "a call of a graph function" if entry["cause"] is None else entry["cause"]
+    print_paragraph(
+        f"{cause}: {count_of(entry['runs'], 'time')}{_time(entry)}{as_kernel}", console, _INDENT
+    )
+    if entry["why"]:
+        print_paragraph(f"{entry['why']} {_lines(entry)}", console, _INDENT * 2)
+        print_paragraph(entry["change"], console, f"{_INDENT * 2}change  ")
+        print_paragraph(entry["where"], console, f"{_INDENT * 2}where   ")
+    elif entry["cause"] is None:
+        print_paragraph(
+            f"Python called the function; what is in it ran as a graph. {_lines(entry)}",
+            console,
+            _INDENT * 2,
+        )
+    else:
+        print_paragraph(f"The log does not tell. {_lines(entry)}", console, _INDENT * 2)
+
+
+def _lines(entry: Facts) -> str:
+    shown = entry.get("evidence") or entry["lines"]
+    noun = "line" if len(shown) == 1 else "lines"
+    return f"See {noun} {', '.join(f'{line:,}' for line in shown)}."
+
+
+def _function(entry: Facts, console: Console) -> None:
+    name = shorten(entry["function"] or "a function that the log does not name", NAME_WIDTH)
+    uid = "" if entry["function_uid"] is None else f" {entry['function_uid']}"
+    print_paragraph(
+        f"{name}{uid}: {count_of(entry['runs'], 'run')}{_time(entry)}", console, _INDENT
+    )
+    first = entry["lines"][0]
+    if entry["why"]:
+        said = f"{entry['why']} See line {first:,}."
+    elif entry["first_call_line"]:
+        calls = "Its call" if entry["calls"] == 1 else f"The first of {entry['calls']:,} calls"
+        said = (
+            "Python asked for it while this function was traced, so it became a node; each call "
+            f"of the function runs it. {calls} is on line {entry['first_call_line']:,}, its first "
+            f"run on line {first:,}. Tracing itself has no record."
+        )
+    else:
+        said = f"It is a node of this function. See line {first:,}."
+    print_paragraph(said, console, _INDENT * 2)
+
+
+def _kernels(nodes: list[Facts], eager: list[Facts], console: Console) -> None:
+    """Kernels of nodes, then what kept eager ops of the type from oneDNN."""
+    if not nodes and not eager:
+        return
+    heading("Which kernels, and why", console)
+    for entry in nodes[:_GROUPS_SHOWN]:
+        _kernel(entry, console)
+    _more(len(nodes), console)
+    said = {entry["rule"] for entry in nodes}
+    for entry in eager[:_GROUPS_SHOWN]:
+        dtype = f" of {entry['dtype']}" if entry["dtype"] else ""
+        head = f"{entry['kernel']}{dtype}, run eagerly"
+        if entry["rule"] in said:
+            print_paragraph(f"{head}: {entry['reason']} too. {_lines(entry)}", console, _INDENT)
+            continue
+        print_paragraph(head, console, _INDENT)
+        _refusal(entry, console)
+        said.add(entry["rule"])
+    _more(len(eager), console)
+
+
+def _kernel(entry: Facts, console: Console) -> None:
+    said = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}, "
+    print_paragraph(
+        f"{said}{count_of(entry['runs'], 'run')}{_time(entry)}, such as "
+        f"{shorten(entry['examples'][0] or '?', NAME_WIDTH)}",
+        console,
+        _INDENT,
+    )
+    if entry["rewrite"] != "none":
+        print_paragraph(
+            f"A oneDNN kernel: {_REWRITES[entry['rewrite']]}. {_lines(entry)}",
+            console,
+            _INDENT * 2,
+        )
+    elif entry["rule"]:
+        _refusal(entry, console)
+    else:
+        print_paragraph(f"TensorFlow's own kernel. {_lines(entry)}", console, _INDENT * 2)
+
+
+def _refusal(entry: Facts, console: Console) -> None:
+    """Why it stayed as it was, what would change that, and where it is decided."""
+    said = f"Not rewritten, {entry['reason']}: {entry['why']} {_lines(entry)}"
+    print_paragraph(said, console, _INDENT * 2)
+    print_paragraph(entry["change"], console, f"{_INDENT * 2}change  ")
+    print_paragraph(entry["where"], console, f"{_INDENT * 2}where   ")
+
+
+def _primitive(entry: Facts, console: Console) -> None:
+    name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
+    print_paragraph(
+        f"{name}: {count_of(entry['count'], 'time')}, "
+        f"{duration(entry['us'])} ({entry['link']}), the first on line {entry['line']:,}",
+        console,
+        _INDENT,
+    )
+
+
+def _more(count: int, console: Console) -> None:
+    if count > _GROUPS_SHOWN:
+        print_paragraph(f"and {count - _GROUPS_SHOWN} more (--json has all)", console, _INDENT)

@@ -1,0 +1,101 @@
+"""Columns of text in the terminal: never wider than it, and no blanks at the ends of lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from tflogscope.views.text import safe, shorten, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_GAP = 2  # cells between columns
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its title and cells, any texts.
+
+    Numbers (`is_number`) stand at the right. Names may lose their middle, but keep `least` cells;
+    what has no `least` is shown whole or not at all.
+    """
+
+    title: str
+    cells: list[str]
+    is_number: bool = False
+    least: int | None = None
+
+    @property
+    def width(self) -> int:
+        """Cells that it takes to show all of it."""
+        return max(map(cell_len, (self.title, *self.cells)))
+
+
+def draw_grid(
+    columns: list[Column], console: Console, *, indent: int = 0, titles: bool = True
+) -> list[str]:
+    """Print columns beside each other, below their titles, and return the titles of those left out.
+
+    Where there is no room for all, long names lose their middle; if that is not enough, columns
+    are left out from the right.
+    """
+    columns = [replace(each, title=safe(each.title), cells=_safe(each)) for each in columns]
+    widths = _fit(columns, console.width - indent)
+    shown = columns[: len(widths)]
+    rows = [
+        _row(list(cells), shown, widths)
+        for cells in zip(*(each.cells for each in shown), strict=True)
+    ]
+    if titles:
+        title = _row([column.title for column in shown], shown, widths, "bold")
+        rows = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *rows]
+    for row in rows:
+        console.print(Text(" " * indent) + row, soft_wrap=True)
+    return [column.title for column in columns[len(widths) :]]
+
+
+def _safe(column: Column) -> list[str]:
+    """Cells with codes for characters that have an effect: before they are measured."""
+    return [safe(cell) for cell in column.cells]
+
+
+def _row(cells: list[str], columns: list[Column], widths: list[int], style: str = "") -> Text:
+    row = Text()
+    for number, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
+        short = shorten(cell, width)
+        fill = " " * (width - cell_len(short))
+        row.append(" " * (_GAP if number else 0))
+        row.append(fill if column.is_number else "")
+        row.append_text(text(short, style))
+        row.append("" if column.is_number else fill)
+    row.rstrip()
+    return row
+
+
+def _fit(columns: list[Column], room: int) -> list[int]:
+    """Widths of as many leading columns as fit, the widest names shortened first."""
+    wanted = [column.width for column in columns]
+    least = [
+        width if column.least is None else min(width, column.least)
+        for width, column in zip(wanted, columns, strict=True)
+    ]
+    for count in range(len(columns), 0, -1):
+        gaps = _GAP * (count - 1)
+        if sum(least[:count]) + gaps <= room or count == 1:
+            return _shrink(wanted[:count], least[:count], room - gaps)
+    return []
+
+
+def _shrink(wanted: list[int], least: list[int], room: int) -> list[int]:
+    """Take cells from the widest column that has some to give, until the sum fits."""
+    widths = [min(width, max(room, 1)) for width in wanted]
+    while sum(widths) > room:
+        spare = [(width, -place) for place, width in enumerate(widths) if width > least[place]]
+        if not spare:
+            break
+        widths[-max(spare)[1]] -= 1
+    return widths

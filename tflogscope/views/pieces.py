@@ -1,0 +1,61 @@
+"""Small pieces of the screens: headings, facts with a label, shares in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from tflogscope.views.text import paragraph_width, print_paragraph, safe, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NAME_WIDTH = 44  # cells of a name that comes from the log
+_LABEL_WIDTH = 8
+_LOST = 15  # cells at the end of a line where the next word has no room
+
+
+def heading(title: str, console: Console) -> None:
+    """Print a heading, an empty line before it."""
+    console.print()
+    console.print(text(title, "bold"), soft_wrap=True)
+
+
+def say(label: str, fact: str, console: Console) -> None:
+    """Print a fact behind its label; further lines of it stand below its first word."""
+    print_paragraph(fact, console, f"  {label.ljust(_LABEL_WIDTH)}")
+
+
+def say_list(
+    label: str, entries: list[str], console: Console, before: str = "", lines: int = 1
+) -> None:
+    """Print the first entries of a list, behind its label: as many as there is room for.
+
+    Args:
+        label: what the list is.
+        entries: texts, the most important first.
+        console: where to print.
+        before: what stands between label and list.
+        lines: how many it may take.
+    """
+    room = (paragraph_width(console) - 2 - _LABEL_WIDTH) * lines - _LOST * (lines - 1)
+    shown = len(entries)
+    while shown > 1 and cell_len(safe(before + _joined(entries, shown))) > room:
+        shown -= 1
+    say(label, before + _joined(entries, shown), console)
+
+
+def _joined(entries: list[str], shown: int) -> str:
+    more = f" and {len(entries) - shown} more" if len(entries) > shown else ""
+    return ", ".join(entries[:shown]) + more
+
+
+def percent(part: float, whole: float) -> str:
+    """A share for people: what is there is never `0%`, and what is not all never `100%`."""
+    share = part / whole if whole else 0.0
+    if 0 < share <= 0.005:
+        return "<1%"
+    if 0.995 <= share < 1:
+        return ">99%"
+    return f"{share:.0%}"

@@ -1,0 +1,260 @@
+"""The run over time, drawn in the terminal: a line per lane, a column per part of the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.cells import cell_len
+from rich.text import Text
+
+from tflogscope.model.activity import Activity, Lane
+from tflogscope.model.figures import count_of
+from tflogscope.views.pieces import percent
+from tflogscope.views.table import duration
+from tflogscope.views.text import print_paragraph, safe, shorten, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tflogscope.model.slices import Slices
+
+_NAME = 24  # cells of a lane's name at most
+_LEAST_NAME = 10
+_GROUP = 7  # cells
+_FIGURES = (28, 22, 9)  # cells: runs, time and share; runs and time; runs
+_LEAST_PICTURE = 40  # columns, before figures are left out
+_TITLES = f"{'runs':>9}{'time':>13}{'busy':>6}"
+_TICK_CELLS = 12  # between two numbers on the axis
+_BLOCKS, _SIGNS = "▁▂▃▄▅▆▇█", ".:-=+*#@"
+_PLAIN = str.maketrans({"│": "|", "─": "-", "µ": "u", "…": "~", "–": "-", "·": "-", "×": "x"})
+_STYLES = {
+    ("eager", "ops"): "yellow",
+    ("eager", "oneDNN kernels"): "bold yellow",
+    ("calls", ""): "cyan",
+    ("graph", "oneDNN kernels"): "bold green",
+    ("graph", ""): "blue",
+    ("oneDNN", ""): "magenta",
+}
+_SECOND = 1_000_000_000  # ns
+_STEPS = (1, 2, 5)
+_MINUTE_STEPS = (60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)  # s
+
+
+class Layout:
+    """How many cells of a line are for what: group, name, picture, figures."""
+
+    def __init__(self, width: int, names: list[str]) -> None:
+        """`width` is that of the terminal, `names` are those of the lanes."""
+        wanted = max([cell_len(safe(name)) for name in names], default=0)
+        self.name = min(max(wanted, _LEAST_NAME), _NAME, max(width // 4, _LEAST_NAME))
+        self.before = _GROUP + self.name + 2
+        room = width - self.before
+        self.figures = next((each for each in _FIGURES if room - each >= _LEAST_PICTURE), 0)
+        self.picture = max(room - self.figures, 1)
+
+
+def render_timeline(activity: Activity, slices: Slices, console: Console) -> None:
+    """Print the picture. Its columns must be as many as `Layout` says."""
+    plain = not _can_show(console)
+    layout = Layout(console.width, [lane.name for lane in activity.lanes])
+    shares = _SIGNS if plain else _BLOCKS
+    _say(_title(activity, slices), console, plain=plain)
+    console.print()
+    _row("", "", _axis(activity, slices), _TITLES[: layout.figures], console, layout, plain=plain)
+    last_group = ""
+    for lane in [*activity.lanes, activity.all]:
+        group = "" if lane.group == last_group else lane.group
+        last_group = lane.group or last_group
+        picture = Text(_cells(lane, shares, plain=plain), style=_style(lane))
+        figures = _figures(lane, activity, slices)[: layout.figures]
+        _row(group, lane.name, picture, figures, console, layout, plain=plain)
+    if activity.gaps:
+        _row("", "idle", Text(_gap_marks(activity)), "", console, layout, plain=plain)
+    _legend(activity, slices, shares, console, plain=plain)
+    _gaps(activity, slices, console, plain=plain)
+
+
+def _can_show(console: Console) -> bool:
+    """Whether the terminal's encoding has the signs of the picture."""
+    try:
+        (_BLOCKS + "│─").encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _say(value: str, console: Console, label: str = "", *, plain: bool) -> None:
+    print_paragraph(value.translate(_PLAIN) if plain else value, console, label)
+
+
+def _row(  # noqa: PLR0917 - the parts of a line from left to right
+    group: str,
+    name: str,
+    picture: Text,
+    figures: str,
+    console: Console,
+    layout: Layout,
+    *,
+    plain: bool,
+) -> None:
+    short = shorten(safe(name), layout.name)
+    line = text(f"{group:<{_GROUP}}{short}{' ' * (layout.name - cell_len(short))}  ")
+    line.append_text(picture)
+    line.append(" " * (layout.before + layout.picture - cell_len(line.plain)))
+    line.append(figures)
+    line.rstrip()
+    if plain:
+        line.plain = line.plain.translate(_PLAIN)
+    console.print(line, soft_wrap=True)
+
+
+# ---- the axis ------------------------------------------------------------------------------------
+
+
+def _title(activity: Activity, slices: Slices) -> str:
+    columns = len(activity.edges_ns) - 1
+    span = activity.last_ns - activity.first_ns
+    if slices.clock == "lines":
+        first = int(slices.frame["line"][0]) + activity.first_ns // 1000
+        return (
+            "The log has no times: drawn in the order of its lines, "
+            f"{first:,} to {first + span // 1000:,}. "
+            f"A column stands for {count_of(max(round(span / 1000 / columns), 1), 'line')}."
+        )
+    column = f"A column stands for {duration(span / 1000 / columns)}."
+    if slices.origin_us is None:
+        return f"oneDNN's lines have no times: primitives are drawn back to back. {column}"
+    begin = _moment(slices.origin_us, activity.first_ns)
+    end = _moment(slices.origin_us, activity.last_ns)
+    end = end[11:] if end[:10] == begin[:10] else end
+    return f"{begin} to {end} ({duration(span / 1000)}). {column}"
+
+
+def _moment(origin_us: int, ns: int) -> str:
+    moment = np.datetime64(origin_us + ns // 1000, "us")
+    return str(moment.astype("datetime64[ms]")).replace("T", " ")
+
+
+def _axis(activity: Activity, slices: Slices) -> Text:
+    """Numbers above the columns: time since the picture's begin of the run, or lines."""
+    columns = len(activity.edges_ns) - 1
+    first, last = activity.first_ns, activity.last_ns
+    step = _step((last - first) * _TICK_CELLS / columns)
+    cells = [" "] * columns
+    for tick in range(-(-first // step) * step, last, step):
+        place = (tick - first) * columns // (last - first)
+        label = _tick(tick, slices)
+        if place + cell_len(label) + 1 <= columns:
+            cells[place : place + cell_len(label) + 1] = f"│{label}"
+    return Text("".join(cells))
+
+
+def _step(least: float) -> int:
+    """The least round number of ns that is not less than this."""
+    if least > 30 * _SECOND:
+        longer = (each * _SECOND for each in _MINUTE_STEPS)
+        found = next((each for each in longer if each >= least), 0)
+        return found or -(-int(least) // (86400 * _SECOND)) * 86400 * _SECOND
+    size = 1000
+    while True:
+        for each in _STEPS:
+            if each * size >= least:
+                return each * size
+        size *= 10
+
+
+def _tick(ns: int, slices: Slices) -> str:
+    if slices.clock == "lines":
+        return f"{int(slices.frame['line'][0]) + ns // 1000:,}"
+    for unit, size, below in (("µs", 1e3, 1e6), ("ms", 1e6, 1e9), ("s", 1e9, 60e9)):
+        if abs(ns) < below:
+            return f"{ns / size:g} {unit}" if ns else "0"
+    seconds = ns // _SECOND
+    if seconds < 3600:
+        return f"{seconds // 60}:{seconds % 60:02} min"
+    return f"{seconds // 3600}:{seconds % 3600 // 60:02} h"
+
+
+# ---- lanes ---------------------------------------------------------------------------------------
+
+
+def _cells(lane: Lane, shares: str, *, plain: bool) -> str:
+    busy = np.array(lane.busy)
+    level = np.minimum((busy * len(shares)).astype(int), len(shares) - 1)
+    signs = np.array(list(shares))[level]
+    signs[busy == 0] = " "
+    begun = (np.array(lane.begun) > 0) & (busy == 0)
+    signs[begun] = "|" if plain else "│"
+    signs[lane.traced] = "T"
+    return "".join(signs)
+
+
+def _style(lane: Lane) -> str:
+    return _STYLES.get((lane.group, lane.name), _STYLES.get((lane.group, ""), ""))
+
+
+def _figures(lane: Lane, activity: Activity, slices: Slices) -> str:
+    runs, time, share = f"{lane.runs:,}", "", ""
+    if lane.total_us is not None:
+        time = "" if slices.clock == "lines" else duration(lane.total_us)
+        share = percent(lane.busy_us * 1000, activity.last_ns - activity.first_ns)
+    if lane is activity.all:  # calls, their ops, and their primitives can't be added up
+        runs = time = ""
+    return f"{runs:>9}{time:>13}{share:>6}"
+
+
+# ---- idle ----------------------------------------------------------------------------------------
+
+
+def _gap_marks(activity: Activity) -> str:
+    """The number of each gap at its place."""
+    columns = len(activity.edges_ns) - 1
+    span = activity.last_ns - activity.first_ns
+    cells = [" "] * columns
+    for number, gap in enumerate(activity.gaps, 1):
+        begin = (gap.begin_ns - activity.first_ns) * columns // span
+        end = (gap.begin_ns + round(gap.duration_us * 1000) - activity.first_ns) * columns // span
+        for place in range(begin + 1, end):
+            cells[place] = "─"
+        cells[min((begin + end) // 2, columns - 1)] = str(number)
+    return "".join(cells)
+
+
+def _gaps(activity: Activity, slices: Slices, console: Console, *, plain: bool) -> None:
+    if not activity.gaps:
+        return
+    console.print()
+    what = "as far as the log shows" if activity.whole else "none of this ran"
+    console.print(text(f"Longest idle, {what}", "bold"), soft_wrap=True)
+    for number, gap in enumerate(activity.gaps, 1):
+        size = (
+            count_of(round(gap.duration_us), "line")
+            if slices.clock == "lines"
+            else duration(gap.duration_us)
+        )
+        after = f", after line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
+        before = f", before line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
+        _say(f"{size}{after}{before}{_ready(gap.ready)}", console, f"  {number} ", plain=plain)
+
+
+def _ready(functions: list[tuple[str, int | None]]) -> str:
+    """What TensorFlow made ready in a gap."""
+    if not functions:
+        return ""
+    known = [us for _, us in functions if us is not None]
+    took = f" in {duration(sum(known))}" if known else ""
+    who = functions[0][0] if len(functions) == 1 else count_of(len(functions), "function")
+    return f": {who} made ready{took}"
+
+
+def _legend(
+    activity: Activity, slices: Slices, shares: str, console: Console, *, plain: bool
+) -> None:
+    console.print()
+    said = [f"{shares} how much of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
+    if any(lane.traced for lane in activity.lanes):
+        said.append("T a function's first call after it was traced")
+    if any(sum(lane.begun) for lane in activity.lanes):
+        said.append("│ began; when it ended is not in the log")
+    _say(" · ".join(said), console, plain=plain)
