@@ -79,7 +79,8 @@ def simulated_items(program: Path, *, onednn: bool) -> Items:
 def f1(one: Items, other: Items) -> float:
     """How much they agree, from 0 to 1."""
     common = (one & other).total()
-    return 2 * common / max(1, one.total() + other.total())
+    total = one.total() + other.total()
+    return 2 * common / total if total else 1.0
 
 
 def without_names(items: Items) -> Items:

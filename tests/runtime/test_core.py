@@ -249,3 +249,27 @@ def test_compiled_functions_give_the_same() -> None:
     plain = tf.function(lambda x: tf.tanh(x) * x)
     compiled = tf.function(lambda x: tf.tanh(x) * x, jit_compile=True)
     assert plain(tf.constant(0.5)).numpy() == compiled(tf.constant(0.5)).numpy()
+
+
+def test_a_source_that_is_not_watched_has_no_gradient() -> None:
+    weights, x = tf.Variable([[1.0], [2.0]]), tf.constant([[3.0, 4.0]])
+    with tf.GradientTape() as recorded:
+        y = tf.matmul(x, weights)
+    of_weights, of_x = recorded.gradient(y, [weights, x])
+    assert of_weights.numpy().tolist() == [[3.0], [4.0]]
+    assert of_x is None
+
+
+def test_each_iterator_has_random_numbers_of_its_own() -> None:
+    tf.random.set_seed(1)
+    data = tf.data.Dataset.range(2).map(lambda _: tf.random.uniform([]))
+    one, other = iter(data), iter(data)
+    numbers = [float(next(each)) for each in (one, other, one, other)]
+    assert numbers[0] == numbers[1] != numbers[2] == numbers[3]
+
+
+def test_a_node_called_like_a_result_gets_a_number() -> None:
+    function = tf.compat.v1.wrap_function(lambda x: tf.add(x, 1.0, name="sum"), [tf.TensorSpec([])])
+    definition = function.inference.definition
+    assert definition.result_names == ("sum",)
+    assert definition.results == (("sum_0", 0),)

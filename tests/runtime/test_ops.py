@@ -25,6 +25,7 @@ ELSEWHERE = ("TensorList", "EmptyTensorList", "Optional", "PyFunc", "EagerPyFunc
 """What control flow and py_function are made of: tests of whole programs compare those."""
 WITHOUT_ROW = {
     "DestroyResourceOp": "when a variable is collected, which happens when Python likes",
+    "PlaceholderWithDefault": "the number of an iteration, in Jacobians",
     "Timestamp": "the time",
     "VarHandleOp": "variables are made before a row is watched",
 }

@@ -76,15 +76,8 @@ def traced(graphs: list[Any]) -> list[Any]:
     return [each for each in graphs if "__backward_" not in each[0] and "_gpu_" not in each[0]]
 
 
-OTHER_GRAPHS = {
-    "lstm_fit": "the gradient of a While keeps lists' shapes that TensorFlow keeps twice"
-}
-
-
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_functions_have_the_nodes_of_tensorflow(name: str) -> None:
-    if name in OTHER_GRAPHS:
-        pytest.xfail(OTHER_GRAPHS[name])
     ours, theirs = watched(name)["graphs"], traced(recorded(name)["graphs"])
     for (our_name, our_nodes), (their_name, their_nodes) in zip(ours, theirs, strict=False):
         assert our_name == their_name

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from tflogscope.errors import InputError
+from tflogscope.errors import InputError, UsageError
 
 Program = Annotated[
     str, typer.Argument(metavar="PROGRAM.py", help="The Python program to run.", show_default=False)
@@ -19,22 +22,112 @@ Arguments = Annotated[
         help="What the program finds in sys.argv; options among them are its own.",
     ),
 ]
+Log = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        show_default=False,
+        help="Write the log that TensorFlow would have written; what the program prints is in it.",
+    ),
+]
+Dialect = Annotated[
+    str,
+    typer.Option(
+        "--dialect", help="The release that writes the log: 2.8, 2.13, 2.16, 2.20 or 2.21."
+    ),
+]
+TruthFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--truth",
+        metavar="FILE",
+        show_default=False,
+        help="Write beside the log what really happened, as JSON lines.",
+    ),
+]
+Level = Annotated[int, typer.Option("--level", min=0, max=4, help="TF_CPP_MAX_VLOG_LEVEL.")]
+Modules = Annotated[
+    str,
+    typer.Option("--vmodule", metavar="NAME=N,…", help="TF_CPP_VMODULE.", show_default=False),
+]
+ThreadIds = Annotated[bool, typer.Option("--thread-ids", help="TF_CPP_LOG_THREAD_ID=1.")]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same log.")]
+Threads = Annotated[
+    int, typer.Option("--threads", min=1, max=64, help="On how many threads nodes run.")
+]
+NoOneDNN = Annotated[bool, typer.Option("--no-onednn", help="TF_ENABLE_ONEDNN_OPTS=0.")]
+Faults = Annotated[
+    str,
+    typer.Option(
+        "--faults",
+        metavar="NAME,…",
+        show_default=False,
+        help="What goes wrong with the log: processes, clock, torn, late, prints, bytes, kill.",
+    ),
+]
 
-# All that stands behind PROGRAM.py belongs to the program, as with `python PROGRAM.py`.
+# All that stands behind PROGRAM.py and its options belongs to the program.
 CONTEXT = {"allow_interspersed_args": False}
 
 
-def simulate(program: Program, arguments: Arguments = None) -> None:
+class Command(TyperCommand):
+    """Takes its options before PROGRAM.py or right behind it; what follows is the program's."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the options that stand behind PROGRAM.py before it."""
+        own, rest = self._own(args)
+        if rest and not rest[0].startswith("-"):
+            more, others = self._own(rest[1:])
+            others = others[1:] if others[:1] == ["--"] else others
+            args = [*own, *more, "--", rest[0], *others]
+        return super().parse_args(ctx, args)
+
+    def _own(self, args: list[str]) -> tuple[list[str], list[str]]:
+        """The options of ours that `args` begins with, and what follows."""
+        takes_value = {
+            name: not getattr(parameter, "is_flag", False)
+            for parameter in self.params
+            if parameter.param_type_name == "option" and parameter.name != "help"
+            for name in parameter.opts
+        }
+        at = 0
+        while at < len(args):
+            name, joined, _ = args[at].partition("=")
+            if name not in takes_value:
+                break
+            at += 2 if takes_value[name] and not joined else 1
+        return args[:at], args[at:]
+
+
+def simulate(  # noqa: PLR0917 - the options of the command
+    program: Program,
+    arguments: Arguments = None,
+    output: Log = None,
+    dialect: Dialect = "2.13",
+    truth: TruthFile = None,
+    level: Level = 2,
+    vmodule: Modules = "",
+    thread_ids: ThreadIds = False,
+    seed: Seed = 0,
+    threads: Threads = 2,
+    no_onednn: NoOneDNN = False,
+    faults: Faults = "",
+) -> None:
     """Run a program on the reference runtime: a small TensorFlow in Python and NumPy.
 
     `import tensorflow`, `from tensorflow import keras` and `import keras` in it mean the runtime,
     in which every op, function and graph is Python that you can read and step through. What the
-    program prints, its exit status and its uncaught exceptions are its own.
+    program prints, its exit status and its uncaught exceptions are its own. With -o it leaves the
+    log behind that TensorFlow would have written; options stand before PROGRAM.py or right behind
+    it.
 
     \b
     Examples:
       tflogscope simulate train.py
       tflogscope simulate train.py --epochs 2
+      tflogscope simulate train.py -o run.log --truth truth.jsonl --dialect 2.20
     """
     try:
         with open(program, "rb") as file:
@@ -43,4 +136,43 @@ def simulate(program: Program, arguments: Arguments = None) -> None:
         raise InputError(error.strerror or str(error), where=program) from error
     from tflogscope.runtime.simulate import run_program
 
-    raise typer.Exit(run_program(program, source, arguments or []))
+    if output is None:
+        if truth is not None:
+            raise UsageError("--truth needs a log to be the truth about", hint="add -o run.log")
+        raise typer.Exit(run_program(program, source, arguments or []))
+    from tflogscope.runtime.emitter.prefixes import Levels
+    from tflogscope.runtime.emitter.process import Settings, writing
+
+    levels = Levels(level, _modules(vmodule), threads=thread_ids)
+    names = [name for name in faults.split(",") if name]
+    settings = Settings(
+        dialect, levels, seed, threads, onednn=not no_onednn, verbose=True, faults=names
+    )
+    writer: Any = nullcontext()
+    try:
+        writer = writing(output, settings, truth)
+        writer.__enter__()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise InputError(error.strerror or str(error), where=str(error.filename)) from error
+    try:
+        status = run_program(program, source, arguments or [])
+    finally:
+        writer.__exit__(None, None, None)
+    raise typer.Exit(status)
+
+
+def _modules(text: str) -> dict[str, int]:
+    """`executor=2,execute=1`. Raises UsageError where it is not that."""
+    found = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        if part:
+            try:
+                found[name] = int(number)
+            except ValueError:
+                raise UsageError(
+                    f"{part!r} is no module and level", hint="write --vmodule executor=2,execute=1"
+                ) from None
+    return found

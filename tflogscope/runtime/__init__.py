@@ -14,6 +14,7 @@ In the order in which TensorFlow does things (docs/runtime.md tells the story wi
     variables.py, resources.py, module.py   values that change, and who holds them
     function/                         `tf.function`: tracing, keys, captures, calls
     autograph/, control_flow/         `if` and `while` over tensors
+    vectorizing/                      independent iterations all at once, for Jacobians
     py_function.py                    Python inside a graph
     passes/                           graphs are rewritten before they run
     executor/                         graphs run

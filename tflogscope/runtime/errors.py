@@ -174,3 +174,7 @@ class NotInThisRuntime(NotImplementedError):
             f"{name} is not part of this small runtime{': ' + detail if detail else ''}"
         )
         self.name = name
+
+
+for _class in BY_CODE.values():
+    _class.__module__ = "tensorflow.python.framework.errors_impl"  # as tracebacks name them

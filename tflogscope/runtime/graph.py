@@ -97,6 +97,8 @@ class Graph:
     """Nodes in the order of their creation."""
 
     building_function = False
+    orders_effects = False
+    """Will what is made in it get control inputs, so that stateful ops stay in order?"""
 
     def __init__(self) -> None:
         self.uid = uid()
@@ -150,6 +152,11 @@ class Graph:
         if telling.listener is not None:
             telling.listener.node_added(node)
         return node
+
+    def asks_elsewhere(self, type: str, inputs: Sequence[Tensor]) -> bool:
+        """Will an op of this type be a node of another graph, that of its inputs?"""
+        del type, inputs
+        return False
 
     def scope(self, name: str | None) -> Any:
         """A name scope of this graph."""

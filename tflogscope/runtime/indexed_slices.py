@@ -57,8 +57,8 @@ class IndexedSlices:
 
     def __repr__(self) -> str:
         return (
-            f"IndexedSlices(indices={self.indices!r}, values={self.values!r}, "
-            f"dense_shape={self.dense_shape!r})"
+            f"IndexedSlices(indices={self.indices!s}, values={self.values!s}, "
+            f"dense_shape={self.dense_shape!s})"
         )
 
 

@@ -7,7 +7,6 @@ Told about: `FormatNodeDefForError` and `SummarizeAttrValue` of `core/framework`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,8 +53,10 @@ def attribute_text(value: Any) -> str:
         return type_name(value)
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
+    if isinstance(value, float):
+        return _float_text(value)
     if isinstance(value, bytes | str):
-        return '"' + re.sub(r"[\n\"\\]", _escaped, _decoded(value)) + '"'
+        return f'"{_escaped(value.encode() if isinstance(value, str) else value)}"'
     if isinstance(value, TensorShape):
         return shape_text(value) if value.rank is not None else "<unknown>"
     if isinstance(value, list | tuple):
@@ -79,9 +80,17 @@ def _endpoint(tensor: SymbolicTensor) -> str:
     return f"{tensor.op.name}{index}"
 
 
-def _decoded(value: bytes | str) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+def _float_text(value: float) -> str:
+    """As `strings::StrCat` prints a float: six digits, if these tell it from all others."""
+    short = f"{value:.6g}"
+    return short if np.float32(short) == np.float32(value) else f"{value:.8g}"
 
 
-def _escaped(match: re.Match[str]) -> str:
-    return {"\n": "\\n"}.get(match[0], "\\" + match[0])
+_NAMED = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
+
+
+def _escaped(value: bytes) -> str:
+    """As `str_util::CEscape`."""
+    return "".join(
+        _NAMED.get(byte, chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in value
+    )

@@ -32,7 +32,10 @@ _TOO_LARGE = 1024  # bytes that are worth keeping: `ShapeRefiner::kMaxTensorSize
 
 def value_asked(tensor: SymbolicTensor, fold: Fold) -> None:
     """A shape function asks for this value, which `fold` computes."""
-    known = tensor.graph.known_values
+    graph = getattr(tensor.op, "graph", None)
+    if graph is None:  # a pass asks, not TensorFlow's shape refiner
+        return
+    known = graph.known_values
     key = _key(tensor)
     if key in known:
         return
@@ -50,6 +53,8 @@ def shape_asked(tensor: Tensor, fold: Fold) -> None:
     if not isinstance(tensor, SymbolicTensor) or not tensor.shape.rank or not tensor.shape[0]:
         return
     node = tensor.op
+    if getattr(node, "graph", None) is None:
+        return
     if node.type == "Pack":
         for source in node.inputs:
             _ask(source, fold)

@@ -13,20 +13,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from tflogscope.runtime import context, executor, nest, resources
+from tflogscope.runtime import context, executor, nest, resources, telling
 from tflogscope.runtime.dtypes import DType, as_dtype, float32
 from tflogscope.runtime.errors import NotInThisRuntime
-from tflogscope.runtime.function import polymorphic
+from tflogscope.runtime.function.concrete import ConcreteFunction
 from tflogscope.runtime.function.definition import FunctionDef, define
+from tflogscope.runtime.function.func_graph import FuncGraph
+from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.graph import Graph, Node
 from tflogscope.runtime.library import graphs, grouping, random
 from tflogscope.runtime.ops.call import call, call_node
 from tflogscope.runtime.shapes import TensorShape
-from tflogscope.runtime.tensors import Tensor
+from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 from tflogscope.runtime.variables import Variable
 
 __all__ = [
@@ -59,7 +62,9 @@ def set_random_seed(seed: int) -> None:
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor that `Session.run` must be given a value for."""
+    """A tensor that `Session.run` must be given a value for. Raises RuntimeError eagerly."""
+    if context.executing_eagerly():
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     result: Tensor = call("Placeholder", dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
     return result
 
@@ -158,7 +163,9 @@ class Session:
             len(self.graph.nodes),
         )  # fmt: skip
         if key not in self._definitions:
-            self._definitions[key] = define("session", self.graph, fed, tensors, {}, nodes)
+            definition = define("session", self.graph, fed, tensors, {}, nodes)
+            names = tuple(f"_retval_{each.op.name}_0_{at}" for at, each in enumerate(tensors))
+            self._definitions[key] = replace(definition, result_names=names)
         return self._definitions[key]
 
     def close(self) -> None:
@@ -166,10 +173,34 @@ class Session:
         self._resources.clear()
 
     def __enter__(self) -> Self:
+        _entered.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
+        _entered.remove(self)
         self.close()
+
+
+_entered: list[Session] = []
+
+
+def get_default_session() -> Session | None:
+    """The session of the innermost `with`, or None."""
+    return _entered[-1] if _entered else None
+
+
+def evaluate(tensor: Any, feed_dict: Any = None, session: Session | None = None) -> Any:
+    """`tensor.eval()`: its value in the session. Raises ValueError if there is none."""
+    session = session or get_default_session()
+    if session is None:
+        raise ValueError(
+            "Cannot evaluate tensor using `eval()`: No default session is registered. Use `with "
+            "sess.as_default()` or pass an explicit session to `eval(session=sess)`"
+        )
+    return session.run(tensor, feed_dict)
+
+
+SymbolicTensor.eval = evaluate  # type: ignore[attr-defined]
 
 
 def _plain(value: Any) -> Any:
@@ -212,7 +243,12 @@ class GradientDescentOptimizer:
 
 
 def wrap_function(python_function: Callable[..., Any], signature: Any) -> Any:
-    """`tf.compat.v1.wrap_function`: the function traced at once, without AutoGraph."""
-    return polymorphic.PolymorphicFunction(
-        python_function, "wrapped_function", input_signature=tuple(signature), autograph=False
-    ).get_concrete_function()
+    """`tf.compat.v1.wrap_function`: the function traced at once, without AutoGraph and without
+    keeping stateful ops in order. Its results are what it returns, not copies of it.
+    """
+    graph = FuncGraph("wrapped_function")
+    trace(graph, python_function, tuple(signature), control_dependencies=False)
+    concrete = ConcreteFunction(graph)
+    if telling.listener is not None:
+        telling.listener.function_traced(concrete.name, concrete)
+    return concrete

@@ -26,6 +26,7 @@ __all__ = [
     "Entry",
     "Tape",
     "could_record",
+    "differentiable",
     "record",
     "record_operation",
     "recording",
@@ -86,6 +87,14 @@ _tapes = _Tapes()
 def trainable(dtype: DType) -> bool:
     """Can a gradient flow through such tensors? Told about: `backprop_util.IsTrainable`."""
     return dtype.is_floating or dtype.is_complex or dtype.name in {"resource", "variant"}
+
+
+def differentiable(tensor: Tensor) -> bool:
+    """Can a gradient flow through this tensor? As `trainable`, but a list of numbers that have no
+    gradient has none either.
+    """
+    known = tensor.handle_data if tensor.dtype.name == "variant" else None
+    return trainable(tensor.dtype if known is None else known.dtype)
 
 
 def push(tape: Tape) -> None:
@@ -172,9 +181,10 @@ def _remember(entry: Entry) -> None:
 
 
 def _scope() -> str:
-    from tflogscope.runtime.context import current_scope
+    from tflogscope.runtime.context import current_scope, executing_eagerly
 
-    return current_scope()
+    # NB: eagerly TensorFlow's fast path records ops without a scope
+    return "" if executing_eagerly() else current_scope()
 
 
 def variable_accessed(variable: Any) -> None:

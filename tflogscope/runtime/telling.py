@@ -56,6 +56,15 @@ class Listener:
     def function_instantiated(self, name: str, function: Any) -> None:
         """A graph was made ready to run; it is done once."""
 
+    def gradients_wanted(self) -> None:
+        """A tape is about to be followed back, eagerly or while a function is traced."""
+
+    def gradient_called(self, op: str) -> None:
+        """The gradient function of an op on the tape is called."""
+
+    def gradients_found(self, count: int) -> None:
+        """The tape has been followed to its sources."""
+
     def pass_done(self, name: str, optimizer: str, before: int, after: int) -> None:
         """One pass over a function's graph, with how many nodes before and after it."""
 

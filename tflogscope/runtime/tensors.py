@@ -375,3 +375,8 @@ class TensorSpec:
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+
+# As TensorFlow names them where a type is printed.
+EagerTensor.__module__ = SymbolicTensor.__module__ = "tensorflow.python.framework.ops"
+SymbolicTensor.__name__ = SymbolicTensor.__qualname__ = "Tensor"

@@ -69,6 +69,8 @@ def _array(value: Any) -> NDArray[Any]:
         return np.array(value, object)
     try:
         array = np.array(value)
+    except UnicodeDecodeError:  # bytes beside str
+        return np.array(value, object)
     except ValueError:
         raise ValueError("Can't convert non-rectangular Python sequence to Tensor.") from None
     if array.dtype.kind in "SU":

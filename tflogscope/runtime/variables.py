@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tflogscope.runtime import context, nest, tape, telling
 from tflogscope.runtime.conversion import convert_to_tensor, register_conversion
 from tflogscope.runtime.dtypes import DType, as_dtype
@@ -21,6 +23,7 @@ from tflogscope.runtime.operators import OPERATORS, Operators
 from tflogscope.runtime.ops.call import call, call_node
 from tflogscope.runtime.printing import named_value
 from tflogscope.runtime.resources import ANONYMOUS, Resource
+from tflogscope.runtime.scattering import Scattering
 from tflogscope.runtime.shapes import TensorShape, as_shape
 from tflogscope.runtime.tensors import HandleData, Reference, SymbolicTensor, Tensor, uid
 
@@ -75,17 +78,7 @@ class _VariableType(type):
         return _create(len(_creators.stack), **dict(zip(names, args, strict=False)), **kwargs)
 
 
-def _scattering(op: str, doc: str) -> Callable[..., Any]:
-    def scatter(
-        self: Variable, sparse_delta: Any, use_locking: Any = None, name: str | None = None
-    ) -> Any:
-        return self._scattered(op, sparse_delta, use_locking, name)
-
-    scatter.__doc__ = doc
-    return scatter
-
-
-class Variable(Operators, metaclass=_VariableType):
+class Variable(Operators, Scattering, metaclass=_VariableType):
     """A variable. `initial_value` is a value or a function without arguments that gives one."""
 
     __array_priority__: ClassVar[int] = 100
@@ -206,7 +199,7 @@ class Variable(Operators, metaclass=_VariableType):
     @property
     def device(self) -> str:
         """Where it lives."""
-        return self.handle.device
+        return str(self.handle.device)
 
     @property
     def initializer(self) -> Any:
@@ -216,7 +209,7 @@ class Variable(Operators, metaclass=_VariableType):
     @property
     def op(self) -> Any:
         """The node of its handle. AttributeError if it was made eagerly."""
-        return self.handle.op  # type: ignore[attr-defined]
+        return self.handle.op
 
     def ref(self) -> Reference:
         """A hashable stand-in, to use variables as keys."""
@@ -263,7 +256,12 @@ class Variable(Operators, metaclass=_VariableType):
 
     def _read(self) -> Tensor:
         accessed(self)
-        return call("ReadVariableOp", self.handle, dtype=self._dtype)
+        value = call("ReadVariableOp", self.handle, dtype=self._dtype)
+        if not context.executing_eagerly():
+            # Tapes see it read outside: gradients go to the handle itself, not to what stands for
+            # it in the function.
+            tape.record_operation("ReadVariableOp", [value], [self.handle], lambda grad: [grad])
+        return value
 
     # -- changing --------------------------------------------------------------
 
@@ -310,25 +308,6 @@ class Variable(Operators, metaclass=_VariableType):
             read_value=read_value,
         )
 
-    scatter_add = _scattering("ResourceScatterAdd", "Add to some rows.")
-    scatter_max = _scattering("ResourceScatterMax", "Take the larger in some rows.")
-    scatter_min = _scattering("ResourceScatterMin", "Take the smaller in some rows.")
-    scatter_mul = _scattering("ResourceScatterMul", "Multiply some rows.")
-    scatter_sub = _scattering("ResourceScatterSub", "Take from some rows.")
-    scatter_update = _scattering(
-        "ResourceScatterUpdate", "Set some rows: those that the IndexedSlices names."
-    )
-
-    def _scattered(self, op: str, slices: Any, use_locking: Any, name: str | None) -> Any:
-        del use_locking
-        if not hasattr(slices, "indices"):
-            raise TypeError(
-                f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {slices}"
-            )
-        values = convert_to_tensor(slices.values, self._dtype)
-        node = call_node(op, self.handle, slices.indices, values, name=name)
-        return self._after(node)
-
     def assign_slice(
         self, limits: Sequence[Tensor], value: Any, name: str | None, **masks: int
     ) -> Any:
@@ -372,11 +351,13 @@ class Variable(Operators, metaclass=_VariableType):
         return OPERATORS["__getitem__"](self._operand(), key, self)
 
     def __hash__(self) -> int:
-        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+        raise TypeError(
+            f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self})"
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         del copy
-        array = self.numpy()
+        array = np.asarray(self.numpy())
         return array if dtype is None else array.astype(dtype)
 
     def __bool__(self) -> bool:
@@ -498,3 +479,7 @@ def _to_tensor(variable: Any, dtype: DType | None, name: str | None) -> Any:
 
 
 register_conversion(Variable, _to_tensor)
+
+# As TensorFlow names it where a type is printed.
+Variable.__module__ = "tensorflow.python.ops.resource_variable_ops"
+Variable.__name__ = Variable.__qualname__ = "ResourceVariable"

@@ -8,7 +8,7 @@ from tflogscope.runtime.api import compat_v1_nn as nn
 from tflogscope.runtime.api import compat_v1_train as train
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.control_flow import while_loop as _while_loop
-from tflogscope.runtime.library import comparison
+from tflogscope.runtime.library import comparison, debugging, initializers
 
 Graph = graph.Graph
 Module = module.Module
@@ -17,6 +17,15 @@ executing_eagerly = context.executing_eagerly
 name_scope = context.name_scope
 set_random_seed = sessions.set_random_seed
 Session = sessions.Session
+assert_equal = debugging.assert_equal
+assert_greater = debugging.assert_greater
+assert_less = debugging.assert_less
+get_default_session = sessions.get_default_session
+ones_initializer = initializers.Ones
+zeros_initializer = initializers.Zeros
+constant_initializer = initializers.ConstantInitializer
+random_normal_initializer = initializers.RandomNormal
+random_uniform_initializer = initializers.RandomUniform
 disable_eager_execution = sessions.disable_eager_execution
 get_default_graph = sessions.get_default_graph
 get_variable = sessions.get_variable

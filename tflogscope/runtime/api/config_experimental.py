@@ -23,6 +23,11 @@ def set_memory_growth(device: Any, enable: bool) -> None:
     del device, enable
 
 
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Nothing: that is for GPUs."""
+    del enabled
+
+
 def set_synchronous_execution(enable: bool) -> None:
     """Nothing: eager ops are synchronous."""
     del enable

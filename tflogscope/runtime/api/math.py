@@ -10,6 +10,7 @@ from tflogscope.runtime.library import (
     elementary,
     nn,
     reductions,
+    segments,
 )
 
 abs = elementary.abs
@@ -27,6 +28,7 @@ atan2 = arithmetic.atan2
 atanh = elementary.atanh
 bincount = reductions.bincount
 ceil = elementary.ceil
+confusion_matrix = segments.confusion_matrix
 conj = elementary.conj
 cos = elementary.cos
 cosh = elementary.cosh
@@ -71,6 +73,7 @@ multiply_no_nan = arithmetic.multiply_no_nan
 negative = elementary.negative
 not_equal = comparison.not_equal
 polygamma = elementary.polygamma
+polyval = arithmetic.polyval
 pow = arithmetic.pow
 reciprocal = elementary.reciprocal
 reciprocal_no_nan = elementary.reciprocal_no_nan
@@ -110,8 +113,10 @@ tanh = elementary.tanh
 top_k = reductions.top_k
 truediv = arithmetic.truediv
 unsorted_segment_max = reductions.unsorted_segment_max
+unsorted_segment_mean = segments.unsorted_segment_mean
 unsorted_segment_min = reductions.unsorted_segment_min
 unsorted_segment_prod = reductions.unsorted_segment_prod
+unsorted_segment_sqrt_n = segments.unsorted_segment_sqrt_n
 unsorted_segment_sum = reductions.unsorted_segment_sum
 xdivy = arithmetic.xdivy
 xlogy = arithmetic.xlogy

@@ -18,6 +18,7 @@ from tflogscope.runtime.function.control_dependencies import (
 )
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.graph_function import GraphFunction
+from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.tensors import EagerTensor, Tensor, uid
 
@@ -32,6 +33,7 @@ __all__ = [
     "read_only",
     "scalar",
     "through_function",
+    "trace_branch",
 ]
 
 _WRAPPER = "cflow_gradient_wrapper"
@@ -45,6 +47,23 @@ class BranchGraph(FuncGraph):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.scope_name = context.current_scope()
+
+
+def trace_branch(
+    graph: FuncGraph,
+    python_function: Callable[..., Any],
+    args: Sequence[Any] = (),
+    *,
+    op_return_value: Tensor | None = None,
+) -> FuncGraph:
+    """Trace it; its stateful ops are kept in order if those around it are."""
+    return trace(
+        graph,
+        python_function,
+        args,
+        control_dependencies=getattr(context.current(), "orders_effects", False),
+        op_return_value=op_return_value,
+    )
 
 
 def function_name(scope: str, part: str) -> str:

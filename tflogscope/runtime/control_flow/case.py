@@ -19,6 +19,7 @@ from tflogscope.runtime.control_flow.branches import (
     must_run,
     read_only,
     through_function,
+    trace_branch,
 )
 from tflogscope.runtime.control_flow.cond import (
     adopt,
@@ -32,7 +33,6 @@ from tflogscope.runtime.control_flow.structures import packed
 from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.dtypes import bool_, int32
 from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.library import arrays, comparison, elementary, joining, reductions
 from tflogscope.runtime.ops.call import call, call_node, control_dependencies
 from tflogscope.runtime.tensors import Tensor
@@ -98,7 +98,7 @@ def _indexed_case(branch_index: Any, functions: Sequence[Function]) -> Any:
         names = [function_name(scope, part) for part in parts]
         index = convert_to_tensor(branch_index, name="branch_index")
         branches = [
-            trace(BranchGraph(branch_name), function, op_return_value=index)
+            trace_branch(BranchGraph(branch_name), function, op_return_value=index)
             for branch_name, function in zip(names, functions, strict=True)
         ]
         check_captures(branches, [f"branch {number}" for number in range(len(branches))])

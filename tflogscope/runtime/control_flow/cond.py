@@ -18,11 +18,11 @@ from tflogscope.runtime.control_flow.branches import (
     read_only,
     scalar,
     through_function,
+    trace_branch,
 )
 from tflogscope.runtime.control_flow.structures import merged_handle_data, packed
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
-from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
@@ -58,7 +58,7 @@ def cond(
         names = [function_name(scope, part) for part in ("true", "false")]
         condition = scalar(convert_to_tensor(pred))
         branches = [
-            trace(BranchGraph(branch_name), function, op_return_value=condition)
+            trace_branch(BranchGraph(branch_name), function, op_return_value=condition)
             for branch_name, function in zip(names, (true_fn, false_fn), strict=True)
         ]
         check_captures(branches, ["true_fn", "false_fn"])

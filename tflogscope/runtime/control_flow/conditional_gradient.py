@@ -147,7 +147,7 @@ def _branch_gradient(branch: FuncGraph, grads: Sequence[Any]) -> list[Any]:
     pairs = [
         (output, grad)
         for output, grad in zip(branch.outputs, grads, strict=False)
-        if tape.trainable(output.dtype)
+        if tape.differentiable(output)
     ]
     found = gradients_of(
         [output for output, _ in pairs], branch.inputs, [grad for _, grad in pairs], source=branch

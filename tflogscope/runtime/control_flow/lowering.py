@@ -228,6 +228,7 @@ def _lower_while(graph: Rewriting, node: Work) -> None:
             following = add(
                 new_name(f"{name}/next_iteration"), "NextIteration", [(body, which)], [dtype]
             )
+            following.controls.append(body)
             merge.inputs[1] = (following, 0)
     outputs = [
         value if each is None else (each, 0) for each, value in zip(exits, node.inputs, strict=True)

@@ -116,6 +116,7 @@ class Rewriting:
             old.control_results,
             old.attributes,
             argument_types=old.argument_types,
+            result_names=old.result_names,
         )
 
 

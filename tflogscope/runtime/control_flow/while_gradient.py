@@ -24,10 +24,11 @@ from tflogscope.runtime.control_flow.structures import copy_handle_data
 from tflogscope.runtime.control_flow.tensor_list_gradients import empty_list
 from tflogscope.runtime.control_flow.while_loop import build_while
 from tflogscope.runtime.conversion import constant
+from tflogscope.runtime.dtypes import resource
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.gradients import gradient
-from tflogscope.runtime.gradients.backprop import zeros_like
+from tflogscope.runtime.gradients.backprop import zeros_like, zeros_of_variable
 from tflogscope.runtime.gradients.symbolic import gradients_of
 from tflogscope.runtime.graph import Node
 from tflogscope.runtime.indexed_slices import IndexedSlices, dense
@@ -108,12 +109,12 @@ def _prepared(grad: Any, inner: SymbolicTensor, before: Tensor, after: Tensor) -
     if not _trainable(inner):
         return None
     if grad is None and after.dtype.name in {"resource", "variant"} and _has_zeros(before):
-        return zeros_like(after)
+        return zeros_of_variable(after, before) if after.dtype is resource else zeros_like(after)
     return dense(grad) if isinstance(grad, IndexedSlices) else grad
 
 
 def _trainable(tensor: SymbolicTensor) -> bool:
-    if not tape.trainable(tensor.dtype):
+    if not tape.differentiable(tensor):
         return False
     if tensor.op.type == "TensorListPopBack" and tensor.value_index == 0:
         return tape.trainable(tensor.op.attributes["element_dtype"])
@@ -206,11 +207,13 @@ class LoopGradientGraph(BranchGraph):
         name: str | None,
     ) -> Node:
         """Lets the forward loop ask for shapes, rather than keep the value to ask here."""
-        if definition.type in _ASKING_FOR_SHAPE and all(
-            self._is_within(tensor) for tensor in inputs
-        ):
+        if self.asks_elsewhere(definition.type, inputs):
             return self._in_forward(definition, inputs, attributes, name)
         return super().create_operation(definition, inputs, attributes, name)
+
+    def asks_elsewhere(self, type: str, inputs: Sequence[Tensor]) -> bool:
+        """Is it about the shape of values of an iteration of the forward loop?"""
+        return type in _ASKING_FOR_SHAPE and all(self._is_within(tensor) for tensor in inputs)
 
     def _is_within(self, tensor: Tensor) -> bool:
         return (
@@ -230,8 +233,8 @@ class LoopGradientGraph(BranchGraph):
         moved: dict[Any, Node] = self.forward.__dict__.setdefault("moved_nodes", {})
         if key not in moved:
             with context.enter(self.forward):
-                last = name.rstrip("/").rpartition("/")[2] if name else None
-                moved[key] = self.forward.create_operation(definition, inputs, attributes, last)
+                full = name.rstrip("/") if name else None
+                moved[key] = self.forward.create_operation(definition, inputs, attributes, full)
         return moved[key]
 
     def capture(self, tensor: Tensor, name: str | None = None) -> SymbolicTensor:

@@ -21,6 +21,7 @@ from tflogscope.runtime.control_flow.branches import (
     read_only,
     scalar,
     through_function,
+    trace_branch,
 )
 from tflogscope.runtime.control_flow.structures import (
     copy_handle_data,
@@ -33,7 +34,6 @@ from tflogscope.runtime.control_flow.tensor_array import TensorArray
 from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.dtypes import int32
 from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
-from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
@@ -151,10 +151,10 @@ class _Loop:
                 TensorSpec(shape, tensor.dtype)
                 for shape, tensor in zip(self.shapes, self.flat, strict=True)
             ]
-            condition = trace(BranchGraph(names[0]), self._condition, specs)
+            condition = trace_branch(BranchGraph(names[0]), self._condition, specs)
             body_graph = BranchGraph(names[1])
             self.body_graph, self.condition_graph = body_graph, condition
-            trace(body_graph, self._body, specs)
+            trace_branch(body_graph, self._body, specs)
             captured = body_graph.external_captures
             body_graph.outputs += body_graph.internal_captures
             _capture_unused(condition, captured[len(condition.external_captures) :])

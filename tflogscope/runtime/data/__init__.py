@@ -1,10 +1,11 @@
 """tf.data in small: pipelines that make elements when an iterator asks for them.
 
-dataset.py      `Dataset`: each method calls one op (making.py, structure.py help; options.py)
+dataset.py      `Dataset`: each method calls one op (making.py, structure.py help; options.py);
+                sources.py and regrouping.py have some of its methods
 functions.py    the functions of `map` and its kin: traced once, run for each element
 ops.py          the ops
 elements.py     what a dataset's variant tensor holds: how elements are made
-                (shuffling.py, generator.py)
+                (regrouped_elements.py, shuffling.py, generator.py)
 iterator.py     `iter(dataset)`
 for_loops.py    `for x in dataset` in a traced function
 """

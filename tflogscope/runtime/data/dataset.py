@@ -25,6 +25,7 @@ from tflogscope.runtime.data.functions import MappedFunction, dataset_function, 
 from tflogscope.runtime.data.iterator import OwnedIterator
 from tflogscope.runtime.data.making import deterministic_attribute, int64, tensor_dtypes
 from tflogscope.runtime.data.options import Options
+from tflogscope.runtime.data.regrouping import Regrouping
 from tflogscope.runtime.data.seeds import get_seeds
 from tflogscope.runtime.data.sources import Sources, made_by
 from tflogscope.runtime.errors import NotInThisRuntime
@@ -37,7 +38,7 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 
 
-class Dataset(Sources):
+class Dataset(Sources, Regrouping):
     """A sequence of elements of one structure, made when asked for."""
 
     def __init__(
@@ -437,24 +438,15 @@ class DatasetSpec:
 _ABSENT = frozenset(
     [
         "bucket_by_sequence_length",
-        "choose_from_datasets",
         "get_single_element",
-        "group_by_window",
-        "ignore_errors",
         "list_files",
         "load",
-        "padded_batch",
         "ragged_batch",
         "random",
-        "rebatch",
         "rejection_resample",
         "sample_from_datasets",
         "save",
-        "shard",
         "snapshot",
         "sparse_batch",
-        "unbatch",
-        "unique",
-        "window",
     ]
 )

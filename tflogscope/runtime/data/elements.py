@@ -11,6 +11,7 @@ threads and reads ahead; the elements and their order are the same.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as counting
@@ -25,7 +26,7 @@ from tflogscope.runtime.shapes import TensorShape
 __all__ = [
     "INFINITE", "UNKNOWN", "Batch", "Cached", "Concatenate", "Element", "Elements", "Filter",
     "FlatMap", "Interleave", "Map", "Range", "Repeat", "Scan", "Skip", "Slices", "Take",
-    "TakeWhile", "Tensors", "Unchanged", "Zip", "reduce",
+    "TakeWhile", "Tensors", "Unchanged", "Zip", "reduce", "stacked",
 ]  # fmt: skip
 
 Element = list[Any]
@@ -41,6 +42,18 @@ class Elements:
     def cardinality(self) -> int:
         """How many elements; INFINITE or UNKNOWN where that is so."""
         return UNKNOWN
+
+    def with_own_functions(self) -> Elements:
+        """The same with instances of its functions, the sources' first, for one iterator alone."""
+        mine = copy.copy(self)
+        for name, value in vars(self).items():
+            parts = value if isinstance(value, tuple) else (value,)
+            made = tuple(
+                part.with_own_functions() if isinstance(part, Elements | Captured) else part
+                for part in parts
+            )
+            object.__setattr__(mine, name, made if isinstance(value, tuple) else made[0])
+        return mine
 
     def functions(self) -> Iterator[Any]:
         """The traced functions that making elements will run, those of the sources first."""
@@ -61,6 +74,10 @@ class Captured:
 
     def __call__(self, *components: Any) -> Element:
         return list(self.function.run([*components, *self.captures]))
+
+    def with_own_functions(self) -> Captured:
+        """The same with an instance of the function for one iterator alone."""
+        return Captured(self.function.instance(), self.captures)
 
 
 @dataclass(frozen=True)
@@ -219,7 +236,7 @@ class Batch(Elements):
         source = iter(self.source)
         while elements := list(islice(source, self.size)):
             if len(elements) == self.size or not self.drop_remainder:
-                yield [_stacked(components) for components in zip(*elements, strict=True)]
+                yield [stacked(components) for components in zip(*elements, strict=True)]
 
     def cardinality(self) -> int:
         number = self.source.cardinality()
@@ -228,7 +245,8 @@ class Batch(Elements):
         return number // self.size if self.drop_remainder else -(-number // self.size)
 
 
-def _stacked(components: Sequence[Any]) -> Any:
+def stacked(components: Sequence[Any]) -> Any:
+    """One array of arrays. Raises InvalidArgumentError if their shapes differ."""
     first = np.shape(components[0])
     for component in components:
         if np.shape(component) != first:

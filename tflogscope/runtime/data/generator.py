@@ -27,15 +27,19 @@ class Generated(Elements):
 
     generator: Callable[..., Any]
     arguments: Sequence[Any]
-    spec: Any
+    element_spec: Any
 
     def __iter__(self) -> Iterator[Element]:
         """Raises InvalidArgumentError for a value that does not have the promised shape, TypeError
         for another kind.
         """
-        dtypes, shapes = structure.dtypes(self.spec), structure.shapes(self.spec)
+        dtypes, shapes = structure.dtypes(self.element_spec), structure.shapes(self.element_spec)
         for value in self.generator(*self.arguments):
-            leaves = structure.flatten(value) if isinstance(self.spec, (tuple, dict)) else [value]
+            leaves = (
+                structure.flatten(value)
+                if isinstance(self.element_spec, (tuple, dict))
+                else [value]
+            )
             if len(leaves) != len(dtypes):
                 raise InvalidArgumentError(
                     message="`generator` yielded an element that did not match the expected "

@@ -21,6 +21,7 @@ from tflogscope.runtime.context import execute, op_scope
 from tflogscope.runtime.control_flow.optionals import OptionalValue
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.data import elements as e
+from tflogscope.runtime.data import regrouped_elements as r
 from tflogscope.runtime.data.generator import Generated
 from tflogscope.runtime.data.shuffling import SeedGenerator, Shuffle
 from tflogscope.runtime.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
@@ -58,9 +59,7 @@ class IteratorResource:
 
     def start(self, source: e.Elements) -> None:
         """Begin at the first element of `source`; its functions are instantiated now."""
-        for function in source.functions():
-            function.instantiate()
-        self._elements = iter(source)
+        self._elements = iter(source.with_own_functions())
 
     def next(self) -> e.Element:
         """The next element. Raises OutOfRangeError after the last."""
@@ -182,6 +181,35 @@ def _unchanged(source: e.Elements, *_: Any) -> e.Unchanged:
     return e.Unchanged(source)
 
 
+def _padded_batch(source: e.Elements, size: Any, *others: Any, N: int) -> r.PaddedBatch:  # noqa: N803
+    shapes, values, drop_remainder = others[:N], others[N : 2 * N], others[-1]
+    return r.PaddedBatch(source, int(size), shapes, values, bool(drop_remainder))
+
+
+def _window(
+    source: e.Elements, size: Any, shift: Any, stride: Any, drop_remainder: Any
+) -> r.Window:
+    return r.Window(source, int(size), int(shift), int(stride), bool(drop_remainder))
+
+
+_FUNCTIONS = ("key", "reduce", "window_size")
+
+
+def _group_by_window(source: e.Elements, *captured: Any, **attributes: Any) -> r.GroupByWindow:
+    functions = []
+    for each in _FUNCTIONS:
+        count = len(attributes[f"T{each}_func_other_arguments"])
+        functions.append(e.Captured(attributes[f"{each}_func"], captured[:count]))
+        captured = captured[count:]
+    return r.GroupByWindow(source, *functions)
+
+
+def _directed(
+    selector: e.Elements, *sources: Any, stop_on_empty_dataset: bool
+) -> r.DirectedInterleave:
+    return r.DirectedInterleave(selector, sources, stop_on_empty_dataset)
+
+
 _PARALLEL = ("deterministic", "use_inter_op_parallelism", "preserve_cardinality")
 _dataset("TensorDataset", lambda *components: e.Tensors(components), "Toutput_types", stateful=True)
 _dataset(
@@ -217,7 +245,27 @@ _dataset("PrefetchDataset", _unchanged, "buffer_size_min", "legacy_autotune", "s
 _dataset("CacheDatasetV2", lambda source, *_: e.Cached(source), stateful=True)
 _dataset("OptionsDataset", _unchanged, "serialized_options")
 _dataset("RewriteDataset", _unchanged)
-_dataset("GeneratorDataset", Generated, "arguments", "generator", "spec", stateful=True)
+_dataset("GeneratorDataset", Generated, "arguments", "element_spec", "generator", stateful=True)
+_dataset("WindowDataset", _window)
+_dataset("PaddedBatchDatasetV2", _padded_batch, "N", "Toutput_types", "parallel_copy")
+_dataset("UnbatchDataset", r.Unbatch)
+_dataset(
+    "RebatchDatasetV2", lambda source, sizes, drop: r.Rebatch(source, tuple(sizes), bool(drop))
+)
+_dataset(
+    "ShardDataset",
+    lambda source, count, k: r.Shard(source, int(count), int(k)),
+    "require_non_empty",
+)
+_dataset("IgnoreErrorsDataset", r.IgnoreErrors, "log_warning")
+_dataset("UniqueDataset", r.Unique)
+_dataset(
+    "GroupByWindowDataset",
+    _group_by_window,
+    *(f"{each}_func" for each in _FUNCTIONS),
+    *(f"T{each}_func_other_arguments" for each in _FUNCTIONS),
+)
+_dataset("DirectedInterleaveDataset", _directed, "N", "stop_on_empty_dataset")
 register("DummySeedGenerator", lambda _: [(dtypes.resource, SCALAR)], object, stateful=True)
 register("DummyMemoryCache", lambda _: [(dtypes.resource, SCALAR)], object, stateful=True)
 

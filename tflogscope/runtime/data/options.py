@@ -133,6 +133,10 @@ class Options(OptionGroup):
         self.threading = ThreadingOptions()
         self.autotune = AutotuneOptions()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        old_names = {"experimental_deterministic": "deterministic"}
+        super().__setattr__(old_names.get(name, name), value)
+
 
 def _field(number: int, value: Any) -> bytes:
     """One field in protocol buffers' wire format."""

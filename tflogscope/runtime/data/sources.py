@@ -99,7 +99,7 @@ class Sources:
         attributes = {
             "generator": generator,
             "arguments": argument_arrays(args or ()),
-            "spec": spec,
+            "element_spec": spec,
         }
         return made_by("_FlatMapDataset", (), spec, {}, name, op="GeneratorDataset", **attributes)
 

@@ -12,6 +12,7 @@ tracing.py               run the Python function with placeholders
 func_graph.py            the graph that it fills; tensors from outside are captured
 control_dependencies.py  stateful ops are put in order
 definition.py            what a trace leaves: a definition that no longer changes
+node_names.py            what its nodes, arguments and results are called then
 graph_function.py        it is registered as an op
 concrete.py              call it
 forward_backward.py      differentiate the call

@@ -13,7 +13,7 @@ from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.function.forward_backward import DelayedRewrite, TapeFunctions
 from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.function.graph_function import GraphFunction
+from tflogscope.runtime.function.graph_function import GraphFunction, Instance
 from tflogscope.runtime.function.signature import Bound, FunctionType, Signature
 from tflogscope.runtime.function.trace_types import TensorType
 from tflogscope.runtime.node_text import short_name
@@ -118,6 +118,10 @@ class ConcreteFunction:
     def instantiate(self) -> None:
         """Make it ready to run; done once."""
         self.inference.instantiate()
+
+    def instance(self) -> Instance:
+        """An instance of its own, for who runs it apart from all others."""
+        return Instance(self.inference.definition)
 
     def _call(self, function: GraphFunction, arguments: Sequence[Tensor]) -> list[Tensor]:
         graph = context.current()

@@ -102,7 +102,7 @@ class AutomaticControlDependencies:
 
 def execute_no_op(graph: Graph, after: Sequence[Node]) -> Node:
     """A `NoOp` that has run when these have: the returned values wait for it."""
-    execute("NoOp", [], {"_acd_function_control_output": True})
+    execute("NoOp", [])
     node = graph.nodes[-1]
     for other in after:
         node.add_control_input(other)

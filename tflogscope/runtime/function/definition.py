@@ -63,6 +63,8 @@ class FunctionDef:
     plan: Any = None
     argument_types: tuple[tuple[TensorShape, HandleData | None], ...] = ()
     """What is known of the arguments: their shapes, and of resources what they lead to."""
+    result_names: tuple[str, ...] = ()
+    """What the results are called, if they have names: node_names.py."""
     prologue: tuple[NodeDef, ...] = ()
     """What the executor processes first, without a kernel of ours: `_SOURCE`, and arguments that
     are nodes (`_Arg`). Passes put them there.

@@ -87,7 +87,7 @@ class DelayedRewrite:
         given = [
             zeros_like(output) if gradient is None else _dense(gradient)
             for gradient, output in trainable
-            if tape.trainable(output.dtype)
+            if tape.differentiable(output)
         ]
         return backward.call_flat(given, captured)
 
@@ -97,7 +97,7 @@ class DelayedRewrite:
         """
         if count not in self._pairs:
             outputs = [
-                output for output in self._graph.outputs[:count] if tape.trainable(output.dtype)
+                output for output in self._graph.outputs[:count] if tape.differentiable(output)
             ]
             specs = [TensorSpec(*shape_and_dtype(output)) for output in outputs]
             with context.enter(self._graph):
@@ -175,13 +175,13 @@ class TapeFunctions:
         those too.
         """
         outputs: list[SymbolicTensor] = []
-        while any(tape.trainable(output.dtype) for output in self._graph.outputs[len(outputs) :]):
+        while any(tape.differentiable(output) for output in self._graph.outputs[len(outputs) :]):
             outputs = list(self._graph.outputs)
             self._build(outputs)
         return self._build(outputs)
 
     def _build(self, outputs: Sequence[SymbolicTensor]) -> tuple[GraphFunction, ConcreteFunction]:
-        trainable = [output for output in outputs if tape.trainable(output.dtype)]
+        trainable = [output for output in outputs if tape.differentiable(output)]
         backward = FuncGraph(f"__backward_{self._graph.name}_{uid()}", outer=self._graph)
         with context.enter(backward):
             given = []
@@ -236,7 +236,7 @@ def _recorded(outputs: Sequence[Tensor], wanted: int) -> tuple[list[Tensor], set
     for index, output in enumerate(outputs):
         if count < wanted:
             recorded.append(output)
-        if tape.trainable(output.dtype):
+        if tape.differentiable(output):
             count += 1
         else:
             skipped.add(index)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tflogscope.runtime import operations, tape
@@ -20,10 +21,11 @@ from tflogscope.runtime.eager import EAGER
 from tflogscope.runtime.function.control_dependencies import READ_ONLY, read_only_inputs
 from tflogscope.runtime.function.definition import FunctionDef, define
 from tflogscope.runtime.function.func_graph import FuncGraph
+from tflogscope.runtime.function.node_names import renamed
 from tflogscope.runtime.operations import Inference, Spec
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 
-__all__ = ["GraphFunction"]
+__all__ = ["GraphFunction", "Instance"]
 
 
 class GraphFunction:
@@ -43,12 +45,12 @@ class GraphFunction:
         self.graph = graph
         self.inputs = list(inputs)
         self.outputs = list(outputs)
-        self.definition = define(
-            name, graph, inputs, outputs, attributes or {}, graph.control_outputs
+        self.definition = renamed(
+            define(name, graph, inputs, outputs, attributes or {}, graph.control_outputs)
         )
         definition = self.definition
         specs: list[Spec] = [(t.dtype, t.shape, t.handle_data) for t in outputs]  # type: ignore[misc]
-        operations.register(name, lambda _: specs, _runner(definition), stateful=True)
+        operations.register(name, lambda _: specs, _Runner(definition), stateful=True)
         weakref.finalize(self, _forget, name)
 
     @property
@@ -104,6 +106,20 @@ class GraphFunction:
         return f"<GraphFunction {self.name}>"
 
 
+class Instance:
+    """A function made ready to run for somebody alone: optimised again, and with random ops that
+    begin from the start.
+    """
+
+    def __init__(self, definition: FunctionDef) -> None:
+        self.definition = replace(definition, plan=None)
+        instantiate(self.definition)
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """The values of the outputs for these values of the inputs."""
+        return run(self.definition, values)
+
+
 def run(definition: FunctionDef, values: Sequence[Any]) -> list[Any]:
     """Run it on the executor, made ready if it is its first time."""
     from tflogscope.runtime import executor
@@ -118,11 +134,20 @@ def instantiate(definition: FunctionDef) -> None:
     executor.instantiate(definition)
 
 
-def _runner(definition: FunctionDef) -> Any:
-    def kernel(*values: Any) -> tuple[Any, ...]:
-        return tuple(run(definition, values))
+class _Runner:
+    """The function as a kernel. A fresh one, as after `tf.random.set_seed`, is made ready anew, so
+    that its random ops begin from the start.
+    """
 
-    return kernel
+    def __init__(self, definition: FunctionDef) -> None:
+        self._definition = definition
+
+    def instance(self, _: Mapping[str, Any]) -> _Runner:
+        self._definition.plan = None
+        return self
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        return tuple(run(self._definition, values))
 
 
 def _forget(name: str) -> None:

@@ -76,6 +76,7 @@ def trace(
     """
     kwargs = dict(kwargs or {})
     with context.enter(graph):
+        graph.orders_effects = control_dependencies
         dependencies = AutomaticControlDependencies(graph) if control_dependencies else None
         args, kwargs = _from_specs(graph, args), _from_specs(graph, kwargs)
         before = _leaves(args, kwargs)
@@ -145,7 +146,7 @@ def _as_result(
         return None
     if op_return_value is not None and isinstance(value, Node):
         with value.graph.control_dependencies([value]):
-            return context.execute("Identity", [op_return_value])[0]
+            value = context.execute("Identity", [op_return_value])[0]
     if hasattr(value, "flow") and hasattr(value, "stack"):  # a TensorArray
         return value
     if composites.is_composite(value):

@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tflogscope.runtime import context
+from tflogscope.runtime import context, telling
 from tflogscope.runtime.dtypes import DType, int32, resource, string
 from tflogscope.runtime.gradients.registry import gradient_function
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tape import Entry, Tape
 from tflogscope.runtime.tensors import EagerTensor, Tensor
 
-__all__ = ["backpropagate", "ones_like", "shape_and_dtype", "zeros_like"]
+__all__ = ["backpropagate", "ones_like", "shape_and_dtype", "zeros_like", "zeros_of_variable"]
 
 NEEDS_NO_ZEROS: Mapping[str, frozenset[int]] = {
     "SoftmaxCrossEntropyWithLogits": frozenset({1}),
@@ -47,16 +47,23 @@ def backpropagate(
     wanted = {source.uid for source in sources}
     gradients = _initial(tape, targets, sources, output_gradients)
     ready = deque(entry for entry in plan.entries if not plan.missing.get(id(entry)))
+    listener = telling.listener
+    if listener is not None:
+        listener.gradients_wanted()
     while ready:
         entry = ready.popleft()
         grads, has_gradient = _of_outputs(entry, gradients, wanted)
+        if listener is not None and has_gradient:
+            listener.gradient_called(entry.type)
         input_gradients = (
             _call(entry, grads, tape, wanted) if has_gradient else [None] * len(entry.inputs)
         )
         for tensor, grad in zip(entry.inputs, input_gradients, strict=False):
-            if grad is not None:
+            if grad is not None and tensor.uid in tape.made_by:  # a source may not be watched
                 gradients.setdefault(tensor.uid, []).append(grad)
         ready.extend(plan.done(entry))
+    if listener is not None:
+        listener.gradients_found(len(gradients))
     return [_total(gradients.get(source.uid)) for source in sources]
 
 
@@ -243,6 +250,16 @@ def zeros_like(tensor: Tensor) -> Any:
     return arrays.zeros_like(tensor)
 
 
+def zeros_of_variable(handle: Tensor, like: Tensor) -> Any:
+    """Zeros in the shape that the variable has when they are made; the dtype is known from the
+    handle `like`.
+    """
+    from tflogscope.runtime.library import arrays
+    from tflogscope.runtime.ops.call import call
+
+    return arrays.zeros(call("VariableShape", handle), shape_and_dtype(like)[1])
+
+
 def ones_like(tensor: Tensor) -> Any:
     """Ones, made by an op. Told about: `default_gradient.ones_like`."""
     from tflogscope.runtime.library import arrays
@@ -272,8 +289,8 @@ def _zeros(tensor: Tensor) -> Any:
     from tflogscope.runtime.library import arrays
 
     shape, dtype = shape_and_dtype(tensor)
-    if dtype in (string, resource):
-        return None
+    if tensor.dtype is resource or dtype is string:
+        return None  # gradients of ops that give handles know what to do
     if not shape.is_fully_defined() or not dtype.is_array:
         return zeros_like(tensor)
     if not isinstance(tensor, EagerTensor) or not context.executing_eagerly():

@@ -19,7 +19,7 @@ from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.tensors import uid
 from tflogscope.runtime.variables import Variable, values_of
 
-__all__ = ["custom_gradient"]
+__all__ = ["custom_gradient", "recompute_grad"]
 
 
 def custom_gradient(function: Callable[..., Any] | None = None) -> Any:
@@ -134,6 +134,33 @@ def call_identity_n(tensors: Sequence[Any], gradient_name: str) -> list[Any]:
     }
     with tape.stop_recording():
         return context.execute("IdentityN", list(tensors), attributes)
+
+
+def recompute_grad(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which keeps nothing for its gradient: it is computed again."""
+    from tflogscope.runtime.gradients.gradient_tape import GradientTape
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def forward(*inputs: Any) -> Any:
+            with tape.stop_recording():
+                result = function(*inputs, **kwargs)
+
+            def backward(*upstream: Any, variables: Sequence[Variable] | None = None) -> Any:
+                watched = list(variables or [])
+                with GradientTape() as again:
+                    again.watch(list(inputs))
+                    again.watch(watched)
+                    repeated = function(*inputs, **kwargs)
+                found = again.gradient(repeated, [*inputs, *watched], list(upstream))
+                of_inputs, of_variables = found[: len(inputs)], found[len(inputs) :]
+                return (of_inputs, of_variables) if variables is not None else of_inputs
+
+            return result, backward
+
+        return custom_gradient(forward)(*args)
+
+    return wrapper
 
 
 def _gradients(

@@ -14,7 +14,7 @@ from typing import Any, Self
 from tflogscope.runtime import nest, tape
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.dtypes import resource
-from tflogscope.runtime.gradients.backprop import backpropagate, zeros_like
+from tflogscope.runtime.gradients.backprop import backpropagate
 from tflogscope.runtime.logs import log
 from tflogscope.runtime.tensors import Tensor
 
@@ -147,9 +147,11 @@ class GradientTape:
             self.watched_variables()
             self._tape = None
         if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
+            from tflogscope.runtime.library import arrays
+
             grads = [
-                zeros_like(handle) if g is None else g
-                for g, handle in zip(grads, handles, strict=True)
+                arrays.zeros_like(value) if g is None else g
+                for g, value in zip(grads, flat, strict=True)
             ]
         return nest.pack_sequence_as(sources, grads)
 
@@ -166,8 +168,10 @@ class GradientTape:
         """
         from tflogscope.runtime.gradients.jacobian import jacobian
 
-        del parallel_iterations, experimental_use_pfor
-        result = jacobian(self, target, sources, unconnected_gradients)
+        del parallel_iterations
+        result = jacobian(
+            self, target, sources, unconnected_gradients, at_once=experimental_use_pfor
+        )
         self._used_up()
         return result
 
@@ -184,8 +188,10 @@ class GradientTape:
         """
         from tflogscope.runtime.gradients.jacobian import batch_jacobian
 
-        del parallel_iterations, experimental_use_pfor
-        result = batch_jacobian(self, target, source, unconnected_gradients)
+        del parallel_iterations
+        result = batch_jacobian(
+            self, target, source, unconnected_gradients, at_once=experimental_use_pfor
+        )
         self._used_up()
         return result
 

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tflogscope.runtime import context, tape
-from tflogscope.runtime.gradients.backprop import zeros_like
+from tflogscope.runtime.conversion import constant
+from tflogscope.runtime.gradients.backprop import zeros_like, zeros_of_variable
 from tflogscope.runtime.gradients.registry import gradient_function
 from tflogscope.runtime.graph import Graph, Node
 from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor, Tensor
@@ -145,7 +146,7 @@ class _Walk:
             if (
                 index < len(grads)
                 and grads[index] is None
-                and tape.trainable(output.dtype)
+                and tape.differentiable(output)
                 and _has_zeros(output)
             ):
                 grads[index] = _zeros_like(output)
@@ -187,7 +188,7 @@ class _Walk:
                 continue
             reached.add(node)
             for output in node.outputs:
-                if tape.trainable(output.dtype):
+                if tape.differentiable(output):
                     queue.extend(consumers.get(output.uid, ()))
         return reached
 
@@ -250,12 +251,14 @@ def _zeros_like(output: SymbolicTensor) -> Any:
     from tflogscope.runtime.ops.call import call
 
     if output.dtype.name == "resource":
-        return zeros_like(output)
+        return zeros_of_variable(output, output)
     if getattr(output.op.graph, "is_while_body", False) and output.dtype.name != "variant":
         # ZerosLike would need the value, and so make the loop keep it for each iteration.
-        shape = output.shape if output.shape.is_fully_defined() else call("Shape", output)
-        return arrays.zeros(shape, output.dtype)
-    return call("ZerosLike", output)
+        if output.shape.is_fully_defined():
+            return constant(0, output.dtype, output.shape)
+        return arrays.zeros(call("Shape", output), output.dtype)
+    with context.op_scope(None, "zeros_like") as name:
+        return call("ZerosLike", output, name=name)
 
 
 def _aggregated(gradients: dict[int, list[Any]], output: Tensor) -> Any:

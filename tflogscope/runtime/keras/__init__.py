@@ -7,8 +7,10 @@ In the order in which a program meets them:
     keras_tensor.py                     what layers are called on when a model is put together
     models/                             Sequential, functional and subclassed models;
                                         network.py orders their layers
-    losses.py, metrics.py               numbers for how good it is;
+    losses.py, metrics_base.py, metrics.py, confusion_metrics.py
+                                        numbers for how good it is;
                                         reduction.py makes one of one per example
+    regularizers.py, constraints.py     what weights should be like
     optimizers/                         from gradients to new weights
     models/compiled.py, steps.py        what is compiled; one step
     models/training.py                  fit, evaluate, predict; data_adapter.py makes batches
@@ -24,6 +26,7 @@ from tflogscope.runtime.keras import (
     activations,
     backend,
     callbacks,
+    constraints,
     initializers,
     layers,
     losses,
@@ -39,9 +42,8 @@ from tflogscope.runtime.keras.models import Model, Sequential
 __version__ = "2.13.1"
 
 __all__ = [
-    "Input", "Model", "Sequential", "activations", "backend", "callbacks", "initializers", "layers",
-    "losses", "metrics", "models", "optimizers", "regularizers",
-    "utils",
+    "Input", "Model", "Sequential", "activations", "backend", "callbacks", "constraints",
+    "initializers", "layers", "losses", "metrics", "models", "optimizers", "regularizers", "utils",
 ]  # fmt: skip
 
 __getattr__ = missing("tf.keras")

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.context import innermost_graph
+from tflogscope.runtime.function.func_graph import FuncGraph
 
 __all__ = [
     "RandomGenerator",
@@ -27,6 +28,7 @@ __all__ = [
     "get_uid",
     "to_snake_case",
     "unique_name",
+    "unknown",
 ]
 
 _settings: dict[str, Any] = {"floatx": "float32", "epsilon": 1e-7}
@@ -88,9 +90,33 @@ def to_snake_case(name: str) -> str:
     return f"private{snake}" if snake.startswith("_") else snake
 
 
+def unknown(kind: str, name: str) -> str:
+    """What Keras says of a name that it does not know."""
+    return (
+        f"Unknown {kind}: '{name}'. Please ensure you are using a "
+        "`keras.utils.custom_object_scope` and that this object is included in the scope. See "
+        "https://www.tensorflow.org/guide/keras/save_and_serialize#registering_the_custom_object "
+        "for details."
+    )
+
+
 def clear_session() -> None:
-    """Start again with names."""
+    """Start again with names, and with another graph."""
     _uids.clear()
+    _graphs.clear()
+    ask_for_graph()
+
+
+_graphs: list[FuncGraph] = []
+
+
+def ask_for_graph() -> None:
+    """Keras has a graph for inputs. Nothing is in it here; but it takes a number when it is made.
+
+    Told about: `backend.get_graph`.
+    """
+    if not _graphs:
+        _graphs.append(FuncGraph("keras_graph"))
 
 
 # Random numbers

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.keras.metrics import number_of
@@ -20,7 +22,7 @@ from tflogscope.runtime.logs import log
 
 __all__ = [
     "CSVLogger", "Callback", "CallbackList", "EarlyStopping", "History", "LambdaCallback",
-    "LearningRateScheduler", "ProgbarLogger", "TerminateOnNaN",
+    "LearningRateScheduler", "ProgbarLogger", "ReduceLROnPlateau", "TerminateOnNaN",
 ]  # fmt: skip
 
 
@@ -309,6 +311,60 @@ class LearningRateScheduler(Callback):
             logs["lr"] = self.model.optimizer.learning_rate.numpy()
 
 
+class ReduceLROnPlateau(EarlyStopping):
+    """Makes the learning rate smaller when a number has not become better for `patience` epochs."""
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: int = 0,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0,
+    ) -> None:
+        """Raises ValueError for a factor that would not make it smaller."""
+        super().__init__(monitor, min_delta, patience, verbose, mode)
+        if factor >= 1.0:
+            raise ValueError(f"ReduceLROnPlateau does not support a factor >= 1.0. Got {factor}")
+        self.factor, self.cooldown, self.min_lr = factor, cooldown, min_lr
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        super().on_train_begin(logs)
+        self.cooling = 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        logs = {} if logs is None else logs
+        optimizer = self.model.optimizer
+        logs["lr"] = optimizer.learning_rate.numpy()
+        current = logs.get(self.monitor)
+        if current is None:
+            log.warning(
+                "Learning rate reduction is conditioned on metric `%s` which is not available. "
+                "Available metrics are: %s",
+                self.monitor, ",".join(logs),
+            )  # fmt: skip
+            return
+        if self.cooling:
+            self.cooling -= 1
+            self.wait = 0
+        if self._better(current, self.best):
+            self.best, self.wait = current, 0
+        elif not self.cooling:
+            self.wait += 1
+            if self.wait >= self.patience and logs["lr"] > np.float32(self.min_lr):
+                self._reduce(epoch, float(logs["lr"]))
+
+    def _reduce(self, epoch: int, rate: float) -> None:
+        rate = max(rate * self.factor, self.min_lr)
+        self.model.optimizer.learning_rate.assign(rate)
+        if self.verbose > 0:
+            _print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {rate}.")
+        self.cooling, self.wait = self.cooldown, 0
+
+
 class CSVLogger(Callback):
     """Writes the numbers of each epoch into a file."""
 
@@ -322,9 +378,12 @@ class CSVLogger(Callback):
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         logs = logs or {}
         if self._writer is None:
-            names = ["epoch", *sorted(logs)]
+            names = sorted(logs)
+            if not any(name.startswith("val_") for name in names):
+                names += [f"val_{name}" for name in names]  # there may be some in later epochs
+            names = ["epoch", *names]
             self._writer = csv.DictWriter(
-                self._file, names, delimiter=self.separator, lineterminator="\n"
+                self._file, names, restval="NA", delimiter=self.separator, lineterminator="\n"
             )
             self._writer.writeheader()
         self._writer.writerow({"epoch": epoch, **logs})

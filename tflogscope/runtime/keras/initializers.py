@@ -191,6 +191,7 @@ random_uniform = uniform = RandomUniform
 random_normal = normal = RandomNormal
 truncated_normal = TruncatedNormal
 orthogonal = Orthogonal
+variance_scaling = VarianceScaling
 glorot_uniform, glorot_normal = GlorotUniform, GlorotNormal
 he_uniform, he_normal = HeUniform, HeNormal
 lecun_uniform, lecun_normal = LecunUniform, LecunNormal
@@ -206,7 +207,7 @@ def get(identifier: Any) -> Callable[..., Any] | None:
     if isinstance(identifier, str):
         found = globals().get(identifier)
         if not (isinstance(found, type) and issubclass(found, Initializer)):
-            raise ValueError(f"Unknown initializer: '{identifier}'.")
+            raise ValueError(backend.unknown("initializer", identifier))
         return found()
     if isinstance(identifier, type):
         return identifier()  # type: ignore[no-any-return]

@@ -94,6 +94,11 @@ class KerasTensor:
         return node
 
     def __repr__(self) -> str:
+        layer = getattr(self, "_keras_history", None)
+        origin = f" (created by layer '{layer.layer.name}')" if layer else ""
+        return f"<KerasTensor: shape={self.shape} dtype={self.dtype.name}{origin}>"
+
+    def __str__(self) -> str:
         spec = tf.TensorSpec(self.shape, self.dtype, self._spec_name)
         layer = getattr(self, "_keras_history", None)
         origin = f", description=\"created by layer '{layer.layer.name}'\"" if layer else ""

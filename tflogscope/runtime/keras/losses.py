@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.autograph.conversion import control_status, tf_convert
+from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras import backend
 from tflogscope.runtime.keras.reduction import (
     Reduction,
@@ -173,9 +174,29 @@ def log_cosh(y_true: Any, y_pred: Any) -> Any:
 def hinge(y_true: Any, y_pred: Any) -> Any:
     """Mean of max(1 - labels * predictions, 0); labels 0 and 1 are taken as -1 and 1."""
     y_true, y_pred = _alike(y_true, y_pred)
-    is_binary = tf.reduce_all(tf.logical_or(tf.equal(y_true, 0), tf.equal(y_true, 1)))
-    y_true = backend.smart_cond(is_binary, lambda: 2.0 * y_true - 1.0, lambda: y_true)
+    y_true = _signs(y_true)
     return backend.mean(tf.maximum(1.0 - y_true * y_pred, 0.0), axis=-1)
+
+
+def squared_hinge(y_true: Any, y_pred: Any) -> Any:
+    """Mean of the same, squared."""
+    y_true, y_pred = _alike(y_true, y_pred)
+    y_true = _signs(y_true)
+    return backend.mean(tf.square(tf.maximum(1.0 - y_true * y_pred, 0.0)), axis=-1)
+
+
+def _signs(y_true: Any) -> Any:
+    """Labels 0 and 1 as -1 and 1."""
+    is_binary = tf.reduce_all(tf.logical_or(tf.equal(y_true, 0), tf.equal(y_true, 1)))
+    return backend.smart_cond(is_binary, lambda: 2.0 * y_true - 1.0, lambda: y_true)
+
+
+def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
+    """How much the best wrong class is better than the right one."""
+    y_true, y_pred = _alike(y_true, y_pred)
+    right = tf.reduce_sum(y_true * y_pred, axis=-1)
+    wrong = tf.reduce_max((1.0 - y_true) * y_pred, axis=-1)
+    return tf.maximum(wrong - right + 1.0, tf.cast(0.0, y_pred.dtype))
 
 
 def kl_divergence(y_true: Any, y_pred: Any) -> Any:
@@ -319,6 +340,8 @@ MeanSquaredLogarithmicError = _named(
 )
 LogCosh = _named(log_cosh, "log_cosh", "LogCosh")
 Hinge = _named(hinge, "hinge", "Hinge")
+SquaredHinge = _named(squared_hinge, "squared_hinge", "SquaredHinge")
+CategoricalHinge = _named(categorical_hinge, "categorical_hinge", "CategoricalHinge")
 KLDivergence = _named(kl_divergence, "kl_divergence", "KLDivergence")
 Poisson = _named(poisson, "poisson", "Poisson")
 BinaryCrossentropy = _named(
@@ -337,7 +360,11 @@ class SparseCategoricalCrossentropy(LossFunctionWrapper):
         from_logits: bool = False,
         reduction: str = Reduction.AUTO,
         name: str = "sparse_categorical_crossentropy",
+        ignore_class: int | None = None,
     ) -> None:
+        """Raises NotInThisRuntime for a class to be ignored."""
+        if ignore_class is not None:
+            raise NotInThisRuntime("SparseCategoricalCrossentropy(ignore_class=...)")
         super().__init__(sparse_categorical_crossentropy, reduction, name, from_logits=from_logits)
 
 
@@ -376,9 +403,7 @@ def get(identifier: Any) -> Any:
         if isinstance(found, type) and issubclass(found, Loss):
             return found()
         if not callable(found) or identifier.startswith("_") or identifier == "get":
-            raise ValueError(
-                f"Unknown loss function: '{identifier}'. Please ensure you are using a valid name."
-            )
+            raise ValueError(backend.unknown("loss function", identifier))
         return found
     if identifier is None or callable(identifier):
         return identifier

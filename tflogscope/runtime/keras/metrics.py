@@ -6,7 +6,6 @@ Told about: `keras/src/metrics/` and `utils/metrics_utils.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,143 +14,56 @@ import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.autograph.conversion import control_status, tf_convert
 from tflogscope.runtime.keras import backend, losses
-from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.confusion_metrics import (
+    AUC,
+    FalseNegatives,
+    FalsePositives,
+    MeanIoU,
+    Precision,
+    Recall,
+    TrueNegatives,
+    TruePositives,
+)
+from tflogscope.runtime.keras.metrics_base import Mean, Metric, Sum
 from tflogscope.runtime.keras.reduction import apply_valid_mask, mask_of, match_ranks
 from tflogscope.runtime.tensors import EagerTensor
 
 __all__ = [
-    "Accuracy", "BinaryAccuracy", "BinaryCrossentropy", "CategoricalAccuracy",
-    "CategoricalCrossentropy", "Mean", "MeanAbsoluteError", "MeanMetricWrapper", "MeanSquaredError",
-    "Metric", "RootMeanSquaredError", "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy",
-    "SparseTopKCategoricalAccuracy", "Sum", "TopKCategoricalAccuracy", "get",
+    "AUC",
+    "Accuracy",
+    "BinaryAccuracy",
+    "BinaryCrossentropy",
+    "CategoricalAccuracy",
+    "CategoricalCrossentropy",
+    "CategoricalHinge",
+    "CosineSimilarity",
+    "FalseNegatives",
+    "FalsePositives",
+    "Hinge",
+    "KLDivergence",
+    "LogCoshError",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanAbsolutePercentageError",
+    "MeanIoU",
+    "MeanMetricWrapper",
+    "MeanSquaredError",
+    "MeanSquaredLogarithmicError",
+    "Metric",
+    "Poisson",
+    "Precision",
+    "Recall",
+    "RootMeanSquaredError",
+    "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy",
+    "SparseTopKCategoricalAccuracy",
+    "SquaredHinge",
+    "Sum",
+    "TopKCategoricalAccuracy",
+    "TrueNegatives",
+    "TruePositives",
+    "get",
 ]  # fmt: skip
-
-
-class Metric(Layer):
-    """Subclasses have `update_state` and `result`, and make their variables with `add_weight`."""
-
-    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        super().__init__(name=name, dtype=dtype, **kwargs)
-        self.built = True
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """What users write in these two methods is converted by AutoGraph, and a result is a tensor
-        of its own.
-        """
-        super().__init_subclass__(**kwargs)
-        if "update_state" in cls.__dict__:
-            cls.update_state = _converting(cls.__dict__["update_state"])  # type: ignore[method-assign]
-        if "result" in cls.__dict__:
-            cls.result = _identical(cls.__dict__["result"])  # type: ignore[method-assign]
-
-    def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Take a batch into account."""
-        raise NotImplementedError("Must be implemented in subclasses.")
-
-    def result(self) -> Any:
-        """The metric over all that was seen since the last reset."""
-        raise NotImplementedError("Must be implemented in subclasses.")
-
-    def reset_state(self) -> None:
-        """Forget what was seen."""
-        backend.batch_set_value([(variable, 0) for variable in self.variables])
-
-    def reset_states(self) -> None:
-        """The old name of `reset_state`."""
-        self.reset_state()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Take a batch into account, and give the result."""
-        update = self.update_state(*args, **kwargs)
-        with tf.control_dependencies([] if update is None else [update]):
-            return self.result()
-
-    def add_weight(  # type: ignore[override]
-        self, name: str, shape: Any = (), initializer: Any = None, dtype: Any = None, **_: Any
-    ) -> Any:
-        """A variable of this metric, never trained."""
-        with nullcontext() if tf.executing_eagerly() else tf.init_scope():
-            return super().add_weight(
-                name, shape, dtype or self.dtype, initializer or "zeros", trainable=False
-            )
-
-
-def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
-    def update_state(self: Metric, *args: Any, **kwargs: Any) -> Any:
-        return tf_convert(function, control_status())(self, *args, **kwargs)
-
-    return update_state
-
-
-def _identical(function: Callable[..., Any]) -> Callable[..., Any]:
-    def result(self: Metric) -> Any:
-        return tf.nest.map_structure(tf.identity, tf_convert(function, control_status())(self))
-
-    return result
-
-
-# Means
-
-
-class _Reduced(Metric):
-    """A sum, and for a mean the weight of what was summed."""
-
-    counts = True
-
-    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
-        super().__init__(name=name, dtype=dtype)
-        self.total = self.add_weight("total", initializer="zeros")
-        if self.counts:
-            self.count = self.add_weight("count", initializer="zeros")
-
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        values = tf.cast(values, self.dtype)
-        if sample_weight is not None:
-            sample_weight = tf.cast(sample_weight, self.dtype)
-            values, _, sample_weight = match_ranks(values, weights=sample_weight)
-            values, sample_weight = self._aligned(values, sample_weight)
-            values = tf.multiply(values, sample_weight)
-        total = tf.reduce_sum(values)
-        with tf.control_dependencies([total]):
-            update = self.total.assign_add(total)
-        if not self.counts:
-            return update
-        if sample_weight is None:
-            number = tf.cast(tf.size(values), self.dtype)
-        else:
-            number = tf.reduce_sum(sample_weight)
-        with tf.control_dependencies([update]):
-            return self.count.assign_add(number)
-
-    def _aligned(self, values: Any, weights: Any) -> tuple[Any, Any]:
-        """Both in one shape; values are reduced over dimensions that weights don't have."""
-        if weights.shape == values.shape:
-            return values, weights
-        if weights.shape.rank in (0, values.shape.rank):
-            return values, weights * tf.ones_like(values)
-        axes = list(range(weights.shape.rank, values.shape.rank))
-        return (tf.reduce_mean if self.counts else tf.reduce_sum)(values, axis=axes), weights
-
-    def result(self) -> Any:
-        if self.counts:
-            return tf.math.divide_no_nan(self.total, self.count)
-        return tf.identity(self.total)
-
-
-class Mean(_Reduced):
-    """The weighted mean of all values."""
-
-    def __init__(self, name: str = "mean", dtype: Any = None) -> None:
-        super().__init__(name, dtype)
-
-
-class Sum(_Reduced):
-    """The weighted sum of all values."""
-
-    counts = False
-
-    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
-        super().__init__(name, dtype)
 
 
 class MeanMetricWrapper(Mean):
@@ -262,8 +174,14 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
 # Objects
 
 
-def _wrapper(function: Callable[..., Any], class_name: str, text: str, **options: Any) -> Any:
-    name = backend.to_snake_case(class_name)
+def _wrapper(
+    function: Callable[..., Any],
+    class_name: str,
+    text: str,
+    called: str | None = None,
+    **options: Any,
+) -> Any:
+    name = called or backend.to_snake_case(class_name)
 
     def made(self: Any, *args: Any, name: str = name, dtype: Any = None, **kwargs: Any) -> None:
         given = dict(zip(options, args, strict=False))
@@ -294,6 +212,32 @@ SparseTopKCategoricalAccuracy = _wrapper(
 )
 MeanSquaredError = _wrapper(losses.mean_squared_error, "MeanSquaredError", "Its mean.")
 MeanAbsoluteError = _wrapper(losses.mean_absolute_error, "MeanAbsoluteError", "Its mean.")
+MeanAbsolutePercentageError = _wrapper(
+    losses.mean_absolute_percentage_error, "MeanAbsolutePercentageError", "Its mean."
+)
+MeanSquaredLogarithmicError = _wrapper(
+    losses.mean_squared_logarithmic_error, "MeanSquaredLogarithmicError", "Its mean."
+)
+Hinge = _wrapper(losses.hinge, "Hinge", "Its mean.")
+SquaredHinge = _wrapper(losses.squared_hinge, "SquaredHinge", "Its mean.")
+CategoricalHinge = _wrapper(losses.categorical_hinge, "CategoricalHinge", "Its mean.")
+Poisson = _wrapper(losses.poisson, "Poisson", "Its mean.")
+KLDivergence = _wrapper(
+    losses.kl_divergence, "KLDivergence", "Its mean.", called="kullback_leibler_divergence"
+)
+LogCoshError = _wrapper(losses.log_cosh, "LogCoshError", "Its mean.", called="logcosh")
+
+
+def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+    """1 for the same direction, -1 for the opposite."""
+    one, other = (
+        tf.linalg.l2_normalize(y_true, axis=axis),
+        tf.linalg.l2_normalize(y_pred, axis=axis),
+    )
+    return tf.reduce_sum(one * other, axis=axis)
+
+
+CosineSimilarity = _wrapper(cosine_proximity, "CosineSimilarity", "Its mean.", axis=-1)
 BinaryCrossentropy = _wrapper(
     losses.binary_crossentropy,
     "BinaryCrossentropy",
@@ -324,7 +268,7 @@ def get(identifier: Any) -> Any:
     if isinstance(found, type) and issubclass(found, Metric):
         return found()
     if not callable(found) or identifier.startswith("_"):
-        raise ValueError(f"Unknown metric function: '{identifier}'.")
+        raise ValueError(backend.unknown("metric function", identifier))
     return found
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "minimum",
     "multiply",
     "multiply_no_nan",
+    "polyval",
     "pow",
     "realdiv",
     "scalar_mul",
@@ -159,6 +160,19 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     if len(tensors) > 1:
         return call("AddN", tensors, name=name)
     return call("Identity", tensors[0], name=name) if name else tensors[0]
+
+
+def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Any:
+    """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+    with op_scope(name, "polyval"):
+        x = convert_to_tensor(x, name="x")
+        if not coeffs:
+            return call("ZerosLike", x)
+        terms = [convert_to_tensor(each, name=f"{k}_coeff") for k, each in enumerate(coeffs)]
+        result: Any = terms[0]
+        for term in terms[1:]:
+            result = term + result * x
+        return result
 
 
 def accumulate_n(

@@ -48,6 +48,14 @@ def _placeholder() -> Array:
     raise InvalidArgumentError(None, None, "You must feed a value for placeholder tensor")
 
 
+@op(
+    "PlaceholderWithDefault(input: dtype; dtype, shape) -> output: dtype",
+    shape=lambda i: TensorShape(i.attributes["shape"]),
+)
+def _placeholder_with_default(input: Array) -> Array:
+    return input
+
+
 def _same_value(input: Any) -> Any:
     return input
 

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflogscope.runtime.constant_value import folded_value
-from tflogscope.runtime.context import executing_eagerly
+from tflogscope.runtime.context import current, executing_eagerly
 from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes
-from tflogscope.runtime.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.tensors import Tensor
 
 __all__ = [
     "Reduction",
@@ -114,7 +114,7 @@ def reductions(x: Tensor, y: Tensor, grad: Any) -> tuple[Reduction, Reduction]:
     """
     from tflogscope.runtime.library.arrays import shape, shape_internal
 
-    if executing_eagerly() or not all(isinstance(each, SymbolicTensor) for each in (x, y, grad)):
+    if executing_eagerly() or not isinstance(grad, Tensor):
         sx, sy = shape(x), shape(y)
         rx, ry = broadcast_gradient_args(sx, sy)
         return (sx, rx, True), (sy, ry, True)
@@ -126,11 +126,11 @@ def reductions(x: Tensor, y: Tensor, grad: Any) -> tuple[Reduction, Reduction]:
 
 
 def _known_reductions(
-    sx: tuple[int, ...], sy: tuple[int, ...], grad: SymbolicTensor
+    sx: tuple[int, ...], sy: tuple[int, ...], grad: Tensor
 ) -> tuple[Reduction, Reduction]:
     # NB: the op is made all the same, once for each pair of shapes in a graph, though nothing reads
     # it
-    known = grad.graph.__dict__.setdefault("_broadcast_gradient_args", {})
+    known = current().__dict__.setdefault("_broadcast_gradient_args", {})
     if (sx, sy) not in known:
         found = broadcast_gradient_args(sx, sy)
         known[sx, sy] = tuple(tuple(int(k) for k in _folded(axes)) for axes in found)

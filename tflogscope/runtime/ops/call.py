@@ -62,7 +62,8 @@ def results(type: str, /, *values: Any, name: str | None = None, **attributes: A
         return _structured(signature, outputs, full)
     with context.name_scope(name or type) as scope:
         graph: Any = context.current()
-        inputs = [graph.capture(tensor) for tensor in _graph_inputs(signature, values, full)]
+        given = _graph_inputs(signature, values, full)
+        inputs = given if graph.asks_elsewhere(type, given) else list(map(graph.capture, given))
     # outside the op's own scope, since tapes note the scope in which an op is called
     return _structured(signature, context.execute(type, inputs, full, scope), full)
 

@@ -155,11 +155,12 @@ def _gather_nd_shape(i: Inference) -> TensorShape:
     shape=_gather_nd_shape,
 )
 def _gather_nd(params: Array, indices: Array) -> Array:
-    _check_coordinates(indices, params.shape)
+    check_coordinates(indices, params.shape, "param shape")
     return np.asarray(params[tuple(np.moveaxis(indices, -1, 0))])
 
 
-def _check_coordinates(indices: Array, shape: tuple[int, ...]) -> None:
+def check_coordinates(indices: Array, shape: tuple[int, ...], what: str = "shape") -> None:
+    """Raises InvalidArgumentError for coordinates outside of that shape."""
     limits = np.array(shape[: indices.shape[-1]])
     bad = np.any((indices < 0) | (indices >= limits), axis=-1)
     if np.any(bad):
@@ -167,7 +168,7 @@ def _check_coordinates(indices: Array, shape: tuple[int, ...]) -> None:
         place = "".join(f"[{k}]" for k in where[:1]) if where else ""
         found = ", ".join(str(int(k)) for k in indices[where])
         raise InvalidArgumentError(
-            None, None, f"indices{place} = [{found}] does not index into param shape {list(shape)}"
+            None, None, f"indices{place} = [{found}] does not index into {what} {list(shape)}"
         )
 
 
@@ -187,7 +188,7 @@ def _gather_nd_gradient(record: OpRecord, grad: Any) -> list[Any]:
 )
 def _scatter_nd(indices: Array, updates: Array, shape: Array) -> Array:
     result = np.zeros(tuple(shape), updates.dtype)
-    _check_coordinates(indices, result.shape)
+    check_coordinates(indices, result.shape)
     np.add.at(result, tuple(np.moveaxis(indices, -1, 0)), updates)
     return result
 
@@ -200,7 +201,7 @@ def _scatter_nd_gradient(record: OpRecord, grad: Any) -> list[Any]:
 def _tensor_scatter(function: Any) -> Any:
     def kernel(tensor: Array, indices: Array, updates: Array) -> Array:
         result = tensor.copy()
-        _check_coordinates(indices, result.shape)
+        check_coordinates(indices, result.shape)
         where = tuple(np.moveaxis(indices, -1, 0))
         if function is None:
             result[where] = updates

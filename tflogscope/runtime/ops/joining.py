@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from tflogscope.runtime.constant_value import constant_value, folded_value
 from tflogscope.runtime.context import executing_eagerly
+from tflogscope.runtime.devices import CPU
+from tflogscope.runtime.dtypes import int32
 from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.gradients import gradient, not_differentiable
 from tflogscope.runtime.indexed_slices import IndexedSlices, dense
@@ -22,7 +24,7 @@ from tflogscope.runtime.ops.call import call, results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
-from tflogscope.runtime.tensors import SymbolicTensor
+from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor
 
 Array = NDArray[Any]
 
@@ -106,9 +108,10 @@ def _concat_gradient(record: OpRecord, grad: Any) -> list[Any]:
     if isinstance(grad, IndexedSlices):
         grad = dense(grad)
     known = constant_value(axis)
-    if executing_eagerly() and known is not None:
+    if known is not None and (executing_eagerly() or isinstance(axis, EagerTensor)):
         at = int(known) % len(values[0].shape)
-        return [*lib.split(grad, [value.shape[at] for value in values], at), None]
+        sizes_along = np.array([value.shape[at] for value in values], np.int32)
+        return [*lib.split(grad, EagerTensor(sizes_along, int32, CPU), at), None]
     at_tensor = axis % arrays.rank(values[0])
     sizes = _sizes(values)
     offsets = results("ConcatOffset", at_tensor, sizes)

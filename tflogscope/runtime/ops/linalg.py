@@ -265,7 +265,7 @@ def _einsum(*inputs: Array, equation: str) -> Array:
         result = np.einsum(equation, *inputs, optimize=len(inputs) > 1)
     except ValueError as error:
         raise InvalidArgumentError(None, None, str(error)) from None
-    return np.ascontiguousarray(result).astype(inputs[0].dtype, copy=False)
+    return np.asarray(result, inputs[0].dtype, order="C")
 
 
 def _onto_diagonal(x: Array, given: str, output: str) -> Array:

@@ -158,6 +158,22 @@ def _with_segment(ids: Any) -> Callable[[Any], Any]:
     return kept
 
 
+@gradient("SegmentProd")
+def _product_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    """The product of the others in the segment. With two zeros in it nothing changes; with one,
+    only what is zero counts.
+    """
+    data, ids = record.inputs
+    is_zero = call("Equal", data, 0)
+    zeros = call("SegmentSum", cast(is_zero, dtypes.int32), ids)
+    grad = call("SelectV2", call("Greater", zeros, 1), arrays.zeros_like(grad), grad)
+    without = call("SelectV2", is_zero, arrays.ones_like(data), data)
+    product = call("SegmentProd", without, ids)
+    of_all = gather(record.outputs[0], ids)
+    others = call("SelectV2", is_zero, gather(product, ids), of_all / without)
+    return [gather(grad, ids) * others, None]
+
+
 @gradient("UnsortedSegmentSum")
 def _unsorted_segment_sum_gradient(record: OpRecord, grad: Any) -> list[Any]:
     ids = record.inputs[1]

@@ -26,7 +26,7 @@ from tflogscope.runtime.library.joining import concat
 from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op, scalar, unknown_shape
-from tflogscope.runtime.ops.gathering import check_indices
+from tflogscope.runtime.ops.gathering import check_coordinates, check_indices
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.resources import ANONYMOUS, Resource, named
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
@@ -213,5 +213,34 @@ _scatters: dict[str, Callable[..., Any] | None] = {
 for _type, _update in _scatters.items():
     op(f"{_type}(resource: resource, indices: Tindices, updates: dtype; Tindices in index)",
        shape=unknown_shape, stateful=True)(_scattering(_update))  # fmt: skip
+
+
+def _scattering_nd(function: Any) -> Callable[..., None]:
+    def kernel(ref: Resource, indices: Array, updates: Array) -> None:
+        with ref.lock:
+            value = value_of(ref).copy()
+            check_coordinates(indices, value.shape)
+            places = tuple(np.moveaxis(indices, -1, 0))
+            if function is None:
+                value[places] = updates
+            else:
+                function.at(value, places, updates)
+            ref.value = value
+
+    return kernel
+
+
+_scatters_nd: dict[str, Callable[..., Any] | None] = {
+    "ResourceScatterNdUpdate": None,
+    "ResourceScatterNdAdd": np.add,
+    "ResourceScatterNdSub": np.subtract,
+}
+for _type, _update in _scatters_nd.items():
+    op(
+        f"{_type}(ref: resource, indices: Tindices, updates: T; Tindices in index, "
+        "use_locking=True)",
+        shape=unknown_shape,
+        stateful=True,
+    )(_scattering_nd(_update))
 
 not_differentiable("VarHandleOp", "VarIsInitializedOp", "VariableShape")

@@ -48,17 +48,19 @@ def _float_text(value: Any) -> str:
     return text if kind(float(text)) == value else f"{float(value):.{many}g}"
 
 
-def nested_summary(value: Array, summarize: int) -> str:
+def nested_summary(value: Any, summarize: int) -> str:
     """As `tf.print` has it: nested brackets, of each dimension the first and last `summarize` (-1:
     all).
     """
+    if isinstance(value, (bytes, str)):
+        value = np.array(value, object)
     ends = value.size if summarize == -1 else summarize
     return _nested(value, ends, 0, value.ndim)
 
 
-def _nested(value: Array, ends: int, depth: int, rank: int) -> str:
+def _nested(value: Any, ends: int, depth: int, rank: int) -> str:
     if depth == rank:
-        return element_text(value[()], quoted=True)
+        return element_text(value[()] if hasattr(value, "dtype") else value, quoted=True)
     gap = " " if depth == rank - 1 else "\n" * (rank - 1 - depth) + " " * (depth + 1)
     count = len(value)
     shown = [_nested(value[k], ends, depth + 1, rank) for k in range(min(ends, count))]

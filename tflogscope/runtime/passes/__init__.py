@@ -40,12 +40,11 @@ def optimize(definition: FunctionDef, settings: Settings) -> FunctionDef:
         DATA_FUNCTION,
         definition_of,
         graph_of,
-        with_argument_names,
     )
     from tflogscope.runtime.passes.grappler import optimize_graph
     from tflogscope.runtime.passes.layout import use_onednn
 
-    named = lowered(with_argument_names(definition))
+    named = lowered(definition)
     graph = graph_of(named)
     if settings.grappler:
         folding = not definition.attributes.get(DATA_FUNCTION)

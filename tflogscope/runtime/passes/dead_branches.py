@@ -6,6 +6,8 @@ loops that never run, and what else that optimizer does for stacks of old contro
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from tflogscope.runtime.passes.folding.constants import value_of
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 
@@ -22,27 +24,30 @@ def remove_dead_branches(graph: MutableGraph) -> None:
     """Follow what comes out of the dead side of each Switch, up to the Merge nodes."""
     dead: set[str] = set()
     merges: dict[str, set[int]] = {}
-    switches: dict[str, int] = {}
+    switches = []
     for node in graph:
-        if node.type != "Switch" or node.name in graph.kept:
-            continue
-        predicate = value_of(graph.source(node, 1))
-        if predicate is None:
-            continue
-        side = 0 if bool(predicate) else 1
-        try:
-            dead, merges = _spread(graph, node, side, dead, merges)
-        except _Kept:
-            continue
-        switches[node.name] = side
+        side = _dead_side(graph, node)
+        if side is not None:
+            with suppress(_Kept):
+                dead, merges = _spread(graph, node, side, dead, merges)
+                switches.append(node.name)
+    if any(graph[name].controls for name in merges):
+        return  # NB: TensorFlow leaves all as it is then, and warns: `Skipping loop optimization`
     for name, places in merges.items():
-        if name not in dead:
-            _become_identity(graph, graph[name], 1 - min(places))
+        _become_identity(graph, graph[name], 1 - min(places))
     for name in switches:
         if name not in dead:
             _pass_on(graph, graph[name])
     if dead:
         graph.keep_only([name for name in graph.nodes if name not in dead])
+
+
+def _dead_side(graph: MutableGraph, node: Node) -> int | None:
+    """The output of a Switch at which nothing will ever come."""
+    if node.type != "Switch" or node.name in graph.kept:
+        return None
+    predicate = value_of(graph.source(node, 1))
+    return None if predicate is None else 1 - int(bool(predicate))
 
 
 def _spread(
@@ -65,9 +70,11 @@ def _spread(
             raise _Kept
         if node.name in dead:
             continue
-        if node.type == "Merge" and place != _CONTROL:
-            if len(node.inputs) > 2 or node.controls or _index_is_read(graph, node):
+        if node.type == "Merge":
+            if len(node.inputs) > 2 or _index_is_read(graph, node):
                 raise _Kept
+            if place == _CONTROL:  # a Merge does not mind
+                continue
             places = merges.setdefault(node.name, set())
             places.add(place)
             if len(places) < len(node.inputs):

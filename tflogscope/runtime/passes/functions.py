@@ -10,73 +10,25 @@ Told about: `FunctionDefToBodyHelper` of `core/common_runtime/function_def_utils
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tflogscope.runtime.devices import CPU
 from tflogscope.runtime.dtypes import resource
 from tflogscope.runtime.executor.failing import ORIGINAL
 from tflogscope.runtime.function.definition import Endpoint, FunctionDef, NodeDef
+from tflogscope.runtime.function.node_names import normal
 from tflogscope.runtime.operations import lookup
 from tflogscope.runtime.passes import fused_ops  # noqa: F401 - registers _Arg, _Retval and others
 from tflogscope.runtime.passes.facts import is_stateful
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 
-__all__ = ["DATA_FUNCTION", "SOURCE", "definition_of", "graph_of", "with_argument_names"]
+__all__ = ["DATA_FUNCTION", "SOURCE", "definition_of", "graph_of"]
 
 SOURCE = "_SOURCE"
 DATA_FUNCTION = "_tf_data_function"
 """Marks functions that datasets call."""
 _RESULT = "_RetVal"
-
-
-def _normal(name: str) -> str:
-    """The name as one of an argument: small letters, digits and `_`, a letter first."""
-    text = "".join(each if each.isalnum() and each.isascii() else "_" for each in name.lower())
-    at = next((at for at, letter in enumerate(text) if letter.isalpha()), None)
-    return "unknown" if at is None else text[at:]
-
-
-def _unique(names: Iterator[str]) -> Iterator[str]:
-    """The names, with a number after those that were there before."""
-    taken: set[str] = set()
-    for name in names:
-        number, unique = 0, name
-        while unique in taken:
-            unique = f"{name}_{number}"
-            number += 1
-        taken.add(unique)
-        yield unique
-
-
-def with_argument_names(definition: FunctionDef) -> FunctionDef:
-    """The function with its arguments called as in a graph."""
-    old = [node.name for node in definition.arguments]
-    new = dict(zip(old, _unique(_normal(name) for name in old), strict=True))
-    renamed = {name: new.get(name, name) for name in old}
-
-    def follow(node: NodeDef) -> NodeDef:
-        inputs = tuple((renamed.get(name, name), output) for name, output in node.inputs)
-        controls = tuple(name for name in node.control_inputs if name not in renamed)
-        return NodeDef(
-            renamed.get(node.name, node.name),
-            node.op,
-            inputs,
-            controls,
-            node.attributes,
-            node.device,
-            node.dtypes,
-        )
-
-    return FunctionDef(
-        definition.name,
-        tuple(follow(node) for node in definition.arguments),
-        tuple(follow(node) for node in definition.nodes),
-        tuple((renamed.get(name, name), output) for name, output in definition.results),
-        definition.control_results,
-        definition.attributes,
-        argument_types=definition.argument_types,
-    )
 
 
 def graph_of(definition: FunctionDef) -> MutableGraph:
@@ -97,11 +49,11 @@ def graph_of(definition: FunctionDef) -> MutableGraph:
         )
         nodes.append(made)
     dtypes = {node.name: node.dtypes for node in nodes}
-    names = _unique(_normal(name) + _RESULT for name, _ in definition.results)
     results = []
-    for index, (name, endpoint) in enumerate(zip(names, definition.results, strict=True)):
+    named = zip(definition.result_names, definition.results, strict=True)
+    for index, (name, endpoint) in enumerate(named):
         attributes = {"T": dtypes[endpoint[0]][endpoint[1]], "index": index}
-        results.append(Node(name, "_Retval", [endpoint], [], attributes, CPU))
+        results.append(Node(name + _RESULT, "_Retval", [endpoint], [], attributes, CPU))
     known = {node.name for node in nodes}
     kept = [
         *(node.name for node in results),
@@ -128,7 +80,9 @@ def _argument(definition: FunctionDef, index: int) -> Node:
     if index < len(definition.argument_types):
         shape, handles = definition.argument_types[index]
         if dtype is not resource:
+            # NB: nothing is known of lists that are passed: their handle data gets lost
             attributes["_output_shapes"] = (shape,)
+            handles = None
         elif handles is not None:
             attributes |= {"_handle_dtypes": (handles.dtype,), "_handle_shapes": (handles.shape,)}
     return Node(node.name, "_Arg", [], [], attributes, CPU, node.dtypes, handles)
@@ -190,7 +144,7 @@ def _frozen(node: Node) -> NodeDef:
 
 def _result(node: Node) -> NodeDef:
     """Of the graph's `identity_RetVal`, `identity_retval_RetVal` of the component function."""
-    name = _normal(node.name) + _RESULT
+    name = normal(node.name) + _RESULT
     return NodeDef(
         name, lookup("_Retval"), tuple(node.inputs), (), node.attributes, node.device, ()
     )

@@ -1,12 +1,32 @@
-"""`tf.keras.layers`."""
+"""`tf.keras.layers`. Read base.py first: what a layer is, and what calling one means.
+
+base.py                      `Layer`; tracking.py: what it owns; describing.py: what it says of
+                             itself; checking.py: what it may be called on
+core.py, activation_kinds.py, noise.py
+                             Dense, Embedding, Dropout, …; activations; what disturbs and hides
+convolution.py, convolution_kinds.py, pooling.py, spatial.py
+                             images and sequences
+normalization.py, preprocessing.py, merging.py
+recurrent.py                 `RNN`: a cell (recurrent_cells.py, recurrent_stack.py) over time
+                             (recurrence.py); recurrent_fused.py: LSTM and GRU; wrappers.py
+attention.py, dot_attention.py
+tf_op_layer.py               `tf` functions called on Keras tensors
+"""
 
 from __future__ import annotations
 
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.keras.keras_tensor import Input
+from tflogscope.runtime.keras.layers.activation_kinds import PReLU, ThresholdedReLU
 from tflogscope.runtime.keras.layers.attention import MultiHeadAttention
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.convolution import Conv2D, DepthwiseConv2D
+from tflogscope.runtime.keras.layers.convolution_kinds import (
+    Conv1D,
+    Conv2DTranspose,
+    SeparableConv2D,
+)
 from tflogscope.runtime.keras.layers.core import (
     ELU,
     Activation,
@@ -21,6 +41,7 @@ from tflogscope.runtime.keras.layers.core import (
     Reshape,
     Softmax,
 )
+from tflogscope.runtime.keras.layers.dot_attention import AdditiveAttention, Attention, Dot
 from tflogscope.runtime.keras.layers.merging import (
     Add,
     Average,
@@ -32,8 +53,17 @@ from tflogscope.runtime.keras.layers.merging import (
     add,
     concatenate,
 )
+from tflogscope.runtime.keras.layers.noise import (
+    ActivityRegularization,
+    GaussianDropout,
+    GaussianNoise,
+    Masking,
+    SpatialDropout1D,
+    SpatialDropout2D,
+)
 from tflogscope.runtime.keras.layers.normalization import BatchNormalization, LayerNormalization
 from tflogscope.runtime.keras.layers.pooling import (
+    AveragePooling1D,
     AveragePooling2D,
     AvgPool2D,
     GlobalAveragePooling1D,
@@ -41,25 +71,114 @@ from tflogscope.runtime.keras.layers.pooling import (
     GlobalMaxPooling1D,
     GlobalMaxPooling2D,
     MaxPool2D,
+    MaxPooling1D,
     MaxPooling2D,
 )
+from tflogscope.runtime.keras.layers.preprocessing import Normalization, Rescaling
 from tflogscope.runtime.keras.layers.recurrent import RNN
 from tflogscope.runtime.keras.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
 from tflogscope.runtime.keras.layers.recurrent_fused import GRU, LSTM, SimpleRNN
+from tflogscope.runtime.keras.layers.recurrent_stack import StackedRNNCells
+from tflogscope.runtime.keras.layers.spatial import (
+    Cropping1D,
+    Cropping2D,
+    Permute,
+    RepeatVector,
+    UpSampling1D,
+    UpSampling2D,
+    ZeroPadding1D,
+    ZeroPadding2D,
+)
+from tflogscope.runtime.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper
 
 Convolution2D, DepthwiseConvolution2D = Conv2D, DepthwiseConv2D
 GlobalAvgPool1D, GlobalAvgPool2D = GlobalAveragePooling1D, GlobalAveragePooling2D
+MaxPool1D, AvgPool1D = MaxPooling1D, AveragePooling1D
 GlobalMaxPool1D, GlobalMaxPool2D = GlobalMaxPooling1D, GlobalMaxPooling2D
 
 __all__ = [
-    "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "Average", "AveragePooling2D", "AvgPool2D",
-    "BatchNormalization", "Concatenate", "Conv2D", "Convolution2D", "Dense", "DepthwiseConv2D",
-    "DepthwiseConvolution2D", "Dropout", "Embedding", "Flatten", "GRUCell",
-    "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAvgPool1D", "GlobalAvgPool2D",
-    "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPooling1D", "GlobalMaxPooling2D", "Input",
-    "InputLayer", "LSTMCell", "Lambda", "Layer", "LayerNormalization", "LeakyReLU", "MaxPool2D",
-    "MaxPooling2D", "Maximum", "Minimum", "MultiHeadAttention", "Multiply", "ReLU", "Reshape",
-    "SimpleRNN", "SimpleRNNCell", "Softmax", "Subtract", "add", "concatenate",
+    "ELU",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "Activation",
+    "ActivityRegularization",
+    "Add",
+    "AdditiveAttention",
+    "Attention",
+    "Average",
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AvgPool1D",
+    "AvgPool2D",
+    "BatchNormalization",
+    "Bidirectional",
+    "Concatenate",
+    "Conv1D",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Convolution2D",
+    "Cropping1D",
+    "Cropping2D",
+    "Dense",
+    "DepthwiseConv2D",
+    "DepthwiseConvolution2D",
+    "Dot",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GRUCell",
+    "GaussianDropout",
+    "GaussianNoise",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "Input",
+    "InputLayer",
+    "InputSpec",
+    "LSTMCell",
+    "Lambda",
+    "Layer",
+    "LayerNormalization",
+    "LeakyReLU",
+    "Masking",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "Maximum",
+    "Minimum",
+    "MultiHeadAttention",
+    "Multiply",
+    "Normalization",
+    "PReLU",
+    "Permute",
+    "ReLU",
+    "RepeatVector",
+    "Rescaling",
+    "Reshape",
+    "SeparableConv2D",
+    "SimpleRNN",
+    "SimpleRNNCell",
+    "Softmax",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "StackedRNNCells",
+    "Subtract",
+    "ThresholdedReLU",
+    "TimeDistributed",
+    "UpSampling1D",
+    "UpSampling2D",
+    "Wrapper",
+    "ZeroPadding1D",
+    "ZeroPadding2D",
+    "add",
+    "concatenate",
 ]  # fmt: skip
 
 __getattr__ = missing("tf.keras.layers")

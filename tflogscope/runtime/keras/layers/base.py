@@ -23,9 +23,17 @@ from tflogscope.runtime.autograph.conversion import control_status, tf_convert
 from tflogscope.runtime.context import current_scope
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.keras import backend, initializers, keras_tensor, regularizers
+from tflogscope.runtime.keras import (
+    backend,
+    constraints,
+    initializers,
+    keras_tensor,
+    regularizers,
+)
 from tflogscope.runtime.keras.backend import call_context
-from tflogscope.runtime.keras.layers.tracking import Tracked, unique, variables_in
+from tflogscope.runtime.keras.layers.checking import check_inputs, explaining
+from tflogscope.runtime.keras.layers.describing import Described
+from tflogscope.runtime.keras.layers.tracking import unique, variables_in
 
 __all__ = ["Layer"]
 
@@ -41,7 +49,7 @@ _KNOWN_OPTIONS = {
 }
 
 
-class Layer(Tracked):
+class Layer(Described):
     """Subclasses have `call`, and `build` if their weights depend on the shape of the input.
 
     `supports_masking` says that the mask of the input is passed on; `compute_mask` says how.
@@ -54,9 +62,9 @@ class Layer(Tracked):
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
     ) -> None:
         """Raises TypeError for options that no layer has."""
-        of_weights = {option for option in kwargs if option.endswith("_regularizer")}
-        if kwargs.get("activity_regularizer") is not None:
-            raise NotInThisRuntime("activity_regularizer")
+        of_weights = {
+            option for option in kwargs if option.endswith(("_regularizer", "_constraint"))
+        }
         for option in kwargs:
             if option not in _KNOWN_OPTIONS and option not in of_weights:
                 raise TypeError(f"('Keyword argument not understood:', '{option}')")
@@ -68,13 +76,12 @@ class Layer(Tracked):
         self.built = False
         self.inbound_nodes: list[keras_tensor.Node]
         self._added_losses: list[Any]
-        self._regularizers: dict[str, Any]
+        self._of_weights: dict[str, Any]
+        self.input_spec: Any = None
         vars(self).update(  # not to be tracked
             inbound_nodes=[],
             _added_losses=[],
-            _regularizers={
-                option.removesuffix("_regularizer"): kwargs[option] for option in of_weights
-            },
+            _of_weights={option: kwargs[option] for option in of_weights},
         )
         self.supports_masking = type(self).compute_mask is not Layer.compute_mask
         if "input_dim" in kwargs and "input_shape" not in kwargs:
@@ -114,10 +121,6 @@ class Layer(Tracked):
             return None
         return mask
 
-    def get_config(self) -> dict[str, Any]:
-        """What it was made with, as far as all layers have it."""
-        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
-
     # Calling it
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -138,8 +141,10 @@ class Layer(Tracked):
             eager = tf.executing_eagerly()
             function = self.call if eager else self._converted_call()
             with tf.name_scope(self._name if eager else self._full_scope()):
+                check_inputs(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)
-                outputs = function(self._cast_inputs(inputs), *args, **kwargs)
+                outputs = explaining(function, self)(self._cast_inputs(inputs), *args, **kwargs)
+                self._count_activity(inputs, outputs)
                 self._set_mask(inputs, outputs, masks)
                 return outputs
 
@@ -167,9 +172,11 @@ class Layer(Tracked):
                 for each in (inputs, args, kwargs, masks)
             )
             with tf.name_scope(self._full_scope()):
+                check_inputs(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)
                 inputs = self._cast_inputs(inputs)
-                outputs = function(inputs, *args, **kwargs)
+                outputs = explaining(function, self)(inputs, *args, **kwargs)
+                self._count_activity(inputs, outputs)
             self._set_mask(inputs, outputs, masks)
             return tf.nest.map_structure(keras_tensor.from_tensor, outputs)
 
@@ -324,10 +331,10 @@ class Layer(Tracked):
             name=name,
             dtype=wanted,
             shape=dims,
-            constraint=constraint,
+            constraint=constraints.get(constraint or self._of_weights.get(f"{name}_constraint")),
         )
         self._own_variables.append(variable)
-        regularize = regularizers.get(regularizer or self._regularizers.get(name or ""))
+        regularize = regularizers.get(regularizer or self._of_weights.get(f"{name}_regularizer"))
         if regularize is not None:
             scope = f"{variable.name.partition(':')[0]}/Regularizer"
             self.add_loss(functools.partial(_in_scope, scope, regularize, variable))
@@ -393,16 +400,21 @@ class Layer(Tracked):
                 )
         backend.batch_set_value(list(zip(variables, weights, strict=True)))
 
-    def count_params(self) -> int:
-        """How many numbers the weights hold. Raises ValueError before the layer is built."""
-        if not self.built:
-            raise ValueError(
-                f"You tried to call `count_params` on layer {self.name}, but the layer isn't "
-                "built. You can build it manually via: `layer.build(batch_input_shape)`."
-            )
-        return sum(int(np.prod(variable.shape.as_list())) for variable in self.weights)
-
     # Losses of its own
+
+    def _count_activity(self, inputs: Any, outputs: Any) -> None:
+        """What `activity_regularizer` says of the outputs, per example of the batch."""
+        regularize = regularizers.get(self._of_weights.get("activity_regularizer"))
+        if regularize is None or tf.nest.flatten(inputs)[0] is None:
+            return
+        with tf.name_scope("ActivityRegularizer"):
+            for output in tf.nest.flatten(outputs):
+                loss = regularize(output)
+                self.add_loss(loss / tf.cast(tf.shape(output)[0], loss.dtype))
+
+    def add_metric(self, *_: Any, **__: Any) -> None:
+        """Metrics of layers are not kept here; a model's are given to `compile`."""
+        raise NotInThisRuntime("Layer.add_metric")
 
     def add_loss(self, losses: Any) -> None:
         """A tensor to be added to the loss of this call, or a function that gives one each time."""
@@ -425,59 +437,6 @@ class Layer(Tracked):
         """A new call adds its losses anew."""
         for layer in self._with_sublayers():
             layer._added_losses[:] = [each for each in layer._added_losses if callable(each)]
-
-    # What it is
-
-    @property
-    def name(self) -> str:
-        """Its name, the scope of its ops."""
-        return str(self._name)
-
-    @property
-    def dtype(self) -> str:
-        """The dtype of its weights."""
-        return str(self._dtype)
-
-    @property
-    def compute_dtype(self) -> str:
-        """The dtype of its computation: this runtime has no mixed precision."""
-        return str(self._dtype)
-
-    @property
-    def trainable(self) -> bool:
-        """Does training change its weights?"""
-        return bool(self._trainable)
-
-    @trainable.setter
-    def trainable(self, value: bool) -> None:
-        self._trainable = value
-        for layer in self._sublayers():
-            layer.trainable = value
-
-    @property
-    def input(self) -> Any:
-        """The Keras tensor that it was first called on."""
-        arguments = self.inbound_nodes[0].arguments
-        return arguments[0] if arguments else self.inbound_nodes[0].outputs
-
-    @property
-    def output(self) -> Any:
-        """The Keras tensor that its first call gave."""
-        return self.inbound_nodes[0].outputs
-
-    @property
-    def input_shape(self) -> Any:
-        """The shape of `input`."""
-        return _shapes(self.input)
-
-    @property
-    def output_shape(self) -> Any:
-        """The shape of `output`."""
-        return _shapes(self.output)
-
-
-def _shapes(tensors: Any) -> Any:
-    return tf.nest.map_structure(lambda each: tuple(each.shape), tensors)
 
 
 def _to_tensor(value: Any) -> Any:

@@ -11,6 +11,7 @@ import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras import activations, initializers
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.checking import InputSpec
 
 __all__ = ["Conv2D", "DepthwiseConv2D", "pair"]
 
@@ -57,6 +58,7 @@ class _Convolution(Layer):
         self.strides = pair(strides, "strides")
         self.padding = checked_padding(padding)
         self.dilation_rate = pair(dilation_rate, "dilation_rate")
+        self.input_spec = InputSpec(min_ndim=4)
 
     def _channels(self, input_shape: Any) -> int:
         channels = tf.TensorShape(input_shape)[-1]
@@ -66,6 +68,7 @@ class _Convolution(Layer):
                 f"is {input_shape}, where axis -1 (0-based) is the channel dimension, which found "
                 "to be `None`."
             )
+        self.input_spec = InputSpec(min_ndim=4, axes={-1: channels})
         return int(channels)
 
     def _finish(self, outputs: Any) -> Any:
@@ -103,13 +106,18 @@ class Conv2D(_Convolution):
                 "Invalid value for argument `filters`. Expected a strictly positive value. "
                 f"Received filters={filters}."
             )
-        if groups != 1:
-            raise NotInThisRuntime("Conv2D(groups=...)")
-        self.filters = filters
+        self.filters, self.groups = filters, groups
         self.kernel_initializer = initializers.get(kernel_initializer)
 
     def build(self, input_shape: Any) -> None:
-        shape = (*self.kernel_size, self._channels(input_shape), self.filters)
+        channels = self._channels(input_shape)
+        if channels % self.groups != 0:
+            raise ValueError(
+                "The number of input channels must be evenly divisible by the number of groups. "
+                f"Received groups={self.groups}, but the input has {channels} channels (full input "
+                f"shape is {input_shape})."
+            )
+        shape = (*self.kernel_size, channels // self.groups, self.filters)
         self.kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer)
         if self.use_bias:
             self.bias = self.add_weight("bias", (self.filters,), initializer=self.bias_initializer)

@@ -16,6 +16,7 @@ import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras import activations, backend, initializers, keras_tensor
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.tf_op_layer import make_functions_ask
 
 __all__ = [
@@ -36,6 +37,7 @@ class InputLayer(Layer):
         **kwargs: Any,
     ) -> None:
         make_functions_ask()
+        backend.ask_for_graph()
         batch = kwargs.pop("batch_input_shape", None)
         super().__init__(name=name or keras_tensor.input_name(), dtype=dtype)
         if isinstance(input_shape, int):
@@ -73,6 +75,7 @@ class Dense(Layer):
             )
         self.activation = activations.get(activation)
         self.use_bias = use_bias
+        self.input_spec = InputSpec(min_ndim=2)
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
         self.supports_masking = True
@@ -85,6 +88,7 @@ class Dense(Layer):
                 "The last dimension of the inputs to a Dense layer should be defined. Found None. "
                 f"Full input shape received: {input_shape}"
             )
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: last})
         self.kernel = self.add_weight(
             "kernel", [last, self.units], initializer=self.kernel_initializer
         )
@@ -152,6 +156,11 @@ class Embedding(Layer):
 
 class Flatten(Layer):
     """All dimensions behind the batch as one."""
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        del data_format
+        super().__init__(**kwargs)
+        self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: Any) -> Any:
         shape = inputs.shape

@@ -12,11 +12,13 @@ import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras import backend
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.convolution import checked_padding, pair
 
 __all__ = [
-    "AveragePooling2D", "AvgPool2D", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
-    "GlobalMaxPooling1D", "GlobalMaxPooling2D", "MaxPool2D", "MaxPooling2D",
+    "AveragePooling1D", "AveragePooling2D", "AvgPool2D", "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D", "GlobalMaxPooling1D", "GlobalMaxPooling2D", "MaxPool2D",
+    "MaxPooling1D", "MaxPooling2D",
 ]  # fmt: skip
 
 
@@ -35,6 +37,7 @@ class _Pooling2D(Layer):
         self.pool_size = pair(pool_size, "pool_size")
         self.strides = pair(pool_size if strides is None else strides, "strides")
         self.padding = checked_padding(padding)
+        self.input_spec = InputSpec(ndim=4)
 
     def _pool(self, function: Callable[..., Any], inputs: Any, name: str | None = None) -> Any:
         return function(
@@ -61,6 +64,41 @@ class AveragePooling2D(_Pooling2D):
         return self._pool(tf.nn.avg_pool, inputs)
 
 
+class _Pooling1D(Layer):
+    """Over a sequence, as an image of one row more."""
+
+    def __init__(
+        self, pool_size: Any = 2, strides: Any = None, padding: str = "valid", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.pool_size = pool_size if isinstance(pool_size, int) else pool_size[0]
+        self.strides = self.pool_size if strides is None else strides
+        self.padding = checked_padding(padding)
+        self.input_spec = InputSpec(ndim=3)
+
+    def _pool(self, function: Callable[..., Any], inputs: Any, name: str | None = None) -> Any:
+        image = tf.expand_dims(inputs, 2)
+        pooled = function(
+            image, (1, self.pool_size, 1, 1), (1, self.strides, 1, 1), padding=self.padding,
+            name=name,
+        )  # fmt: skip
+        return tf.squeeze(pooled, 2)
+
+
+class MaxPooling1D(_Pooling1D):
+    """The largest value in each window of steps."""
+
+    def call(self, inputs: Any) -> Any:
+        return self._pool(tf.nn.max_pool, inputs, name="MaxPool")
+
+
+class AveragePooling1D(_Pooling1D):
+    """The mean of each window of steps."""
+
+    def call(self, inputs: Any) -> Any:
+        return self._pool(tf.nn.avg_pool, inputs)
+
+
 MaxPool2D, AvgPool2D = MaxPooling2D, AveragePooling2D
 
 
@@ -74,6 +112,7 @@ class _GlobalPooling(Layer):
         if data_format == "channels_first":
             raise NotInThisRuntime("data_format='channels_first'")
         self.keepdims = keepdims
+        self.input_spec = InputSpec(ndim=3 if self.axes == 1 else 4)
 
 
 class GlobalAveragePooling2D(_GlobalPooling):

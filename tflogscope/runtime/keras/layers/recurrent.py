@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import tflogscope.runtime.api as tf
-from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.recurrence import Step, loop_over_time
 from tflogscope.runtime.keras.layers.recurrent_cells import zero_states
+from tflogscope.runtime.keras.layers.recurrent_stack import StackedRNNCells
 
 __all__ = ["RNN"]
 
@@ -32,13 +33,9 @@ class RNN(Layer):
         time_major: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Raises ValueError for what is no cell, NotInThisRuntime for stacked cells and states that
-        are kept.
-        """
+        """Raises ValueError for what is no cell."""
         if isinstance(cell, (list, tuple)):
-            raise NotInThisRuntime("RNN of several cells")
-        if stateful:
-            raise NotInThisRuntime("RNN(stateful=True)")
+            cell = StackedRNNCells(cell)
         if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
             raise ValueError(
                 "Argument `cell` should have a `call` method and a `state_size`. The RNN was "
@@ -50,6 +47,9 @@ class RNN(Layer):
         self.return_sequences, self.return_state = return_sequences, return_state
         self.go_backwards, self.unroll, self.time_major = go_backwards, unroll, time_major
         self.supports_masking = True
+        self.stateful = stateful
+        self._kept_states: list[Any] = []
+        self.input_spec = InputSpec(ndim=3)
 
     def build(self, input_shape: Any) -> None:
         shape = input_shape[0] if isinstance(input_shape, list) else input_shape
@@ -99,6 +99,8 @@ class RNN(Layer):
         )
 
     def _results(self, last: Any, outputs: Any, states: Any) -> Any:
+        for kept, state in zip(self._kept_states, states, strict=False):
+            kept.assign(state)
         output = outputs if self.return_sequences else last
         return [output, *states] if self.return_state else output
 
@@ -108,6 +110,8 @@ class RNN(Layer):
         """
         if isinstance(inputs, list):
             inputs, initial_state = inputs[0], inputs[1:] or initial_state
+        if initial_state is None and self.stateful:
+            initial_state = self._states_of_before(inputs)
         if initial_state is None:
             initial_state = self.get_initial_state(inputs)
         states = (
@@ -129,6 +133,33 @@ class RNN(Layer):
             )
             return list(made) if isinstance(made, (list, tuple)) else [made]
         return zero_states(batch_size, self._state_sizes(), inputs.dtype)
+
+    def _states_of_before(self, inputs: Any) -> list[Any]:
+        """Where the last batch ended. Raises ValueError if the size of a batch isn't known."""
+        if not self._kept_states:
+            batch = inputs.shape[0]
+            if batch is None:
+                raise ValueError(
+                    "If a RNN is stateful, it needs to know its batch size. Specify the batch size "
+                    "of your input tensors: pass a `batch_input_shape` to your first layer."
+                )
+            with tf.init_scope():
+                made = [
+                    tf.Variable(tf.zeros([batch, size]), trainable=False)
+                    for size in self._state_sizes()
+                ]
+            self.__dict__["_kept_states"] = made
+        return [each.read_value() for each in self._kept_states]
+
+    def reset_states(self, states: Any = None) -> None:
+        """Forget where the last batch ended, or say where it should have. Raises AttributeError if
+        the layer is not stateful.
+        """
+        if not self.stateful:
+            raise AttributeError("Layer must be stateful.")
+        values = tf.nest.flatten(states) if states is not None else [None] * len(self._kept_states)
+        for kept, value in zip(self._kept_states, values, strict=True):
+            kept.assign(tf.zeros_like(kept) if value is None else value)
 
     def _state_sizes(self) -> list[Any]:
         return tf.nest.flatten(self.cell.state_size)

@@ -12,7 +12,7 @@ from typing import Any
 
 import tflogscope.runtime.api as tf
 
-__all__ = ["Tracked", "unique"]
+__all__ = ["Tracked", "tracked_in", "unique", "variables_in"]
 
 
 def unique(items: Iterable[Any]) -> list[Any]:
@@ -60,7 +60,7 @@ class Tracked:
     def _sublayers(self) -> Iterator[Any]:
         """The tracked objects right below this one."""
         for child in self._lists()[1]:
-            yield from _tracked_in(child)
+            yield from tracked_in(child)
 
 
 def holds_tracked(value: Any) -> bool:
@@ -75,12 +75,13 @@ def holds_tracked(value: Any) -> bool:
     )
 
 
-def _tracked_in(value: Any) -> Iterator[Tracked]:
+def tracked_in(value: Any) -> Iterator[Tracked]:
+    """The tracked objects inside lists, tuples and dicts."""
     if isinstance(value, Tracked):
         yield value
     elif isinstance(value, (list, tuple, Mapping)):
         for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _tracked_in(each)
+            yield from tracked_in(each)
 
 
 def variables_in(value: Any) -> Iterator[Any]:

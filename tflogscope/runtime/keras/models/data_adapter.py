@@ -10,6 +10,8 @@ Told about: `keras/src/engine/data_adapter.py` (`TensorLikeDataAdapter`, `Datase
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,10 +91,7 @@ class ArrayBatches:
         inputs = pack(*_as_tensors((x, y, sample_weight)))
         lengths = {int(each.shape[0]) for each in tf.nest.flatten(inputs)}
         if len(lengths) > 1:
-            raise ValueError(
-                f"Data cardinality is ambiguous:\n  sizes: {', '.join(map(str, lengths))}\n"
-                "Make sure all arrays contain the same number of samples."
-            )
+            raise ValueError(_different_lengths(x, y, sample_weight))
         self._length = lengths.pop()
         self._batch_size = batch_size or (math.ceil(self._length / steps) if steps else 32)
         self._shuffle = shuffle
@@ -299,9 +298,11 @@ class DataHandler:
 
 
 def _adapter(x: Any, y: Any, sample_weight: Any, *, steps: int | None, **options: Any) -> Any:
-    """The adapter for that kind of data. Raises NotInThisRuntime for generators and others."""
+    """The adapter for that kind of data. Raises NotInThisRuntime for kinds it does not know."""
     if isinstance(x, Dataset):
         return DatasetBatches(x, y, sample_weight, steps=steps)
+    if inspect.isgenerator(x):
+        return DatasetBatches(_generated(x), y, sample_weight, steps=steps)
     x, y, sample_weight = (_scalars_to_array(each) for each in (x, y, sample_weight))
     for leaf in tf.nest.flatten((x, y)):
         if not isinstance(leaf, (np.ndarray, tf.Tensor)) and leaf is not None:
@@ -309,6 +310,25 @@ def _adapter(x: Any, y: Any, sample_weight: Any, *, steps: int | None, **options
                 f"data of type {type(leaf).__name__} in fit, evaluate and predict"
             )
     return ArrayBatches(x, y, sample_weight, steps=steps, **options)
+
+
+def _different_lengths(x: Any, y: Any, sample_weight: Any) -> str:
+    text = "Data cardinality is ambiguous:\n"
+    for name, data in (("x", x), ("y", y), ("sample_weight", sample_weight)):
+        sizes = [str(len(each)) for each in tf.nest.flatten(data) if each is not None]
+        text += f"  {name} sizes: {', '.join(sizes)}\n" if sizes else ""
+    return text + "Make sure all arrays contain the same number of samples."
+
+
+def _generated(generator: Any) -> Dataset:
+    """What a Python generator yields, as a dataset. The first batch says what they are like."""
+    first = _lists_to_tuples(next(generator))
+    spec = tf.nest.map_structure(
+        lambda each: tf.TensorSpec([None] * np.ndim(each), _as_tensors(np.asarray(each)).dtype),
+        first,
+    )
+    batches = itertools.chain([first], generator)
+    return Dataset.from_generator(lambda: map(_lists_to_tuples, batches), output_signature=spec)
 
 
 def _scalars_to_array(value: Any) -> Any:

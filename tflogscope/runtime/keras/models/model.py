@@ -17,7 +17,7 @@ from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.layers.core import InputLayer
-from tflogscope.runtime.keras.layers.tracking import unique
+from tflogscope.runtime.keras.layers.tracking import tracked_in, unique
 from tflogscope.runtime.keras.models.network import Network
 from tflogscope.runtime.keras.models.training import Trainer
 
@@ -108,12 +108,16 @@ class Model(Trainer, Layer):  # both have `losses` and `__call__`
     @property
     def weights(self) -> list[Any]:
         """All variables, layer by layer, then its own."""
-        of_layers = [each for layer in self._sublayers() for each in layer.weights]
+        of_layers = [each for child in self._children for each in _weights(child)]
         return unique([*of_layers, *super().weights])
 
     def save(self, *_: Any, **__: Any) -> None:
         """There are no files of models here."""
         raise NotInThisRuntime("Model.save")
+
+    def to_json(self, **_: Any) -> str:
+        """There are no files of models here."""
+        raise NotInThisRuntime("Model.to_json")
 
     def save_weights(self, *_: Any, **__: Any) -> None:
         """There are no files of weights here; `get_weights` gives arrays."""
@@ -263,3 +267,16 @@ def input_layer_of(tensor: Any) -> Any:
     """The input layer that gave this Keras tensor, or None."""
     layer = tensor._keras_history.layer
     return layer if isinstance(layer, InputLayer) else None
+
+
+def _weights(child: Any) -> list[Any]:
+    """Those of a layer, or of a list of layers as if it were one."""
+    layers: list[Any] = list(tracked_in(child))
+    return (
+        [
+            *(each for layer in layers for each in layer.trainable_weights),
+            *(each for layer in layers for each in layer.non_trainable_weights),
+        ]
+        if not isinstance(child, Layer)
+        else child.weights
+    )

@@ -6,16 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.keras import backend
 from tflogscope.runtime.keras.optimizers import schedules
 from tflogscope.runtime.keras.optimizers.algorithms import SGD, Adagrad, Adam, AdamW, RMSprop
 from tflogscope.runtime.keras.optimizers.base import Optimizer
+from tflogscope.runtime.keras.optimizers.others import Adadelta, Adamax, Nadam
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "get", "schedules"]
+__all__ = [
+    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Nadam", "Optimizer", "RMSprop", "get",
+    "schedules",
+]  # fmt: skip
 
 _BY_NAME: dict[str, Callable[[], Optimizer]] = {
+    "adadelta": Adadelta,
     "adagrad": Adagrad,
     "adam": Adam,
-    "adamw": AdamW,
+    "adamax": Adamax,
+    "nadam": Nadam,
     "rmsprop": RMSprop,
     "sgd": SGD,
 }
@@ -27,6 +34,8 @@ def get(identifier: Any) -> Optimizer:
         return identifier
     if isinstance(identifier, str) and identifier.lower() in _BY_NAME:
         return _BY_NAME[identifier.lower()]()
+    if isinstance(identifier, str):
+        raise ValueError(backend.unknown("optimizer", identifier))
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 
 

@@ -95,8 +95,9 @@ class RMSprop(Optimizer):
         else:
             denominator = velocity + self.epsilon
         if sparse:
-            root = tf.math.rsqrt(tf.gather(denominator, gradient.indices))
-            increment: Any = tf.IndexedSlices(rate * gradient.values * root, gradient.indices)
+            rows = tf.gather(denominator, gradient.indices)
+            values = rate * gradient.values * tf.math.rsqrt(rows)
+            increment: Any = tf.IndexedSlices(values, gradient.indices)
         else:
             increment = rate * gradient * tf.math.rsqrt(denominator)
         self._move(variable, increment, sparse=sparse)

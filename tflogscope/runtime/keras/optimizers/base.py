@@ -217,6 +217,10 @@ class Optimizer:
             decay = tf.cast(self.weight_decay, variable.dtype)
             variable.assign_sub(variable * decay * rate)
 
+    def get_config(self) -> dict[str, Any]:
+        """There are no files of optimizers here."""
+        raise NotInThisRuntime(f"{type(self).__name__}.get_config")
+
     def finalize_variable_values(self, var_list: Any) -> None:
         """After training: nothing to do without moving averages."""
 

@@ -5,12 +5,17 @@ Told about: `keras/src/optimizers/schedules/learning_rate_schedule.py`.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import tflogscope.runtime.api as tf
+from tflogscope.runtime.api.missing import missing
 
-__all__ = ["CosineDecay", "ExponentialDecay", "LearningRateSchedule", "PolynomialDecay"]
+__all__ = [
+    "CosineDecay", "ExponentialDecay", "InverseTimeDecay", "LearningRateSchedule",
+    "PiecewiseConstantDecay", "PolynomialDecay",
+]  # fmt: skip
 
 
 class LearningRateSchedule:
@@ -96,3 +101,59 @@ class CosineDecay(LearningRateSchedule):
             done = tf.minimum(tf.cast(step, initial.dtype), steps) / steps
             cosine = 0.5 * (1.0 + tf.cos(tf.constant(math.pi, dtype=initial.dtype) * done))
             return tf.multiply(initial, (1 - self.alpha) * cosine + self.alpha)
+
+
+class InverseTimeDecay(LearningRateSchedule):
+    """initial / (1 + rate * step / steps)."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def __call__(self, step: Any) -> Any:
+        with tf.name_scope(self.name or "InverseTimeDecay") as scope:
+            initial = tf.convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            share = tf.cast(step, initial.dtype) / tf.cast(self.decay_steps, initial.dtype)
+            if self.staircase:
+                share = tf.floor(share)
+            slower = tf.constant(1, initial.dtype) + tf.cast(self.decay_rate, initial.dtype) * share
+            return tf.divide(initial, slower, name=scope)
+
+
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """`values[0]` up to step `boundaries[0]`, then `values[1]`, …."""
+
+    def __init__(self, boundaries: Any, values: Any, name: str | None = None) -> None:
+        """Raises ValueError unless there is one value more than boundaries."""
+        if len(boundaries) != len(values) - 1:
+            raise ValueError(
+                "The length of boundaries should be 1 less than the length of values. Received: "
+                f"boundaries={boundaries} of length {len(boundaries)}, and values={values} of "
+                f"length {len(values)}."
+            )
+        self.boundaries, self.values, self.name = boundaries, values, name
+
+    def __call__(self, step: Any) -> Any:
+        with tf.name_scope(self.name or "PiecewiseConstant"):
+            step = tf.convert_to_tensor(step)
+            values = tf.nest.map_structure(tf.convert_to_tensor, list(self.values))
+            limits = [tf.cast(tf.convert_to_tensor(b), step.dtype) for b in self.boundaries]
+            cases: list[Any] = [
+                (step <= limits[0], lambda: values[0]),
+                (step > limits[-1], lambda: values[-1]),
+            ]
+            cases += [
+                ((step > low) & (step <= high), functools.partial(tf.identity, value))
+                for low, high, value in zip(limits[:-1], limits[1:], values[1:-1], strict=True)
+            ]
+            return tf.case(cases, lambda: values[0], exclusive=True)
+
+
+__getattr__ = missing("tf.keras.optimizers.schedules")

@@ -87,6 +87,8 @@ def _tell(
             if endpoint[0] == name
         )
     )
+    if not wanted:
+        return
     needed = {name for name, _ in wanted}
     for name in reversed(list(known)):  # inputs come before what reads them
         if name in needed:

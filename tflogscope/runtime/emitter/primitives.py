@@ -1,0 +1,348 @@
+"""Which oneDNN primitives a kernel runs: a small model, op by op.
+
+A kernel hands its tensors over in TensorFlow's format. Where a primitive wants its weights in
+blocks, a reorder runs before it (or after it, for the gradient of weights); matrix products of
+floats go to `gemm_api`, past the primitives.
+
+Told about: `core/kernels/mkl/*.cc`, and which implementation oneDNN chooses on a CPU with AVX-512.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from string import ascii_lowercase
+from typing import Any
+
+from tflogscope.runtime.emitter.convolutions import convolution, pooling
+from tflogscope.runtime.emitter.dialects import Dialect
+from tflogscope.runtime.emitter.memory import Memory, Plan, letters, undefined
+
+__all__ = ["Kernel", "plans"]
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel at work: op, attributes, shapes of what goes in and comes out."""
+
+    op: str
+    attributes: Mapping[str, Any]
+    inputs: Sequence[Shape]
+    outputs: Sequence[Shape]
+    dialect: Dialect
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def dtype(self) -> str:
+        """The element type, as oneDNN calls it."""
+        return {"bfloat16": "bf16", "float16": "f16"}.get(
+            getattr(self.attributes.get("T"), "name", ""), "f32"
+        )
+
+
+def plans(kernel: Kernel) -> list[Plan]:
+    """What oneDNN runs for it, in order; nothing for ops that are not its own."""
+    model = _MODELS.get(kernel.op)
+    if model is None or any(0 in shape for shape in (*kernel.inputs[:1], *kernel.outputs[:1])):
+        return []
+    try:
+        return model(kernel)
+    except (IndexError, KeyError, ValueError):  # inputs of which the shape is not known
+        return []
+
+
+def _suffix(kernel: Kernel) -> str:
+    return "_bf16" if kernel.dtype == "bf16" else ""
+
+
+def _matmul_implementation(kernel: Kernel) -> str:
+    old = kernel.dialect.onednn.startswith("2.")
+    return f"{'brg' if old else 'brg_matmul'}:avx512_core{_suffix(kernel)}"
+
+
+def _matrices(kernel: Kernel, a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Plan:
+    """A (batched) matrix product."""
+    rows, depth = (a[-1], a[-2]) if swap_a else (a[-2], a[-1])
+    columns = b[-2] if swap_b else b[-1]
+    both = zip(_padded(a[:-2], b[:-2]), _padded(b[:-2], a[:-2]), strict=True)
+    batch = tuple(max(each) for each in both)
+    x = (*_padded(a[:-2], b[:-2]), rows, depth)
+    y = (*_padded(b[:-2], a[:-2]), depth, columns)
+    z = (*batch, rows, columns)
+    work = 2 * prod(z) * depth
+    plain = letters(len(z))
+    swapped = plain[:-2] + plain[-1] + plain[-2]
+    memories = (
+        Memory("src", kernel.dtype, swapped if swap_a else plain),
+        Memory("wei", kernel.dtype, swapped if swap_b else plain),
+        Memory("dst", kernel.dtype, plain),
+    )
+    size = 4 * (prod(x) + prod(y) + prod(z))
+    if kernel.dtype == "f32" and len(z) == 2 and kernel.op == "_MklMatMul":
+        problem = f"{_by(x)}:{_by(y)}"
+        return Plan("gemm_api", "", "undef", memories, "", "", problem, size, work)
+    problem = f"{_by(x)}:{_by(y)}"
+    if kernel.dialect.onednn.startswith("2."):
+        problem += f":{_by(z)}"
+    return Plan(
+        "matmul",
+        _matmul_implementation(kernel),
+        "undef",
+        memories,
+        _scratchpad(kernel),
+        "",
+        problem,
+        size,
+        work,
+    )
+
+
+def _padded(short: Shape, other: Shape) -> Shape:
+    return (1,) * (len(other) - len(short)) + short
+
+
+def _by(shape: Shape) -> str:
+    return "x".join(map(str, shape))
+
+
+def _scratchpad(kernel: Kernel) -> str:
+    return "" if kernel.dialect.release == "2.8" else "attr-scratchpad:user"
+
+
+def _matmul(kernel: Kernel) -> list[Plan]:
+    a, b = kernel.inputs[:2]
+    get = kernel.attributes.get
+    return [_matrices(kernel, a, b, bool(get("transpose_a")), bool(get("transpose_b")))]
+
+
+def _batch_matmul(kernel: Kernel) -> list[Plan]:
+    a, b = kernel.inputs[:2]
+    get = kernel.attributes.get
+    return [_matrices(kernel, a, b, bool(get("adj_x")), bool(get("adj_y")))]
+
+
+def _fused_batch_matmul(kernel: Kernel) -> list[Plan]:
+    plan = _batch_matmul(kernel)[0]
+    posts = []
+    for name, shape in zip(kernel.attributes["fused_ops"], kernel.inputs[2:], strict=False):
+        kind = {"Mul": "binary_mul", "Add": "binary_add"}[_text(name)]
+        mask = sum(1 << at for at, size in enumerate(shape) if size > 1)
+        posts.append(f"{kind}:{kernel.dtype}:{mask}" + (f":{letters(len(shape))}" if mask else ""))
+    plan.attributes += f" attr-post-ops:{'+'.join(posts)}"
+    return [plan]
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+_ACTIVATIONS = {
+    "Relu": "eltwise_relu",
+    "Relu6": "eltwise_bounded_relu:6",
+    "Elu": "eltwise_elu:1",
+    "LeakyRelu": "eltwise_relu:0.2",
+    "Tanh": "eltwise_tanh",
+    "Sigmoid": "eltwise_logistic",
+    "GeluApproximate": "eltwise_gelu_tanh:1",
+    "GeluExact": "eltwise_gelu_erf:1",
+    "_MklSwish": "eltwise_swish:1",
+    "Add": "sum",
+}
+
+
+def post_operations(kernel: Kernel) -> str:
+    """What the primitive does to its result, as it says in its attributes."""
+    names = [_text(each) for each in kernel.attributes.get("fused_ops", ())]
+    parts = [_ACTIVATIONS[each] for each in names if each in _ACTIVATIONS]
+    return f"attr-post-ops:{'+'.join(parts)}" if parts else ""
+
+
+def _fused_matmul(kernel: Kernel) -> list[Plan]:
+    a, b = kernel.inputs[:2]
+    rows, depth = a
+    columns = b[0] if kernel.attributes.get("transpose_b") else b[1]
+    tag = "ab" if kernel.attributes.get("transpose_b") else "ba"
+    any_format = "a" if not kernel.dialect.onednn.startswith("2.") else ""
+    memories = (
+        Memory("src", kernel.dtype, "ab"),
+        Memory("wei", kernel.dtype, tag),
+        Memory("bia", kernel.dtype, "a", any_format),
+        Memory("dst", kernel.dtype, "ab"),
+    )
+    work = 2 * rows * depth * columns
+    size = 4 * (rows * depth + depth * columns + rows * columns)
+    posts = post_operations(kernel)
+    attributes = " ".join(filter(None, (_scratchpad(kernel), posts)))
+    prop = "forward_inference" if kernel.dialect.release == "2.8" else "forward_training"
+    problem = f"mb{rows}ic{depth}oc{columns}"
+    main = Plan(
+        "inner_product", "x64:gemm:jit", prop, memories, attributes, "", problem, size, work
+    )
+    if "sum" in posts:  # what is added is copied to where the result will be
+        return [reorder(kernel, "a", "a", (rows * columns,)), main]
+    return [main]
+
+
+def reorder(kernel: Kernel, source: str, target: str, shape: Shape, flags: str = "") -> Plan:
+    """From one format to another; `flags` of the one with padding."""
+    blocked = [any(letter.isdigit() for letter in tag) for tag in (source, target)]
+    memories = (
+        Memory("src", kernel.dtype, source, flags if blocked[0] else ""),
+        Memory("dst", kernel.dtype, target, flags if blocked[1] else ""),
+    )
+    size = 8 * prod(shape)
+    return Plan("reorder", "jit:uni", "undef", memories, "", "", _by(shape), size, 0)
+
+
+def _softmax(kernel: Kernel) -> list[Plan]:
+    shape = kernel.inputs[0]
+    tag = letters(len(shape))
+    old = kernel.dialect.onednn.startswith("2.")
+    memories = [Memory("src", kernel.dtype, tag), Memory("dst", kernel.dtype, tag)]
+    if kernel.dialect.onednn.startswith("3.3"):
+        memories.append(undefined("diff_dst"))
+    return [
+        Plan(
+            "softmax_v2" if old else "softmax",
+            "jit:avx512_core" if old else "jit:avx512_core_bf16",
+            "forward_inference",
+            tuple(memories),
+            "",
+            f"alg:softmax_accurate axis:{len(shape) - 1}",
+            _by(shape),
+            8 * prod(shape),
+            10 * prod(shape),
+        )
+    ]
+
+
+def _transpose(kernel: Kernel) -> list[Plan]:
+    shape = kernel.inputs[0]
+    order = kernel.settings.get("permutation")
+    if order is None or len(shape) < 2:
+        return []
+    moved = [at for at in order if shape[at] > 1]
+    if moved == sorted(moved):  # nothing moves in memory
+        return []
+    names = ascii_lowercase[: len(shape)]
+    return [reorder(kernel, names, "".join(names[at] for at in order), shape)]
+
+
+def _einsum(kernel: Kernel) -> list[Plan]:
+    """A product after transpositions, where the equation asks for these."""
+    if len(kernel.inputs) != 2:
+        return []
+    left, _, result = _text(kernel.attributes["equation"]).partition("->")
+    names = left.split(",")
+    sizes = {
+        letter: size
+        for name, shape in zip(names, kernel.inputs, strict=True)
+        for letter, size in zip(name, shape, strict=True)
+    }
+    batch = [each for each in names[0] if each in names[1] and each in result]
+    summed = [each for each in names[0] if each in names[1] and each not in result]
+    rows = [each for each in names[0] if each not in names[1]]
+    columns = [each for each in names[1] if each not in names[0]]
+    found: list[Plan] = []
+    swaps = []
+    for name, free in zip(names, (rows, columns), strict=True):
+        wanted = batch + free + summed if name == names[0] else batch + summed + free
+        other = batch + summed + free if name == names[0] else batch + free + summed
+        swaps.append(list(name) != wanted and list(name) == other)
+        if list(name) not in (wanted, other):
+            order = [name.index(each) for each in wanted]
+            shape = tuple(sizes[each] for each in name)
+            tag = letters(len(shape))
+            found.append(reorder(kernel, tag, "".join(tag[at] for at in order), shape))
+
+    def product(group: Sequence[str]) -> int:
+        return prod(sizes[each] for each in group)
+
+    a = (product(batch), product(rows), product(summed))
+    b = (product(batch), product(summed), product(columns))
+    a = (a[0], a[2], a[1]) if swaps[0] else a
+    b = (b[0], b[2], b[1]) if swaps[1] else b
+    found.append(_matrices(kernel, a, b, *swaps))
+    done = batch + rows + columns
+    if list(result) != done:
+        shape = tuple(sizes[each] for each in done)
+        tag = letters(len(shape))
+        order = [done.index(each) for each in result]
+        found.append(reorder(kernel, tag, "".join(tag[at] for at in order), shape))
+    return found
+
+
+def _batch_norm(kernel: Kernel) -> list[Plan]:
+    shape = kernel.inputs[1] if "Grad" in kernel.op else kernel.inputs[0]
+    channels_last = kernel.attributes.get("data_format", b"NHWC") in {"NHWC", b"NHWC"}
+    batch, height, width, channels = (
+        shape if channels_last else (shape[0], shape[2], shape[3], shape[1])
+    )
+    backward = "Grad" in kernel.op
+    training = bool(kernel.attributes.get("is_training", True))
+    flags = ("" if training else "G") + "S" + ("R" if kernel.op.endswith("Ex") else "")
+    # NB: a tensor with channels innermost and one column has the plain format too
+    tag = "acdb" if channels_last else "abcd"
+    prop = "backward" if backward else "forward_training" if training else "forward_inference"
+    gradient = Memory("diff", kernel.dtype, tag) if backward else undefined("diff")
+    return [
+        Plan(
+            "batch_normalization",
+            "bnorm_tbb_jit:avx2" if channels_last else "ncsp_bnorm:any",
+            prop,
+            (Memory("data", kernel.dtype, tag), gradient),
+            "",
+            f"flags:{flags}",
+            f"mb{batch}ic{channels}ih{height}iw{width}",
+            8 * prod(shape),
+            8 * prod(shape),
+        )
+    ]
+
+
+def _convolution(kernel: Kernel) -> list[Plan]:
+    return convolution(kernel, reorder, post_operations(kernel), _scratchpad(kernel))
+
+
+_MODELS: dict[str, Callable[[Kernel], list[Plan]]] = {
+    "_MklMatMul": _matmul,
+    "_MklBatchMatMul": _batch_matmul,
+    "_MklBatchMatMulV2": _batch_matmul,
+    "_MklFusedBatchMatMulV2": _fused_batch_matmul,
+    "_MklNativeFusedMatMul": _fused_matmul,
+    "_MklEinsum": _einsum,
+    "_MklSoftmax": _softmax,
+    "_MklTranspose": _transpose,
+    **dict.fromkeys(
+        (
+            *("_MklNativeConv2D", "_MklNativeFusedConv2D", "_MklNativeConv2DWithBias"),
+            *("_MklNativePadWithConv2D", "_MklNativePadWithFusedConv2D"),
+            *("_MklNativeConv2DBackpropFilter", "_MklNativeConv2DBackpropFilterWithBias"),
+            *("_MklNativeConv2DBackpropInput", "_MklNativeDepthwiseConv2dNative"),
+            *("_MklNativeFusedDepthwiseConv2dNative",),
+            *("_MklNativeDepthwiseConv2dNativeBackpropFilter",),
+            *("_MklNativeDepthwiseConv2dNativeBackpropInput",),
+        ),
+        _convolution,
+    ),
+    **dict.fromkeys(
+        (
+            *("_MklNativeMaxPool", "_MklNativeMaxPoolGrad"),
+            *("_MklNativeAvgPool", "_MklNativeAvgPoolGrad"),
+        ),
+        pooling,
+    ),
+    **dict.fromkeys(
+        (
+            *("_MklNativeFusedBatchNorm", "_MklNativeFusedBatchNormV2"),
+            *("_MklNativeFusedBatchNormV3", "_MklNativeFusedBatchNormEx"),
+            *("_MklNativeFusedBatchNormGrad", "_MklNativeFusedBatchNormGradV2"),
+            *("_MklNativeFusedBatchNormGradV3",),
+        ),
+        _batch_norm,
+    ),
+}
+"""NB: 3-D convolutions and pools are not modelled, nor quantised ops."""

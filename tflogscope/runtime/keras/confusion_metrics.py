@@ -1,0 +1,280 @@
+"""Metrics that count how often yes and no are right: precision, recall, the area under a curve.
+
+All keep counts for one or more thresholds; what is above a threshold is a yes.
+
+Told about: `keras/src/metrics/confusion_metrics.py`, `iou_metrics.py`, and
+`update_confusion_matrix_variables` of `keras/src/utils/metrics_utils.py`.
+NB: where thresholds are evenly spaced, Keras sorts predictions into buckets instead of comparing
+each of them with each threshold: the counts are the same, the ops are fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tflogscope.runtime.api as tf
+from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.keras import backend
+from tflogscope.runtime.keras.metrics_base import Metric
+from tflogscope.runtime.keras.reduction import match_ranks
+
+__all__ = [
+    "AUC", "FalseNegatives", "FalsePositives", "MeanIoU", "Precision", "Recall", "TrueNegatives",
+    "TruePositives",
+]  # fmt: skip
+
+_COUNTS = ("true_positives", "true_negatives", "false_positives", "false_negatives")
+
+
+class _Counting(Metric):
+    """`kept` says which of the four counts there are, under which variable names."""
+
+    kept: dict[str, str]
+
+    def __init__(
+        self, thresholds: Sequence[float], name: str | None = None, dtype: Any = None
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self._limits = list(thresholds)
+        self._counts = {
+            count: self.add_weight(variable, shape=(len(self._limits),))
+            for count, variable in self.kept.items()
+        }
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        y_true, y_pred = tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
+        limits = tf.convert_to_tensor(self._limits, self.dtype)
+        one_set = tf.cast(True, dtype=tf.bool)
+        y_pred, y_true = match_ranks(y_pred, y_true)
+        shape = tf.shape(y_pred)
+        count = shape[0]
+        columns = 1 if y_pred.shape.rank == 1 else tf.reduce_prod(shape[1:], axis=0)
+        tf.where(one_set, columns, tf.ones([], dtype=tf.int32))  # NB: Keras' other case
+        flat = tf.reshape(y_pred, [1, -1])
+        labels = tf.reshape(tf.cast(y_true, dtype=tf.bool), [1, -1])
+        width = count * columns
+        times = [len(self._limits), 1]
+        limits = tf.tile(tf.reshape(limits, [len(self._limits), -1]), tf.stack([1, width]))
+        said_yes = tf.greater(tf.tile(flat, times), limits)
+        is_so = tf.tile(labels, times)
+        weights = None
+        if sample_weight is not None:
+            wide = tf.cast(sample_weight, self.dtype) * tf.ones_like(y_pred)
+            weights = tf.tile(tf.reshape(wide, [1, -1]), times)
+        return tf.group(*self._counted(said_yes, is_so, weights))
+
+    def _counted(self, said_yes: Any, is_so: Any, weights: Any) -> list[Any]:
+        """The counts with what is new added to them."""
+        kept = self._counts.keys()
+        said_no = tf.logical_not(said_yes) if kept & {_COUNTS[1], _COUNTS[3]} else None
+        is_not = tf.logical_not(is_so) if kept & {_COUNTS[1], _COUNTS[2]} else None
+        pairs = {
+            "true_positives": (is_so, said_yes),
+            "false_negatives": (is_so, said_no),
+            "false_positives": (is_not, said_yes),
+            "true_negatives": (is_not, said_no),
+        }
+        updates = []
+        for count, (label, said) in pairs.items():
+            if count in kept:
+                hits = tf.cast(tf.logical_and(label, said), dtype=self.dtype)
+                hits = hits if weights is None else hits * weights
+                updates.append(self._counts[count].assign_add(tf.reduce_sum(hits, 1)))
+        return updates
+
+    def _one_or_all(self, values: Any) -> Any:
+        return values[0] if len(self._limits) == 1 else values
+
+    def reset_state(self) -> None:
+        backend.batch_set_value(
+            [(each, [0.0] * len(self._limits)) for each in self._counts.values()]
+        )
+
+
+def _listed(thresholds: Any) -> list[float]:
+    """Raises ValueError for one outside 0 to 1."""
+    limits = (
+        [0.5]
+        if thresholds is None
+        else [thresholds]
+        if isinstance(thresholds, (int, float))
+        else list(thresholds)
+    )
+    wrong = [limit for limit in limits if not 0 <= limit <= 1]
+    if wrong:
+        raise ValueError(f"Threshold values must be in [0, 1]. Received: {wrong}")
+    return limits
+
+
+class _SingleCount(_Counting):
+    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(_listed(thresholds), name, dtype)
+
+    def result(self) -> Any:
+        (counts,) = self._counts.values()
+        return self._one_or_all(tf.convert_to_tensor(counts))
+
+
+class TruePositives(_SingleCount):
+    """How many yeses are right."""
+
+    kept = {"true_positives": "accumulator"}  # noqa: RUF012
+
+
+class TrueNegatives(_SingleCount):
+    """How many noes are right."""
+
+    kept = {"true_negatives": "accumulator"}  # noqa: RUF012
+
+
+class FalsePositives(_SingleCount):
+    """How many yeses are wrong."""
+
+    kept = {"false_positives": "accumulator"}  # noqa: RUF012
+
+
+class FalseNegatives(_SingleCount):
+    """How many noes are wrong."""
+
+    kept = {"false_negatives": "accumulator"}  # noqa: RUF012
+
+
+class _Share(_Counting):
+    """The first count as a share of both."""
+
+    def __init__(
+        self,
+        thresholds: Any = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        if top_k is not None or class_id is not None:
+            raise NotInThisRuntime(f"{type(self).__name__}(top_k=..., class_id=...)")
+        super().__init__(_listed(thresholds), name, dtype)
+
+    def result(self) -> Any:
+        first, second = self._counts.values()
+        return self._one_or_all(tf.math.divide_no_nan(first, tf.math.add(first, second)))
+
+
+class Precision(_Share):
+    """How many of the yeses are right."""
+
+    kept = {name: name for name in ("true_positives", "false_positives")}  # noqa: RUF012
+
+
+class Recall(_Share):
+    """How many of those that are so were found."""
+
+    kept = {name: name for name in ("true_positives", "false_negatives")}  # noqa: RUF012
+
+
+class AUC(_Counting):
+    """The area under the curve of two rates over all thresholds, `ROC` or `PR`."""
+
+    kept = {name: name for name in _COUNTS}  # noqa: RUF012
+
+    def __init__(
+        self,
+        num_thresholds: int = 200,
+        curve: str = "ROC",
+        summation_method: str = "interpolation",
+        name: str | None = None,
+        dtype: Any = None,
+        thresholds: Any = None,
+        multi_label: bool = False,
+        from_logits: bool = False,
+        **others: Any,
+    ) -> None:
+        """Raises ValueError for fewer than two thresholds."""
+        if multi_label or any(value is not None for value in others.values()):
+            raise NotInThisRuntime("AUC(multi_label=True)")
+        if thresholds is None:
+            if num_thresholds <= 1:
+                raise ValueError(
+                    "Argument `num_thresholds` must be an integer > 1. Received: "
+                    f"num_thresholds={num_thresholds}"
+                )
+            thresholds = [k / (num_thresholds - 1) for k in range(1, num_thresholds - 1)]
+        self.curve, self.summation_method = curve.upper(), summation_method.lower()
+        self._from_logits = from_logits
+        limits = [-backend.epsilon(), *sorted(thresholds), 1.0 + backend.epsilon()]
+        super().__init__(limits, name, dtype)
+
+    @property
+    def thresholds(self) -> list[float]:
+        """The thresholds, from below 0 to above 1."""
+        return self._limits
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        y_pred = tf.sigmoid(tf.cast(y_pred, self.dtype)) if self._from_logits else y_pred
+        return super().update_state(y_true, y_pred, sample_weight)
+
+    def result(self) -> Any:
+        positives, negatives, wrong_yes, wrong_no = (self._counts[name] for name in _COUNTS)
+        if self.curve == "PR" and self.summation_method == "interpolation":
+            return _interpolated(*map(tf.convert_to_tensor, (positives, wrong_yes, wrong_no)))
+        recall = tf.math.divide_no_nan(positives, tf.math.add(positives, wrong_no))
+        if self.curve == "ROC":
+            x, y = tf.math.divide_no_nan(wrong_yes, tf.math.add(wrong_yes, negatives)), recall
+        else:
+            x = recall
+            y = tf.math.divide_no_nan(positives, tf.math.add(positives, wrong_yes))
+        if self.summation_method == "interpolation":
+            heights = (y[:-1] + y[1:]) / 2.0
+        elif self.summation_method == "minoring":
+            heights = tf.minimum(y[:-1], y[1:])
+        else:
+            heights = tf.maximum(y[:-1], y[1:])
+        return tf.reduce_sum(tf.multiply(x[:-1] - x[1:], heights), name=self.name)
+
+
+def _interpolated(positives: Any, wrong_yes: Any, wrong_no: Any) -> Any:
+    """The area under precision-recall, with the true positives interpolated and not the precision.
+
+    After Davis & Goadrich, 2006.
+    """
+    gained = positives[:-1] - positives[1:]
+    yes = positives + wrong_yes
+    slope = tf.math.divide_no_nan(gained, tf.maximum(yes[:-1] - yes[1:], 0))
+    intercept = positives[1:] - tf.multiply(slope, yes[1:])
+    ratio = tf.where(
+        tf.logical_and(yes[:-1] > 0, yes[1:] > 0),
+        tf.math.divide_no_nan(yes[:-1], tf.maximum(yes[1:], 0)),
+        tf.ones_like(yes[1:]),
+    )
+    increments = tf.math.divide_no_nan(
+        slope * (gained + intercept * tf.math.log(ratio)),
+        tf.maximum(positives[1:] + wrong_no[1:], 0),
+    )
+    return tf.reduce_sum(increments)
+
+
+class MeanIoU(Metric):
+    """Intersection over union of prediction and label, the mean over the classes."""
+
+    def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.num_classes = num_classes
+        self.total_cm = self.add_weight("total_confusion_matrix", (num_classes, num_classes))
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        y_true, y_pred = (tf.reshape(tf.cast(y, self.dtype), [-1]) for y in (y_true, y_pred))
+        if sample_weight is not None:
+            sample_weight = tf.reshape(tf.cast(sample_weight, self.dtype), [-1])
+        found: Any = tf.math.confusion_matrix(
+            y_true, y_pred, self.num_classes, weights=sample_weight, dtype=self.dtype
+        )
+        return self.total_cm.assign_add(found)
+
+    def result(self) -> Any:
+        labels = tf.reduce_sum(self.total_cm, axis=0)
+        predictions = tf.reduce_sum(self.total_cm, axis=1)
+        right = tf.linalg.tensor_diag_part(tf.convert_to_tensor(self.total_cm))
+        union = labels + predictions - right
+        there = tf.reduce_sum(tf.cast(tf.not_equal(union, 0), self.dtype))
+        ratios = tf.math.divide_no_nan(right, union)
+        return tf.math.divide_no_nan(tf.reduce_sum(ratios, name="mean_iou"), there)

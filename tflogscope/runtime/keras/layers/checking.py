@@ -1,0 +1,140 @@
+"""What a layer may be called on, and what an error within `call` says of the layer.
+
+Told about: `keras/src/engine/input_spec.py`, `inject_argument_info_in_traceback` of
+`keras/src/utils/traceback_utils.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import tflogscope.runtime.api as tf
+from tflogscope.runtime.errors import NotInThisRuntime
+
+__all__ = ["InputSpec", "check_inputs", "explaining"]
+
+
+class InputSpec:
+    """Rank, dtype and sizes that a layer asks of an input; None where it takes any."""
+
+    def __init__(
+        self,
+        dtype: Any = None,
+        shape: Any = None,
+        ndim: int | None = None,
+        max_ndim: int | None = None,
+        min_ndim: int | None = None,
+        axes: dict[int, int | None] | None = None,
+    ) -> None:
+        self.dtype = None if dtype is None else tf.as_dtype(dtype).name
+        self.shape = None if shape is None else tuple(tf.TensorShape(shape))
+        self.ndim = ndim if shape is None else len(tuple(shape))
+        self.max_ndim, self.min_ndim = max_ndim, min_ndim
+        self.axes = {int(axis): size for axis, size in (axes or {}).items()}
+
+    def __repr__(self) -> str:
+        told = {
+            "dtype": self.dtype,
+            "shape": self.shape,
+            "ndim": self.ndim,
+            "max_ndim": self.max_ndim,
+            "min_ndim": self.min_ndim,
+            "axes": self.axes or None,
+        }
+        return f"InputSpec({', '.join(f'{k}={v}' for k, v in told.items() if v)})"
+
+    def problem(self, value: Any) -> str | None:
+        """What is wrong with an input, None if nothing."""
+        shape = value.shape
+        if shape.rank is None:
+            return None
+        full = f"Full shape received: {tuple(shape)}"
+        if self.ndim is not None and self.shape is None and shape.rank != self.ndim:
+            return f"expected ndim={self.ndim}, found ndim={shape.rank}. {full}"
+        if self.max_ndim is not None and shape.rank > self.max_ndim:
+            return f"expected max_ndim={self.max_ndim}, found ndim={shape.rank}"
+        if self.min_ndim is not None and shape.rank < self.min_ndim:
+            return f"expected min_ndim={self.min_ndim}, found ndim={shape.rank}. {full}"
+        if self.dtype is not None and value.dtype.name != self.dtype:
+            return f"expected dtype={self.dtype}, found dtype={value.dtype}"
+        for axis, size in self.axes.items():
+            if size is not None and shape[axis] not in (size, None):
+                return (
+                    f"expected axis {axis} of input shape to have value {size}, but received "
+                    f"input with shape {tuple(shape)}"
+                )
+        if self.shape is not None and not tf.TensorShape(self.shape).is_compatible_with(shape):
+            return f"expected shape={self.shape}, found shape={tuple(shape)}"
+        return None
+
+
+def check_inputs(spec: Any, inputs: Any, layer: str) -> None:
+    """Raises ValueError if the inputs are not what the layer asks for."""
+    if spec is None:
+        return
+    for index, (each, value) in enumerate(
+        zip(tf.nest.flatten(spec), tf.nest.flatten(inputs), strict=False)
+    ):
+        if not hasattr(value, "shape"):
+            raise TypeError(f"Inputs to a layer should be tensors. Got: {value}")
+        problem = None if each is None else each.problem(value)
+        if problem is not None:
+            raise ValueError(
+                f'Input {index} of layer "{layer}" is incompatible with the layer: {problem}'
+            )
+
+
+def explaining(call: Callable[..., Any], layer: Any) -> Callable[..., Any]:
+    """`call`, whose errors also say in which layer they happened, with which arguments."""
+
+    @functools.wraps(call)
+    def explained(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return call(*args, **kwargs)
+        except NotInThisRuntime:
+            raise
+        except Exception as error:
+            if hasattr(error, "_keras_call_info_injected"):
+                raise
+            raise _explained(error, layer, args, kwargs).with_traceback(
+                error.__traceback__
+            ) from None
+
+    return explained
+
+
+def _explained(error: Exception, layer: Any, args: Any, kwargs: Any) -> Exception:
+    signature = inspect.signature(layer.call)
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return error
+    told = [
+        f"  • {name}={tf.nest.map_structure(_short, given.get(name, parameter.default))}"
+        for name, parameter in signature.parameters.items()
+    ]
+    if not told:
+        return error
+    where = f"layer '{layer.name}' (type {type(layer).__name__})"
+    of_op = isinstance(error, tf.errors.OpError)
+    message = error.message if isinstance(error, tf.errors.OpError) else next(iter(error.args), "")
+    text = (
+        f"Exception encountered when calling {where}.\n\n{message}\n\n"
+        f"Call arguments received by {where}:\n" + "\n".join(told)
+    )
+    kind: Any = type(error)
+    try:
+        new: Any = kind(None, None, text) if of_op else kind(text)
+    except TypeError:
+        new = RuntimeError(text)
+    new._keras_call_info_injected = True
+    return new  # type: ignore[no-any-return]
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, tf.Tensor):
+        return f"tf.Tensor(shape={value.shape}, dtype={value.dtype.name})"
+    return value

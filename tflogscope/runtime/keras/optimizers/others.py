@@ -1,0 +1,138 @@
+"""Adadelta, Adamax and Nadam.
+
+NB: gradients that are slices of rows are made whole first; Keras changes only the rows.
+
+Told about: `keras/src/optimizers/adadelta.py`, `adamax.py`, `nadam.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tflogscope.runtime.api as tf
+from tflogscope.runtime.keras.optimizers.base import Optimizer
+
+__all__ = ["Adadelta", "Adamax", "Nadam"]
+
+
+class _TwoSlots(Optimizer):
+    """Two numbers beside each weight."""
+
+    names: tuple[str, str]
+
+    def make_slots(self, var_list: Sequence[Any]) -> None:
+        self._first: list[Any] = []
+        self._second: list[Any] = []
+        for each in var_list:
+            self._first.append(self.add_variable_from_reference(each, self.names[0]))
+            self._second.append(self.add_variable_from_reference(each, self.names[1]))
+
+
+class Adadelta(_TwoSlots):
+    """Steps as large as those of late, in units of the gradients of late."""
+
+    names = ("accumulated_grad", "accumulated_delta_var")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.95,
+        epsilon: float = 1e-7,
+        name: str = "Adadelta",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, learning_rate, **kwargs)
+        self.rho, self.epsilon = rho, epsilon
+
+    def update_step(self, gradient: Any, variable: Any) -> None:
+        gradient = tf.convert_to_tensor(gradient)
+        rate = tf.cast(self.learning_rate, variable.dtype)
+        gradients, deltas = self.slot(self._first, variable), self.slot(self._second, variable)
+        gradients.assign(self.rho * gradients + (1 - self.rho) * gradient * gradient)
+        delta = -self._root(deltas) * gradient / self._root(gradients)
+        deltas.assign(self.rho * deltas + (1 - self.rho) * delta * delta)
+        variable.assign_add(rate * delta)
+
+    def _root(self, x: Any) -> Any:
+        return tf.sqrt(x + self.epsilon)
+
+
+class Adamax(_TwoSlots):
+    """Adam with the largest gradient in place of the mean of squares."""
+
+    names = ("m", "u")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        name: str = "Adamax",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, learning_rate, **kwargs)
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+
+    def update_step(self, gradient: Any, variable: Any) -> None:
+        gradient = tf.convert_to_tensor(gradient)
+        rate = tf.cast(self.learning_rate, variable.dtype)
+        step = tf.cast(self.iterations + 1, variable.dtype)
+        power = tf.pow(tf.cast(self.beta_1, variable.dtype), step)
+        momentum, largest = self.slot(self._first, variable), self.slot(self._second, variable)
+        momentum.assign_add((gradient - momentum) * (1 - self.beta_1))
+        largest.assign(tf.maximum(self.beta_2 * largest, tf.abs(gradient)))
+        variable.assign_sub((rate * momentum) / ((1 - power) * (largest + self.epsilon)))
+
+
+class Nadam(_TwoSlots):
+    """Adam that looks ahead as Nesterov's momentum does."""
+
+    names = ("m", "v")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        name: str = "Nadam",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, learning_rate, **kwargs)
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+
+    def make_slots(self, var_list: Sequence[Any]) -> None:
+        self._computed = 1
+        self._product = tf.Variable(1.0, dtype=var_list[0].dtype, trainable=False)
+        super().make_slots(var_list)
+
+    def update_step(self, gradient: Any, variable: Any) -> None:
+        gradient = tf.convert_to_tensor(gradient)
+        dtype = variable.dtype
+        rate = tf.cast(self.learning_rate, dtype)
+        step, following = tf.cast(self.iterations + 1, dtype), tf.cast(self.iterations + 2, dtype)
+        decay, beta_1, beta_2 = (tf.cast(x, dtype) for x in (0.96, self.beta_1, self.beta_2))
+        now = beta_1 * (1.0 - 0.5 * tf.pow(decay, step))
+        ahead = beta_1 * (1.0 - 0.5 * tf.pow(decay, following))
+
+        def next_product() -> Any:
+            product = self._product * now
+            self._product.assign(product)
+            self._computed += 1
+            return product
+
+        # NB: meant to be computed once for all variables; but in a function `_computed` is the
+        # Python number of the time of tracing.
+        product = tf.cond(
+            tf.equal(self.iterations + 2, self._computed), self._product.read_value, next_product
+        )
+        product_ahead = product * ahead
+        power = tf.pow(beta_2, step)
+        momentum, velocity = self.slot(self._first, variable), self.slot(self._second, variable)
+        momentum.assign_add((gradient - momentum) * (1 - beta_1))
+        velocity.assign_add((tf.square(gradient) - velocity) * (1 - beta_2))
+        direction = ahead * momentum / (1 - product_ahead) + (1 - now) * gradient / (1 - product)
+        size = velocity / (1 - power)
+        variable.assign_sub((direction * rate) / (tf.sqrt(size) + self.epsilon))
