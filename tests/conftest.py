@@ -6,12 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import tflogscope
 from tests.makelog import Log
 from tflogscope import Run
 
 Open = Callable[..., Run]
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ def test_a_traceback_is_shown_when_asked_for(cli: Run, monkeypatch: pytest.Monke
     assert "Traceback" in err
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_characters="/\x00")) | st.sampled_from(stub.HOSTILE))
 def test_names_in_errors_have_no_effect(cli: Run, name: str) -> None:
     hostile = "missing" + name.replace("/", "")

@@ -201,7 +201,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("sample_logs", "docs", "grammars", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     for name in ("run.log", "before.log", "after.log"):
-        (tmp_path / name).symlink_to(SAMPLE)
+        shutil.copy(SAMPLE, tmp_path / name)  # an example may write to it
     (tmp_path / "train.py").write_text("import tensorflow as tf\nprint(tf.constant(1) + 2)\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

@@ -90,6 +90,54 @@ def test_a_name_that_is_not_there_is_answered_with_the_nearest() -> None:
         run_of(FIT).explain()
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Relu", "Grappler made it part of another op: explain --op _FusedMatMul."),
+        ("train_function", "It is a function: tflogscope timeline LOG --function"),
+        ("__inference_train_function_809", "It is a function:"),
+    ],
+)
+def test_what_is_no_op_of_its_own_is_answered_with_where_it_is(name: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="no execution of such an op") as caught:
+        run_of(FIT).explain(op=name)
+    assert str(caught.value.hint).startswith(hint)
+
+
+def test_a_node_that_is_not_there_is_answered_with_the_table_of_nodes() -> None:
+    with pytest.raises(UsageError) as caught:
+        run_of(FIT).explain(node="zzzzzz")
+    assert caught.value.hint == "tflogscope export LOG --table nodes lists the nodes."
+
+
+def test_a_line_that_tells_of_a_rewrite_leads_to_its_node() -> None:
+    run = run_of(FIT)
+    [rewrite] = run.rewrites.filter(pl.col("by") == "layout").head(1).to_dicts()
+    with pytest.raises(UsageError) as caught:
+        run.explain(line=rewrite["line"])
+    assert str(caught.value.hint).endswith(f"--node {rewrite['node']}")
+
+
+def test_what_python_can_not_ask_for_is_not_said_to_be_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for op, said in (
+        ("_FusedMatMul", "grappler made one node of them"),
+        ("_Retval", "TensorFlow added it itself"),
+    ):
+        assert main(["explain", str(path_of(FIT)), "--op", op]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert said in out
+        assert "Python asked for it" not in out
+
+
+def test_an_op_says_where_more_of_it_ran(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_of(FIT).explain(op="MatMul")["fused_into"] == ["_FusedMatMul"]
+    assert run_of(FIT).explain(op="AddV2")["fused_into"] == []
+    assert main(["explain", str(path_of(FIT)), "--op", "MatMul"]) == 0
+    assert "More of them ran as part of _FusedMatMul" in capsys.readouterr().out
+
+
 def test_the_command_asks_one_question_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of(FIT)), "--op", "Mul", "--line", "3"]) == 2
     assert "Ask one" in capsys.readouterr().err

@@ -22,6 +22,14 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
         assert "> run.log 2>&1" in (refused.value.hint or "")
 
 
+def test_an_archive_of_which_nothing_can_be_read_is_not_said_to_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "run.log.gz"
+    path.write_bytes(b"\x1f\x8b\x08garbage")
+    with pytest.raises(NothingRecognised, match="gzip archive") as refused:
+        tflogscope.open_log(path)
+    assert refused.value.where == str(path)
+
+
 @pytest.mark.parametrize("text", ["\n", "hello\n", "\x00"])
 def test_a_file_that_is_no_log_is_not_said_to_be_empty(opened: Open, text: str) -> None:
     with pytest.raises(NothingRecognised, match="no TensorFlow or oneDNN record"):

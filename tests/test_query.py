@@ -169,6 +169,22 @@ def test_statements_that_are_refused(statement: str, said: str) -> None:
         select(SimpleNamespace(ops=FRAME), statement)
 
 
+def test_an_error_in_a_pattern_is_told_in_few_words() -> None:
+    for pattern, said in (("(", "unclosed group"), ("a{9}{9}{9999999}", "size limit")):
+        with pytest.raises(QueryError, match=said) as caught:
+            where(FRAME, f"op ~ '{pattern}'")
+        assert "str.contains" not in caught.value.what
+
+
+@pytest.mark.parametrize("words", [["README.md"], ["README.md", "DROP TABLE ops"], ["x" * 9999]])
+def test_a_statement_is_refused_before_logs_are_read(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", *words]) == 2
+    error = capsys.readouterr().err
+    assert ("no statement is given" if words[-1] == "README.md" else "only SELECT") in error
+
+
 def test_the_command_line_shows_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     log = "sample_logs/function_mlp__tf2.13.1__vlog2.log.zst"
     condition = "executions > 0 and \x1b[31moop == 1"

@@ -98,13 +98,16 @@ def test_what_can_not_be_started_is_said(tmp_path: Path) -> None:
 def test_the_header_says_what_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "1")
     monkeypatch.setenv("SECRET_TOKEN", "x")
+    secrets = ["TF_VAR_db", "TF_TOKEN_app_terraform_io", "TF_HTTP_PASSWORD", "KERAS_API_KEY"]
+    for name in secrets:  # Terraform's variables begin as TensorFlow's do
+        monkeypatch.setenv(name, "x")
     _, log = record(tmp_path, "print('\\x1b[31m')")
     facts = json.loads(log.read_text().splitlines()[0].removeprefix(MARK))
     assert facts["command"][0] == sys.executable
     assert facts["versions"]["python"].startswith("3.")
     assert facts["environment"]["TF_ENABLE_ONEDNN_OPTS"] == "1"
     assert facts["environment"]["TF_CPP_VMODULE"] == settings(None)["TF_CPP_VMODULE"]
-    assert "SECRET_TOKEN" not in facts["environment"]
+    assert not {"SECRET_TOKEN", *secrets} & set(facts["environment"])
 
 
 def test_exact_timestamps_are_asked_for_where_onednn_has_them() -> None:
@@ -180,6 +183,33 @@ def test_pieces_of_any_size_are_sorted_alike(size: int) -> None:
         pass_on.feed(text[start : start + size])
     pass_on.idle()
     assert (b"".join(output), b"".join(errors)) == (b"a\nb\n", WARNING.encode())
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "To enable the following instructions: AVX2 FMA, rebuild TensorFlow.\n",
+        "\t [[{{node CheckNumerics}}]]\n",
+    ],
+)
+def test_the_second_line_of_a_record_is_no_output_of_the_program(second: str) -> None:
+    output: list[bytes] = []
+    errors: list[bytes] = []
+    pass_on = PassOn(output.append, errors.append)
+    pass_on.feed(f"{NODE}{second}{second}a\n".encode())
+    assert (b"".join(output), errors) == (b"a\n", [])
+    pass_on.feed(second.encode())  # not behind a record: the program's own
+    assert b"".join(output) == f"a\n{second}".encode()
+
+
+def test_what_absl_warns_of_goes_to_standard_error() -> None:
+    text = (
+        b"WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+    )
+    output: list[bytes] = []
+    errors: list[bytes] = []
+    PassOn(output.append, errors.append).feed(text + b"a\n")
+    assert (output, errors) == ([b"a\n"], [text])
 
 
 def test_the_docs_name_what_is_set() -> None:

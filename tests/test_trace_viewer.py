@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.browser import CHROMIUM, missing
 from tests.samples import run_of
 from tflogscope.exports.traces import is_gzip_name, trace_format_of_file
 
 LOG = "function_mlp__tf2.13.1__vlog2__tid"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = (
     "--headless",
     "--no-sandbox",  # as root there is none
@@ -33,13 +33,6 @@ FLAGS = (
     "--virtual-time-budget=20000",
     "--dump-dom",
 )
-
-
-def missing(what: str) -> None:
-    """Skip, but not where `.ci/run` has made sure that everything is there."""
-    if os.environ.get("TFLOGSCOPE_VIEWERS") == "required":
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 @pytest.fixture

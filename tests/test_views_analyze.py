@@ -156,6 +156,41 @@ def test_times_that_are_not_recorded_are_not_zero(opened: Open) -> None:
     assert "no-eager-durations" in [limit["id"] for limit in summary_json(run)["limits"]]
 
 
+def test_records_behind_other_text_are_records_all_the_same(opened: Open) -> None:
+    """What `docker logs --timestamps` and CI write in front of each line."""
+    log = Log()
+    log.eager_op("Mul", 5)
+    log.raw(GEMM)
+    text = "".join(f"2026-11-21T17:36:33.1234567Z {line}\n" for line in log.lines)
+    run = opened(text)
+    assert run.timeline["op"].to_list() == ["Mul"]
+    assert "format TensorFlow behind other text · VLOG level 2" in said(run)
+    assert "other text stands in front of TensorFlow's records" in said(run)
+    assert "no record of TensorFlow" not in said(run)
+
+
+def test_a_line_that_was_cut_is_told_in_whole_words(opened: Open) -> None:
+    log = Log()
+    log.executing("Mul")
+    text = f"{log.text()}{'x' * 3_000_000}\n"
+    assert "1 line is longer than the cap; 1,951,424 bytes of that were left out" in said(
+        opened(text)
+    )
+
+
+def test_a_function_without_nodes_is_no_example_of_nodes(opened: Open) -> None:
+    """What XLA compiles is called, and shows no nodes."""
+    log = Log()
+    log.executing("MatMul")
+    log.entering("__inference_compiled_5")
+    log.executing("__inference_compiled_5")
+    log.wait(9_000_000)
+    log.exiting("__inference_compiled_5")
+    log.first_call("__inference_f_6", 6, -11, Node(5, "mm", "MatMul", "x", "y"))
+    [answer] = [each for each in summary_json(opened(log))["answers"] if each["id"] == "both-modes"]
+    assert "as in f;" in answer["text"]
+
+
 def test_implementations_that_have_no_name_get_none() -> None:
     assert "gemm_api 303 µs (1%)" in said(run_of(KERAS))
     matmul = run_of(KERAS).ops.filter(kernel="_MklMatMul").row(0, named=True)

@@ -16,6 +16,7 @@ from tflogscope.cli import (
     ops,
     query,
     record,
+    report,
     simulate,
     timeline,
     trace,
@@ -73,6 +74,7 @@ app.command("diff")(diff.diff)
 app.command("query")(query.query)
 app.command("timeline")(timeline.timeline)
 app.command("trace")(trace.trace)
+app.command("report")(report.report)
 app.command("check")(check.check)
-app.command("simulate", context_settings=simulate.CONTEXT)(simulate.simulate)
+app.command("simulate", cls=simulate.Command, context_settings=simulate.CONTEXT)(simulate.simulate)
 app.command("record", context_settings=record.CONTEXT)(record.record)

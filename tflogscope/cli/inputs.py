@@ -34,7 +34,7 @@ Where = Annotated[
         "--where",
         metavar="CONDITION",
         show_default=False,
-        help="Only rows for which this holds: 'op == MatMul and executions > 9'.",
+        help="Only rows for which this holds: 'op == MatMul and mode == graph'.",
     ),
 ]
 

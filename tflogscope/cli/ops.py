@@ -24,7 +24,7 @@ def ops(
       tflogscope ops run.log
       tflogscope ops run.log -o ops.csv
       tflogscope ops run.log --where 'mode == eager and total_us > 1ms'
-      tflogscope ops before.log after.log --format jsonl | head
+      tflogscope ops run.log --format jsonl | head
     """
     inputs = named_inputs(logs)
     place = destination(output, format_name, force=force, inputs=inputs)

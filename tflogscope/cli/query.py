@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -34,11 +35,14 @@ def query(
       tflogscope query run.log "SELECT op, COUNT(*) AS runs FROM timeline GROUP BY op"
       tflogscope query run.log "SELECT * FROM nodes WHERE rewrite <> 'none'" -o nodes.csv
     """
-    if not words:
+    from tflogscope.query.sql import require_select, select
+
+    if not words or os.path.exists(words[-1]):  # noqa: PTH110  # false for names too long
         raise UsageError("no statement is given", "query", "Write it last, in quotes.")
-    inputs, statement = named_inputs(words[:-1]), words[-1]
+    statement = words[-1]
+    require_select(statement)
+    inputs = named_inputs(words[:-1])
     place = destination(output, format_name, force=force, inputs=inputs)
-    from tflogscope.query.sql import select
 
     with opened(inputs) as run:
         frame = select(run, statement)

@@ -200,9 +200,12 @@ class Events:
             if account.problem:
                 found.append(f"{span.name}: {account.problem}")
             if account.cut_lines:
+                lines = (
+                    "1 line is" if account.cut_lines == 1 else f"{account.cut_lines:,} lines are"
+                )
                 found.append(
-                    f"{span.name}: {account.cut_lines} lines are longer than the cap; "
-                    f"{account.cut_bytes} bytes of them were left out"
+                    f"{span.name}: {lines} longer than the cap; {account.cut_bytes:,} bytes "
+                    "of that were left out"
                 )
         return found
 

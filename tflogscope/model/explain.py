@@ -56,10 +56,30 @@ class Explainer:
         signatures = self.executions.signatures.filter(pl.col("kind") != "call")
         meant = signatures.filter((pl.col("op") == name) | (pl.col("kernel") == name))
         if meant.is_empty():
-            names = pl.concat([signatures["op"], signatures["kernel"]]).drop_nulls().unique()
-            raise _not_there("op", name, names.to_list())
+            raise self._no_op(name, signatures)
         rows = self.executions.frame["signature"].is_in(meant["signature"].implode())
-        return self._facts({"op": name}, rows.to_numpy())
+        return self._facts({"op": name}, rows.to_numpy()) | {"fused_into": self._fused_into(name)}
+
+    def _fused_into(self, name: str) -> list[str]:
+        """Ops that grappler made of this op and others: `_FusedMatMul` of `MatMul` and `Relu`."""
+        fused = self.executions.runs.definitions.filter(
+            pl.col("op").str.starts_with("_Fused").fill_null(value=False)
+        )
+        others = fused["attributes"].str.extract(r"fused_ops=\[(.*?)\]")
+        within = others.str.contains(f'"{name}"', literal=True).fill_null(value=False)
+        found = fused["op"].filter(within | (fused["op"] == f"_Fused{name}"))
+        return found.unique().sort().to_list()
+
+    def _no_op(self, name: str, signatures: pl.DataFrame) -> UsageError:
+        calls = self.executions.signatures.filter(pl.col("kind") == "call")["op"]
+        if fused := self._fused_into(name):
+            hint = f"Grappler made it part of another op: explain --op {' or '.join(fused)}."
+        elif name in calls or calls.str.contains(f"__inference_{name}_", literal=True).any():
+            hint = "It is a function: tflogscope timeline LOG --function shows what ran inside."
+        else:
+            names = pl.concat([signatures["op"], signatures["kernel"]]).drop_nulls().unique()
+            return _not_there("op", name, names.to_list())
+        return UsageError("no execution of such an op", name, hint)
 
     def node(self, name: str) -> Facts:
         """Explain all executions of a node: by its whole name, or by the end of it after a `/`.
@@ -94,6 +114,9 @@ class Explainer:
         return self._facts({"line": number}, rows) | {"execution": self._execution(rows)}
 
     def _nearest(self, at: int) -> str:
+        told = self.instantiations.rewrites.filter(pl.col("at") == at)["node"].drop_nulls()
+        if len(told):
+            return f"It tells of a rewrite: explain --node {told[0]}"
         before = self.executions.frame["at"].search_sorted(at, side="right") - 1
         if before < 0:
             return "The first execution begins after it."
@@ -171,6 +194,7 @@ class Explainer:
                     **known.select(**function_columns(pl.col("name"))).to_dicts()[0],
                     "cause": cause,
                     "why": rules[str(cause)].why if cause in rules else None,
+                    "ops": here["op"].drop_nulls().unique().sort().to_list(),
                     **_counted(here),
                     "calls": int(here["call"].n_unique() - (here["call"].null_count() > 0)),
                     "first_call_line": self._call_line(here["call"].drop_nulls().min()),
@@ -284,5 +308,6 @@ def _counted(frame: pl.DataFrame) -> Facts:
 
 def _not_there(what: str, name: str, names: list[str]) -> UsageError:
     near = get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "tflogscope ops LOG lists the ops."
+    lists = {"op": "tflogscope ops LOG", "node": "tflogscope export LOG --table nodes"}
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"{lists[what]} lists the {what}s."
     return UsageError(f"no execution of such a{'n' * (what == 'op')} {what}", name, hint)

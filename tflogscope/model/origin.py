@@ -26,26 +26,22 @@ class Input:
     sha256: str
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The inputs of a run, and the fields of the header line (None: the log has no such line)."""
-
-    inputs: list[Input]
-    recorded: dict[str, Any] | None
-
-
-def read_origin(sources: Sequence[Source]) -> Origin:
+def read_inputs(sources: Sequence[Source]) -> list[Input]:
     """Read the inputs once more, for their checksums.
 
     Raises InputError if one can't be read any more.
     """
-    inputs = [Input(source.name, source.size, source.checksum()) for source in sources]
-    return Origin(inputs, _header(sources[0]) if sources else None)
+    return [Input(source.name, source.size, source.checksum()) for source in sources]
 
 
-def _header(source: Source) -> dict[str, Any] | None:
-    """What the first line says of how the log was recorded."""
-    with closing(source.blocks()) as blocks:  # type: ignore[type-var]  # a generator
+def read_header(sources: Sequence[Source]) -> dict[str, Any] | None:
+    """The fields of the line that `tflogscope record` writes first; None: there is no such line.
+
+    Raises InputError if the first source can't be read any more.
+    """
+    if not sources:
+        return None
+    with closing(sources[0].blocks()) as blocks:  # type: ignore[type-var]  # a generator
         first = next(iter(blocks), None)
     if first is None or not first.text.startswith(RECORD_MARK):
         return None

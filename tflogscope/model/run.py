@@ -23,7 +23,7 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.linked import Linked, onednn_facts, read_links
 from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.node_runs import read_node_runs
-from tflogscope.model.origin import Origin, read_origin
+from tflogscope.model.origin import Input, read_header, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.reasons import Reasons, eager_kernels, read_reasons
 from tflogscope.model.slices import Slices, read_slices
@@ -119,7 +119,7 @@ class Run:
     @cached_property
     def rewrites(self) -> pl.DataFrame:
         """One row per rewrite to a oneDNN kernel, those that never ran included."""
-        return rewrites_table(self._executions, self._instantiations)
+        return rewrites_table(self._executions, self._instantiations, self._graph_nodes)
 
     @cached_property
     def primitives(self) -> pl.DataFrame:
@@ -147,9 +147,14 @@ class Run:
         return findings_table(Evidence(*parts, recorded))
 
     @cached_property
-    def origin(self) -> Origin:
-        """The inputs with their checksums, and what `tflogscope record` wrote above the log."""
-        return read_origin(self._sources)
+    def inputs(self) -> list[Input]:
+        """What was read, with checksums; read once more for them."""
+        return read_inputs(self._sources)
+
+    @cached_property
+    def recorded_as(self) -> dict[str, Any] | None:
+        """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
+        return read_header(self._sources)
 
     @cached_property
     def memory(self) -> Memory:
@@ -246,5 +251,9 @@ def open_log(
     except NothingRecognised as error:
         if any(source.account.bytes for source in sources):
             raise
+        for source in sources:
+            if problem := source.account.problem:
+                hint = "Nothing of it can be read."
+                raise NothingRecognised(problem, source.name, hint) from None
         hint = "Was the program's output sent there? python program.py > run.log 2>&1"
         raise NothingRecognised("it is empty", error.where, hint) from None

@@ -161,7 +161,7 @@ def limit_facts(recorded: Facts, modes: Facts, executions: Executions) -> list[F
     graph, eager = modes["graph"], modes["eager"]
     level = recorded["vlog_level"]
     any_run = bool(executions.frame.height)
-    any_record = recorded["tensorflow_dialect"] is not None
+    any_record = recorded["tensorflow_dialect"] is not None or level is not None
     unread = count_of(recorded["onednn_unread_lines"], "oneDNN line")
     said = {
         "no-tensorflow": not any_record,
@@ -189,7 +189,8 @@ _LIMITS = {
         "How long graph ops took: their ends are printed from TF_CPP_MAX_VLOG_LEVEL=2 on."
     ),
     "no-eager-durations": (
-        "How long eager ops took: this release (before 2.10) or this level prints no end for them."
+        "How long eager ops took: their ends are printed from TensorFlow 2.10 on, and from "
+        "TF_CPP_MAX_VLOG_LEVEL=2 on."
     ),
     "no-thread-ids": (
         "Which thread ran what: the prefix holds no thread ids. Record with TF_CPP_LOG_THREAD_ID=1."
@@ -223,7 +224,7 @@ def _both_modes(ops: list[Facts], functions: list[Facts]) -> Facts | None:
         }
         for op in first
     ]
-    called = [entry for entry in functions if entry["calls"]]
+    called = [entry for entry in functions if entry["calls"] and entry["nodes"]]
     busiest = max(called, key=lambda entry: entry["total_us"] or 0, default=None)
     where = f", as in {busiest['function']}" if busiest else ""
     return {

@@ -254,12 +254,17 @@ def functions_table(
     )
 
 
-def rewrites_table(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
-    """The `rewrites` table: every rewrite to an `_Mkl*` kernel that the log shows."""
+def rewrites_table(
+    executions: Executions, instantiations: Instantiations, nodes: pl.DataFrame
+) -> pl.DataFrame:
+    """The `rewrites` table: every rewrite to an `_Mkl*` kernel that the log shows.
+
+    `nodes` is a frame of `graph_nodes`.
+    """
     rows = [
         _by_layout_pass(executions, instantiations),
         _by_registry(executions),
-        _by_remapper(executions, instantiations),
+        _by_remapper(nodes),
     ]
     table = pl.concat(rows).sort("at", maintain_order=True)
     names = function_columns(pl.col("name"))
@@ -317,26 +322,19 @@ def _by_registry(executions: Executions) -> pl.DataFrame:
     )
 
 
-def _by_remapper(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+def _by_remapper(nodes: pl.DataFrame) -> pl.DataFrame:
     """Fusions into `_Mkl*` ops print no line; the kernel made for the node shows them."""
-    ran = _nodes_run(executions).select("at", "node", "name", "kernel", ran=pl.lit(True))
-    made = instantiations.kernels.select(
-        "at", "node", name="function", kernel="op", ran=pl.lit(False)
-    )
     return (
-        pl.concat([ran, made])
-        .filter(pl.col("kernel").is_in(REMAPPER_KERNELS))
-        .group_by("name", "node", "kernel")
-        .agg(pl.col("at").min(), pl.col("ran").any())
+        nodes.filter(pl.col("kernel").is_in(REMAPPER_KERNELS))
         .select(
             "at",
             "node",
+            "name",
             from_op=pl.lit(None, pl.String),
             to_op="kernel",
-            name="name",
             wrapped_op=pl.lit(None, pl.String),
             by=pl.lit("remapper"),
-            ran="ran",
+            ran=pl.col("ran_at").is_not_null(),
         )
         .select(*_REWRITE_COLUMNS)
     )

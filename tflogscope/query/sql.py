@@ -12,6 +12,18 @@ from tflogscope.exports.schema import TABLES
 _HINT = f"The tables are {', '.join(TABLES)}."
 
 
+def require_select(statement: str) -> None:
+    """Refuse what is no SELECT, before logs are read for it.
+
+    Raises:
+        QueryError: it is none, or reads files.
+    """
+    if not re.match(r"\s*(?:select|with)\b", statement, re.IGNORECASE):
+        raise QueryError("only SELECT is possible", statement, 0, _HINT)
+    if found := re.search(r"\b(?:read|scan)_\w+\s*\(", statement, re.IGNORECASE):
+        raise QueryError("files can't be read here", statement, found.start(), _HINT)
+
+
 def select(run: object, statement: str) -> pl.DataFrame:
     """The answer to a SELECT (or WITH … SELECT) over the tables of a run.
 
@@ -20,10 +32,7 @@ def select(run: object, statement: str) -> pl.DataFrame:
     Raises:
         QueryError: it is no SELECT, names a file or a table that is not there, or is wrong.
     """
-    if not re.match(r"\s*(?:select|with)\b", statement, re.IGNORECASE):
-        raise QueryError("only SELECT is possible", statement, 0, _HINT)
-    if found := re.search(r"\b(?:read|scan)_\w+\s*\(", statement, re.IGNORECASE):
-        raise QueryError("files can't be read here", statement, found.start(), _HINT)
+    require_select(statement)
     named = {word.lower() for word in re.findall(r"\w+", statement)}
     frames = {name: getattr(run, name) for name in TABLES if name in named}
     try:

@@ -41,7 +41,8 @@ def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
     try:
         return frame.filter(parsed.expression(condition, frame.schema))
     except pl.exceptions.ComputeError as error:  # a pattern that is none
-        reason = str(error).strip().splitlines()[-1].removeprefix("error: ")
+        said = str(error).split("\n\n", maxsplit=1)[0]  # polars' own words follow
+        reason = said.strip().splitlines()[-1].removeprefix("regex ").removeprefix("error: ")
         place = condition.find("~") + 1
         raise QueryError(f"this is no regular expression: {reason}", condition, place) from error
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -21,8 +22,10 @@ _ASK = (
     "    except m.PackageNotFoundError: pass\n"
     "print(json.dumps(found))"
 )
-# What else changes how TensorFlow runs on a CPU. Other variables may hold secrets.
+# What else changes how TensorFlow runs on a CPU. Other variables may hold secrets, also those of
+# Terraform, whose names begin with TF_ too.
 _PREFIXES = ("TF_", "ONEDNN_", "DNNL_", "OMP_", "KMP_", "XLA_", "CUDA_VISIBLE_DEVICES", "KERAS_")
+_NOT = re.compile(r"TF_(?:VAR|TOKEN|CLI|HTTP)_|TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_KEY")
 
 
 def versions(command: Sequence[str]) -> dict[str, str]:
@@ -48,8 +51,9 @@ def header_line(
     """One line of JSON behind `MARK`, ended by a line feed.
 
     Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
-    oneDNN, OpenMP, XLA and Keras), `started` (ISO 8601, with the zone), `zone_seconds` (east of
-    UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags` (those that oneDNN asks for).
+    oneDNN, OpenMP, XLA and Keras, no secrets), `started` (ISO 8601, with the zone),
+    `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags` (those
+    that oneDNN asks for).
     """
     now = time.time()
     zone = time.localtime(now).tm_gmtoff
@@ -57,7 +61,9 @@ def header_line(
         "versions": dict(found),
         "command": list(command),
         "environment": {
-            name: value for name, value in sorted(environment.items()) if name.startswith(_PREFIXES)
+            name: value
+            for name, value in sorted(environment.items())
+            if name.startswith(_PREFIXES) and not _NOT.search(name)
         },
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now)),
         "zone_seconds": zone,

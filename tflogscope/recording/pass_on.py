@@ -20,6 +20,11 @@ _MAY_BEGIN = b"0123456789IWEFod"
 # Records of eager/execute.cc print functions and nodes as protobuf text, a field on each line.
 _FIELD = re.compile(rb"\s+[a-z_0-9]+(?:: .*| \{)?\s*$|\s*\}\s*$")
 _OPENS = re.compile(rb"[a-z_]+ \{\s*$")
+# How records go on in a second line: what platform/cpu_feature_guard.cc says of each program, and
+# the node of a status that is not OK.
+_SECOND = (b"To enable the following instructions:", b"\t [[{{node ")
+# What absl writes in front of its first record.
+_ABSL_WARNS = b"WARNING: All log messages before absl::InitializeLog() is called"
 
 
 class PassOn:
@@ -63,6 +68,10 @@ class PassOn:
 
     def _is_log(self, line: bytes) -> bool:
         found = _LOG_LINE.match(line)
+        if line.startswith(_ABSL_WARNS):
+            self._errors(line)
+            self._after_log = True
+            return True
         if found:
             if (found["classic"] or found["absl"]) in {b"W", b"E", b"F"}:
                 self._errors(line)
@@ -70,9 +79,12 @@ class PassOn:
             self._depth = int(self._in_dump)
         # An empty line after a log line is the end of it: some messages end in a line feed of their
         # own, and that of a oneDNN line comes late if a record of TensorFlow was quicker.
-        is_log = bool(found or (self._after_log and (not line.strip() or self._is_dump(line))))
+        is_log = bool(found or (self._after_log and self._goes_on(line)))
         self._after_log = is_log
         return is_log
+
+    def _goes_on(self, line: bytes) -> bool:
+        return not line.strip() or line.startswith(_SECOND) or self._is_dump(line)
 
     def _is_dump(self, line: bytes) -> bool:
         """Whether the line goes on with protobuf text."""

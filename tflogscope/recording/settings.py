@@ -23,7 +23,9 @@ MODULES = (
     Module("execute", 1, "eager dispatches, and calls of functions with their ends"),
     Module("executor", 2, "each node that ran, when it began and when it was done"),
     Module(
-        "process_function_library_runtime", 1, "when a function is instantiated, and for how long"
+        "process_function_library_runtime",
+        2,
+        "when a function is made ready, and for how long; the ends of eager ops (from 2.10 on)",
     ),
     Module("op_kernel", 1, "which kernel stands behind an eager op"),
     Module("mkl_layout_pass", 1, "rewrites to oneDNN kernels, and refusals"),

@@ -78,6 +78,12 @@ def _torn(recorded: Facts) -> str:
     """What met in mid-line, what became of it, and how to record without it."""
     unread = recorded["onednn_unread_lines"]
     but = f", but for {count_of(unread, 'line')} of oneDNN that can't be read" if unread else ""
+    if _all_behind_others(recorded):
+        return (
+            f"{count_of(recorded['torn'], 'line')}: other text stands in front of TensorFlow's "
+            "records, such as the times that CI and containers add; taken apart again"
+            f"{but}. Record without it (tflogscope record)."
+        )
     return (
         f"{count_of(recorded['torn'], 'line')}: oneDNN's or the program's text (standard output) "
         f"ran into TensorFlow's (standard error); taken apart again{but}. Two files prevent it, "
@@ -85,8 +91,15 @@ def _torn(recorded: Facts) -> str:
     )
 
 
+def _all_behind_others(recorded: Facts) -> bool:
+    """Whether there are records of TensorFlow, and not one of them begins its line."""
+    return recorded["tensorflow_dialect"] is None and recorded["vlog_level"] is not None
+
+
 def _format(recorded: Facts) -> list[str]:
-    if recorded["tensorflow_dialect"] is None:
+    if _all_behind_others(recorded):
+        said = [f"TensorFlow behind other text · VLOG level {recorded['vlog_level']}"]
+    elif recorded["tensorflow_dialect"] is None:
         said = ["no record of TensorFlow"]
     else:
         level = recorded["vlog_level"]

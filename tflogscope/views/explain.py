@@ -38,6 +38,13 @@ def render_explanation(facts: Facts, console: Console) -> None:
         _execution(facts, console)
     else:
         print_paragraph(_modes(eager, graph), console, _INDENT)
+    if facts.get("fused_into"):
+        print_paragraph(
+            f"More of them ran as part of {' and '.join(facts['fused_into'])}, which grappler made "
+            "of several ops: that is asked for by its own name.",
+            console,
+            _INDENT,
+        )
     if eager["causes"]:
         heading("Why eagerly", console)
         for entry in eager["causes"][:_GROUPS_SHOWN]:
@@ -157,13 +164,26 @@ def _function(entry: Facts, console: Console) -> None:
     elif entry["first_call_line"]:
         calls = "Its call" if entry["calls"] == 1 else f"The first of {entry['calls']:,} calls"
         said = (
-            "Python asked for it while this function was traced, so it became a node; each call "
-            f"of the function runs it. {calls} is on line {entry['first_call_line']:,}, its first "
-            f"run on line {first:,}. Tracing itself has no record."
+            f"{_origin(entry['ops'])}; each call of the function runs it. {calls} is on line "
+            f"{entry['first_call_line']:,}, its first run on line {first:,}. "
+            "Tracing itself has no record."
         )
     else:
         said = f"It is a node of this function. See line {first:,}."
     print_paragraph(said, console, _INDENT * 2)
+
+
+def _origin(ops: list[str]) -> str:
+    """Who made the nodes. Python can't ask for ops whose names begin with an underscore."""
+    if not ops or not all(op.startswith("_") for op in ops):
+        return "Python asked for it while this function was traced, so it became a node"
+    if all(op.startswith("_Fused") for op in ops):
+        return (
+            "Python asked for the ops that it is made of while this function was traced; grappler "
+            "made one node of them when the function was made ready "
+            "(core/grappler/optimizers/remapper.cc)"
+        )
+    return "TensorFlow added it itself when it made this function ready"
 
 
 def _kernels(nodes: list[Facts], eager: list[Facts], console: Console) -> None:

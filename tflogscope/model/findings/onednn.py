@@ -40,6 +40,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         time, runs = total(nodes["total_us"]), int(nodes["executions"].sum())
         took = "" if time is None else f", {spoken(time)}"
         found = count_of(nodes.height, "node")
+        stayed = "stayed as it was" if nodes.height == 1 else "stayed as they were"
         off = reason == "onednn-off"
         why = "oneDNN is off" if off else str(reason)
         yield Finding(
@@ -47,7 +48,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             str(reason),
             nodes.height,
             time,
-            f"{found} that oneDNN could run stayed as they were, {why} "
+            f"{found} that oneDNN could run {stayed}, {why} "
             f"({count_of(runs, 'run')}{took}): {most(nodes['op'])}.",
             nodes["ran_at"].to_list(),
             "" if off else " ".join(advice),

@@ -1,0 +1,427 @@
+"""The report without a browser: what the page holds, and that nothing in it can do anything."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import runpy
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tflogscope
+from tests.conftest import Open
+from tests.makelog import Log, Node
+from tests.samples import NAMES, ROOT, path_of, raw_log, run_of
+from tflogscope import Run
+from tflogscope.model.origin import RECORD_MARK
+from tflogscope.recording.header import MARK, header_line
+from tflogscope.views.report import picture, sections
+from tflogscope.views.report.page import LICENCE, SCRIPTS, STYLES, report_page
+
+KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
+ASSETS = ROOT / "tflogscope" / "views" / "report" / "assets"
+HOSTILE = "</script><img/src=x/onerror=alert(1)>"
+TAGS = set(
+    """
+    html head meta title style body header h1 h2 h3 a div nav button main section ol ul li p span
+    code b kbd table caption thead tbody tr th td dl dt dd br label select option input fieldset
+    legend canvas script svg desc g text line path
+    """.split()  # noqa: SIM905  a list of so many names is hard to read
+)
+VOID = {"meta", "input", "br"}
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it apart: elements must be closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.texts: dict[str, list[str]] = {"script": [], "style": [], "td": [], "li": [], "dd": []}
+        self.policy = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+        if dict(attrs).get("http-equiv") == "Content-Security-Policy":
+            self.policy = dict(attrs)["content"] or ""
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in self.texts:
+            self.texts[tag].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        for tag in set(self.open) & set(self.texts):
+            self.texts[tag][-1] += data
+
+
+def made(run: Run, *, full: bool = False) -> tuple[str, Page]:
+    text = report_page(run, "tests 1", full=full)
+    return text, Page(text)
+
+
+def drawn(text: str) -> dict[str, Any]:
+    """The timeline's data, unpacked by nothing of tflogscope: columns and words."""
+    block = re.search(r'<script type="application/json" id="picture">(.*?)</script>', text)
+    assert block
+    data: dict[str, Any] = json.loads(block[1])
+    raw = gzip.decompress(base64.b64decode(data["columns"]))
+    start = 0
+    for name, layout in data["layout"].items():
+        count, values = layout["count"], [0] * layout["count"]
+        for plane in range(layout["width"]):
+            part = raw[start + plane * count : start + (plane + 1) * count]
+            values = [
+                value + (byte << (8 * plane)) for value, byte in zip(values, part, strict=True)
+            ]
+        if layout["signed"]:
+            values = [-(value + 1) // 2 if value % 2 else value // 2 for value in values]
+        data[name] = np.cumsum(values).tolist() if layout["delta"] else values
+        start += count * layout["width"]
+    assert start == len(raw)
+    return {**data, **json.loads(gzip.decompress(base64.b64decode(data["words"])))}
+
+
+@pytest.fixture(scope="module")
+def keras() -> tuple[str, Page]:
+    return made(run_of(KERAS))
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_of_each_sample_log_is_whole_and_loads_nothing(name: str) -> None:
+    text, page = made(run_of(name))
+    assert page.tags <= TAGS
+    names = {name for name, _ in page.attributes}
+    assert not [name for name in names if name.startswith("on") or name == "style"]
+    assert all(value and value.startswith("#") for name, value in page.attributes if name == "href")
+    assert "src" not in names
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(set(ids)) == len(ids)
+    assert "nan" not in {cell.lower() for cell in page.texts["td"]}
+    assert len(text) < 1_000_000
+
+
+def test_the_policy_allows_the_scripts_of_the_page_and_no_other(keras: tuple[str, Page]) -> None:
+    _, page = keras
+    rules = dict(rule.strip().split(" ", 1) for rule in page.policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["base-uri"] == rules["form-action"] == "'none'"
+
+    def digest(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    run = [text for text in page.texts["script"] if not text.startswith(("{", "null"))]
+    assert len(run) == len(SCRIPTS)
+    assert rules["script-src"] == " ".join(map(digest, run))
+    assert rules["style-src"] == " ".join(map(digest, page.texts["style"]))
+
+
+def test_the_licence_of_what_others_wrote_goes_with_it(keras: tuple[str, Page]) -> None:
+    assert (ASSETS / LICENCE).read_text() in keras[1].texts["script"][2]
+
+
+def test_a_log_in_which_nothing_ran_has_a_page(opened: Open) -> None:
+    log = Log()
+    log.instantiating("__inference_f_7")
+    for run in (opened(log), opened("onednn_verbose,info,oneDNN v3.7.3 (commit N/A)\n")):
+        text, page = made(run)
+        assert "Nothing ran that the log shows." in text
+        assert page.tags <= TAGS
+
+
+def test_a_log_without_times_says_so(opened: Open) -> None:
+    log = Log()
+    log.step(7, Node(1, "a", "MatMul"), Node(2, "b", "AddV2"))
+    glog = r"I1121 03:56:34.000001    9000 \1"
+    lines = [re.sub(r"^.*?: I \S*/(\w+\.cc:)", glog, line) for line in log.lines]
+    page = made(opened("\n".join(lines) + "\n"))[1]
+    assert any("the log has no times" in said for said in page.texts["li"])
+
+
+def test_the_same_log_gives_the_same_page() -> None:
+    one, other = (report_page(tflogscope.open_log(path_of(KERAS)), "tests 1") for _ in range(2))
+    assert one == other
+
+
+def test_a_hostile_log_stays_text(opened: Open) -> None:
+    log = Log()
+    log.raw(f'# tflogscope record {{"command":["{HOSTILE}"],"versions":{{"a":"{HOSTILE}"}}}}')
+    log.executing(HOSTILE)
+    name = f"__inference_{HOSTILE}_9"
+    log.entering(name)
+    log.executing(name)
+    log.exiting(name)
+    text, page = made(opened(log))
+    assert page.tags <= TAGS
+    assert "<img" not in text
+    assert HOSTILE in page.texts["td"]  # the op
+    assert any(HOSTILE in said for said in page.texts["dd"])  # the command
+    assert HOSTILE in drawn(text)["texts"]["op"]
+    assert "</script" not in json.dumps(page.texts["script"]).lower()
+
+
+# ---- what it says --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", [KERAS, "python_threads__tf2.21.0__vlog2", "torch_mlp__torch2.13.0__vlog2"]
+)
+def test_the_timeline_holds_what_the_tables_say(name: str) -> None:
+    run = run_of(name)
+    data = drawn(made(run)[0])
+    frame, primitives = run.slices.frame, run.primitives
+    assert len(data["begin"]) == frame.height
+    timeline = run.timeline.with_row_index("row")
+    for at, slice_ in enumerate(frame.iter_rows(named=True)):
+        if slice_["primitive"] is None:
+            row = timeline.row(slice_["row"], named=True)
+            texts = {key: column[data["text"][at]] for key, column in data["texts"].items()}
+            for key in ("mode", "kind", "op", "kernel", "rewrite", "node", "function", "cause"):
+                assert texts[key] == row[key]
+            assert data["line"][at] == row["line"]
+            assert data["call"][at] == (-1 if row["call"] is None else row["call"])
+            step = data["step"][at]
+            assert (None if step < 0 else data["steps"][step]) == (
+                None if row["step"] is None else str(row["step"])
+            )
+            end = data["end_line"][at]
+            assert (row["line"] + end - (end > 0) if end else None) == row["end_line"]
+            if row["duration_us"] is not None:
+                assert data["length"][at] == row["duration_us"] * 1000
+        else:
+            line = primitives.row(slice_["primitive"], named=True)
+            words = {
+                key: column[data["primitive"][at]] for key, column in data["primitives"].items()
+            }
+            assert words["implementation"] == line["implementation"]
+            assert words["problem"] == line["problem"]
+            assert data["line"][at] == line["line"]
+            assert data["own"][at] == round(line["duration_us"] * 1000)
+            owner = data["owner"][at]
+            assert (data["line"][at - owner] if owner else None) == line["timeline_line"]
+
+
+def test_findings_come_ranked_with_links_to_their_lines(keras: tuple[str, Page]) -> None:
+    _, page = keras
+    rows = run_of(KERAS).findings.to_dicts()
+    assert rows
+    shown = [said for said in page.texts["li"] if said.startswith(("Error ", "Warning ", "Note "))]
+    for row, said in zip(rows, shown, strict=True):
+        assert row["id"] in said
+        assert row["text"] in said
+        assert f"{row['line']:,}" in said
+
+
+def test_a_reason_is_given_where_a_node_stayed_as_it_was(keras: tuple[str, Page]) -> None:
+    assert "no-kernel" in keras[1].texts["td"]
+
+
+def test_where_it_comes_from_is_said(keras: tuple[str, Page]) -> None:
+    said = " ".join(keras[1].texts["dd"])
+    assert hashlib.sha256(path_of(KERAS).read_bytes()).hexdigest() in said
+    assert "tests 1" in said
+    assert "not known: the log has no header line" in said
+
+
+def test_the_header_of_a_recorded_log_is_shown(tmp_path: Path) -> None:
+    assert MARK.encode() == RECORD_MARK
+    settings = {"TF_CPP_MAX_VLOG_LEVEL": "2", "SECRET": "x"}
+    head = header_line(["python", "train.py", "<b>"], {"tensorflow": "2.13.1"}, settings)
+    path = tmp_path / "run.log"
+    path.write_bytes(head + raw_log("function_mlp__tf2.13.1__vlog2"))
+    said = made(tflogscope.open_log(path))[1].texts["dd"]
+    assert "python train.py <b>" in said
+    assert "tensorflow=2.13.1" in said
+    assert "TF_CPP_MAX_VLOG_LEVEL=2" in said
+
+
+@pytest.mark.parametrize("header", [b"{", b"[1]", b'{"command": 3, "versions": [], "started": {}}'])
+def test_a_broken_header_breaks_nothing(header: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_bytes(RECORD_MARK + header + b"\n" + raw_log("function_mlp__tf2.13.1__vlog2"))
+    assert made(tflogscope.open_log(path))[1].texts["dd"]
+
+
+# ---- size ----------------------------------------------------------------------------------------
+
+
+def test_what_is_left_out_is_said_and_full_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(KERAS)
+    monkeypatch.setattr(picture, "SLICES", 100)
+    monkeypatch.setattr(picture, "_ATTRIBUTES", 10)
+    monkeypatch.setattr(sections, "ROWS", 5)
+    text, page = made(run)
+    data = drawn(text)
+    assert len(data["begin"]) == 100
+    called = run.functions.filter(pl.col("calls") > 0)
+    assert data["texts"]["kind"].count("call") == called.height
+    assert "attributes" not in data["texts"]
+    said = " ".join(page.texts["li"])
+    assert f"shows 100 of {run.slices.frame.height:,} executions" in said
+    assert f"The table of ops shows 5 of {run.ops.height:,} rows." in said
+    assert "Attributes and inputs" in said
+    text, page = made(run, full=True)
+    assert len(drawn(text)["begin"]) == run.slices.frame.height
+    assert "of executions and primitives" not in " ".join(page.texts["li"])
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def told_of_memory(name: str) -> tuple[int, int]:
+    """The most and the last of what tensors hold, read line by line."""
+    live: dict[tuple[bytes, bytes], int] = {}
+    now = most = 0
+    for line in raw_log(name).splitlines():
+        if b"__LOG_MEMORY__ MemoryLogTensor" not in line:
+            continue
+        number, owner, size = (
+            re.search(pattern, line)
+            for pattern in (
+                rb" allocation_id: (\d+)",
+                rb'allocator_name: "(.*?)"',
+                rb" allocated_bytes: (\d+)",
+            )
+        )
+        if not number or not owner:
+            continue
+        key = owner[1], number[1]
+        if b"Deallocation" in line:
+            now -= live.pop(key, 0)
+        elif size and key not in live:
+            live[key] = int(size[1])
+            now += live[key]
+            most = max(most, now)
+    return most, now
+
+
+@pytest.mark.parametrize(
+    "name", [KERAS, "function_mlp__tf2.21.0__vlog2", "tf_data__tf2.13.1__vlog2"]
+)
+def test_memory_is_what_the_records_say(name: str) -> None:
+    frame = run_of(name).memory.frame
+    most, last = told_of_memory(name)
+    assert most
+    assert (frame["live_bytes"].max(), frame["live_bytes"][-1]) == (most, last)
+
+
+def test_a_log_without_records_of_memory_says_so() -> None:
+    text, _ = made(run_of("torch_mlp__torch2.13.0__vlog2"))
+    assert "The log has no record of buffers" in text
+    assert '<script type="application/json" id="memory-data">null</script>' in text
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def report(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "tflogscope", "report", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, cwd=ROOT)
+
+
+def test_a_file_is_replaced_only_if_asked_to(tmp_path: Path) -> None:
+    target, log = tmp_path / "report.html", path_of("torch_mlp__torch2.13.0__vlog2")
+    assert report(log, "-o", target).returncode == 0
+    first = target.read_bytes()
+    assert first.startswith(b"<!DOCTYPE html>")
+    assert report(log, "-o", target).returncode == 2
+    assert report(log, "-o", target, "--force", "--full").returncode == 0
+    piped = report(log, "-o", "-")
+    assert piped.stdout == target.read_bytes() == first
+
+
+def test_the_log_itself_is_never_replaced(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_bytes(raw_log("function_mlp__tf2.13.1__vlog2"))
+    assert report(log, "-o", log, "--force").returncode == 2
+    assert log.read_bytes() == raw_log("function_mlp__tf2.13.1__vlog2")
+
+
+def test_a_piped_log_has_its_checksum(tmp_path: Path) -> None:
+    log = raw_log("torch_mlp__torch2.13.0__vlog2")
+    command = [sys.executable, "-m", "tflogscope", "report", "-", "-o", str(tmp_path / "r.html")]
+    subprocess.run(command, input=log, check=True, cwd=ROOT)
+    assert hashlib.sha256(log).hexdigest() in (tmp_path / "r.html").read_text()
+
+
+# ---- pictures for notebooks ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_shows_a_picture(name: str) -> None:
+    run = run_of(name)
+    chart = run.timeline_chart()
+    page = Page(chart._repr_html_())
+    assert page.tags <= {"svg", "title", "desc", "g", "text", "line", "path", "p"}
+    assert chart._repr_html_() in (run._repr_html_() or "")
+    assert "characters of SVG" in repr(chart)
+
+
+def test_the_picture_has_a_lane_for_each_kind_of_work() -> None:
+    svg = run_of(KERAS).timeline_chart().svg
+    for lane in ("eager ops", "calls train_function", "graph oneDNN kernels", "oneDNN primitives"):
+        assert f">{lane}</text>" in svg
+
+
+# ---- what it is made of --------------------------------------------------------------------------
+
+
+def test_assets_of_others_are_as_published_and_small() -> None:
+    script = runpy.run_path(str(ROOT / "tools" / "fetch_assets.py"))
+    files: dict[str, tuple[str, str]] = script["FILES"]
+    vendor = {path.name for path in (ASSETS / "vendor").iterdir()}
+    assert vendor == {name for name, _ in files.values()}
+    for name, sha256 in files.values():
+        assert hashlib.sha256((ASSETS / "vendor" / name).read_bytes()).hexdigest() == sha256
+    used = {path.relative_to(ASSETS).as_posix() for path in ASSETS.rglob("*.*s*") if path.is_file()}
+    assert used - {"vendor/LICENSE.uPlot"} == {*SCRIPTS, *STYLES}
+    assert sum(path.stat().st_size for path in ASSETS.rglob("*") if path.is_file()) < 150_000
+
+
+def test_scripts_of_our_own_never_make_markup_of_text() -> None:
+    for name in SCRIPTS:
+        text = (ASSETS / name).read_text()
+        for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert way not in text, name
+        if not name.startswith("vendor/"):
+            assert text.count("\n") < 400, name
+
+
+def test_a_row_of_the_ops_table_is_exact(keras: tuple[str, Page]) -> None:
+    row = run_of(KERAS).ops.filter(pl.col("kernel") == "_MklMatMul").row(0, named=True)
+    assert f'data-value="{row["total_us"]}"' in keras[0]
+
+
+def test_the_pictures_of_the_tour_are_those_that_the_script_makes() -> None:
+    pytest.importorskip("playwright")
+    made = {*runpy.run_path(str(ROOT / "tools" / "screenshots.py"))["PICTURES"], "notebook"}
+    shown = set(re.findall(r"\(tour/([\w-]+)\.png\)", (ROOT / "docs" / "tour.md").read_text()))
+    files = list((ROOT / "docs" / "tour").iterdir())
+    assert {path.name for path in files} == {f"{name}.png" for name in made}
+    assert shown == made
+    assert sum(path.stat().st_size for path in files) < 1_000_000

@@ -1,0 +1,332 @@
+"""The report in a real browser: it opens, zooms, searches, filters, and agrees with the tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from tests.browser import Complaints, chromium, opened_page
+from tests.conftest import Open
+from tests.makelog import Log
+from tests.samples import NAMES, run_of
+from tflogscope.views.report.page import report_page
+from tflogscope.views.table import duration
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
+ACCESSIBLE = (KERAS, "python_threads__tf2.21.0__vlog2", "torch_mlp__torch2.13.0__vlog2")
+HOSTILE = "</script><img/src=x/onerror=alert(1)>"
+# What stands on the page of the chosen slice, by its heading.
+DETAILS = """() => Object.fromEntries([...document.querySelectorAll('#details > dl dt')]
+    .map((dt) => [dt.textContent, dt.nextSibling.textContent]))"""
+FIRST_OF_EACH_CLASS = """() => [...new Set(Report.data.slices.class)]
+    .map((kind) => Report.data.slices.class.indexOf(kind))"""
+DRAWN = "Report.picture.rows.reduce((sum, row) => sum + row.items.length, 0)"
+# The middle of a slice on the canvas.
+PLACE = """(at) => {
+    const { picture, data } = Report;
+    picture.show(at, true);
+    picture.draw();
+    const { number } = picture.placeOf(at);
+    const box = picture.canvas.getBoundingClientRect();
+    const x = picture.x((data.slices.begin[at] + data.slices.end[at]) / 2);
+    return [box.x + x, box.y + 22 + number * 18 + 9 - picture.scroll.scrollTop];
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def complaints() -> Iterator[Complaints]:
+    """Nothing may be complained of by the end of a test."""
+    found = Complaints()
+    yield found
+    assert not found
+
+
+def written(name: str, folder: Path) -> Path:
+    path = folder / f"{name}.html"
+    path.write_text(report_page(run_of(name), "tests 1"))
+    return path
+
+
+@pytest.fixture
+def keras(browser: Browser, complaints: Complaints, tmp_path: Path) -> Iterator[Page]:
+    page = opened_page(browser, written(KERAS, tmp_path), complaints)
+    yield page
+    page.context.close()
+
+
+def search(page: Page, text: str) -> None:
+    """Search, and choose the first that is found."""
+    page.fill("#search", text)
+    page.press("#search", "Enter")
+
+
+def view(page: Page) -> tuple[float, float]:
+    found = page.evaluate("[Report.picture.view.from, Report.picture.view.to]")
+    return found[0], found[1]
+
+
+# ---- every sample log ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_of_a_log_works(
+    name: str, browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    run = run_of(name)
+    page = opened_page(browser, written(name, tmp_path), complaints)
+    assert page.evaluate("Report.data.slices.count") == run.slices.frame.height
+    first = page.evaluate(FIRST_OF_EACH_CLASS)
+    page.locator("#timeline").scroll_into_view_if_needed()
+    for at in first:
+        x, y = page.evaluate(PLACE, at)
+        page.mouse.click(x, y)
+        chosen = page.evaluate("Report.picture.chosen")
+        assert chosen >= 0
+        agrees(page.evaluate(DETAILS), name, chosen)
+    for rows in ("function", "thread"):
+        page.select_option("#rows", rows)
+        assert page.evaluate(DRAWN) == run.slices.frame.height
+    page.context.close()
+
+
+def agrees(said: dict[str, str], name: str, at: int) -> None:
+    """The details of a slice are what the tables of the run say."""
+    run = run_of(name)
+    slice_ = run.slices.frame.row(at, named=True)
+    if slice_["primitive"] is not None:
+        line = run.primitives.row(slice_["primitive"], named=True)
+        assert said["Primitive"] == line["primitive"]
+        assert said.get("Implementation") == line["implementation"]
+        assert said.get("Problem") == line["problem"]
+        assert said["Line"] == f"{line['line']:,}"
+        assert said["Took"] == duration(round(line["duration_us"], 3))
+        return
+    row = run.timeline.row(slice_["row"], named=True)
+    assert said["Mode"] == f"{row['mode']}, {row['kind']}"
+    for key in ("op", "kernel", "node", "status"):
+        assert said.get(key.title()) == row[key], key
+    assert (said.get("Cause") or "").split(":")[0] == (row["cause"] or "")
+    uid = "" if row["function_uid"] is None else f" {row['function_uid']}"
+    assert said.get("Function") == (None if row["function"] is None else row["function"] + uid)
+    assert said.get("Call") == (None if row["call"] is None else str(row["call"]))
+    if run.slices.clock == "time" and row["duration_us"] is not None:
+        assert said["Took"] == duration(row["duration_us"])
+        assert said["Began"].startswith(str(row["start"])[:19])
+    last = "" if row["end_line"] is None else f" to {row['end_line']:,}"
+    assert said["Lines"] == f"{row['line']:,}{last}"
+    assert ("Rewrite" in said) == (row["rewrite"] != "none")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ACCESSIBLE)
+def test_people_with_other_senses_can_use_it(
+    name: str, scheme: str, browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    page = opened_page(browser, written(name, tmp_path), complaints, scheme)
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    page.evaluate("Report.choose(0)")
+    page.fill("#search", "a")
+    page.wait_for_selector("#matches h3")
+    found = Axe().run(page).response
+    assert len(found["passes"]) > 20
+    assert [(each["id"], each["impact"]) for each in found["violations"]] == []
+    page.context.close()
+
+
+# ---- the timeline --------------------------------------------------------------------------------
+
+
+def test_it_zooms_and_pans_by_keys_wheel_buttons_and_pointer(keras: Page) -> None:
+    whole = view(keras)
+    keras.focus("#lanes")
+    keras.keyboard.press("+")
+    begin, end = view(keras)
+    assert end - begin < 0.7 * (whole[1] - whole[0])
+    keras.keyboard.press("ArrowRight")
+    assert view(keras)[0] > begin
+    keras.keyboard.press("0")
+    assert view(keras) == whole
+    keras.click("#zoom-in")
+    assert view(keras) != whole
+    keras.click("#zoom-all")
+    assert view(keras) == whole
+    box = keras.locator("#lanes").bounding_box()
+    assert box
+    keras.mouse.move(box["x"] + 600, box["y"] + 40)
+    keras.keyboard.down("Control")
+    keras.mouse.wheel(0, -400)
+    keras.keyboard.up("Control")
+    for _ in range(50):  # the event comes when it comes
+        if view(keras)[1] - view(keras)[0] < 0.6 * (whole[1] - whole[0]):
+            break
+        keras.wait_for_timeout(50)
+    else:
+        pytest.fail("the wheel does not zoom")
+    before = view(keras)
+    keras.mouse.down()
+    keras.mouse.move(box["x"] + 400, box["y"] + 40, steps=4)
+    keras.mouse.up()
+    assert view(keras)[0] > before[0]
+
+
+def test_the_keyboard_reaches_every_slice_of_a_row(keras: Page) -> None:
+    keras.evaluate("Report.choose(Report.data.slices.class.indexOf(4))")
+    keras.focus("#lanes")
+    first = keras.evaluate("Report.picture.chosen")
+    keras.keyboard.press("n")
+    assert keras.evaluate("Report.picture.chosen") > first
+    keras.keyboard.press("p")
+    assert keras.evaluate("Report.picture.chosen") == first
+    keras.keyboard.press("ArrowDown")
+    assert keras.evaluate("Report.data.slices.text[Report.picture.chosen]") == -1  # its primitive
+    keras.keyboard.press("/")
+    assert keras.evaluate("document.activeElement.id") == "search"
+
+
+@pytest.mark.parametrize("text", ["MatMul", "_mklnativefused", "train_function", "inner_product"])
+def test_a_search_finds_what_the_tables_have(text: str, keras: Page) -> None:
+    search(keras, text)
+    run = run_of(KERAS)
+    columns = ["op", "kernel", "node", "function", "rewrite", "cause"]
+
+    def having(frame: pl.DataFrame, names: list[str]) -> int:
+        hits = [
+            pl.col(name).str.to_lowercase().str.contains(text.lower(), literal=True)
+            for name in names
+        ]
+        return frame.filter(pl.any_horizontal(hit.fill_null(value=False) for hit in hits)).height
+
+    expected = having(run.timeline.filter(pl.col("status") != "dead"), columns)
+    lines = run.primitives.filter(pl.col("event") == "exec")
+    expected += having(lines, ["primitive", "implementation", "problem"])
+    assert keras.text_content("#matches h3") == f"{expected:,} matches"
+    assert keras.evaluate("Report.picture.matches[Report.picture.chosen]") == 1
+
+
+def test_a_search_for_a_line_goes_there(keras: Page) -> None:
+    search(keras, "32098")
+    assert keras.evaluate(DETAILS)["Lines"] == "32,098 to 32,103"
+
+
+def test_a_link_to_a_line_leads_into_the_timeline(keras: Page) -> None:
+    finding = run_of(KERAS).findings.row(0, named=True)
+    keras.click(f".findings a[href='#line-{finding['line']}']")
+    assert keras.evaluate(DETAILS)["Lines"].startswith(f"{finding['line']:,}")
+    assert keras.evaluate("document.activeElement.id") == "lanes"
+
+
+def test_classes_can_be_hidden_and_rows_chosen(keras: Page) -> None:
+    every = keras.evaluate(DRAWN)
+    primitives = run_of(KERAS).primitives.filter(pl.col("event") == "exec").height
+    keras.uncheck("#classes input[data-class=primitive]")
+    assert keras.evaluate(DRAWN) == every - primitives
+    keras.select_option("#rows", "function")
+    assert keras.evaluate(DRAWN) == every - primitives
+    names = keras.evaluate("Report.picture.rows.map((row) => row.name)")
+    assert {"eager ops", "train_function 809", "test_function 995"} <= set(names)
+
+
+def test_what_a_rewritten_op_ran_is_told(keras: Page) -> None:
+    search(keras, "32098")
+    said = keras.evaluate(DETAILS)
+    assert said["Rewrite"].startswith("MatMul → _MklMatMul by layout pass, on line 30,776")
+    (row,) = keras.locator("#details table tbody tr").all()
+    assert (row.text_content() or "").startswith("gemm_api")
+    keras.click("#details dl button.link")  # its call
+    assert keras.evaluate(DETAILS)["Mode"] == "eager, call"
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def test_the_ops_table_sorts_filters_and_copies(keras: Page) -> None:
+    ops = run_of(KERAS).ops
+
+    def column(number: int) -> list[str]:
+        return [
+            cell.text_content() or ""
+            for cell in keras.locator(f"#ops-table tbody tr:visible td:nth-child({number})").all()
+        ]
+
+    keras.click("#ops-table th:nth-child(6) button")
+    assert keras.get_attribute("#ops-table th:nth-child(6)", "aria-sort") == "descending"
+    runs = [int(cell.replace(",", "")) for cell in column(6)]
+    assert runs == sorted(ops["executions"].to_list(), reverse=True)
+    keras.get_by_label("Filter: Ops by mode, kernel and rewrite").fill("_mkl layout")
+    assert set(column(5)) == {"layout"}
+    text = keras.evaluate("Report.csv(document.getElementById('ops-table'))")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    expected: list[dict[str, Any]] = ops.filter(pl.col("rewrite") == "layout").to_dicts()
+    found = {(row["Kernel"], row["Runs"], row["Total"], row["First line"]) for row in rows}
+    assert found == {
+        (row["kernel"], str(row["executions"]), str(row["total_us"]), str(row["first_line"]))
+        for row in expected
+    }
+
+
+# ---- hostile -------------------------------------------------------------------------------------
+
+
+def test_a_hostile_op_is_shown_as_it_is(
+    browser: Browser, complaints: Complaints, opened: Open, tmp_path: Path
+) -> None:
+    log = Log()
+    log.executing(HOSTILE)
+    log.executing("=1+1")
+    path = tmp_path / "hostile.html"
+    path.write_text(report_page(opened(log), "tests 1"))
+    page = opened_page(browser, path, complaints)
+    page.evaluate("Report.choose(0)")
+    assert page.text_content("#details h3") == HOSTILE
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    assert HOSTILE in page.locator("#ops-table td").all_text_contents()
+    assert "'=1+1" in page.evaluate("Report.csv(document.getElementById('ops-table'))")
+    page.context.close()
+
+
+def test_durations_are_written_as_everywhere(keras: Page) -> None:
+    values = [
+        0,
+        0.5,
+        1,
+        9.994,
+        9.996,
+        99.94,
+        99.96,
+        999.4,
+        999.6,
+        12345,
+        59.9e6,
+        61e6,
+        3.7e9,
+        1e12,
+        -3,
+    ]
+    assert keras.evaluate("(values) => values.map(Report.duration)", values) == [
+        duration(value) for value in values
+    ]
+
+
+def test_print_shows_the_still_picture_and_whole_tables(keras: Page) -> None:
+    keras.emulate_media(media="print")
+    assert keras.is_visible(".still svg")
+    assert not keras.is_visible("#lanes")
+    assert (
+        keras.evaluate("getComputedStyle(document.querySelector('.wide')).overflowY") == "visible"
+    )

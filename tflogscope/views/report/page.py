@@ -1,0 +1,138 @@
+"""The page put together: facts as HTML, the timeline as data, style and scripts inside it.
+
+What a log says is text everywhere. A policy in the page lets the browser run the scripts that are
+written into it here, told by their hashes, and load nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.views.chart import timeline_svg
+from tflogscope.views.markup import Markup, element, joined
+from tflogscope.views.report import sections
+from tflogscope.views.report.memory import memory, memory_data
+from tflogscope.views.report.onednn import onednn
+from tflogscope.views.report.packed import json_block
+from tflogscope.views.report.picture import Picture, read_picture
+from tflogscope.views.report.timeline import timeline
+
+if TYPE_CHECKING:
+    from tflogscope.model.run import Run
+
+_ASSETS = files("tflogscope.views.report") / "assets"
+STYLES = ("vendor/uPlot.min.css", "report.css")
+SCRIPTS = (
+    "vendor/uPlot.iife.min.js",
+    *("data.js", "format.js", "tables.js", "rows.js", "canvas.js", "details.js", "search.js"),
+    *("memory.js", "main.js"),
+)
+LICENCE = "vendor/LICENSE.uPlot"
+_TITLES = (
+    ("findings", "Findings"),
+    ("timeline", "Timeline"),
+    ("ops", "Ops"),
+    ("functions", "Functions"),
+    ("onednn", "oneDNN"),
+    ("memory", "Memory"),
+    ("limits", "Limits"),
+    ("recorded", "Recorded"),
+)
+
+
+def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
+    """The page as text.
+
+    Args:
+        run: the run.
+        made_by: the program that makes it, with its version.
+        full: leave nothing out, however large the page becomes.
+
+    Raises:
+        InputError: an input can't be read any more, for its checksum.
+    """
+    with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
+        held, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
+        said = run.summary
+        held.result()
+        inputs.result()
+    picture = read_picture(run, full=full)
+    still = timeline_svg(run)
+    notes = list(picture.notes)
+    main = element(
+        "main",
+        sections.findings(run, said),
+        timeline(still),
+        sections.ops(run, notes, full=full),
+        sections.functions(said, notes, full=full),
+        onednn(run, said),
+        memory(run),
+        sections.limits(run, said, notes, run.slices.clock, run.slices.left_out),
+        sections.recorded(run, said["recorded"], made_by),
+    )
+    return _document(said["recorded"]["sources"], main, picture, memory_data(run))
+
+
+def _document(names: list[str], main: Markup, picture: Picture, memory_: Any) -> str:
+    title = f"tflogscope report: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
+    style = joined(*(_asset(name) for name in STYLES))
+    scripts = [_asset(name) for name in SCRIPTS]
+    scripts[0] = Markup(f"/*! {_asset(LICENCE)}*/\n{scripts[0]}")  # goes where the script goes
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy([style], scripts)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        element("style", style),
+    )
+    body = element(
+        "body",
+        _header(title),
+        main,
+        element("script", Markup(json_block(picture.data)), type="application/json", id="picture"),
+        element("script", Markup(json_block(memory_)), type="application/json", id="memory-data"),
+        *(element("script", script) for script in scripts),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _header(title: str) -> Markup:
+    links = (element("a", name, href=f"#{id_}") for id_, name in _TITLES)
+    return element(
+        "header",
+        element("a", "Skip to the findings", href="#findings", class_="skip"),
+        element("h1", title),
+        element(
+            "div",
+            element("nav", *links, aria_label="Sections"),
+            element("button", "Dark", type="button", id="theme", aria_pressed="false"),
+            class_="bar",
+        ),
+    )
+
+
+def _asset(name: str) -> Markup:
+    """A file of the package. It must not end the element that it is written into."""
+    text = _ASSETS.joinpath(name).read_text(encoding="utf-8")
+    if "</script" in text.lower() or "</style" in text.lower() or "<!--" in text:
+        raise AssertionError(name)
+    return Markup(text)
+
+
+def _policy(styles: list[Markup], scripts: list[Markup]) -> str:
+    """Nothing may be loaded, and nothing run but these texts."""
+
+    def hashes(texts: list[Markup]) -> str:
+        digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+        return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests)
+
+    return (
+        f"default-src 'none'; script-src {hashes(scripts)}; style-src {hashes(styles)}; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )

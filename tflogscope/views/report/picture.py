@@ -1,0 +1,186 @@
+"""What the page's timeline draws and says: slices as packed columns, and their distinct texts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from tflogscope.model import cause_rules, reason_rules
+from tflogscope.views.report.packed import Columns, packed
+
+if TYPE_CHECKING:
+    from tflogscope.model.run import Run
+
+SLICES = 800_000  # that a page holds: some 6 to 8 MB
+_ATTRIBUTES = 8_000_000  # characters of node definitions, which gzip makes a twentieth of
+_KEYS = ["function", "function_uid", "node"]
+_TEXTS = (
+    *("mode", "kind", "op", "kernel", "rewrite", "node", "status", "function", "function_uid"),
+    *("flavour", "device", "cause", "source"),
+)
+_OF_NODES = ("dtype", "attributes", "inputs", "eligible", "reason")
+_OF_PRIMITIVES = (
+    *("engine", "primitive", "implementation", "prop_kind", "memory_descriptors", "attributes"),
+    *("auxiliary", "problem", "link"),
+)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The timeline of a page.
+
+    `data` is what goes into the page's JSON; `notes` say what was left out to keep it small.
+    """
+
+    data: dict[str, Any]
+    notes: list[str]
+
+
+def read_picture(run: Run, *, full: bool) -> Picture:
+    """Lay the run out for the page; without `full`, what would make it too large is left out."""
+    slices = run.slices
+    notes: list[str] = []
+    frame = slices.frame.with_row_index("slice")
+    if not full and frame.height > SLICES:
+        kept = _longest(frame, slices.texts)
+        rest = frame.join(kept.select("slice"), on="slice", how="anti")
+        longest = int((rest["end_ns"] - rest["begin_ns"]).to_numpy().max()) / 1000
+        notes.append(
+            f"The timeline shows {kept.height:,} of {frame.height:,} executions and primitives; "
+            f"those left out took {longest:,.0f} µs or less each. Tables count them all."
+        )
+        frame = kept
+    used = frame["text"].drop_nulls().unique().sort()
+    texts = _texts(run, used)
+    size = texts.select(pl.col("attributes", "inputs").str.len_bytes().sum()).sum_horizontal()[0]
+    if not full and size > _ATTRIBUTES:
+        texts = texts.drop("attributes", "inputs")
+        notes.append("Attributes and inputs of nodes are not shown in the timeline's details.")
+    words, number = _primitive_words(run, frame)
+    columns = _columns(frame, used, number, run)
+    steps = frame["step"].drop_nulls().unique().sort()
+    step = frame.select(pl.col("step").replace_strict(steps, range(len(steps)), default=-1))
+    columns.add("step", step.to_series().fill_null(-1).to_numpy(), delta=True)
+    said = {
+        "texts": texts.to_dict(as_series=False),
+        "primitives": words.to_dict(as_series=False),
+        "steps": [str(each) for each in steps],  # 64 bits, more than a number of JavaScript holds
+    }
+    data = {
+        "clock": slices.clock,
+        "origin_us": slices.origin_us,
+        "tracks": slices.tracks["name"].to_list(),
+        "threads": [None if each is None else str(each) for each in slices.tracks["thread"]],
+        "sources": run.coverage["source"].to_list(),
+        "why": _why(texts),
+        "layout": columns.layout,
+        "columns": columns.packed(),
+        "words": packed(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()),
+    }
+    return Picture(data, notes)
+
+
+def _why(texts: pl.DataFrame) -> dict[str, str]:
+    """What causes and reasons say, those that only one rule gives; `explain` tells the others."""
+    said: dict[str, list[str]] = {}
+    for rule in (*cause_rules.RULES, *cause_rules.GRAPH_RULES):
+        said.setdefault(rule.cause, []).append(rule.why)
+    for reason in reason_rules.RULES:
+        said.setdefault(reason.reason, []).append(reason.why)
+    used = {*texts["cause"].drop_nulls(), *texts["reason"].drop_nulls()}
+    return {id_: why[0] for id_, why in said.items() if id_ in used and len(why) == 1}
+
+
+def _longest(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """The calls, and of the rest the longest; in the order of their begins."""
+    is_call = texts.select(pl.col("kind") == "call").to_series()
+    ranked = frame.with_columns(
+        first=is_call.gather(frame["text"]).fill_null(value=False),
+        took=pl.col("end_ns") - pl.col("begin_ns"),
+    )
+    kept = ranked.sort("first", "took", "slice", descending=[True, True, False]).head(SLICES)
+    return kept.drop("first", "took").sort("slice")
+
+
+def _texts(run: Run, used: pl.Series) -> pl.DataFrame:
+    """What is said of executions, the distinct ones, with what is known of their nodes."""
+    texts = run.slices.texts.select(*_TEXTS).select(pl.all().gather(used))
+    nodes = run.nodes.select(*_KEYS, *_OF_NODES).unique(_KEYS, keep="first", maintain_order=True)
+    rewrites = (
+        run.rewrites.drop_nulls("node")
+        .select(*_KEYS, rewrite_line="line", rewrite_by="by", from_op="from_op")
+        .unique(_KEYS, keep="first", maintain_order=True)
+    )
+    known = {"on": _KEYS, "how": "left", "nulls_equal": True, "maintain_order": "left"}
+    texts = texts.join(nodes, **known)  # type: ignore[arg-type]  # the options of a join
+    return texts.join(rewrites, **known)  # type: ignore[arg-type]
+
+
+def _primitive_words(run: Run, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """What is said of primitives, the distinct ones; and which of them each slice is (or null)."""
+    columns = [name for name in _OF_PRIMITIVES if name in run.primitives.columns]
+    said = run.primitives.select(pl.col(columns).gather(frame["primitive"].cast(pl.UInt32)))
+    words = said.filter(frame["primitive"].is_not_null()).unique(maintain_order=True)
+    number = said.join(
+        words.with_row_index("number"),
+        on=columns,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )["number"]
+    is_primitive = frame["primitive"].is_not_null()
+    return words, number.cast(pl.Int64).set(~is_primitive, None)
+
+
+def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) -> Columns:
+    """One row per slice; −1 is nothing."""
+    primitive = frame["primitive"]
+    facts = run.primitives.select(
+        pl.col("line", "duration_us").gather(primitive.cast(pl.UInt32))
+    ).select(
+        line=pl.col("line").cast(pl.Int64),
+        own_ns=(pl.col("duration_us") * 1000).round().cast(pl.Int64).fill_null(-1),
+    )
+    text = frame.select(
+        pl.col("text").replace_strict(used, range(len(used)), default=None)
+    ).to_series()
+    owner = (
+        frame.select(row=pl.when(primitive.is_not_null()).then("row"))
+        .join(
+            frame.filter(primitive.is_null()).with_row_index("at").select("row", "at"),
+            on="row",
+            how="left",
+            maintain_order="left",
+        )["at"]
+        .cast(pl.Int64)
+    )
+    places = frame.with_row_index("place").filter(primitive.is_null())["place"].cast(pl.Int64)
+    owner = places.gather(owner.cast(pl.UInt32))
+    line = pl.Series(frame["line"].cast(pl.Int64)).zip_with(primitive.is_null(), facts["line"])
+    columns = Columns()
+    begin, end = frame["begin_ns"].to_numpy(), frame["end_ns"].to_numpy()
+    columns.add("track", frame["track"].to_numpy())
+    columns.add("begin", begin, delta=True)
+    columns.add("length", end - begin)
+    columns.add("text", text.cast(pl.Int64).fill_null(-1).to_numpy())
+    columns.add("primitive", number.fill_null(-1).to_numpy())
+    flags = frame["has_end"].to_numpy().astype(np.int64) + 2 * frame["placed"].to_numpy()
+    columns.add("flags", flags)
+    columns.add("line", line.fill_null(-1).to_numpy(), delta=True)
+    span = (frame["end_line"].cast(pl.Int64) - frame["line"].cast(pl.Int64)).to_numpy()
+    known = frame["end_line"].is_not_null().to_numpy() & frame["line"].is_not_null().to_numpy()
+    # 0 is nothing: an end in another file may stand before the begin in its own.
+    span = np.where(known, span, 0).astype(np.int64)
+    columns.add("end_line", np.where(known, np.where(span >= 0, span + 1, span), 0))
+    columns.add("call", frame["call"].cast(pl.Int64).fill_null(-1).to_numpy(), delta=True)
+    place = np.arange(frame.height)
+    back = (place - owner.to_numpy()) if frame.height else place
+    columns.add(
+        "owner", np.where(owner.is_null().to_numpy(), 0, np.nan_to_num(back)).astype(np.int64)
+    )
+    columns.add("own", facts["own_ns"].to_numpy())
+    return columns

@@ -1,0 +1,121 @@
+"""The timeline's place on the page: its tools, the canvas, and a picture for print."""
+
+from __future__ import annotations
+
+from tflogscope.views.markup import Markup, element
+from tflogscope.views.report.sections import section
+
+# id of the class in assets/rows.js, what it is called
+CLASSES = (
+    ("eager", "eager ops"),
+    ("eager-onednn", "eager, as oneDNN kernel"),
+    ("call", "calls of functions"),
+    ("graph", "in graphs"),
+    ("onednn", "in graphs, rewritten to oneDNN kernel"),
+    ("data", "tf.data"),
+    ("folding", "constants worked out ahead"),
+    ("plumbing", "hands values on"),
+    ("primitive", "oneDNN primitives"),
+)
+_KEYS = (
+    ("+ −", "zoom"),
+    ("← →", "pan"),
+    ("↑ ↓", "to what holds it, to what it holds"),
+    ("p n", "previous, next"),
+    ("z", "zoom to what is chosen"),
+    ("0", "all"),
+    ("/", "search"),
+)
+
+
+def timeline(still: Markup) -> Markup:
+    """The section; scripts bring it to life, without them `still` is shown."""
+    keys: list[str] = []
+    for key, what in _KEYS:
+        keys += ["; " if keys else "", element("kbd", key), f" {what}"]
+    return section(
+        "timeline",
+        "Timeline",
+        element("div", _tools(), _classes(), class_="tools live"),
+        element(
+            "div",
+            element("canvas", id="overview", height=44, aria_hidden="true"),
+            element(
+                "div",
+                element(
+                    "canvas",
+                    id="lanes",
+                    tabindex=0,
+                    role="application",
+                    aria_roledescription="timeline",
+                    aria_label="Timeline of executions",
+                    aria_describedby="timeline-keys",
+                ),
+                id="lanes-scroll",
+            ),
+            element("div", id="tip", aria_hidden="true", hidden=True),
+            class_="picture live",
+        ),
+        element(
+            "p",
+            "Drag to pan, Ctrl and the wheel to zoom, double-click to zoom to something. Keys: ",
+            *keys,
+            ".",
+            id="timeline-keys",
+            class_="hint live",
+        ),
+        element("p", role="status", id="said", class_="said live", aria_live="polite"),
+        element(
+            "div",
+            element("div", id="details", class_="details"),
+            element("div", id="matches", class_="details"),
+            class_="columns live",
+        ),
+        element("div", still, class_="still"),
+    )
+
+
+def _tools() -> Markup:
+    return element(
+        "div",
+        element("button", "−", type="button", id="zoom-out", aria_label="Zoom out"),
+        element("button", "+", type="button", id="zoom-in", aria_label="Zoom in"),
+        element("button", "All", type="button", id="zoom-all"),
+        element("label", "Rows ", _choice()),
+        element(
+            "label",
+            "Search ",
+            element(
+                "input",
+                type="search",
+                id="search",
+                placeholder="op, kernel, node, function, line",
+                autocomplete="off",
+            ),
+        ),
+        element("button", "Previous", type="button", id="search-back"),
+        element("button", "Next", type="button", id="search-next"),
+        class_="row",
+    )
+
+
+def _choice() -> Markup:
+    return element(
+        "select",
+        element("option", "by thread", value="thread"),
+        element("option", "by function", value="function"),
+        id="rows",
+    )
+
+
+def _classes() -> Markup:
+    boxes = (
+        element(
+            "label",
+            element("input", type="checkbox", checked=True, data_class=id_),
+            element("span", class_=f"swatch {id_}", aria_hidden="true"),
+            name,
+        )
+        for id_, name in CLASSES
+    )
+    return element("fieldset", element("legend", "Show"), *boxes, class_="row", id="classes")
