@@ -110,3 +110,16 @@ def test_help_does_not_wait_for_the_runtime() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "numpy" not in done.stderr
     assert "PROGRAM.py" in done.stdout
+
+
+def test_what_is_there_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    path = program(tmp_path, "import tensorflow as tf; tf.constant(1) + 1\n")
+    kept, log = tmp_path / "kept.log", tmp_path / "run.log"
+    kept.write_text("mine")
+    log.symlink_to(kept)
+    code, _, err = simulate("-o", str(log), path)
+    assert (code, kept.read_text()) == (2, "mine")
+    assert "exists already" in err
+    assert simulate("-o", str(log), "--force", path)[0] == 0
+    assert kept.read_text() == "mine"
+    assert "Executing op AddV2" in log.read_text()

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from tflogscope.errors import InputError, UsageError
+from tflogscope.cli.output import Force
+from tflogscope.errors import InputError, OutputError, UsageError
 
 Program = Annotated[
     str, typer.Argument(metavar="PROGRAM.py", help="The Python program to run.", show_default=False)
@@ -114,6 +115,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
     threads: Threads = 2,
     no_onednn: NoOneDNN = False,
     faults: Faults = "",
+    force: Force = False,
 ) -> None:
     """Run a program on the reference runtime: a small TensorFlow in Python and NumPy.
 
@@ -149,6 +151,8 @@ def simulate(  # noqa: PLR0917 - the options of the command
         dialect, levels, seed, threads, onednn=not no_onednn, verbose=True, faults=names
     )
     writer: Any = nullcontext()
+    for path in filter(None, (output, truth)):
+        _make_room(path, force=force)
     try:
         writer = writing(output, settings, truth)
         writer.__enter__()
@@ -161,6 +165,17 @@ def simulate(  # noqa: PLR0917 - the options of the command
     finally:
         writer.__exit__(None, None, None)
     raise typer.Exit(status)
+
+
+def _make_room(path: Path, *, force: bool) -> None:
+    """See that nothing is overwritten unasked. Raises OutputError.
+
+    A link is replaced, not what it leads to.
+    """
+    if force and (path.is_symlink() or path.is_file()):
+        path.unlink()
+    elif path.is_symlink() or path.is_file():
+        raise OutputError("exists already", str(path), "Use --force to replace it.")
 
 
 def _modules(text: str) -> dict[str, int]:
