@@ -88,7 +88,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     def text(*options: str) -> bytes:
         log = tmp_path / "run.log"
         command = [sys.executable, "-m", "tflogscope", "simulate", str(program), "-o", str(log)]
-        done = subprocess.run([*command, *options], check=True, capture_output=True)
+        done = subprocess.run([*command, "--force", *options], check=True, capture_output=True)
         assert done.stdout == b"(2, 4)\n"
         return log.read_bytes()
 

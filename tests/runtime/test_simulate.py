@@ -123,3 +123,9 @@ def test_what_is_there_is_not_overwritten_unasked(tmp_path: Path) -> None:
     assert simulate("-o", str(log), "--force", path)[0] == 0
     assert kept.read_text() == "mine"
     assert "Executing op AddV2" in log.read_text()
+    code, _, err = simulate("-o", str(path), "--force", path)
+    assert (code, Path(path).read_text()[:6]) == (2, "import")
+    assert "different files" in err
+    code, _, err = simulate("-o", str(log), "--force", "--dialect", "9", path)
+    assert code == 2
+    assert "Executing op AddV2" in log.read_text()

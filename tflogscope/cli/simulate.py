@@ -151,8 +151,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
         dialect, levels, seed, threads, onednn=not no_onednn, verbose=True, faults=names
     )
     writer: Any = nullcontext()
-    for path in filter(None, (output, truth)):
-        _make_room(path, force=force)
+    _see_to_files(program, output, truth, force=force)
     try:
         writer = writing(output, settings, truth)
         writer.__enter__()
@@ -167,15 +166,18 @@ def simulate(  # noqa: PLR0917 - the options of the command
     raise typer.Exit(status)
 
 
-def _make_room(path: Path, *, force: bool) -> None:
-    """See that nothing is overwritten unasked. Raises OutputError.
+def _see_to_files(program: str, log: Path, truth: Path | None, *, force: bool) -> None:
+    """See that program, log and truth are three files, and that none is overwritten unasked.
 
-    A link is replaced, not what it leads to.
+    Raises UsageError or OutputError.
     """
-    if force and (path.is_symlink() or path.is_file()):
-        path.unlink()
-    elif path.is_symlink() or path.is_file():
-        raise OutputError("exists already", str(path), "Use --force to replace it.")
+    written = [log] if truth is None else [log, truth]
+    places = [path.resolve() for path in (Path(program), *written)]
+    if len(set(places)) < len(places):
+        raise UsageError("program, log and truth have to be different files", str(log))
+    for path in written:
+        if (path.is_symlink() or path.is_file()) and not force:
+            raise OutputError("exists already", str(path), "Use --force to replace it.")
 
 
 def _modules(text: str) -> dict[str, int]:

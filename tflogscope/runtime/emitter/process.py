@@ -51,10 +51,10 @@ def writing(
     faults = faults_named(settings.faults, settings.seed, prefixes)
     EAGER.clear_kernels()  # a new process has none
     with ExitStack() as stack:
-        file = stack.enter_context(log.open("wb")) if isinstance(log, Path) else log
+        file = stack.enter_context(_new(log).open("wb")) if isinstance(log, Path) else log
         told = None
         if truth is not None:
-            told = Truth(stack.enter_context(truth.open("w", encoding="utf-8")))
+            told = Truth(stack.enter_context(_new(truth).open("w", encoding="utf-8")))
         output = Output(file, prefixes, told, faults)
         emitter = Emitter(
             output,
@@ -71,6 +71,13 @@ def writing(
         stack.enter_context(_heard(emitter))
         stack.enter_context(_asleep(emitter))
         yield emitter
+
+
+def _new(path: Path) -> Path:
+    """A place for a new file: what a link there leads to is not written to."""
+    if path.is_symlink():
+        path.unlink()
+    return path
 
 
 @contextmanager
