@@ -76,8 +76,7 @@ class Trainer(Steps):
         for epoch, iterator in handler.enumerate_epochs():
             self.reset_metrics()
             told.tell("epoch_begin", epoch)
-            self._steps(handler, iterator, function, told, "train")
-            logs = self._epoch_numbers()
+            logs = self._epoch_numbers(self._steps(handler, iterator, function, told, "train"))
             if validation_data is not None and _is_due(epoch, validation_freq):
                 options = {
                     "batch_size": validation_batch_size or batch_size,
@@ -132,9 +131,16 @@ class Trainer(Steps):
             )
         return outputs
 
-    def _epoch_numbers(self) -> dict[str, Any]:
-        """The metrics at the end of an epoch, as Python numbers."""
-        numbers: dict[str, Any] = tf.nest.map_structure(number_of, self.get_metrics_result())
+    def _epoch_numbers(self, logs: Any) -> dict[str, Any]:
+        """The metrics at the end of an epoch, as Python numbers.
+
+        `logs` is what the last step gave; a step of the user's own that gives other names than
+        those of the metrics has the last word. Told about: `_validate_and_get_metrics_result`.
+        """
+        results = self.get_metrics_result()
+        if isinstance(logs, dict) and set(logs) != set(results):
+            results = logs
+        numbers: dict[str, Any] = tf.nest.map_structure(number_of, results)
         return {
             metric.name: numbers[metric.name] for metric in self.metrics if metric.name in numbers
         } | numbers
@@ -177,10 +183,11 @@ class Trainer(Steps):
         function = self.make_test_function()
         self._test_counter.assign(0)
         told.tell("test_begin")
+        last: Any = None
         for _, iterator in handler.enumerate_epochs():
             self.reset_metrics()
-            self._steps(handler, iterator, function, told, "test")
-        logs = self._epoch_numbers()
+            last = self._steps(handler, iterator, function, told, "test")
+        logs = self._epoch_numbers(last)
         told.tell("test_end", logs=logs)
         return logs
 
