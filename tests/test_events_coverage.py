@@ -9,7 +9,9 @@ import pytest
 
 from tests.conftest import Open
 from tests.makelog import ADD, CPU, MATMUL, SOURCE, TICK, Dialect, Log, X
+from tests.samples import run_of
 from tflogscope.errors import InputError, NothingRecognised
+from tflogscope.grammar.load import load_grammar
 
 STEP = -42
 GEMM = (
@@ -251,3 +253,13 @@ def test_devices_of_every_form(opened: Open) -> None:
         "/job:worker/replica:0/task:12/device:XLA_CPU:1",
     ]
     assert opened(log).timeline["status"].unique().to_list() == ["done"]
+
+
+def test_each_message_can_be_asked_for() -> None:
+    """Whatever its fields are called: `text` is the name of some, and no column gets lost."""
+    events = run_of("keras_fit_mlp__tf2.13.1__vlog2")._events
+    found = {id_: events.messages(id_) for id_ in load_grammar().by_id}
+    assert found["onednn_on"].height == 1
+    assert found["onednn_on"]["text"][0].startswith("You may see slightly different")
+    for frame in found.values():
+        assert {"at", "time", "thread", "id"} <= set(frame.columns)

@@ -19,6 +19,7 @@ from tflogscope.grammar.fast import extract, match_messages
 from tflogscope.grammar.model import Grammar
 from tflogscope.sources import Source
 
+_KEY = "#text"  # the code of a record's text; no field of a message can have this name
 _QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
 
 
@@ -131,15 +132,15 @@ class Events:
 
         Columns: at, time, thread, id, and the fields of the message.
         """
-        records = self._identified.filter(pl.col("id").is_in(ids))
+        records = self._identified.filter(pl.col("id").is_in(ids)).rename({"text": _KEY})
         parts = []
         for id_ in ids:
             texts = self._texts.filter(pl.col("id") == id_)
             fields = extract(texts["message"], self._grammar.message(id_))
-            parts.append(texts.select(text=pl.col("code").cast(pl.Int32)).hstack(fields))
+            parts.append(texts.select(pl.col("code").cast(pl.Int32).alias(_KEY)).hstack(fields))
         fields = pl.concat(parts, how="diagonal")
-        joined = records.join(fields, on="text", how="left", maintain_order="left")
-        return joined.with_columns(thread=self._thread_of(joined["site"])).drop("site", "text")
+        joined = records.join(fields, on=_KEY, how="left", maintain_order="left")
+        return joined.with_columns(thread=self._thread_of(joined["site"])).drop("site", _KEY)
 
     def _thread_of(self, sites: pl.Series) -> pl.Series:
         threads = np.append(self.threads, -1)[sites.to_numpy()]  # site -1: no prefix
