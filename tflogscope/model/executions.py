@@ -217,10 +217,11 @@ class Executions:
 
     # ---- the table -----------------------------------------------------------------------------
 
-    def timeline(self, linked: pl.DataFrame) -> pl.DataFrame:
+    def timeline(self, linked: pl.DataFrame, causes: pl.Series) -> pl.DataFrame:
         """The `timeline` table of the contract.
 
-        `linked` has the columns `primitives` and `primitive_us`, one row per row of `frame`.
+        `linked` has the columns `primitives` and `primitive_us`, one row per row of `frame`;
+        `causes` one value for each.
         """
         frame = self.frame
         definitions = self.runs.definitions
@@ -249,7 +250,7 @@ class Executions:
                     status=pl.lit(statuses).gather(pl.col("status")),
                     primitives=linked["primitives"],
                     primitive_us=linked["primitive_us"],
-                    cause=pl.lit(steps["cause"]).gather(pl.col("step_row")),
+                    cause=causes,
                 ),
             ],
             how="horizontal",

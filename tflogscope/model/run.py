@@ -75,6 +75,11 @@ class Run:
         return read_causes(self._executions, self._instantiations)
 
     @cached_property
+    def _cause(self) -> pl.Series:
+        """The cause of each row of `Executions.frame`; null where none is due."""
+        return self._causes.by_execution(self._executions)
+
+    @cached_property
     def _graph_nodes(self) -> pl.DataFrame:
         return graph_nodes(self._executions, self._instantiations)
 
@@ -97,14 +102,12 @@ class Run:
     def timeline(self) -> pl.DataFrame:
         """One row per execution of an op: when, where, eager or graph, which kernel."""
         linked = self._linked.by_execution(self._executions.frame.height)
-        timeline = self._executions.timeline(linked)
-        return timeline.with_columns(self._causes.by_execution(self._executions))
+        return self._executions.timeline(linked, self._cause)
 
     @cached_property
     def ops(self) -> pl.DataFrame:
         """One row per (mode, kind, op, kernel, rewrite): how often and how long."""
-        causes = self._causes.by_execution(self._executions)
-        return ops_table(self._executions, self._linked, causes)
+        return ops_table(self._executions, self._linked, self._cause)
 
     @cached_property
     def functions(self) -> pl.DataFrame:
@@ -135,15 +138,14 @@ class Run:
     @cached_property
     def slices(self) -> Slices:
         """What a picture of the run shows: executions and primitives on tracks, in ns."""
-        causes = self._causes.by_execution(self._executions)
         ran_by = self._linked.links["execution"]
-        return read_slices(self._executions, causes, self.primitives, ran_by)
+        return read_slices(self._executions, self._cause, self.primitives, ran_by)
 
     @cached_property
     def findings(self) -> pl.DataFrame:
         """One row per finding: what costs time or went wrong, with evidence and advice."""
         recorded = summary.recorded_facts(self.coverage, self._executions)
-        parts = (self._executions, self._linked, self._causes, self._graph_nodes, self._reasons)
+        parts = (self._executions, self._linked, self._cause, self._graph_nodes, self._reasons)
         return findings_table(Evidence(*parts, recorded))
 
     @cached_property

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.model.causes import Causes
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.linked import Linked
 from tflogscope.model.names import function_columns
@@ -37,11 +36,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A run, as far as findings look at it."""
+    """A run, as far as findings look at it.
+
+    `causes` has one value per row of `Executions.frame`.
+    """
 
     executions: Executions
     linked: Linked
-    causes: Causes
+    causes: pl.Series
     graph_nodes: pl.DataFrame
     reasons: Reasons
     recorded: dict[str, Any]
@@ -63,9 +65,8 @@ class Evidence:
     @cached_property
     def eager(self) -> pl.DataFrame:
         """Eager executions: the columns of the timeline that tell them apart, and `at`."""
-        frame = self.executions.frame.with_columns(
-            cause=self.causes.by_execution(self.executions)
-        ).filter(pl.col("dispatch").is_not_null())
+        frame = self.executions.frame.with_columns(cause=self.causes)
+        frame = frame.filter(pl.col("dispatch").is_not_null())
         signatures = self.executions.signatures.select("mode", "kind", "op", "kernel", "rewrite")
         named = frame.select(
             "at",
