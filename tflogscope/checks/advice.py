@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tflogscope.model.findings.kinds import ADVICE
+
 # By cause of eager execution.
 CAUSES = {
     "constant": "A Python or NumPy value became a tensor. Make it once, before the loop.",
@@ -25,10 +27,7 @@ CAUSES = {
     "unknown": "The log doesn't show what asked for it. Look at the lines around it.",
 }
 
-RETRACES = (
-    "Pass tensors, not changing Python values; fix the shapes with input_signature or "
-    "reduce_retracing=True; make the tf.function once, outside of the loop."
-)
+RETRACES = ADVICE["retraced"]
 IMPLEMENTATION = (
     "oneDNN chose it for these shapes, types and attributes. Record with ONEDNN_VERBOSE=all to see "
     "which others it passed over, and why."

@@ -138,3 +138,6 @@ KINDS = (
         "core/common_runtime/executor.cc",
     ),
 )
+
+ADVICE = {kind.id: kind.advice for kind in KINDS}
+"""What to do, by id."""
