@@ -43,13 +43,13 @@ class Elements:
         """How many elements; INFINITE or UNKNOWN where that is so."""
         return UNKNOWN
 
-    def with_own_functions(self) -> Elements:
-        """The same with instances of its functions, the sources' first, for one iterator alone."""
+    def for_one_iterator(self) -> Elements:
+        """The same for one iterator alone: with instances of its functions, the sources' first."""
         mine = copy.copy(self)
         for name, value in vars(self).items():
             parts = value if isinstance(value, tuple) else (value,)
             made = tuple(
-                part.with_own_functions() if isinstance(part, Elements | Captured) else part
+                part.for_one_iterator() if isinstance(part, Elements | Captured) else part
                 for part in parts
             )
             object.__setattr__(mine, name, made if isinstance(value, tuple) else made[0])
@@ -75,7 +75,7 @@ class Captured:
     def __call__(self, *components: Any) -> Element:
         return list(self.function.run([*components, *self.captures]))
 
-    def with_own_functions(self) -> Captured:
+    def for_one_iterator(self) -> Captured:
         """The same with an instance of the function for one iterator alone."""
         return Captured(self.function.instance(), self.captures)
 

@@ -59,7 +59,7 @@ class IteratorResource:
 
     def start(self, source: e.Elements) -> None:
         """Begin at the first element of `source`; its functions are instantiated now."""
-        self._elements = iter(source.with_own_functions())
+        self._elements = iter(source.for_one_iterator())
 
     def next(self) -> e.Element:
         """The next element. Raises OutOfRangeError after the last."""

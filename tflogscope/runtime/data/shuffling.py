@@ -7,7 +7,8 @@ Told about: `core/kernels/data/shuffle_dataset_op.cc` and `random_seed_ops.cc`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 from tflogscope.runtime.data.elements import Element, Elements
 from tflogscope.runtime.ops.philox import Philox
@@ -45,14 +46,24 @@ class SeedGenerator:
 class Shuffle(Elements):
     """Draws each element from a buffer of `size` elements, which is filled up again.
     `ShuffleDatasetV3`.
+
+    An iterator over it takes its seeds when it is made, not with its first element
+    (`ReshufflingDatasetV3::Iterator::Initialize`), so iterators reshuffle in the order in which
+    they were made. Where it is begun again (`repeat`), it takes others.
     """
 
     source: Elements
     size: int
     seeds: SeedGenerator
+    # Seeds of one iterator alone, for its first round.
+    taken: list[tuple[int, int]] = field(default_factory=list, compare=False)
+
+    def for_one_iterator(self) -> Elements:
+        """The same for one iterator alone, with its seeds."""
+        return replace(cast("Shuffle", super().for_one_iterator()), taken=[self.seeds()])
 
     def __iter__(self) -> Iterator[Element]:
-        random = Samples(*self.seeds())
+        random = Samples(*(self.taken.pop() if self.taken else self.seeds()))
         source = iter(self.source)
         # A ring: what is drawn changes place with the first, which then leaves.
         places: list[Element] = []
