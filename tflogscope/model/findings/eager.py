@@ -69,7 +69,7 @@ def _near(evidence: Evidence, near: str | None, ops: pl.DataFrame) -> Finding:
     said = f"{count_of(ops.height, 'op')} ran eagerly"
     if of_tape > 1:
         where = "no function is called" if near is None else f"beside {near}"
-        text = f"{said}, {of_tape:,} of them to work out gradients; {where}{_taking(time)}"
+        text = f"{said}{_taking(time)}, {of_tape:,} of them to work out gradients; {where}"
         return Finding(
             "eager-training-step",
             near or "GradientTape",
@@ -82,8 +82,12 @@ def _near(evidence: Evidence, near: str | None, ops: pl.DataFrame) -> Finding:
         text = f"{said}{_taking(time)}: {most(ops['op'])}."
         return Finding("no-function", "the program", ops.height, time, text, at)
     calls = evidence.calls.filter(pl.col("function") == near).height
-    each = f" ({ops.height / calls:.3g} for each of its {calls:,} calls)" if calls > 1 else ""
-    text = f"{said} after {near} was first called{each}{_taking(time)}: {most(ops['op'])}."
+    each = (
+        f" (on average {ops.height / calls:.3g} for each of its {calls:,} calls)"
+        if calls > 1
+        else ""
+    )
+    text = f"{said}{_taking(time)}, after {near} was first called{each}: {most(ops['op'])}."
     return Finding("eager-steady-state", near, ops.height, time, text, at)
 
 

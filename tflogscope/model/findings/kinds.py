@@ -25,8 +25,10 @@ KINDS = (
     Kind(
         "failed-ops",
         "Ops failed",
-        "Look at the lines named: the status behind `Compute status:` says what was wrong.",
-        "core/common_runtime/executor.cc, ExecutorState::ProcessOutputs",
+        "Look at the lines that follow those named: `Compute status:` (nodes), `execution failed:` "
+        "(eager ops) say why.",
+        "core/common_runtime/executor.cc, ExecutorState::ProcessOutputs; "
+        "process_function_library_runtime.cc, RunMultiDevice",
         is_error=True,
     ),
     Kind(

@@ -41,12 +41,12 @@ def _ended_badly(evidence: Evidence) -> Iterator[Finding]:
         ("unfinished", "unfinished", "began and never ended"),
     ):
         rows = executions.frame.filter(pl.col("status") == STATUSES.index(status))
-        rows = rows.with_columns(kernel=executions.signatures["kernel"].gather(rows["signature"]))
+        rows = rows.with_columns(op=executions.signatures["op"].gather(rows["signature"]))
         if status == "failed":
             rows = _without_ends_of_data(rows)
         if rows.height:
-            text = f"{count_of(rows.height, 'execution')} {what}: {most(rows['kernel'])}."
-            subject = rows["kernel"][0] or "?"
+            text = f"{count_of(rows.height, 'execution')} {what}: {most(rows['op'])}."
+            subject = rows["op"][0] or "?"
             yield Finding(id_, subject, rows.height, None, text, rows["at"].to_list())
 
 
@@ -55,6 +55,6 @@ def _without_ends_of_data(failed: pl.DataFrame) -> pl.DataFrame:
 
     That is how a loop over a data set ends (core/kernels/data/iterator_ops.cc: OutOfRange).
     """
-    ended = pl.col("kernel").is_in(_ENDING)
+    ended = pl.col("op").is_in(_ENDING)
     calls = failed.filter(ended)["call"].drop_nulls().implode()
     return failed.filter(~ended.fill_null(False) & ~pl.col("call").is_in(calls).fill_null(False))

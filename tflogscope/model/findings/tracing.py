@@ -152,8 +152,8 @@ def _between(calls: pl.DataFrame) -> Iterator[Finding]:
             row["function"],
             row["steps"],
             float(row["outside"]),
-            f"Between the calls of {row['function']} {spoken(row['outside'])} passed, in them "
-            f"{spoken(row['inside'])} ({row['calls']:,} calls, half of the gaps shorter than "
+            f"{spoken(row['outside'])} passed between the calls of {row['function']}, which took "
+            f"{spoken(row['inside'])} themselves ({row['calls']:,} calls, half of the gaps below "
             f"{spoken(row['median'])}{left_out}).",
             row["at"],
         )
