@@ -50,6 +50,18 @@ def test_tables_are_the_truth(tmp_path: Path, release: str, threads: int) -> Non
     assert verdict.coverage["unknown"] == 0
 
 
+def test_kernels_of_one_shape_at_once_are_told_apart_by_their_direction(tmp_path: Path) -> None:
+    program = Path(__file__).parent / "programs" / "cnn_fit.py"
+    log, truth = tmp_path / "run.log", tmp_path / "truth.jsonl"
+    command = [sys.executable, "-m", "tflogscope", "simulate", str(program), "--threads", "8"]
+    command += ["-o", str(log), "--truth", str(truth)]
+    subprocess.run(command, check=True, capture_output=True)
+    verdict = emitted.compare(log, truth)
+    assert not verdict.missed
+    assert not wrong(verdict)
+    assert verdict.linked == verdict.primitives > 150
+
+
 @pytest.mark.parametrize(("release", "threads", "faults"), FAULTY)
 def test_through_faults_nothing_is_lost_and_nothing_wrong_is_certain(
     tmp_path: Path, release: str, threads: int, faults: tuple[str, ...]

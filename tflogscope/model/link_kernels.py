@@ -7,6 +7,7 @@ What oneDNN runs inside a primitive (a gemm inside a convolution) prints no line
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +27,8 @@ class Family:
     operand of the primitive: an input's number, OUTPUT, or None where that is not fixed.
     `product`: it multiplies matrices, `dst = src x wei`, or patches of `src` by filters.
     `blocks`: the kernel splits its work, so a primitive may have a part of the operands' size.
+    `direction`: how the `prop_kind` of its main primitives begins (`forward_training`,
+    `backward_weights`, …), which the kernel fixes when it makes them; "" if it's of no kind.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Family:
     product: str | None = None
     once: bool = True
     blocks: bool = False
+    direction: str = ""
 
 
 _MKL = r"_Mkl(?:Native|Eager)?"
@@ -81,6 +85,7 @@ FAMILIES = (
         wei=1,
         dst=OUTPUT,
         product="matrices",
+        direction="forward",
     ),
     Family(
         "batch_matmul",
@@ -114,16 +119,18 @@ FAMILIES = (
         src=0,
         wei=1,
         dst=OUTPUT,
+        direction="forward",
     ),
     Family(
         "convolution_input",
         _MKL + rf"(?:{_CONV})BackpropInput(?:V2)?(?:WithBias)?",
-        ("convolution", "deconvolution"),
+        ("convolution",),
         ("reorder", "gemm_api"),
         "kernels/mkl/mkl_conv_grad_input_ops.cc",
         src=OUTPUT,
         wei=1,
         dst=2,
+        direction="backward_data",
     ),
     Family(
         "convolution_filter",
@@ -134,6 +141,7 @@ FAMILIES = (
         src=0,
         wei=OUTPUT,
         dst=2,
+        direction="backward_weights",
     ),
     Family(
         "pooling",
@@ -143,6 +151,7 @@ FAMILIES = (
         "kernels/mkl/mkl_maxpooling_op.cc, mkl_avgpooling_op.cc",
         src=0,
         dst=OUTPUT,
+        direction="forward",
     ),
     Family(
         "max_pooling_gradient",
@@ -152,6 +161,7 @@ FAMILIES = (
         "kernels/mkl/mkl_maxpooling_op.cc",
         src=OUTPUT,
         dst=2,
+        direction="backward",
     ),
     Family(
         "average_pooling_gradient",
@@ -161,6 +171,7 @@ FAMILIES = (
         "kernels/mkl/mkl_avgpooling_op.cc",
         src=OUTPUT,
         dst=1,
+        direction="backward",
     ),
     Family(
         "softmax",
@@ -170,6 +181,7 @@ FAMILIES = (
         "kernels/mkl/mkl_softmax_op.cc",
         src=0,
         dst=OUTPUT,
+        direction="forward",
     ),
     Family(
         "batch_normalization",
@@ -179,6 +191,7 @@ FAMILIES = (
         "kernels/mkl/mkl_fused_batch_norm_op.cc, mkl_fused_instance_norm_op.cc",
         src=0,
         dst=OUTPUT,
+        direction="forward",
     ),
     Family(
         "batch_normalization_gradient",
@@ -188,6 +201,7 @@ FAMILIES = (
         "kernels/mkl/mkl_fused_batch_norm_op.cc",
         src=1,
         dst=0,
+        direction="backward",
     ),
     Family(
         "layer_normalization",
@@ -197,6 +211,7 @@ FAMILIES = (
         "kernels/mkl/mkl_layer_norm_op.cc",
         src=0,
         dst=OUTPUT,
+        direction="forward",
     ),
     Family(
         "transpose",
@@ -303,6 +318,8 @@ FAMILIES = (
     Family("other", r"_Mkl\w+", (), (), "the name", once=False, blocks=True),
 )
 
+_DIRECTIONS = ("forward", "backward")  # how a prop_kind begins that says something
+
 COMPILED = next(number for number, entry in enumerate(FAMILIES) if entry.name == "compiled")
 # Of a node that calls a function made with jit_compile=True (compiler/jit/defs.cc).
 COMPILED_ATTRIBUTE = "_XlaMustCompile=true"
@@ -326,13 +343,18 @@ def families_of(kernels: pl.Series) -> NDArray[np.int64]:
     return found.fill_null(-1).to_numpy()
 
 
-def roles(primitives: list[str]) -> NDArray[np.int8]:
-    """Return a table, family by primitive: 0 can't run it, 1 runs it beside, 2 as its main one."""
-    table = np.zeros((len(FAMILIES), len(primitives)), np.int8)
+def roles(kinds: Sequence[tuple[str, str]]) -> NDArray[np.int8]:
+    """Return a table, family by kind: 0 can't run it, 1 runs it beside, 2 as its main one.
+
+    A kind is (primitive, prop_kind); a `prop_kind` that is "" or `undef` says nothing.
+    """
+    table = np.zeros((len(FAMILIES), len(kinds)), np.int8)
     for row, family in enumerate(FAMILIES):
-        for column, primitive in enumerate(primitives):
+        for column, (primitive, prop_kind) in enumerate(kinds):
             if primitive in family.main or not family.main:
-                table[row, column] = 2
+                against = prop_kind.startswith(_DIRECTIONS)
+                against &= not prop_kind.startswith(family.direction)
+                table[row, column] = 0 if against else 2
             elif primitive in family.beside:
                 table[row, column] = 1
     return table

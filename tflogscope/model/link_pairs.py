@@ -44,17 +44,17 @@ class Pairs:
         """Those pairs only."""
         return replace(self, **{name: column[keep] for name, column in vars(self).items()})
 
-    def slots(self, family: Integers, is_reorder: Booleans) -> Integers:
+    def slots(self, family: Integers, is_reorder: Booleans, layout: Integers) -> Integers:
         """Number the places that only one line can have.
 
-        They are an execution's main primitive, and each problem that it runs beside that;
-        NO_SLOT where a kernel runs any number.
+        They are an execution's main primitive, and each problem that it runs beside that, in
+        each layout of its operands (a number for each line: what goes in and what comes out may
+        be of one size); NO_SLOT where a kernel runs any number.
         """
         slot = self.candidate.copy()
         beside = self.role == BESIDE
-        width = int(self.problem.max(initial=0)) + 1
-        key = self.candidate[beside] * width + self.problem[beside]
-        slot[beside] = np.unique(key, return_inverse=True)[1] + slot.max(initial=0) + 1
+        key = np.stack([self.candidate, self.problem, layout[self.line]])[:, beside]
+        slot[beside] = np.unique(key, axis=1, return_inverse=True)[1] + slot.max(initial=0) + 1
         slot[~ONCE[family[self.candidate]] & ~is_reorder[self.line]] = NO_SLOT
         return slot
 
@@ -75,10 +75,8 @@ def read_pairs(
     """
     line, candidate = open_pairs(lines["at"].to_numpy(), candidates["at"].to_numpy(), until)
     family = candidates["family"].to_numpy()[candidate]
-    kinds = lines["primitive"]
-    names = kinds.unique()
-    code = kinds.replace_strict(names, range(len(names)), return_dtype=pl.Int64).to_numpy()
-    role = roles(names.to_list())[family, code[line]].astype(np.int64)
+    kinds = problems.select("primitive", pl.col("prop_kind").fill_null("")).rows()
+    role = roles(kinds)[family, problem[line]].astype(np.int64)
     able = role > 0
     line, candidate, family, role = line[able], candidate[able], family[able], role[able]
     fit = shape_fit(problems, problem[line], shapes, candidate, family).astype(np.int64)

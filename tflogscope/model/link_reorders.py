@@ -38,7 +38,8 @@ def serves(pairs: Pairs, mains: Integers, lines: pl.DataFrame, problems: pl.Data
     """Say of each pair whether its reorder goes with the main primitive of its execution.
 
     `problems` has a row for each of `lines`, see `read_problems`: before the primitive the
-    reorder makes the layout that one operand has in it, after it the reorder starts from that.
+    reorder makes the layout that one of its inputs has in it, after it the reorder starts from
+    the layout of its output.
     """
     main = mains[pairs.candidate]
     tags = _tags(lines["memory_descriptors"])
@@ -46,11 +47,22 @@ def serves(pairs: Pairs, mains: Integers, lines: pl.DataFrame, problems: pl.Data
     size = dict(zip(BAGS, np.split(sizes.cast(pl.Int64).to_numpy(), len(BAGS)), strict=True))
     before = pairs.line < main
     own = np.where(before, tags["dst"][pairs.line], tags["src"][pairs.line])
+    output = _outputs(lines["prop_kind"])[main]
     found = np.zeros(len(pairs), bool)
-    for role in BAGS:
+    for number, role in enumerate(BAGS):
         same = (tags[role][main] == own) & (size[role][main] == size["src"][pairs.line])
-        found |= same & (own > 0) & (size["src"][pairs.line] > 0)
-    return found & (main >= 0)
+        found |= same & (before == (output != number))
+    return found & (own > 0) & (size["src"][pairs.line] > 0) & (main >= 0)
+
+
+def _outputs(prop_kinds: pl.Series) -> Integers:
+    """Say which operand, by its number in BAGS, primitives of these `prop_kind` put out.
+
+    Verbose lines name a gradient after its tensor: `src` is what backward_data computes.
+    """
+    outputs = {"backward_weights": "wei", "backward_data": "src", "backward": "src"}
+    role = prop_kinds.replace_strict(outputs, default="dst", return_dtype=pl.String)
+    return role.replace_strict(BAGS, range(len(BAGS)), return_dtype=pl.Int64).to_numpy()
 
 
 def _tags(descriptors: pl.Series) -> dict[str, Integers]:

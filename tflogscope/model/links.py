@@ -166,7 +166,8 @@ class _Linker:
         pairs = without_misfits(pairs, self.lines["primitive"], sure=sure)
         pairs = graded(pairs, self.executions, self.lines, self.candidates)
         is_reorder = self._is("reorder")
-        slot = pairs.slots(self.candidates["family"].to_numpy(), is_reorder)
+        layout = self.lines["memory_descriptors"].rank("dense").fill_null(0).cast(pl.Int64)
+        slot = pairs.slots(self.candidates["family"].to_numpy(), is_reorder, layout.to_numpy())
         got = np.full(self.lines.height, -1, np.int64)
         # A reorder goes by the main primitive of its kernel, so those come first.
         reorders = np.flatnonzero(is_reorder[pairs.line])
