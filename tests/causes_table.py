@@ -1,4 +1,4 @@
-"""The table of rules in docs/causes.md, as it follows from `model/cause_rules.py`.
+"""The table of rules in docs/causes.md, as it follows from `model/causes/rules.py`.
 
 `python -m tests.causes_table` writes it into the page; a test holds the page to it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tflogscope.model.cause_rules import RULES
+from tflogscope.model.causes.rules import RULES
 
 PAGE = Path(__file__).parent.parent / "docs" / "causes.md"
 _HEAD = "| rule | cause | ops | shown by | where TensorFlow decides it |\n|---|---|---|---|---|\n"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.makelog import Dialect, Log, Node, wrapped
 from tflogscope import Run, open_log
-from tflogscope.model.cause_rules import GRAPH_RULES, RULES
+from tflogscope.model.causes.rules import GRAPH_RULES, RULES
 
 QUICK = settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

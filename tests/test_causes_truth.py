@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from tests.samples import NAMES, TRUTH, run_of, unpacked
-from tflogscope.model.cause_rules import RULES
+from tflogscope.model.causes.rules import RULES
 
 FRAMES = TRUTH / "causes"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.causes_table import PAGE, rules_table, table_of_page
 from tflogscope.checks.values import EAGER_CAUSES
-from tflogscope.model.cause_rules import GRAPH_RULES, RULES, UNKNOWN
+from tflogscope.model.causes.rules import GRAPH_RULES, RULES, UNKNOWN
 
 TEXT = PAGE.read_text()
 GRAPH_CAUSES = tuple(rule.cause for rule in GRAPH_RULES)

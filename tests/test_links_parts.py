@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tflogscope.model.link_assign import NO_SLOT, assign, exchangeable
-from tflogscope.model.link_candidates import open_pairs
-from tflogscope.model.link_kernels import FAMILIES, families_of, family_of, roles
-from tflogscope.model.link_late import may_be_late
-from tflogscope.model.link_problems import read_problems
-from tflogscope.model.link_tensors import TensorOutputs
+from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
+from tflogscope.model.links.candidates import open_pairs
+from tflogscope.model.links.kernels import FAMILIES, families_of, family_of, roles
+from tflogscope.model.links.late import may_be_late
+from tflogscope.model.links.problems import read_problems
+from tflogscope.model.links.tensors import TensorOutputs
 
 
 def name_of(kernel: str) -> str | None:
@@ -71,11 +71,31 @@ def test_families_of_a_column_are_those_of_its_kernels() -> None:
 
 
 def test_roles_say_what_a_family_runs() -> None:
-    table = roles(["gemm_api", "reorder", "convolution"])
+    kinds = [("gemm_api", "undef"), ("reorder", "undef"), ("convolution", "")]
+    table = roles(kinds)
     assert table[family_of("_MklMatMul")].tolist() == [2, 1, 0]
     assert table[family_of("_MklTranspose")].tolist() == [0, 2, 0]
     assert table[family_of("_MklNativeConv2D")].tolist() == [1, 1, 2]
     assert table[family_of("_MklNew")].tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("prop_kind", "runs"),
+    [
+        ("forward_training", [2, 0, 0, 2]),
+        ("forward_inference", [2, 0, 0, 2]),
+        ("backward_data", [0, 2, 0, 2]),
+        ("backward_weights", [0, 0, 2, 2]),
+        ("backward_bias_of_some_day", [0, 0, 0, 2]),
+        ("undef", [2, 2, 2, 2]),
+        ("", [2, 2, 2, 2]),
+    ],
+)
+def test_a_kernel_runs_its_main_primitive_in_one_direction(prop_kind: str, runs: list[int]) -> None:
+    table = roles([("convolution", prop_kind)])
+    conv = "_MklNativeConv2D"
+    kernels = (conv, f"{conv}BackpropInput", f"{conv}BackpropFilter", "_MklNew")
+    assert [table[family_of(kernel)][0] for kernel in kernels] == runs
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 import tflogscope
 from tests.samples import NAMES, run_of
 from tflogscope import Run
-from tflogscope.model.onednn_ops import PASSING_ON, TYPES, WITH_KERNEL, WITHOUT_KERNEL
-from tflogscope.model.reason_rules import RULES, UNKNOWN
+from tflogscope.model.reasons.onednn_ops import PASSING_ON, TYPES, WITH_KERNEL, WITHOUT_KERNEL
+from tflogscope.model.reasons.rules import RULES, UNKNOWN
 
 LOGS = Path(__file__).parent / "reasons"
 DOCUMENT = Path(__file__).parent.parent / "docs" / "reasons.md"

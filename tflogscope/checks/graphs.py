@@ -13,7 +13,7 @@ from tflogscope.checks.evidence import LINES, Evidence, matching, said_lines
 from tflogscope.checks.policy import Policy
 from tflogscope.checks.verdict import Check, Violation
 from tflogscope.model.figures import count_of
-from tflogscope.model.reason_rules import NO_KERNEL
+from tflogscope.model.reasons.rules import NO_KERNEL
 
 _ROUNDING = 1e-9  # shares that differ by less are the same
 

@@ -15,7 +15,7 @@ from tflogscope.model.intervals import open_time, parts
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
-    from tflogscope.model.slices import Slices
+    from tflogscope.model.slices.table import Slices
 
 OF_OPS = ("op", "kernel", "rewrite", "node", "function", "device", "status", "cause", "source")
 OF_PRIMITIVES = (

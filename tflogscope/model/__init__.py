@@ -2,5 +2,8 @@
 
 `run` is the door: tables made when first asked for. Below it, in the order in which they are
 worked out: `pairing` (a start and its end), `dispatches` (eager executions and calls), `steps`
-(which function and call a step of the executor belongs to), `rewrites`, and the tables.
+(which function and call a step of the executor belongs to), `executions` (all of them), `tables`.
+Then what is found out about executions, a folder each: `links` (which oneDNN lines are theirs),
+`causes` (why they ran eagerly), `reasons` (why they were not rewritten), `slices` (where they stand
+in a picture), `findings` (what of it costs time).
 """

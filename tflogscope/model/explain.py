@@ -16,14 +16,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.errors import UsageError
-from tflogscope.model import cause_rules, reason_rules
-from tflogscope.model.causes import Causes
+from tflogscope.model.causes import rules as cause_rules
+from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.linked import Linked
+from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import function_columns
-from tflogscope.model.reasons import Reasons
+from tflogscope.model.reasons import rules as reason_rules
+from tflogscope.model.reasons.table import Reasons
 from tflogscope.model.summary import EAGER_REWRITABLE
 
 Facts = dict[str, Any]

@@ -13,20 +13,20 @@ from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.events.events import Events, read_events
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model import summary
-from tflogscope.model.causes import Causes, read_causes
+from tflogscope.model.causes.table import Causes, read_causes
 from tflogscope.model.dispatches import Dispatches, read_dispatches
 from tflogscope.model.executions import Executions
 from tflogscope.model.explain import Explainer
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.table import findings_table
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.linked import Linked, onednn_facts, read_links
+from tflogscope.model.links.linked import Linked, onednn_facts, read_links
 from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.origin import Input, read_header, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
-from tflogscope.model.reasons import Reasons, eager_kernels, read_reasons
-from tflogscope.model.slices import Slices, read_slices
+from tflogscope.model.reasons.table import Reasons, eager_kernels, read_reasons
+from tflogscope.model.slices.table import Slices, read_slices
 from tflogscope.model.steps import read_steps
 from tflogscope.model.tables import (
     functions_table,

@@ -7,7 +7,7 @@ import polars as pl
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.linked import Linked
+from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import (
     DTYPE,
     REMAPPER_KERNELS,
@@ -17,7 +17,7 @@ from tflogscope.model.names import (
     rewrite_of_kernel,
     wrapped_op,
 )
-from tflogscope.model.reasons import Reasons
+from tflogscope.model.reasons.table import Reasons
 
 _DEAD = STATUSES.index("dead")
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from tflogscope.model.keras_own import rows_of_keras
+from tflogscope.model.causes.keras_own import rows_of_keras
 
 After = Literal["first-call", "start"]
 

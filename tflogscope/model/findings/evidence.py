@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.executions import STATUSES, Executions
-from tflogscope.model.linked import Linked
+from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import function_columns
-from tflogscope.model.reasons import Reasons
+from tflogscope.model.reasons.table import Reasons
 from tflogscope.model.unexpected import eager_executions
 
 _NAMED = 4  # of what a sentence lists
@@ -52,7 +52,7 @@ class Evidence:
     def nodes(self) -> pl.DataFrame:
         """Nodes that ran: the columns of `tables.graph_nodes`, function, function_uid, rule.
 
-        `rule` is the index in `reason_rules.RULES` of why it was not rewritten, -1: none.
+        `rule` is the index in `reasons.rules.RULES` of why it was not rewritten, -1: none.
         """
         told = self.graph_nodes.with_columns(
             eligible=self.reasons.eligible,

@@ -9,8 +9,8 @@ import polars as pl
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.figures import count_of
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, spoken, total
-from tflogscope.model.linked import REFERENCE
-from tflogscope.model.reason_rules import NOTHING, RULES
+from tflogscope.model.links.linked import REFERENCE
+from tflogscope.model.reasons.rules import NOTHING, RULES
 
 # Where bfloat16 pays: the ops of core/grappler/optimizers/auto_mixed_precision_lists.h,
 # AutoMixedPrecisionListsOnednnBf16::AllowList, that take most of the time.

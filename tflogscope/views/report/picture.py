@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tflogscope.model import cause_rules, reason_rules
+from tflogscope.model.causes import rules as cause_rules
+from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.views.report.packed import Columns, packed
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Why each node, or eager op, that oneDNN could have run stayed as it was.
 
-The first rule of `reason_rules.RULES` that fits a node gives its reason. Most refusals print no
+The first rule of `rules.RULES` that fits a node gives its reason. Most refusals print no
 line: what decides is worked out from what TensorFlow's pass looks at, the node's definition.
 """
 
@@ -26,7 +26,8 @@ from tflogscope.model.names import (
     op_of_kernel,
     rewrite_of_kernel,
 )
-from tflogscope.model.onednn_ops import (
+from tflogscope.model.primitives import onednn_version
+from tflogscope.model.reasons.onednn_ops import (
     CALLS,
     FLOATS,
     HALF,
@@ -39,8 +40,7 @@ from tflogscope.model.onednn_ops import (
     XLA_COMPILERS,
     XLA_OPS,
 )
-from tflogscope.model.primitives import onednn_version
-from tflogscope.model.reason_rules import RULES, UNKNOWN, Attributes, must_compile
+from tflogscope.model.reasons.rules import RULES, UNKNOWN, Attributes, must_compile
 
 Integers = NDArray[np.int64]
 _NONE = -1

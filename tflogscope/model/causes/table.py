@@ -1,4 +1,4 @@
-"""Why each eager op ran eagerly, by the first of `cause_rules.RULES` that fits.
+"""Why each eager op ran eagerly, by the first of `rules.RULES` that fits.
 
 The log has no record that says who asked for an op. What is always there: its neighbours on the
 thread, the records around it, and what TensorFlow's and Keras' Python code does in which order.
@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.cause_facts import Facts, read_facts
-from tflogscope.model.cause_rules import RULES, UNKNOWN
-from tflogscope.model.eager_sequence import coded
+from tflogscope.model.causes.eager_sequence import coded
+from tflogscope.model.causes.facts import Facts, read_facts
+from tflogscope.model.causes.rules import RULES, UNKNOWN
 from tflogscope.model.executions import Executions
 from tflogscope.model.instantiations import Instantiations
 

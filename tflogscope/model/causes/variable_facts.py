@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tflogscope.model.eager_sequence import EagerSequence, Flags, Integers
+from tflogscope.model.causes.eager_sequence import EagerSequence, Flags, Integers
 from tflogscope.model.executions import Executions
 
 # Ops that begin an initial value, and those that go on with one: keras/initializers,

@@ -2,7 +2,7 @@
 
 The thread that runs a kernel prints the kernel's primitives before it prints the kernel's end, so
 a line lies between the two records of its execution (unless standard output was buffered, see
-`link_late`).
+`late`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.model.executions import STATUSES, Executions
-from tflogscope.model.link_kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
+from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
 
 Integers = NDArray[np.int64]
 _FOREVER = np.iinfo(np.int64).max

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tflogscope.model.eager_sequence import EagerSequence, Flags, Integers
+from tflogscope.model.causes.eager_sequence import EagerSequence, Flags, Integers
 
 READ = "ReadVariableOp"
 ASSIGN = "AssignVariableOp"

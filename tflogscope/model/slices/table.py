@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.alike import alike
 from tflogscope.model.executions import STATUSES, Executions, with_places
-from tflogscope.model.lanes import assign_lanes, nests
-from tflogscope.model.primitive_slices import primitive_slices
+from tflogscope.model.slices.alike import alike
+from tflogscope.model.slices.lanes import assign_lanes, nests
+from tflogscope.model.slices.primitive_slices import primitive_slices
 
 _CALL, _EAGER, _GRAPH = range(3)
 _NO_THREAD = -1

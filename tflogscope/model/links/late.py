@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.link_kernels import FAMILIES
+from tflogscope.model.links.kernels import FAMILIES
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tflogscope.model.onednn_ops import (
+from tflogscope.model.reasons.onednn_ops import (
     CALLS,
     CONVOLUTION_GRADIENTS,
     FUSED_CONVOLUTIONS,

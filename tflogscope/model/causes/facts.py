@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tflogscope.model.cause_rules import CONSTANT, DATASET_OP, PYTHON_OP
-from tflogscope.model.eager_sequence import CALL, EagerSequence, Flags, Integers
+from tflogscope.model.causes.eager_sequence import CALL, EagerSequence, Flags, Integers
+from tflogscope.model.causes.metric_facts import metric_facts
+from tflogscope.model.causes.rules import CONSTANT, DATASET_OP, PYTHON_OP
+from tflogscope.model.causes.variable_facts import variable_facts
 from tflogscope.model.executions import Executions
-from tflogscope.model.metric_facts import metric_facts
 from tflogscope.model.pairing import match_nested
-from tflogscope.model.variable_facts import variable_facts
 
 Facts = dict[str, Integers]
 

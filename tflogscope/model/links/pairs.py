@@ -9,10 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.model.executions import Executions
-from tflogscope.model.link_assign import NO_SLOT
-from tflogscope.model.link_candidates import open_pairs
-from tflogscope.model.link_evidence import NO, UNKNOWN, YES, habits, oddities, shape_fit
-from tflogscope.model.link_kernels import ONCE, VAGUE, roles
+from tflogscope.model.links.assignment import NO_SLOT
+from tflogscope.model.links.candidates import open_pairs
+from tflogscope.model.links.evidence import NO, UNKNOWN, YES, habits, oddities, shape_fit
+from tflogscope.model.links.kernels import ONCE, VAGUE, roles
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.model.executions import Executions
-from tflogscope.model.lanes import assign_lanes
+from tflogscope.model.slices.lanes import assign_lanes
 
 Integers = NDArray[np.int64]
 

@@ -11,8 +11,8 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
-from tflogscope.model.link_tensors import TensorOutputs
-from tflogscope.model.links import link_primitives
+from tflogscope.model.links.linker import link_primitives
+from tflogscope.model.links.tensors import TensorOutputs
 
 Facts = dict[str, Any]
 

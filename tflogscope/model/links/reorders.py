@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.link_pairs import MAIN, Pairs
-from tflogscope.model.link_problems import BAGS
+from tflogscope.model.links.pairs import MAIN, Pairs
+from tflogscope.model.links.problems import BAGS
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]

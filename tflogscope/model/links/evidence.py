@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.model.executions import Executions
-from tflogscope.model.link_kernels import BLOCKS, FAMILIES
-from tflogscope.model.link_problems import BAGS, MATRIX
+from tflogscope.model.links.kernels import BLOCKS, FAMILIES
+from tflogscope.model.links.problems import BAGS, MATRIX
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]

@@ -13,11 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.model.executions import Executions
-from tflogscope.model.link_assign import NO_SLOT, assign, exchangeable
-from tflogscope.model.link_candidates import eager_ends_are_doubtful, read_candidates
-from tflogscope.model.link_kernels import ONCE
-from tflogscope.model.link_late import are_late, link_late, may_be_late
-from tflogscope.model.link_pairs import (
+from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
+from tflogscope.model.links.candidates import eager_ends_are_doubtful, read_candidates
+from tflogscope.model.links.kernels import ONCE
+from tflogscope.model.links.late import are_late, link_late, may_be_late
+from tflogscope.model.links.pairs import (
     MAIN,
     Pairs,
     graded,
@@ -25,9 +25,9 @@ from tflogscope.model.link_pairs import (
     read_pairs,
     without_misfits,
 )
-from tflogscope.model.link_problems import KEY, read_problems
-from tflogscope.model.link_reorders import distances, main_lines, serves
-from tflogscope.model.link_tensors import TensorOutputs, node_shapes
+from tflogscope.model.links.problems import KEY, read_problems
+from tflogscope.model.links.reorders import distances, main_lines, serves
+from tflogscope.model.links.tensors import TensorOutputs, node_shapes
 from tflogscope.model.primitives import onednn_version
 
 LINKS = ("certain", "inferred", "ambiguous", "none")

@@ -2,7 +2,7 @@
 
 A table to be read. The first rule that fits an eager op gives its cause: it fits where the op's
 type matches `ops` (a regular expression) and each of `facts` holds. Facts are worked out in
-`cause_facts`, `metric_facts` and `variable_facts`; each is the line that proves it. What is surer
+`facts`, `metric_facts` and `variable_facts`; each is the line that proves it. What is surer
 stands higher. `where` names the place in TensorFlow or Keras that makes a rule true; files of
 Keras 2 are those of the package keras (2.8 to 2.15), of Keras 3 those under keras/src (2.16 on).
 """
