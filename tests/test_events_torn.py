@@ -244,6 +244,22 @@ def test_e_text_without_a_line_end_before_a_record(opened: Open, dialect: Dialec
     assert (row["recognised"], row["torn"]) == (2, 2)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("2026-11-21T17:36:33.123Z ", ""), ("\x1b[1;32m", "\x1b[0m"), ("| ", "")]
+)
+def test_e_the_same_text_or_colour_around_every_line(opened: Open, before: str, after: str) -> None:
+    log = Torn()
+    log.eager_op("Mul", 5)
+    log.run(NODE, STEP)
+    log.raw(GEMM_2)
+    plain = opened(log)
+    wrapped = opened("".join(f"{before}{line}{after}\n" for line in log.lines))
+    columns = ["line", "mode", "op", "kernel", "duration_us", "status"]
+    assert wrapped.timeline.select(columns).equals(plain.timeline.select(columns))
+    assert wrapped.primitives.equals(plain.primitives)
+    assert wrapped.coverage.row(0, named=True)["unknown"] == 0
+
+
 def test_e_text_without_a_line_end_before_a_verbose_line(opened: Open) -> None:
     log = Torn()
     log.run(NODE, STEP)

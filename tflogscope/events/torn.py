@@ -25,6 +25,7 @@ from tflogscope.events.lines import FOLLOWING, RECORD_PREFIX, VERBOSE_MARKER
 _CUT = "\x1d"  # a control character that a cleaned log hardly holds; a line that does is left whole
 _PIECE = f"(?:{VERBOSE_MARKER}|{RECORD_PREFIX})"
 _PREFIX_ALONE = rf"^(?:{RECORD_PREFIX}).*?\S+:\d+\] ?$"
+_COLOUR_ENDS = r"(?:\x1b\[[\d;]*m)+$"  # what puts colour around a line closes it again
 _MESSAGE_HEAD = r"^(?:Process node|Synchronous kernel done|Async kernel done): \d+ step "
 
 
@@ -43,6 +44,7 @@ def repair(suspects: pl.DataFrame) -> tuple[bytes, Positions, pl.DataFrame]:
             .otherwise(cut)
         )
         .explode("piece", empty_as_null=False)
+        .with_columns(pl.col("piece").str.replace(_COLOUR_ENDS, ""))
         .filter(pl.col("piece") != "")
         .collect(engine="in-memory")
     )
