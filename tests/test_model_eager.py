@@ -151,6 +151,18 @@ def test_a_failed_eager_op(opened: Open) -> None:
     assert rows["duration_us"].to_list() == [2 * TICK] * 3
 
 
+def test_the_failure_of_two_ops_at_once_is_that_of_the_later_one(opened: Open) -> None:
+    log = Log()
+    log.executing("MaxPool")
+    log.running(wrapped("MaxPool"), 4)
+    log.executing("IteratorGetNext")
+    log.running(wrapped("IteratorGetNext"), 6)
+    failed = log.ran_alone("OUT_OF_RANGE: End of sequence")
+    done = log.ran_alone()
+    rows = eager(opened(log)).select("op", "status", "end_line").rows()
+    assert rows == [("MaxPool", "done", done), ("IteratorGetNext", "failed", failed)]
+
+
 def test_a_log_that_ends_in_an_eager_op(opened: Open) -> None:
     log = Log()
     log.eager_op("Mul", 6)

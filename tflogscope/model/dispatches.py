@@ -67,6 +67,14 @@ def _runs_with_ends(events: Events) -> pl.DataFrame:
     open_rows = runs.with_row_index("row").filter(pl.col("end_at").is_null() & ~has_name)
     unnamed = _ends(events, "component_succeeded_sync", "component_failed_sync")
     nested = events.has_threads or bool((runs["function"].str.contains("EagerPyFunc")).any())
+    if not nested:
+        # A kernel that fails mostly does so before it computes: of several, the last that began.
+        failed = unnamed.filter("failed").join_asof(
+            open_rows.select("at", row=pl.col("row").cast(pl.Int64)), on="at"
+        )
+        runs = _join_ends(runs, failed, failed["row"].fill_null(-1).to_numpy())
+        open_rows = open_rows.filter(~pl.col("row").is_in(failed["row"].implode()))
+        unnamed = unnamed.filter(~pl.col("failed"))
     found, _ = match_nested(open_rows, unnamed, nested)
     row = np.full(unnamed.height, -1, np.int64)
     closed = found >= 0
