@@ -94,8 +94,9 @@ class Instantiations:
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
-        """Kernels made for the executors of functions: at, node, op, attributes, inputs, function.
+        """Kernels made for the executors of functions.
 
+        Columns: at, node, op, attributes, inputs, function, or_function (see below).
         An executor is made on a function's first run: `Pruning function body` names the
         component, the kernels follow on that thread (core/common_runtime/function.cc, CreateItem).
         A function that XLA compiles as a whole has no executor: the kernels that the compiler
@@ -124,4 +125,27 @@ class Instantiations:
         found = made.sort("at").join_asof(
             marks, left_on="at", right_on="mark_at", by="thread", check_sortedness=False
         )
-        return found.select("at", "node", "op", "attributes", "inputs", function="name")
+        return found.select(
+            "at", "node", "op", "attributes", "inputs", function="name"
+        ).with_columns(or_function=self._or_function(found, pruning))
+
+    def _or_function(self, made: pl.DataFrame, pruning: pl.DataFrame) -> pl.Series:
+        """Return the second function that each kernel of `made` may be of, null: none.
+
+        An executor makes a kernel of each of its nodes once. If one comes again with no mark in
+        between, another executor is being made at the same time, on a thread that is not told:
+        that of the function that was pruned before.
+        """
+        key = ["mark_at", "node", "op", "attributes", "inputs"]
+        again = made.select("mark_at", again=pl.int_range(pl.len()).over(key) > 0)
+        if self._events.has_threads:
+            again = again.clear()
+        mixed = again.filter("again").select("mark_at").unique()
+        pruned = pruning.sort("at").with_columns(place=pl.col("name").rle_id())
+        before = pruned.select(pl.col("place") + 1, before="name").unique("place")
+        other = (
+            pruned.select("place", mark_at="at")
+            .join(mixed, on="mark_at", how="semi")
+            .join(before, on="place")
+        )
+        return made.join(other, on="mark_at", how="left", maintain_order="left")["before"]

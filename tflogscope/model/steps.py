@@ -19,6 +19,7 @@ from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
 from tflogscope.model.pairing import match_in_order
 
 _FOREVER = np.iinfo(np.int64).max
+_AT_ONCE = 16  # runs of one function that may be open at once, as by as many Python threads
 
 
 def read_steps(
@@ -100,7 +101,8 @@ def _owners(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
     # The definition of _SOURCE is the same in all functions, so it says nothing.
     made = made.filter(pl.col("node") != "_SOURCE")
     functions = (
-        made.select(*key, "function")
+        pl.concat([made.select(*key, "function"), made.select(*key, function="or_function")])
+        .drop_nulls("function")
         .unique()
         .group_by(key)
         .agg(names=pl.col("function").sort().str.join(";"), size=pl.len())
@@ -153,32 +155,42 @@ def _by_content(steps: pl.DataFrame, called: pl.DataFrame) -> pl.DataFrame:
     """Match steps whose function is known by content to the runs of that function."""
     steps = steps.with_columns(run=pl.lit(None, pl.Int64), name=pl.lit(None, pl.String))
     known = steps.filter(pl.col("names").is_not_null() & (pl.col("step") != FOLDING_STEP))
-    single = known.filter(~pl.col("names").str.contains(";", literal=True)).sort("at")
-    one = single.rename({"names": "function"})
+    single = ~pl.col("names").str.contains(";", literal=True)
+    one = known.filter(single).sort("at").rename({"names": "function"})
     steps = _assign(steps, one.select("row", name="function"), _runs_of_steps(called, one))
-    # Functions of equal content: the latest call of any of them that is still open.
-    several = known.filter(pl.col("names").str.contains(";", literal=True)).with_columns(
-        function=pl.col("names").str.split(";")
-    )
-    if several.is_empty():
-        return steps
-    open_ = (
-        several.explode("function", empty_as_null=False)
-        .sort("at")
+    several = known.filter(~single).sort("at")
+    return steps if several.is_empty() else _by_equal_content(steps, several, called)
+
+
+def _by_equal_content(
+    steps: pl.DataFrame, several: pl.DataFrame, called: pl.DataFrame
+) -> pl.DataFrame:
+    """Match steps that could be of several functions (`names`) to the runs around them.
+
+    Such functions may run at once, as the two directions of a recurrent layer do.
+    """
+    free = called.filter(~pl.col("run").is_in(steps["run"].drop_nulls().implode()))
+    numbered = free.sort("at").with_columns(place=pl.int_range(pl.len()).over("function"))
+    last = (
+        several.select("row", "at", "last_at", function=pl.col("names").str.split(";"))
+        .explode("function", empty_as_null=False)
         .join_asof(
-            called.select("function", "run", "end_at", begin="at").sort("begin"),
-            left_on="at",
-            right_on="begin",
+            numbered.select("at", "function", "place"),
+            on="at",
             by="function",
             check_sortedness=False,
         )
     )
-    open_ = open_.with_columns(still=pl.col("at") <= pl.col("end_at")).sort(
-        "row", "still", "begin", descending=[False, True, True], nulls_last=True
+    pairs = (
+        last.with_columns(place=pl.int_ranges(pl.col("place") - _AT_ONCE + 1, pl.col("place") + 1))
+        .explode("place", empty_as_null=False)
+        .join(numbered.select("function", "place", "run", "end_at"), on=["function", "place"])
+        .filter(pl.col("last_at") <= pl.col("end_at"))
     )
-    chosen = open_.unique("row", keep="first", maintain_order=True)
-    found = chosen["run_right"].fill_null(-1).to_numpy()
-    return _assign(steps, chosen.select("row", name="function"), found)
+    found = _each_once(pairs, "row")
+    chosen = several.join(found.select("row", "function", found="run"), on="row", how="left")
+    name = pl.coalesce("function", pl.col("names").str.split(";").list.first())
+    return _assign(steps, chosen.select("row", name=name), chosen["found"].fill_null(-1).to_numpy())
 
 
 def _runs_of_steps(called: pl.DataFrame, steps: pl.DataFrame) -> np.ndarray:
