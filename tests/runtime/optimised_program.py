@@ -59,6 +59,54 @@ def collatz(n):
     return steps
 
 
+def mean_of_some(x):
+    some = tf.unique(x[:, 0])[0]
+    with tf.GradientTape() as tape:
+        tape.watch(some)
+        loss = tf.reduce_mean(some * 2.0)
+    return tape.gradient(loss, some)
+
+
+def rows_of(x):
+    return tf.gather(x, tf.where(x[:, 0] > -9.0)[:, 0])  # nobody knows how many
+
+
+def unknown_rows(x):
+    rows = rows_of(x)
+    with tf.GradientTape() as tape:
+        tape.watch(rows)
+        active = tf.nn.relu(rows @ WEIGHTS + rows) * rows
+        same = tf.reshape(active, [tf.shape(active)[0], 4]) + tf.reshape(rows, tf.shape(rows))
+        loss = tf.reduce_mean(same * tf.ones([1, 4]))
+    return tape.gradient(loss, rows)
+
+
+def nested_loops(x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for i in tf.range(2):
+            for _ in tf.range(i + 1):
+                y = tf.tanh(y) * x
+        loss = tf.reduce_sum(y)
+    return tape.gradient(loss, x)
+
+
+def second_gradient(x):
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            loss = tf.reduce_sum(tf.tanh(x))
+        total = tf.reduce_sum(inner.gradient(loss, x) ** 2)
+    return outer.gradient(total, x)
+
+
+@tf.function(experimental_attributes={"_noinline": True})
+def kept(x, factor):
+    return x * factor, x + 1.0
+
+
 ACTIVATIONS = {
     "relu": tf.nn.relu,
     "relu6": tf.nn.relu6,
@@ -135,6 +183,19 @@ FUNCTIONS = {
     ),
     "compiled": (lambda x: tf.function(product, jit_compile=True)(x) * 2.0, ROWS),
     "sizes": (lambda x: tf.reshape(x, [tf.shape(x)[0], -1]) + tf.ones([tf.rank(x), 1]), ROWS),
+    "mean_of_some": (mean_of_some, ROWS),
+    "second_gradient": (second_gradient, ROWS),
+    "unknown_rows": (unknown_rows, ROWS),
+    "rows_added": (lambda x: rows_of(x) * 2.0 + tf.exp(rows_of(x)) + BIAS, ROWS),
+    "nested_loops": (nested_loops, ROWS),
+    "neutral_broadcast": (
+        lambda x: (x[:, :1] * tf.ones([2, 4]), tf.zeros([2, 4]) + x[:1], x[:1] - tf.zeros([2, 4])),
+        ROWS,
+    ),
+    "neutral_truth": (lambda x: (x[:, :1] > 0.5) & tf.ones([2, 4], tf.bool), ROWS),
+    "reshaped_parts": (lambda x, y: tf.concat([tf.reshape(x, [8]), y[0]], 0), ROWS, MORE),
+    "by_one": (lambda x: (tf.cast(x, tf.int32) // 1, tf.reduce_sum(x[:1, 0]) + 1.0), ROWS),
+    "kept_call": (lambda x: kept(x, tf.constant(2.0))[0] * 3.0, ROWS),
     "unused": (lambda x, _: x * 2.0, ROWS, MORE),
     "nothing": (lambda x: x, ROWS),
 }

@@ -27,6 +27,11 @@ _CALL = re.compile(r"Running component function on device \S+ from (\S+) with ha
 _NODE = re.compile(r"Process node: (\d+) step (-?\d+) \{\{node (.+?)\}\} = (\S+?)\[")
 
 
+def without_numbers(name: str) -> str:
+    """`f` of `__inference_f_12`; in a name made of several, too."""
+    return re.sub(r"^__inference_|_\d+(?=_specialized_for_|$)", "", name)
+
+
 def nodes_by_function(lines: Iterable[str]) -> dict[str, list[str]]:
     """The nodes of the first step of each function, whose number is left out of its name."""
     functions: dict[str, str] = {}
@@ -35,7 +40,7 @@ def nodes_by_function(lines: Iterable[str]) -> dict[str, list[str]]:
     for line in lines:
         call, node = _CALL.search(line), _NODE.search(line)
         if call:
-            called = re.sub(r"^__inference_(.+)_\d+$", r"\1", call[1])
+            called = without_numbers(call[1])
         elif node and node[2] != "-1":
             if node[1] == "0" and node[2] not in functions:
                 functions[node[2]] = called

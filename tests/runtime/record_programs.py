@@ -5,12 +5,13 @@
 
 writes `data/programs/NAME.json`: what the program prints, the eager ops in order (as the log of
 TensorFlow shows them, with `_EagerConst` for a value that became a tensor), and the nodes of each
-traced function.
+traced function. Run with TensorFlow 2.20, it writes those of `KERAS_3` into `data/keras3`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -23,6 +24,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PROGRAMS, DATA = HERE / "programs", HERE / "data" / "programs"
+KERAS_3 = ("cnn_fit", "data_fit", "functional", "lstm_fit", "mlp_fit", "run_eagerly")
 NOT_RECORDED = {"arguments", "beside", "failing"}
 EXECUTED = re.compile(r"execute\.cc:\d+\] Executing op (\S+) in device")
 # The log at its first level, of that file only; ops keep their names without oneDNN.
@@ -43,20 +45,17 @@ def node_text(name: str, type: str, inputs: list[str]) -> str:
 
 def record(program: Path) -> dict[str, Any]:
     """Run the program in this process; its log goes to standard error."""
-    from tensorflow.python.eager.polymorphic_function import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        monomorphic_function,
-    )
-
+    concrete_function = _concrete_function()
     graphs: list[tuple[str, list[str]]] = []
-    made = monomorphic_function.ConcreteFunction.__init__
+    made = concrete_function.__init__
 
-    def noting(self: Any, func_graph: Any, *args: Any, **kwargs: Any) -> None:
-        made(self, func_graph, *args, **kwargs)
+    def noting(self: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, *args, **kwargs)
         name = self.name.decode() if isinstance(self.name, bytes) else self.name
-        nodes = func_graph.as_graph_def().node
+        nodes = self.graph.as_graph_def().node
         graphs.append((normal(name), [node_text(n.name, n.op, list(n.input)) for n in nodes]))
 
-    monomorphic_function.ConcreteFunction.__init__ = noting
+    concrete_function.__init__ = noting
     printed = io.StringIO()
     sys.argv = [str(program)]
     sys.path.insert(0, str(program.parent))
@@ -65,13 +64,33 @@ def record(program: Path) -> dict[str, Any]:
     return {"stdout": printed.getvalue(), "graphs": graphs}
 
 
+def _concrete_function() -> Any:
+    from tensorflow.python.eager import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        polymorphic_function,
+    )
+
+    later = _is_later()
+    module = f"{polymorphic_function.__name__}.{'concrete' if later else 'monomorphic'}_function"
+    return importlib.import_module(module).ConcreteFunction
+
+
+def _is_later() -> bool:
+    """Is it a release with Keras 3?"""
+    import tensorflow as tf  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    return int(tf.__version__.split(".")[1]) >= 16
+
+
 def main() -> None:
     """Each program in a process of its own, since names and seeds count what came before."""
     if len(sys.argv) > 2:
         sys.stdout.write(json.dumps(record(PROGRAMS / f"{sys.argv[1]}.py")))
         return
-    DATA.mkdir(parents=True, exist_ok=True)
-    wanted = sys.argv[1:] or sorted(path.stem for path in PROGRAMS.glob("*.py"))
+    later = _is_later()
+    folder = HERE / "data" / "keras3" if later else DATA
+    folder.mkdir(parents=True, exist_ok=True)
+    every = KERAS_3 if later else sorted(path.stem for path in PROGRAMS.glob("*.py"))
+    wanted = sys.argv[1:] or every
     for name in wanted:
         if name not in NOT_RECORDED:
             done = subprocess.run(
@@ -84,7 +103,7 @@ def main() -> None:
             )
             recorded = json.loads(done.stdout)
             recorded["eager"] = [normal(op) for op in EXECUTED.findall(done.stderr)]
-            (DATA / f"{name}.json").write_text(json.dumps(recorded, indent=0) + "\n")
+            (folder / f"{name}.json").write_text(json.dumps(recorded, indent=0) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Run a program on the runtime and tell what it did, in the form in which `record_programs.py`
 tells it of TensorFlow.
 
-python -m tests.runtime.run_watched PROGRAM.py        prints JSON
+python -m tests.runtime.run_watched PROGRAM.py [RELEASE]        prints JSON
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def _input(tensor: Any) -> str:
 
 def main() -> None:
     """Run it, then print what was seen."""
-    path = Path(sys.argv[1])
+    path, *releases = Path(sys.argv[1]), *sys.argv[2:]
     printed, watcher = io.StringIO(), Watcher()
     with contextlib.redirect_stdout(printed), telling.listen(watcher):
-        status = run_program(str(path), path.read_bytes(), [])
+        status = run_program(str(path), path.read_bytes(), [], *releases)
     seen = {
         "status": status,
         "stdout": printed.getvalue(),

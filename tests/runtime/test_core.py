@@ -147,7 +147,7 @@ def test_a_graph_goes_with_what_hangs_on_it() -> None:
     function = tf.function(lambda x: x + 1.0)
     concrete = function.get_concrete_function(tf.constant(1.0))
     function(tf.constant(1.0))
-    name, graph = concrete.name, weakref.ref(concrete.graph)
+    name, graph = concrete.inference.name, weakref.ref(concrete.graph)
     assert operations.lookup(name).type == name
     del function, concrete
     gc.collect()

@@ -26,8 +26,18 @@ ELSEWHERE = ("TensorList", "EmptyTensorList", "Optional", "PyFunc", "EagerPyFunc
 WITHOUT_ROW = {
     "DestroyResourceOp": "when a variable is collected, which happens when Python likes",
     "PlaceholderWithDefault": "the number of an iteration, in Jacobians",
+    "RaggedTensorToTensor": "ragged tensors are made by other ops here; user_programs has them",
+    "RngReadAndSkip": "a generator makes its variable: user_programs has them",
     "Timestamp": "the time",
     "VarHandleOp": "variables are made before a row is watched",
+    **dict.fromkeys(
+        ("VariableV2", "Assign", "AssignAdd", "AssignSub", "ApplyGradientDescent"),
+        "references, of graphs that a session runs: user_programs has them",
+    ),
+    **dict.fromkeys(
+        ("CudnnRNN", "CudnnRNNV3", "CudnnRNNBackprop", "CudnnRNNBackpropV3"),
+        "traced for a GPU, run on none: user_programs/function_numbers.py",
+    ),
 }
 
 

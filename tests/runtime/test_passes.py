@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.runtime.record_passes import without_numbers
 from tflogscope.runtime import passes, simulate, telling
 
 HERE = Path(__file__).parent
@@ -30,7 +31,7 @@ class Recorder(telling.Listener):
     def function_called(self, name: str, step: int, function: Any) -> None:
         """A step begins."""
         del function
-        self.functions[step] = re.sub(r"^__inference_(.+)_\d+$", r"\1", name)
+        self.functions[step] = without_numbers(name)
 
     def node_started(self, step: int, node: Any) -> None:
         """A node runs."""

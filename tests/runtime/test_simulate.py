@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -129,3 +130,17 @@ def test_what_is_there_is_not_overwritten_unasked(tmp_path: Path) -> None:
     code, _, err = simulate("-o", str(log), "--force", "--dialect", "9", path)
     assert code == 2
     assert "Executing op AddV2" in log.read_text()
+
+
+def test_the_log_is_compressed_if_its_name_says_so_or_goes_to_standard_output(
+    tmp_path: Path,
+) -> None:
+    path = program(tmp_path, "import tensorflow as tf; print(tf.constant(1) + 1)\n")
+    plain, packed = tmp_path / "run.log", tmp_path / "run.log.gz"
+    printed = simulate(path, "-o", str(plain))
+    assert simulate(path, "-o", str(packed)) == printed
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert simulate(path, "-o", "-") == (0, plain.read_text(), "")
+    code, _, err = simulate(path, "-o", "-", "--truth", "-")
+    assert code == 2
+    assert "the truth needs a file" in err

@@ -71,9 +71,9 @@ def test_the_eager_ops_are_those_of_tensorflow_in_order(name: str) -> None:
 def traced(graphs: list[Any]) -> list[Any]:
     """The functions that come from the program's Python.
 
-    NB: the runtime does not tell of backward functions; LSTM and GRU have no variant for GPUs.
+    NB: the runtime does not tell of backward functions.
     """
-    return [each for each in graphs if "__backward_" not in each[0] and "_gpu_" not in each[0]]
+    return [each for each in graphs if "__backward_" not in each[0]]
 
 
 @pytest.mark.parametrize("name", RECORDED)

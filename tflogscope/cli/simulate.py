@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import os
+import sys
+from collections.abc import Callable
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+)
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from tflogscope.cli.output import Force
 from tflogscope.errors import InputError, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from tflogscope.runtime.emitter.output import Sink
 
 Program = Annotated[
     str, typer.Argument(metavar="PROGRAM.py", help="The Python program to run.", show_default=False)
@@ -30,13 +42,16 @@ Log = Annotated[
         "-o",
         metavar="FILE",
         show_default=False,
-        help="Write the log that TensorFlow would have written; what the program prints is in it.",
+        help="Write the log that TensorFlow would have written; what the program prints is in it. "
+        "Compressed if it ends in .zst or .gz; - is standard output.",
     ),
 ]
 Dialect = Annotated[
     str,
     typer.Option(
-        "--dialect", help="The release that writes the log: 2.8, 2.13, 2.16, 2.20 or 2.21."
+        "--dialect",
+        help="The release that writes the log: 2.8, 2.13, 2.16, 2.20 or 2.21. "
+        "From 2.16 on, tf.keras is Keras 3.",
     ),
 ]
 TruthFile = Annotated[
@@ -150,20 +165,42 @@ def simulate(  # noqa: PLR0917 - the options of the command
     settings = Settings(
         dialect, levels, seed, threads, onednn=not no_onednn, verbose=True, faults=names
     )
-    writer: Any = nullcontext()
     _see_to_files(program, output, truth, force=force)
-    try:
-        writer = writing(output, settings, truth)
-        writer.__enter__()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise InputError(error.strerror or str(error), where=str(error.filename)) from error
-    try:
-        status = run_program(program, source, arguments or [])
-    finally:
-        writer.__exit__(None, None, None)
+    with ExitStack() as stack:
+        opened = _onto_standard_output(stack) if output == _STANDARD_OUTPUT else _opened
+        try:
+            stack.enter_context(writing(output, settings, truth, opened))
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        status = run_program(program, source, arguments or [], dialect)
     raise typer.Exit(status)
+
+
+def _opened(path: Path) -> AbstractContextManager[Sink]:
+    """A new file, compressed as its name says; what a link there leads to is not written to.
+
+    Raises OutputError.
+    """
+    from tflogscope.recording.recorder import log_file
+
+    if path.is_symlink():
+        path.unlink()
+    return log_file(path, force=True)
+
+
+def _onto_standard_output(stack: ExitStack) -> Callable[[Path], AbstractContextManager[Sink]]:
+    """What opens `-` as standard output. What the program prints is in the log already, and is not
+    passed on as well.
+    """
+    stream = sys.stdout.buffer
+    nothing = Path(os.devnull)
+    nowhere = stack.enter_context(nothing.open("w", encoding="utf-8"))
+    stack.enter_context(redirect_stdout(nowhere))
+    stack.enter_context(redirect_stderr(nowhere))
+    return lambda path: nullcontext(stream) if path == _STANDARD_OUTPUT else _opened(path)
+
+
+_STANDARD_OUTPUT = Path("-")
 
 
 def _see_to_files(program: str, log: Path, truth: Path | None, *, force: bool) -> None:
@@ -171,7 +208,9 @@ def _see_to_files(program: str, log: Path, truth: Path | None, *, force: bool) -
 
     Raises UsageError or OutputError.
     """
-    written = [log] if truth is None else [log, truth]
+    if truth == _STANDARD_OUTPUT:
+        raise UsageError("the truth needs a file", "--truth -", "standard output is for the log")
+    written = [path for path in (log, truth) if path not in {None, _STANDARD_OUTPUT}]
     places = [path.resolve() for path in (Path(program), *written)]
     if len(set(places)) < len(places):
         raise UsageError("program, log and truth have to be different files", str(log))

@@ -8,6 +8,8 @@ In the order in which TensorFlow does things (docs/runtime.md tells the story wi
     operations.py, record.py          the registry of ops; what an op call leaves behind
     context.py                        `execute`: the one place where every op call passes
     eager.py, graph.py                what it does there: run the kernel, or add a node
+    refusing.py, stacks.py            what is said of a node that can't be, or that fails
+    graph_def.py, node_text.py        graphs and nodes as data, and as text
     tape.py, gradients/               what is remembered, and how one goes back over it
     telling.py, logs.py               whoever wants to know is told
     ops/, library/                    the ops; Python functions made of them
@@ -19,6 +21,7 @@ In the order in which TensorFlow does things (docs/runtime.md tells the story wi
     passes/                           graphs are rewritten before they run
     executor/                         graphs run
     data/, keras/                     data sets and models, in terms of `tf`
+    release.py, keras3/               what later releases do otherwise; their models
     api/                              the names of `tf`: it *is* `tf`
     simulate.py                       a program file runs on it
 

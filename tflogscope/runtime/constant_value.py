@@ -8,7 +8,9 @@ whole constant subgraphs, ask `folded_value`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,30 @@ from tflogscope.runtime.operations import bind
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor, Tensor
 
-__all__ = ["constant_shape", "constant_value", "folded_value"]
+__all__ = ["Asked", "constant_shape", "constant_value", "folded_value", "noting_what_is_asked"]
 
 Value = NDArray[Any]
+
+
+class Asked(threading.local):
+    """The tensors for whose value, or for whose value as a shape, a shape function has asked."""
+
+    def __init__(self) -> None:
+        self.values: list[Tensor] | None = None
+        self.shapes: list[Tensor] | None = None
+
+
+_asked = Asked()
+
+
+@contextmanager
+def noting_what_is_asked() -> Iterator[Asked]:
+    """In this block what is asked for is noted."""
+    _asked.values, _asked.shapes = [], []
+    try:
+        yield _asked
+    finally:
+        _asked.values = _asked.shapes = None
 
 
 def constant_value(tensor: Any) -> Value | None:
@@ -40,6 +63,8 @@ def folded_value(tensor: Tensor) -> Value | None:
 
     Told about: `EvaluateConstantTensor` of `core/common_runtime/eval_const_tensor.cc`.
     """
+    if _asked.values is not None:
+        _asked.values.append(tensor)
     if telling.listener is not None and isinstance(tensor, SymbolicTensor):
         refining.value_asked(tensor, _folded)
     return _folded(tensor)
@@ -56,7 +81,8 @@ def _folded(tensor: Tensor) -> Value | None:
     node = tensor.op
     if node.definition.stateful or not node.inputs or node.type in _NOT_FOLDED:
         return None
-    element = refining.shape_element(tensor)
+    # grappler, whose nodes have no graph, does not look for single dimensions
+    element = refining.shape_element(tensor) if hasattr(node, "graph") else None
     if element is not None:
         return np.array(element, tensor.dtype.as_numpy_dtype)
     values = [_folded(source) for source in node.inputs]
@@ -77,6 +103,8 @@ def constant_shape(tensor: Tensor) -> TensorShape:
 
     Told about: `tensor_util.constant_value_as_shape`, `InferenceContext::MakeShapeFromShapeTensor`.
     """
+    if _asked.shapes is not None:
+        _asked.shapes.append(tensor)
     value = folded_value(tensor)
     if telling.listener is not None:
         refining.shape_asked(tensor, _folded)
@@ -92,13 +120,16 @@ def _known_shape(tensor: Tensor, value: Value | None = None) -> TensorShape:
         rule = _SHAPE_RULES.get(tensor.op.type)
         if rule is not None:
             return rule(tensor)
-    if tensor.shape.rank == 1:
-        return (
-            TensorShape([None] * tensor.shape[0])
-            if tensor.shape[0] is not None
-            else TensorShape(None)
-        )
-    return TensorShape(None)
+    return _of_some_rank(tensor)
+
+
+def _of_some_rank(tensor: Tensor) -> TensorShape:
+    """What only the length of the vector says: how many dimensions there are."""
+    rank = tensor.shape[0] if tensor.shape.rank == 1 else None
+    return TensorShape(None if rank is None or rank > _LARGEST_RANK else [None] * rank)
+
+
+_LARGEST_RANK = 254  # `TensorShape::MaxDimensions`
 
 
 _NOT_FOLDED = {
@@ -224,14 +255,22 @@ def _shape_slice(tensor: SymbolicTensor) -> TensorShape:
         for which in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     ]
     if source.rank is None or any(limit is None for limit in limits) or any(masks[2:]):
-        return (
-            TensorShape([None] * tensor.shape[0])
-            if tensor.shape.rank == 1 and tensor.shape[0] is not None
-            else TensorShape(None)
-        )
+        return _of_some_rank(tensor)
     begin, end, stride = (int(limit[0]) for limit in limits)  # type: ignore[index]
     return TensorShape(
         source.as_list()[
             slice(None if masks[0] & 1 else begin, None if masks[1] & 1 else end, stride)
         ]
     )
+
+
+@_shape_rule("Slice")
+def _shape_part(tensor: SymbolicTensor) -> TensorShape:
+    """Only grappler looks through this one."""
+    node = tensor.op
+    source = _known_shape(node.inputs[0])
+    begin, size = (constant_value(limit) for limit in node.inputs[1:3])
+    if hasattr(node, "graph") or source.rank is None or begin is None or size is None:
+        return _of_some_rank(tensor)
+    first, count = int(begin[0]), int(size[0])
+    return TensorShape(source.as_list()[first : None if count == -1 else first + count])

@@ -25,13 +25,13 @@ from typing import Any, Protocol
 from tflogscope.runtime import tape
 from tflogscope.runtime.devices import canonical
 from tflogscope.runtime.eager import EAGER
-from tflogscope.runtime.names import check_scope_name
 from tflogscope.runtime.operations import OpDef, lookup
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.tensors import Tensor, uid
 
 __all__ = [
     "Context",
+    "NameScope",
     "ask_for_default_graph",
     "current",
     "device",
@@ -173,7 +173,7 @@ def init_scope() -> Iterator[None]:
 
 
 def name_scope(name: str | None) -> Any:
-    """`tf.name_scope`: a context manager; names of ops and variables made in it start with `name/`.
+    """A context manager; names of ops and variables made in it start with `name/`.
 
     In graphs the name is made unique, eagerly it is not. A name that ends in `/` is taken as it is;
     None or "" is the root.
@@ -181,15 +181,35 @@ def name_scope(name: str | None) -> Any:
     return _state.context.scope(name)
 
 
+class NameScope:
+    """`tf.name_scope`: the same as an object that knows the name. Raises ValueError for a name that
+    is no string.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise ValueError("name for name_scope must be a string.")
+        self.name = name
+        self._entered: list[Any] = []
+
+    def __enter__(self) -> str:
+        self._entered.append(name_scope(self.name))
+        return self._entered[-1].__enter__()  # type: ignore[no-any-return]
+
+    def __exit__(self, *error: object) -> None:
+        self._entered.pop().__exit__(*error)
+
+
 @contextmanager
 def op_scope(name: str | None, default: str) -> Iterator[str | None]:
     """The scope that a Python function opens around the ops it is made of; nothing eagerly.
 
     Gives the scope's full name (`"moments/"`) to hand on as the `name` of the op that is the
-    result. Told about: `ops.name_scope(name, default_name, values)`, which is skipped eagerly.
+    result, eagerly None. Told about: `ops.name_scope(name, default_name, values)`, which is
+    skipped eagerly.
     """
     if executing_eagerly():
-        yield name
+        yield None
         return
     with _state.context.scope(default if name is None else name) as scope:
         yield scope
@@ -204,7 +224,6 @@ def eager_scope(name: str | None) -> Iterator[str]:
     elif name.endswith("/"):
         _state.eager_scope = name
     else:
-        check_scope_name(name, inner=bool(previous))
         _state.eager_scope = f"{previous}{name}/"
     try:
         yield _state.eager_scope

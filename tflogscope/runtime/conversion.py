@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime import telling
+from tflogscope.runtime import nest, telling
 from tflogscope.runtime.context import (
     current,
     execute,
@@ -60,7 +60,15 @@ def constant(
         value, wanted = value.value, wanted or value.dtype
     elif isinstance(value, Tensor):
         raise TypeError(f"Expected any non-tensor type, but got a tensor instead: {value!r}")
-    array, found = to_array(value, wanted)
+    try:
+        array, found = to_array(value, wanted)
+    except TypeError:
+        if wanted is None:
+            raise
+        odd = next(each for each in nest.flatten(value) if not _converts(each, wanted))
+        raise TypeError(
+            f"Expected {wanted.name}, but got {odd} of type '{type(odd).__name__}'."
+        ) from None
     if shape is not None:
         array = _filled(array, as_shape(shape).as_tuple())
     return execute("Const", [], {"value": array, "dtype": found}, name or "Const")[0]
@@ -128,7 +136,10 @@ def _converted(value: Any, dtype: DType | None, name: str | None) -> Any:
     if isinstance(value, TensorShape):
         return _shape_tensor(value, dtype, name)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
-        return _packed(value, dtype or _dtype_within(value), name)
+        found = _dtype_within(value)
+        if dtype is not None and found is not dtype:
+            value = _all_cast(value, dtype)
+        return _packed(value, dtype or found, name)
     return constant(value, dtype, name=name or "Const")
 
 
@@ -197,7 +208,15 @@ def _filled(array: Any, shape: tuple[int, ...]) -> Any:
         return array.reshape(shape)
     if array.size == 1:
         return np.full(shape, array.reshape(())[()], array.dtype)
-    raise TypeError(f"Expected a value of shape {shape}, got one of shape {array.shape}.")
+    raise TypeError(f"Expected Tensor's shape: {shape}, but got {array.shape}.")
+
+
+def _converts(value: Any, dtype: DType) -> bool:
+    try:
+        to_array(value, dtype)
+    except TypeError:
+        return False
+    return True
 
 
 def _shape_tensor(shape: TensorShape, dtype: DType | None, name: str | None) -> Tensor:
@@ -226,6 +245,20 @@ def _dtype_within(values: Iterable[Any]) -> DType | None:
         if found is not None:
             return found
     return None
+
+
+def _all_cast(values: Sequence[Any], dtype: DType) -> list[Any]:
+    """The tensors in nested lists in that dtype. Told about: `_cast_nested_seqs_to_dtype`."""
+
+    def cast(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return _all_cast(value, dtype)
+        if not isinstance(value, Tensor) or value.dtype is dtype:
+            return value
+        attributes = {"SrcT": value.dtype, "Truncate": False, "DstT": dtype}
+        return execute("Cast", [value], attributes)[0]
+
+    return [cast(value) for value in values]
 
 
 def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Tensor:

@@ -127,6 +127,10 @@ class DType:
         return f"tf.{self.name}"
 
 
+DType.__module__ = "tensorflow.python.framework.dtypes"  # as types are printed
+
+DType.__module__ = "tensorflow.python.framework.dtypes"  # as types are printed
+
 float32 = DType("float32", 1, np.float32)
 float64 = DType("float64", 2, np.float64)
 int32 = DType("int32", 3, np.int32)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime import telling
+from tflogscope.runtime import stacks, telling
 from tflogscope.runtime.devices import CPU
 from tflogscope.runtime.dtypes import DType, bfloat16, round_to_bfloat16
 from tflogscope.runtime.errors import OpError
 from tflogscope.runtime.operations import Inference, OpDef, bind
 from tflogscope.runtime.record import EagerRecord
+from tflogscope.runtime.resources import Resource
 from tflogscope.runtime.shapes import UNKNOWN
 from tflogscope.runtime.tensors import EagerTensor, Tensor
 
@@ -131,12 +132,7 @@ def _told_as(
 def _value(tensor: Tensor) -> Any:
     if isinstance(tensor, EagerTensor):
         return tensor.value
-    raise TypeError(
-        f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python "
-        "locals or TensorFlow collections to access it.\nPlease see "
-        "https://www.tensorflow.org/guide/function"
-        "#all_outputs_of_a_tffunction_must_be_return_values for more information."
-    )
+    raise TypeError(stacks.out_of_scope(tensor, "here"))
 
 
 def _dtypes(
@@ -172,11 +168,13 @@ def output_values(result: Any, dtypes: Sequence[DType]) -> list[Any]:
 
 def as_value(value: Any, dtype: DType) -> Any:
     """A kernel's output as tensors hold it: an array (NumPy gives scalars for 0-d), rounded if
-    bfloat16.
+    bfloat16. A reference (ops/references.py) stays one.
     """
+    if isinstance(value, Resource) or not dtype.is_array:
+        return value
     if dtype is bfloat16:
         return round_to_bfloat16(value)
-    if type(value) is np.ndarray or not dtype.is_array:
+    if type(value) is np.ndarray:
         return value
     return np.asarray(value, dtype.as_numpy_dtype)
 
@@ -195,10 +193,13 @@ def _frozen(value: Any) -> Any:
 def _located(error: OpError, op: str, attributes: dict[str, Any], name: str | None) -> OpError:
     """The same error, saying where: as TensorFlow's message does."""
     message = error.message
-    if message.startswith("Graph execution error"):  # the op is a function
+    if op.startswith("__"):  # a function
         return type(error)(error.node_def, error.op, f"{message} [Op:{op}]")
     if not message.startswith("{{function_node"):
-        wrapper = f"__wrapped__{op}{_lengths(op, attributes)}_device_{CPU}"
+        from tflogscope.runtime.passes.eager_ops import rewritten
+
+        run = rewritten(op, attributes).replace("_", "__")
+        wrapper = f"__wrapped__{run}{_lengths(op, attributes)}_device_{CPU}"
         message = f"{{{{function_node {wrapper}}}}} {message}"
     return type(error)(error.node_def, error.op, f"{message} [Op:{op}] name: {name or ''}")
 

@@ -7,7 +7,7 @@ raises one, and it reaches Python unchanged in class and in substance of text. T
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 __all__ = [
     "BY_CODE",
@@ -20,6 +20,7 @@ __all__ = [
     "InaccessibleTensorError",
     "InternalError",
     "InvalidArgumentError",
+    "MissingName",
     "NotFoundError",
     "NotInThisRuntime",
     "OpError",
@@ -31,6 +32,7 @@ __all__ = [
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "missing_attribute",
 ]
 
 
@@ -41,7 +43,7 @@ class OpError(Exception):
     code_name: ClassVar[str] = "UNKNOWN"
 
     def __init__(self, node_def: object = None, op: object = None, message: str = "") -> None:
-        super().__init__(message)
+        super().__init__()
         self.node_def = node_def
         self.op = op
         self.message = message
@@ -174,6 +176,19 @@ class NotInThisRuntime(NotImplementedError):
             f"{name} is not part of this small runtime{': ' + detail if detail else ''}"
         )
         self.name = name
+
+
+class MissingName(NotInThisRuntime, AttributeError):  # type: ignore[misc] # both have a `name`
+    """The name is not there; an AttributeError too, so that `hasattr` says no."""
+
+
+def missing_attribute(owner: str, name: str) -> NoReturn:
+    """For a class's `__getattr__`: raises MissingName, and a plain AttributeError for names that
+    are Python's or private.
+    """
+    if name.startswith("_"):
+        raise AttributeError(f"{owner!r} object has no attribute {name!r}")
+    raise MissingName(f"{owner}.{name}")
 
 
 for _class in BY_CODE.values():

@@ -13,9 +13,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from tflogscope.runtime import context, telling
+from tflogscope.runtime.errors import MissingName, missing_attribute
+from tflogscope.runtime.graph_def import GraphDef, NodeDef, graph_def, node_def
 from tflogscope.runtime.names import check_scope_name
-from tflogscope.runtime.node_text import node_text, shape_text
 from tflogscope.runtime.operations import Inference, OpDef
+from tflogscope.runtime.refusing import refusal
+from tflogscope.runtime.stacks import called_from
 from tflogscope.runtime.tensors import HandleData, SymbolicTensor, Tensor, uid
 
 __all__ = ["Graph", "Node"]
@@ -31,6 +34,7 @@ class Node:
             "control_inputs",
             "definition",
             "device",
+            "frames",
             "gradient_function",
         ),
         *("graph", "inputs", "name", "outputs"),
@@ -49,10 +53,12 @@ class Node:
         self.graph = graph
         self.definition = definition
         self.name = name
-        self.inputs = list(inputs)
+        self.inputs = tuple(inputs)
         self.attributes = attributes
         self.control_inputs = list(control_inputs)
         self.device = device
+        self.frames = called_from()
+        """Where in the user's program it was made."""
         self.outputs: list[SymbolicTensor] = []
         self.gradient_function = graph.gradient_functions.get(definition.type)
         """Its own gradient function, where it is not that of its type: of a function's call."""
@@ -78,6 +84,17 @@ class Node:
         raise NotImplementedError(
             "A node does not run by itself: call the function whose graph this is."
         )
+
+    @property
+    def node_def(self) -> NodeDef:
+        """The node as data."""
+        return node_def(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return missing_attribute("tf.Operation", name)
+
+    def __str__(self) -> str:
+        return str(self.node_def)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -128,13 +145,11 @@ class Graph:
         full_name = (
             name[:-1] if name and name.endswith("/") else self.unique_name(name or definition.type)
         )
+        inference = Inference(definition.type, tuple(captured), attributes)
         try:
-            specs = definition.infer(Inference(definition.type, tuple(captured), attributes))
-        except ValueError as error:
-            shapes = ", ".join(shape_text(tensor.shape) for tensor in captured)
-            text = node_text(full_name, definition.type, attributes, captured)
-            message = f"{error} for '{text}' with input shapes: {shapes}."
-            raise ValueError(message) from None
+            specs = definition.infer(inference)
+        except ValueError:
+            raise refusal(full_name, definition, inference) from None
         node = Node(
             self,
             definition,
@@ -228,8 +243,10 @@ class Graph:
         if nodes is None:
             self._control = []
         else:
-            wanted = [self._control_node(node) for node in nodes]
-            self._control = [*previous, ControlGroup([node for node in wanted if node is not None])]
+            wanted = [node for node in map(self._control_node, nodes) if node is not None]
+            for node in wanted:
+                node.attributes["_has_manual_control_dependencies"] = True
+            self._control = [*previous, ControlGroup(wanted)]
         try:
             yield
         finally:
@@ -267,6 +284,15 @@ class Graph:
         """All nodes."""
         return list(self.nodes)
 
+    def as_graph_def(self, from_version: Any = None, add_shapes: bool = False) -> GraphDef:
+        """The graph as data."""
+        if from_version is not None or add_shapes:
+            raise MissingName("tf.Graph.as_graph_def", "only of whole graphs, without shapes")
+        return graph_def(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return missing_attribute("tf.Graph", name)
+
     def get_operation_by_name(self, name: str) -> Node:
         """The node of that name. Raises KeyError if there is none."""
         if name not in self._by_name:
@@ -285,3 +311,8 @@ def _output(node: Node, index: int, spec: Any) -> SymbolicTensor:
         handle: HandleData | None = spec[2]
         tensor.handle_data = handle
     return tensor
+
+
+# As TensorFlow names it where a type is printed.
+Node.__module__ = "tensorflow.python.framework.ops"
+Node.__name__ = Node.__qualname__ = "Operation"

@@ -10,13 +10,15 @@ Told about: `python/framework/indexed_slices.py`, `_aggregate_grads` of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tflogscope.runtime.conversion import register_conversion
 from tflogscope.runtime.dtypes import DType, int32, int64
-from tflogscope.runtime.tensors import Tensor
+from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.tensors import Tensor, TensorSpec
 
-__all__ = ["IndexedSlices", "add_gradients", "dense"]
+__all__ = ["IndexedSlices", "IndexedSlicesSpec", "add_gradients", "dense"]
 
 
 class IndexedSlices:
@@ -28,6 +30,15 @@ class IndexedSlices:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape
+
+    @property
+    def _type_spec(self) -> IndexedSlicesSpec:
+        return IndexedSlicesSpec(
+            self.dtype,
+            self.indices.dtype,
+            self.values.shape,
+            has_shape=self.dense_shape is not None,
+        )
 
     @property
     def dtype(self) -> DType:
@@ -60,6 +71,32 @@ class IndexedSlices:
             f"IndexedSlices(indices={self.indices!s}, values={self.values!s}, "
             f"dense_shape={self.dense_shape!s})"
         )
+
+
+@dataclass(frozen=True)
+class IndexedSlicesSpec:
+    """What kind of slices they are; they travel as their tensors."""
+
+    dtype: DType
+    indices_dtype: DType
+    values_shape: TensorShape
+    has_shape: bool
+
+    @property
+    def _component_specs(self) -> tuple[TensorSpec, ...]:
+        specs = (
+            TensorSpec(self.values_shape, self.dtype),
+            TensorSpec([None], self.indices_dtype),
+            TensorSpec([None], self.indices_dtype),
+        )
+        return specs if self.has_shape else specs[:2]
+
+    def _to_components(self, value: IndexedSlices) -> list[Any]:
+        parts = [value.values, value.indices, value.dense_shape]
+        return parts if self.has_shape else parts[:2]
+
+    def _from_components(self, components: list[Any]) -> IndexedSlices:
+        return IndexedSlices(*components)
 
 
 def dense(value: Any) -> Tensor:
@@ -96,16 +133,19 @@ register_conversion(IndexedSlices, _to_tensor)
 
 
 def add_gradients(gradients: Sequence[Any]) -> Any:
-    """The sum of several gradients of one tensor: AddN; of slices only, all their slices."""
+    """The sum of several gradients of one tensor: AddN; of slices only, all their slices.
+
+    Told about: `AggregateIndexedSlicesGradients` of `python/eager/backprop_util.py`.
+    """
     from tflogscope.runtime.library.arithmetic import add_n
     from tflogscope.runtime.library.elementary import cast
     from tflogscope.runtime.library.joining import concat
 
     if len(gradients) == 1:
         return gradients[0]
-    if all(isinstance(each, Tensor) for each in gradients):
+    if any(isinstance(each, Tensor) for each in gradients):
         return add_n(list(gradients))
-    slices = [each if isinstance(each, IndexedSlices) else _all_slices(each) for each in gradients]
+    slices = list(gradients)
     if any(each.indices.dtype is not int32 for each in slices):
         slices = [
             IndexedSlices(each.values, cast(each.indices, int64), each.dense_shape)
@@ -115,11 +155,3 @@ def add_gradients(gradients: Sequence[Any]) -> Any:
     return IndexedSlices(
         values, concat([each.indices for each in slices], axis=0), slices[0].dense_shape
     )
-
-
-def _all_slices(tensor: Tensor) -> IndexedSlices:
-    """A plain tensor as slices: all of them, in order."""
-    from tflogscope.runtime.library import arrays
-
-    shape = arrays.shape(tensor)
-    return IndexedSlices(tensor, arrays.range(0, shape[0]), shape)

@@ -38,7 +38,7 @@ class Module:
     @property
     def name_scope(self) -> Any:
         """A name scope for the variables and ops of the module."""
-        return context.name_scope(self._scope_name)
+        return context.NameScope(self._scope_name)
 
     @property
     def variables(self) -> tuple[Any, ...]:

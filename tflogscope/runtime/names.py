@@ -14,5 +14,9 @@ def check_scope_name(name: str, *, inner: bool) -> None:
     """Raise ValueError unless a scope may be named so; within another scope the first letter is
     freer.
     """
-    if not (_INNER if inner else _OUTER).fullmatch(name):
-        raise ValueError(f"'{name}' is not a valid scope name")
+    pattern, kind = (_INNER, "scope") if inner else (_OUTER, "root scope")
+    if not pattern.fullmatch(name):
+        raise ValueError(
+            f"'{name}' is not a valid {kind} name. A {kind} name has to match the following "
+            f"pattern: ^{pattern.pattern}$"
+        )

@@ -31,7 +31,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
     if count != len(flat_sequence):
         raise ValueError(
             f"Could not pack sequence. Structure had {count} atoms, but flat_sequence had "
-            f"{len(flat_sequence)} items."
+            f"{len(flat_sequence)} items.  Structure: {structure}, flat_sequence: {flat_sequence}."
         )
     return _rebuild(structure, iter(flat_sequence))
 
@@ -41,6 +41,10 @@ def map_structure(function: Callable[..., Any], *structures: Any, check_types: b
 
     Raises ValueError or TypeError if the structures differ.
     """
+    if not callable(function):
+        raise TypeError(f"func must be callable, got: {function}")
+    if not structures:
+        raise ValueError("Must provide at least one structure")
     for other in structures[1:]:
         assert_same_structure(structures[0], other, check_types=check_types)
     results = [function(*leaves) for leaves in zip(*map(flatten, structures), strict=True)]
@@ -49,30 +53,56 @@ def map_structure(function: Callable[..., Any], *structures: Any, check_types: b
 
 def assert_same_structure(first: Any, second: Any, *, check_types: bool = True) -> None:
     """Raise ValueError if the structures differ, TypeError if only types of sequences do."""
-    if is_nested(first) != is_nested(second):
-        raise ValueError(
+    try:
+        _check(first, second, check_types)
+    except (ValueError, TypeError) as error:
+        shapes = [str(map_structure(lambda _: _DOT, each)) for each in (first, second)]
+        raise type(error)(
             "The two structures don't have the same nested structure.\n\n"
-            f"First structure: {_shown(first)}\n\nSecond structure: {_shown(second)}"
+            f"First structure: {_shown(first)}\n\nSecond structure: {_shown(second)}\n\n"
+            f"More specifically: {error}\nEntire first structure:\n{shapes[0]}\n"
+            f"Entire second structure:\n{shapes[1]}"
+        ) from None
+
+
+class _Dot:
+    """Stands for any leaf."""
+
+    def __repr__(self) -> str:
+        return "."
+
+
+_DOT = _Dot()
+
+
+def _check(first: Any, second: Any, check_types: bool) -> None:
+    """Told about: `AssertSameStructureHelper` of `python/util/util.cc`."""
+    if is_nested(first) != is_nested(second):
+        nested, leaf = (first, second) if is_nested(first) else (second, first)
+        raise ValueError(
+            f'Substructure "{_shown(nested)}" is a sequence, while substructure "{_shown(leaf)}" '
+            "is not"
         )
     if not is_nested(first):
         return
     if check_types and not _same_type(first, second):
         raise TypeError(
-            "The two structures don't have the same sequence type. First structure has type "
-            f"{type(first)}, while second structure has type {type(second)}."
+            "The two namedtuples don't have the same sequence type. First structure "
+            f"{_shown(first)} has type {type(first).__name__}, while second structure "
+            f"{_shown(second)} has type {type(second).__name__}"
         )
     if isinstance(first, Mapping) and isinstance(second, Mapping) and set(first) != set(second):
         raise ValueError(
             "The two dictionaries don't have the same set of keys. First structure has keys "
-            f"{list(first)}, while second structure has keys {list(second)}"
+            f"{_shown(list(first))}, while second structure has keys {_shown(list(second))}"
         )
+    for one, other in zip(_children(first), _children(second), strict=False):
+        _check(one, other, check_types)
     if len(first) != len(second):
         raise ValueError(
-            "The two structures don't have the same number of elements.\n\n"
-            f"First structure: {_shown(first)}\n\nSecond structure: {_shown(second)}"
+            "The two structures don't have the same number of elements. First structure: "
+            f"{_shown(first)}. Second structure: {_shown(second)}"
         )
-    for one, other in zip(_children(first), _children(second), strict=True):
-        assert_same_structure(one, other, check_types=check_types)
 
 
 def _same_type(first: Any, second: Any) -> bool:
@@ -82,7 +112,7 @@ def _same_type(first: Any, second: Any) -> bool:
 
 
 def _shown(structure: Any) -> str:
-    return f"type={type(structure).__name__} str={structure}"
+    return f"type={type(structure).__name__} str={structure!s}"
 
 
 def _children(structure: Any) -> list[Any]:

@@ -16,7 +16,15 @@ from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor
 
-__all__ = ["node_text", "shape_text", "short_name", "type_name"]
+__all__ = [
+    "attribute_text",
+    "endpoint_text",
+    "escaped",
+    "node_text",
+    "shape_text",
+    "short_name",
+    "type_name",
+]
 
 _CPP = {"float16": "half", "float32": "float", "float64": "double"}
 
@@ -26,7 +34,7 @@ def node_text(
 ) -> str:
     """The node: name, type, attributes by name, inputs."""
     shown = ", ".join(f"{key}={attribute_text(attributes[key])}" for key in sorted(attributes))
-    takes = ", ".join(_endpoint(tensor) for tensor in inputs)
+    takes = ", ".join(endpoint_text(tensor) for tensor in inputs)
     return f"{{{{node {name}}}}} = {type}[{shown}]({takes})"
 
 
@@ -56,7 +64,7 @@ def attribute_text(value: Any) -> str:
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, bytes | str):
-        return f'"{_escaped(value.encode() if isinstance(value, str) else value)}"'
+        return f'"{escaped(value.encode() if isinstance(value, str) else value)}"'
     if isinstance(value, TensorShape):
         return shape_text(value) if value.rank is not None else "<unknown>"
     if isinstance(value, list | tuple):
@@ -75,7 +83,8 @@ def _tensor_text(value: Any) -> str:
     return f"Tensor<type: {kind} shape: {sizes} values: {shown}>"
 
 
-def _endpoint(tensor: SymbolicTensor) -> str:
+def endpoint_text(tensor: SymbolicTensor) -> str:
+    """An input of a node: `split:1`, of a first output without the number."""
     index = f":{tensor.value_index}" if tensor.value_index else ""
     return f"{tensor.op.name}{index}"
 
@@ -89,7 +98,7 @@ def _float_text(value: float) -> str:
 _NAMED = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
 
 
-def _escaped(value: bytes) -> str:
+def escaped(value: bytes) -> str:
     """As `str_util::CEscape`."""
     return "".join(
         _NAMED.get(byte, chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in value

@@ -50,6 +50,13 @@ class Inference:
         """What is known of the shape of that input."""
         return self.inputs[index].shape
 
+    def shape_of_rank(self, index: int, rank: int) -> TensorShape:
+        """The same, now of a known rank. Raises ValueError if it has another."""
+        shape = self.shape(index)
+        if shape.rank not in (None, rank):
+            raise ValueError(f"Shape must be rank {rank} but is rank {shape.rank}")
+        return shape.with_rank(rank)
+
     def dtype(self, index: int) -> DType:
         """The element type of that input."""
         return self.inputs[index].dtype

@@ -8,9 +8,9 @@ methods on the class (`Tensor._override_operator`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-__all__ = ["OPERATORS", "Operators"]
+__all__ = ["OPERATORS", "NotInPlace", "Operators"]
 
 OPERATORS: dict[str, Callable[..., Any]] = {}
 """The function behind each operator: `OPERATORS["__add__"](x, y)`."""
@@ -123,3 +123,28 @@ class Operators:  # noqa: PLW1641 - who is hashable says so itself
 
     def __getitem__(self, key: Any) -> Any:
         return self._operate("__getitem__", key)
+
+
+def _refused(operator: str, example: str, instead: str) -> Callable[[Any, Any], NoReturn]:
+    variable = example.partition(" ")[0]
+
+    def refuse(self: Any, other: Any) -> NoReturn:
+        del self, other
+        raise RuntimeError(
+            f"`{variable} {operator}= value` with `tf.Variable`s is not supported. Use `{instead}` "
+            f"to modify the variable, or `out = {example}` if you need to get a new output Tensor."
+        )
+
+    return refuse
+
+
+class NotInPlace:
+    """A variable is not changed by `+=`: that would make a tensor of the name for it."""
+
+    __slots__ = ()
+    __iadd__ = _refused("+", "variable + value", "variable.assign_add(value)")
+    # NB: the text says `*` for `-` in TensorFlow too.
+    __isub__ = _refused("-", "variable * value", "variable.assign_sub(value)")
+    __imul__ = _refused("*", "var * value", "var.assign(var * value)")
+    __itruediv__ = _refused("/", "var / value", "var.assign(var / value)")
+    __ipow__ = _refused("**", "var ** value", "var.assign(var ** value)")

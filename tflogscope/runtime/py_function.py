@@ -10,13 +10,14 @@ Told about: `python/ops/script_ops.py`, `python/lib/core/py_func.cc`.
 from __future__ import annotations
 
 import itertools
+import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime import context, errors, tape
+from tflogscope.runtime import context, errors, nest, stacks, tape
 from tflogscope.runtime.autograph.conversion import do_not_convert
 from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.devices import CPU
@@ -70,7 +71,7 @@ def numpy_function(
     Eagerly `func` is called at once. Raises ValueError for what is no function.
     """
     if context.executing_eagerly():
-        return _eagerly(func, inp, Tout)
+        return _eagerly(func, inp)
     return _call("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
 
 
@@ -108,17 +109,13 @@ def _keep(function: _PythonFunction) -> None:
         graph.collections.setdefault("python functions", []).append(function)
 
 
-def _eagerly(func: Callable[..., Any], inp: Sequence[Any], types: Any) -> Any:
-    """NB: TensorFlow runs no op for an eager `numpy_function` either: it calls the function."""
-    result = func(*[convert_to_tensor(each).numpy() for each in inp])
-    if isinstance(types, (list, tuple)):
-        values = result if isinstance(result, (list, tuple)) else [result]
-        return [_tensor(value, as_dtype(each)) for value, each in zip(values, types, strict=True)]
-    return _tensor(result, as_dtype(types))
-
-
-def _tensor(value: Any, dtype: DType) -> Tensor:
-    return convert_to_tensor(value, dtype)  # type: ignore[no-any-return]
+def _eagerly(func: Callable[..., Any], inp: Sequence[Any]) -> Any:
+    """NB: TensorFlow runs no op for an eager `numpy_function` either: it calls the function, and
+    takes what that returns, whatever dtypes were promised.
+    """
+    found = nest.flatten(func(*[np.array(each) for each in inp]))
+    values = [each if each is None else convert_to_tensor(each) for each in found]
+    return values[0] if len(values) == 1 else values
 
 
 class _PythonFunction:
@@ -171,7 +168,7 @@ class _PythonFunction:
         if result is None or not self.dtypes:
             return []
         values = result if isinstance(result, (list, tuple)) else [result]
-        return [self._convert(v, dtype) for v, dtype in zip(values, self.dtypes, strict=True)]
+        return [self._convert(v, dtype) for v, dtype in zip(values, self.dtypes, strict=False)]
 
     def _convert(self, value: Any, dtype: DType) -> Tensor:
         if isinstance(value, Variable):
@@ -183,7 +180,7 @@ class _PythonFunction:
             )
         if value is None and self.is_gradient:
             return constant(0.0, dtype)
-        return _tensor(value, dtype)
+        return convert_to_tensor(value, dtype)  # type: ignore[no-any-return]
 
     @staticmethod
     def _values(tensors: Sequence[Any]) -> list[Any]:
@@ -236,7 +233,17 @@ _KINDS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
 
 def _as_op_error(error: Exception) -> errors.OpError:
     kind = next((to for of, to in _KINDS if isinstance(error, of)), errors.UnknownError)
-    return kind(None, None, f"{type(error).__name__}: {error}")
+    users = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if stacks.is_users(frame.filename)
+    ]
+    told = [
+        f"{type(error).__name__}: {error}\nTraceback (most recent call last):\n",
+        *traceback.format_list(users),
+        *traceback.format_exception_only(error),
+    ]
+    return kind(None, None, "\n".join(told) + "\n")
 
 
 op(

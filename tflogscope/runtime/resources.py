@@ -37,9 +37,9 @@ class Resource:
 _named: dict[str, Resource] = {}
 
 
-def named(name: str, dtype: DType, shape: TensorShape) -> Resource:
+def named(name: str, dtype: DType, shape: TensorShape, kind: type[Resource] = Resource) -> Resource:
     """The resource of that name in the session that runs, made if it is not there."""
-    return _named.setdefault(name, Resource(name, dtype, shape))
+    return _named.setdefault(name, kind(name, dtype, shape))
 
 
 @contextmanager

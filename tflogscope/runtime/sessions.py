@@ -5,8 +5,6 @@ ones its results, and what neither needs is pruned. Variables are resources of t
 their names.
 
 Told about: `python/client/session.py`, `core/common_runtime/direct_session.cc`.
-NB: there are no reference variables; `use_resource=False` gives a resource variable with the nodes
-`Assign` and `read` of a reference variable.
 """
 
 from __future__ import annotations
@@ -28,6 +26,8 @@ from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.graph import Graph, Node
 from tflogscope.runtime.library import graphs, grouping, random
 from tflogscope.runtime.ops.call import call, call_node
+from tflogscope.runtime.ops.references import dereferenced
+from tflogscope.runtime.passes.functions import SESSION_FUNCTION
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 from tflogscope.runtime.variables import Variable
@@ -72,15 +72,56 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 # Variables
 
 
-class _LikeReference(Variable):
-    """With the nodes of a reference variable: its handle, `Assign` and `read`."""
+class _RefVariable(Variable):
+    """What `use_resource=False` gives: its handle is a reference to the value. It is read once, and
+    the graph uses that: `NAME/read`.
+    """
+
+    def _set_handle(self, shape: TensorShape, dtype: DType, scope: str) -> None:
+        # NB: TensorFlow's node finds its value by its own name, and `shared_name` stays empty
+        shared = self._name
+        self.handle = call("VariableV2", shape=shape, dtype=dtype, shared_name=shared, name=scope)
+        self._shape, self._dtype = shape, dtype
 
     def _initialize(self, value: Tensor, *, validate_shape: bool) -> None:
-        self._validate_shape = validate_shape
-        with context.name_scope("Assign") as scope:
-            self._initializer = call_node("AssignVariableOp", self.handle, value, name=scope)
-        call("ReadVariableOp", self.handle, dtype=self._dtype, name="read")
-        get_default_graph().collections.setdefault("variables", []).append(self)
+        self._initializer = call_node(
+            "Assign", self.handle, value, name="Assign", validate_shape=validate_shape
+        )
+        self._snapshot = call("Identity", self.handle, name="read")
+        self.graph_element = self.handle
+        self._collect()
+
+    def value(self) -> Tensor:
+        """The value, as `NAME/read` gives it."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """The value, read once more."""
+        return call("Identity", self.handle, name="read")
+
+    def assign(
+        self, value: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Give it this value; gives a reference to it."""
+        return self._change("Assign", value, use_locking, name, read_value=read_value)
+
+    def assign_add(
+        self, delta: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add this to its value."""
+        return self._change("AssignAdd", delta, use_locking, name, read_value=read_value)
+
+    def assign_sub(
+        self, delta: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Take this from its value."""
+        return self._change("AssignSub", delta, use_locking, name, read_value=read_value)
+
+    def _change(
+        self, op: str, value: Any, use_locking: Any, name: str | None, *, read_value: bool
+    ) -> Any:
+        reference = call(op, self.handle, value, use_locking=bool(use_locking), name=name)
+        return reference if read_value else reference.op  # type: ignore[attr-defined]
 
 
 def get_variable(
@@ -97,7 +138,7 @@ def get_variable(
     """
     dims: Any = TensorShape(shape).as_list()
     wanted = as_dtype(dtype)
-    kind = Variable if use_resource else _LikeReference
+    kind = Variable if use_resource else _RefVariable
     return kind(
         lambda: (initializer or _glorot_uniform)(dims, wanted),
         name=name,
@@ -163,7 +204,9 @@ class Session:
             len(self.graph.nodes),
         )  # fmt: skip
         if key not in self._definitions:
-            definition = define("session", self.graph, fed, tensors, {}, nodes)
+            definition = define(
+                "session", self.graph, fed, tensors, {SESSION_FUNCTION: True}, nodes
+            )
             names = tuple(f"_retval_{each.op.name}_0_{at}" for at, each in enumerate(tensors))
             self._definitions[key] = replace(definition, result_names=names)
         return self._definitions[key]
@@ -204,7 +247,8 @@ SymbolicTensor.eval = evaluate  # type: ignore[attr-defined]
 
 
 def _plain(value: Any) -> Any:
-    """A scalar is not left in an array."""
+    """The value of a reference; a scalar is not left in an array."""
+    value = dereferenced(value)
     return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
@@ -214,7 +258,7 @@ def _by_tensor(feed_dict: Any) -> dict[int, tuple[Any, Any]]:
 
 
 def _fetched(value: Any) -> Any:
-    return value.read_value() if isinstance(value, Variable) else value
+    return value.graph_element if isinstance(value, Variable) else value
 
 
 class GradientDescentOptimizer:
@@ -228,17 +272,17 @@ class GradientDescentOptimizer:
         variables = [
             each for each in get_default_graph().collections["variables"] if each.trainable
         ]
-        gradients = graphs.gradients(loss, variables)
-        with context.name_scope("GradientDescent"):
+        gradients = graphs.gradients(loss, variables, gate_gradients=True)
+        with context.name_scope("GradientDescent") as scope:
             rate = call("Const", value=np.float32(self._learning_rate), dtype=float32,
                         name="learning_rate")  # fmt: skip
             updates = []
             for variable, gradient in zip(variables, gradients, strict=True):
                 with context.name_scope(f"update_{variable.name.partition(':')[0]}"):
-                    updates.append(
-                        call_node("ResourceApplyGradientDescent", variable.handle, rate, gradient)
-                    )
-        node: Node = grouping.group(*updates, name="GradientDescent")
+                    kind = "" if isinstance(variable, _RefVariable) else "Resource"
+                    op = f"{kind}ApplyGradientDescent"
+                    updates.append(call_node(op, variable.handle, rate, gradient))
+            node: Node = grouping.group(*updates, name=scope)
         return node
 
 
@@ -250,5 +294,5 @@ def wrap_function(python_function: Callable[..., Any], signature: Any) -> Any:
     trace(graph, python_function, tuple(signature), control_dependencies=False)
     concrete = ConcreteFunction(graph)
     if telling.listener is not None:
-        telling.listener.function_traced(concrete.name, concrete)
+        telling.listener.function_traced(concrete.inference.name, concrete)
     return concrete

@@ -81,7 +81,7 @@ class TensorShape:
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raise ValueError if no tensor can have both shapes."""
         if not self.is_compatible_with(other):
-            raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def merge_with(self, other: Any) -> TensorShape:
         """What both know together. Raises ValueError if they contradict each other."""
@@ -90,7 +90,8 @@ class TensorShape:
         other = as_shape(other)
         if other.sizes is None:
             return self
-        self.assert_is_compatible_with(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
         return TensorShape(
             b if a is None else a for a, b in zip(self.sizes, other.sizes, strict=True)
         )
@@ -114,6 +115,12 @@ class TensorShape:
         """The same shape. Raises ValueError if it has fewer dimensions."""
         if self.sizes is not None and len(self.sizes) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """The same shape. Raises ValueError if it has more dimensions."""
+        if self.sizes is not None and len(self.sizes) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
@@ -236,3 +243,6 @@ def _broadcast(a: int | None, b: int | None) -> int | None:
     if a == 1:
         return b
     raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
+
+
+TensorShape.__module__ = "tensorflow.python.framework.tensor_shape"  # as types are printed

@@ -8,31 +8,53 @@ found in a real TensorFlow that may be installed.
 from __future__ import annotations
 
 import importlib.abc
+import os
 import sys
 import traceback
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tflogscope.runtime import release, stacks
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from importlib.machinery import ModuleSpec
-    from types import TracebackType
 
 NAMES = ("tensorflow", "keras")
-_API, _DATA, _KERAS = (f"tflogscope.runtime.{chapter}" for chapter in ("api", "data", "keras"))
+_API = "tflogscope.runtime.api"
+_DATA, *_KERAS = (f"tflogscope.runtime.{chapter}" for chapter in ("data", "keras", "keras3"))
 
 
-def bind() -> ModuleType:
+def keras_of_release() -> ModuleType:
+    """The Keras that comes with the release that is followed: 2.16 was the first with Keras 3."""
+    if release.since(2, 16):
+        from tflogscope.runtime import keras3
+
+        return keras3
+    from tflogscope.runtime import keras as keras2
+
+    return keras2
+
+
+def bind(followed: str = release.BASE) -> ModuleType:
     """Make `import tensorflow` and `import keras` mean the runtime in this process.
+
+    Args:
+        followed: the release of TensorFlow that it is like, where releases differ.
 
     Returns:
         The `tf` namespace.
     """
-    from tflogscope.runtime import api, keras
+    from tflogscope.runtime import api
 
+    release.follow(followed)
+    keras = keras_of_release()
+    api.keras = keras
+    for chapter in ("initializers", "losses", "metrics", "optimizers"):
+        setattr(api, chapter, getattr(keras, chapter))
     bound = {name: module for name, module in sys.modules.items() if _is_ours(name)}
     for name in bound:
         del sys.modules[name]
@@ -43,32 +65,38 @@ def bind() -> ModuleType:
     return api
 
 
-def run_program(path: str, source: bytes, arguments: Sequence[str]) -> int:
+def run_program(
+    path: str, source: bytes, arguments: Sequence[str], followed: str = release.BASE
+) -> int:
     """Run a program as `python PATH ARGUMENTS` would, on the runtime.
 
     Args:
         path: the program's file as the user named it: its folder becomes `sys.path[0]`.
         source: what is in it.
         arguments: the rest of `sys.argv`.
+        followed: the release of TensorFlow that it is like, where releases differ.
 
     Returns:
         The exit status; what the program raised and did not catch was printed as Python prints it.
     """
-    bind()
+    bind(followed)
     # TensorFlow 2.13 came with NumPy 1: a list of numbers prints [0.5], not [np.float32(0.5)]
     np.set_printoptions(legacy="1.25")
     sys.argv = [path, *arguments]
-    sys.path.insert(0, str(Path(path).absolute().parent))
+    file = Path(path).absolute()
+    sys.path.insert(0, str(file.parent))
     program = ModuleType("__main__")
-    program.__dict__.update(__file__=path, __builtins__=__builtins__)
+    program.__dict__.update(__file__=str(file), __builtins__=__builtins__)
     sys.modules["__main__"] = program
     try:
-        exec(compile(source, path, "exec"), program.__dict__)  # noqa: S102  it is what was asked for
+        exec(compile(source, file, "exec"), program.__dict__)  # noqa: S102  it is what was asked for
     except SystemExit as ended:
         return _exit_status(ended)
     except BaseException as error:  # noqa: BLE001  as Python itself at the end
         _print_uncaught(error)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
+    finally:
+        bind()  # what comes next in this process follows the runtime's own release again
     return 0
 
 
@@ -89,7 +117,7 @@ def _is_part(found: ModuleType, module: ModuleType) -> bool:
     if not module.__name__.startswith(_API):
         return found.__name__.startswith(f"{module.__name__}.")
     # The files of `api` are no tree: `tf.config.experimental` is config_experimental.py.
-    return found.__name__ in {_DATA, _KERAS} or found.__name__.startswith(f"{_API}.")
+    return found.__name__ in {_DATA, *_KERAS} or found.__name__.startswith(f"{_API}.")
 
 
 class _Refusal(importlib.abc.MetaPathFinder):
@@ -115,13 +143,24 @@ def _exit_status(ended: SystemExit) -> int:
     return 1
 
 
+def _users_frames(trace: TracebackType | None) -> TracebackType | None:
+    kept: TracebackType | None = None
+    for frame, line in reversed(list(traceback.walk_tb(trace))):
+        if not stacks.is_runtimes(frame.f_code.co_filename):
+            kept = TracebackType(kept, frame, frame.f_lasti, line)
+    return kept
+
+
 def _print_uncaught(error: BaseException) -> None:
-    """The traceback of the user's program, without the frame of this module that started it."""
+    """The traceback of the user's program, without the runtime's frames and that of this module.
+
+    TensorFlow leaves its own frames out too: `util/traceback_utils.py`.
+    """
     trace: TracebackType | None = error.__traceback__
     if isinstance(error, SyntaxError) and trace is not None and trace.tb_next is None:
         trace = None  # it did not compile: Python shows no frame at all
-    elif trace is not None:
-        trace = trace.tb_next
+    elif not os.environ.get("TFLOGSCOPE_TRACEBACK"):
+        trace = _users_frames(trace)
     if sys.excepthook is sys.__excepthook__:
         traceback.print_exception(type(error), error, trace)
     else:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -33,16 +34,28 @@ __all__ = [
     "Tensor",
     "TensorSpec",
     "uid",
+    "uncounted",
 ]
 
-_uids = itertools.count(0)
+_uids = [itertools.count(0)]
+_elsewhere = itertools.count(1 << 48)
 
 
 def uid() -> int:
     """The next number of the process: each tensor, graph and function name takes one (TensorFlow's
     `ops.uid()`).
     """
-    return next(_uids)
+    return next(_uids[-1])
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Within, numbers come from elsewhere: for what TensorFlow learns without making anything."""
+    _uids.append(_elsewhere)
+    try:
+        yield
+    finally:
+        _uids.pop()
 
 
 class HandleData(NamedTuple):
@@ -62,12 +75,14 @@ class Tensor(Operators):
         "_keras_mask",
         "dtype",
         "handle_data",
+        "is_zeros",
         "uid",
     )
     __array_priority__: ClassVar[int] = 100  # NumPy asks us first in `array + tensor`
 
     dtype: DType
     handle_data: HandleData | None
+    is_zeros: bool  # set where it is known to be
     _keras_history: Any  # what Keras notes on tensors
     _keras_logits: Any
     _keras_mask: Any
@@ -133,6 +148,20 @@ class Reference:
         return f"<Reference wrapping {self._value!r}>"
 
 
+_EAGER_CLASS = "'tensorflow.python.framework.ops.EagerTensor'"
+_NUMPY_NAMES = frozenset(
+    {"T", "astype", "ravel", "transpose", "reshape", "clip", "size", "tolist", "data"}
+)
+
+
+def _no_numpy_name(kind: str, name: str) -> str:
+    return (
+        f"{kind} object has no attribute '{name}'. \n        If you are looking for numpy-related "
+        "methods, please run the following:\n        from tensorflow.python.ops.numpy_ops import "
+        "np_config\n        np_config.enable_numpy_behavior()\n      "
+    )
+
+
 class EagerTensor(Tensor):
     """A tensor with its value: an array, or for resources and variants any Python object."""
 
@@ -185,25 +214,41 @@ class EagerTensor(Tensor):
         return array.copy() if copy else array
 
     def __bool__(self) -> bool:
-        return bool(self.numpy())
+        # NB: of nothing NumPy 2 does not say, as NumPy 1 did, that it is false.
+        value = self.numpy()
+        return bool(np.size(value)) and bool(value)
 
     def __int__(self) -> int:
-        return int(self.numpy())
+        return int(self._only_element())
 
     def __index__(self) -> int:
         return self.value[()].__index__()  # type: ignore[no-any-return]
 
     def __float__(self) -> float:
-        return float(self.numpy())
+        return float(self._only_element())
 
     def __complex__(self) -> complex:
-        return complex(self.numpy())
+        return complex(self._only_element())
+
+    def _only_element(self) -> Any:
+        value = self.numpy()
+        if np.size(value) != 1:
+            raise TypeError("only size-1 arrays can be converted to Python scalars")
+        return value if np.ndim(value) == 0 else value.reshape(-1)[0]
 
     def __format__(self, specification: str) -> str:
         return format(self.numpy(), specification)
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(self.numpy()) if digits is None else round(self.numpy(), digits)
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError(f"{_EAGER_CLASS} object does not support item assignment")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NUMPY_NAMES:
+            raise AttributeError(_no_numpy_name("EagerTensor", name))
+        raise AttributeError(f"{_EAGER_CLASS} object has no attribute {name!r}")
 
     def __len__(self) -> int:
         if not self.shape.rank:
@@ -220,6 +265,11 @@ class EagerTensor(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EagerTensor:
         return self
+
+    @property
+    def backing_device(self) -> str:
+        """Where its memory is."""
+        return self._device
 
     def cpu(self) -> EagerTensor:
         """Itself: every device here is a CPU."""
@@ -305,7 +355,7 @@ class SymbolicTensor(Tensor):
             "rather than `len(x)` for shape information."
         )
 
-    def __array__(self, *_: Any) -> Any:
+    def __array__(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may "
             "indicate that you're trying to pass a Tensor to a NumPy call, which is not supported."
@@ -322,6 +372,8 @@ class SymbolicTensor(Tensor):
 
     def __getattr__(self, name: str) -> Any:
         # What TensorFlow 2.13 calls the class: a newcomer should find the text.
+        if name in _NUMPY_NAMES:
+            raise AttributeError(_no_numpy_name("Tensor", name))
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
     def __copy__(self) -> SymbolicTensor:
@@ -378,5 +430,6 @@ class TensorSpec:
 
 
 # As TensorFlow names them where a type is printed.
+TensorSpec.__module__ = "tensorflow.python.framework.tensor"
 EagerTensor.__module__ = SymbolicTensor.__module__ = "tensorflow.python.framework.ops"
 SymbolicTensor.__name__ = SymbolicTensor.__qualname__ = "Tensor"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tflogscope.runtime import dtypes
 from tflogscope.runtime.dtypes import DType, of_array
+from tflogscope.runtime.node_text import short_name
 
 __all__ = ["fits", "to_array"]
 
@@ -30,16 +31,22 @@ def to_array(value: Any, dtype: DType | None) -> tuple[NDArray[Any], DType]:
             "Tensor."
         )
     array = _array(value)
+    first = type(_first(value))
+    if first is int and array.dtype.kind == "u" and dtype is not dtypes.uint64:
+        raise ValueError("Can't convert Python sequence with out-of-range integer to Tensor.")
     found = _inferred(value, array)
     if dtype is None:
         dtype = found
+        if first is bool and found is not dtypes.bool_:
+            raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
     elif not (
         fits(found, dtype)
+        or (found is dtypes.bool_ and (dtype.is_integer or dtype.is_floating))
         or _from_python_number(value, found, dtype)
         or (isinstance(value, (np.ndarray, np.generic)) and _numbers(found, dtype))
     ):
-        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
-    return _cast(array, value, dtype), dtype
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {short_name(dtype)}")
+    return _cast(array, dtype), dtype
 
 
 def fits(source: DType, target: DType) -> bool:
@@ -78,6 +85,8 @@ def _array(value: Any) -> NDArray[Any]:
         if not _texts(array):
             raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
         return array
+    if array.dtype.kind == "O" and isinstance(_first(value), int):
+        raise ValueError("Can't convert Python sequence with out-of-range integer to Tensor.")
     if array.dtype.kind == "O" and not _texts(array):
         raise ValueError(
             f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a "
@@ -117,19 +126,13 @@ def _from_python_number(value: Any, found: DType, dtype: DType) -> bool:
     )
 
 
-def _cast(array: NDArray[Any], value: Any, dtype: DType) -> NDArray[Any]:
+def _cast(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
     if dtype is dtypes.bfloat16:
         return dtypes.round_to_bfloat16(array)
     if dtype is dtypes.string:
         return _as_bytes(array)
-    if dtype.is_integer and array.size and array.dtype.kind in "iu":
-        limits = np.iinfo(dtype.as_numpy_dtype)
-        if array.min() < limits.min or array.max() > limits.max:
-            raise ValueError(
-                f"Can't convert Python sequence with out-of-range integer to Tensor: {value!r}"
-            )
     with np.errstate(all="ignore"):
-        return np.asarray(array, dtype.as_numpy_dtype)
+        return array.astype(dtype.as_numpy_dtype, copy=False)  # what is too big loses its high bits
 
 
 def _as_bytes(array: NDArray[Any]) -> NDArray[Any]:

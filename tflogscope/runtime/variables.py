@@ -19,7 +19,7 @@ import numpy as np
 from tflogscope.runtime import context, nest, tape, telling
 from tflogscope.runtime.conversion import convert_to_tensor, register_conversion
 from tflogscope.runtime.dtypes import DType, as_dtype
-from tflogscope.runtime.operators import OPERATORS, Operators
+from tflogscope.runtime.operators import OPERATORS, NotInPlace, Operators
 from tflogscope.runtime.ops.call import call, call_node
 from tflogscope.runtime.printing import named_value
 from tflogscope.runtime.resources import ANONYMOUS, Resource
@@ -28,8 +28,6 @@ from tflogscope.runtime.shapes import TensorShape, as_shape
 from tflogscope.runtime.tensors import HandleData, Reference, SymbolicTensor, Tensor, uid
 
 __all__ = ["Resource", "Variable", "creator_scope"]
-
-"""The shared name that says: a new resource, shared with nobody (`context.anonymous_name()`)."""
 
 
 class _Creators(threading.local):
@@ -78,10 +76,14 @@ class _VariableType(type):
         return _create(len(_creators.stack), **dict(zip(names, args, strict=False)), **kwargs)
 
 
-class Variable(Operators, Scattering, metaclass=_VariableType):
+class Variable(NotInPlace, Operators, Scattering, metaclass=_VariableType):
     """A variable. `initial_value` is a value or a function without arguments that gives one."""
 
     __array_priority__: ClassVar[int] = 100
+    plain = True
+    """Is it of TensorFlow's class `ResourceVariable`, which some functions look for?"""
+    graph_element: Any
+    """What a TF1 session gives for the variable."""
 
     def __init__(
         self,
@@ -106,7 +108,10 @@ class Variable(Operators, Scattering, metaclass=_VariableType):
         self.aggregation = aggregation
         self._trainable = True if trainable is None else trainable
         if initial_value is None:
-            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
+            raise ValueError(
+                "The `initial_value` arg to `tf.Variable` must be specified except when you are "
+                "not providing a `variable_def`. You provided neither."
+            )
         if isinstance(initial_value, SymbolicTensor) and initial_value.graph.building_function:
             raise ValueError(
                 f"Argument `initial_value` ({initial_value}) could not be lifted out of a "
@@ -116,7 +121,7 @@ class Variable(Operators, Scattering, metaclass=_VariableType):
                 "`initial_value` (e.g., `tf.Variable(lambda : tf.truncated_normal([10, 40]))`)."
             )
         context.ask_for_default_graph()
-        with context.init_scope(), context.name_scope(name or "Variable") as scope:
+        with context.init_scope(), context.NameScope("Variable" if name is None else name) as scope:
             self._set_name(scope[:-1])
             value = initial_tensor(initial_value, dtype)
             self._set_handle(_checked_shape(value, shape), value.dtype, scope)
@@ -160,7 +165,11 @@ class Variable(Operators, Scattering, metaclass=_VariableType):
         with context.name_scope("Assign") as scope:
             self._initializer = call_node("AssignVariableOp", self.handle, value, name=scope)
         with context.name_scope("Read"):
-            call("ReadVariableOp", self.handle, dtype=self._dtype)
+            self.graph_element = call("ReadVariableOp", self.handle, dtype=self._dtype)
+        self._collect()
+
+    def _collect(self) -> None:
+        """Enter it in the graph's lists of variables."""
         collections = context.current().collections  # type: ignore[attr-defined]
         for key in ("variables", "trainable_variables") if self._trainable else ("variables",):
             collections.setdefault(key, []).append(self)
@@ -369,9 +378,6 @@ class Variable(Operators, Scattering, metaclass=_VariableType):
     def __float__(self) -> float:
         return float(self.value().numpy())  # type: ignore[attr-defined]
 
-    def __len__(self) -> int:
-        return len(self.value())
-
     def __iter__(self) -> Iterator[Tensor]:
         return iter(self.value())
 
@@ -396,6 +402,8 @@ class UnreadVariable(Variable):
     """What an assignment gives: the variable after it. It is read only if somebody asks for its
     value.
     """
+
+    plain = False
 
     def __init__(self, variable: Variable, node: Any) -> None:
         self.constraint = self.synchronization = self.aggregation = None
@@ -435,7 +443,12 @@ def initial_tensor(initial_value: Any, dtype: Any) -> Tensor:
     with context.op_scope("Initializer", "Initializer"):
         value = initial_value() if callable(initial_value) else initial_value
         wanted = None if dtype is None else as_dtype(dtype)
-        tensor: Tensor = convert_to_tensor(value, wanted, name="initial_value")
+        try:
+            tensor: Tensor = convert_to_tensor(value, wanted, name="initial_value")
+        except ValueError as error:
+            if not isinstance(value, Tensor):
+                raise
+            raise ValueError(f"initial_value: {error}") from None
         return tensor
 
 

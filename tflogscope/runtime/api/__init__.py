@@ -13,6 +13,7 @@ from tflogscope.runtime import graph as _graph
 from tflogscope.runtime import indexed_slices as _indexed_slices
 from tflogscope.runtime import module as _module
 from tflogscope.runtime import py_function as _py_function
+from tflogscope.runtime import ragged as _ragged
 from tflogscope.runtime import shapes as _shapes
 from tflogscope.runtime import tensors as _tensors
 from tflogscope.runtime import variables as _variables
@@ -29,6 +30,7 @@ from tflogscope.runtime.api import (
     math,
     nest,
     nn,
+    ragged,
     random,
     raw_ops,
     strings,
@@ -60,9 +62,11 @@ from tflogscope.runtime.library import joining as _joining
 from tflogscope.runtime.library import linalg as _linalg
 from tflogscope.runtime.library import operators as _operators
 from tflogscope.runtime.library import reductions as _reductions
+from tflogscope.runtime.library import segments as _segments
 from tflogscope.runtime.library import slicing as _slicing
 from tflogscope.runtime.library import strings as _strings
 from tflogscope.runtime.ops import call as _call
+from tflogscope.runtime.vectorizing import mapping as _mapping
 
 # functions, gradients, variables, modules
 function = _polymorphic.function
@@ -86,6 +90,7 @@ Module = _module.Module
 
 # tensors
 Tensor = _tensors.Tensor
+RaggedTensor = _ragged.RaggedTensor
 TensorSpec = _tensors.TensorSpec
 TensorShape = _shapes.TensorShape
 IndexedSlices = _indexed_slices.IndexedSlices
@@ -130,7 +135,7 @@ executing_eagerly = _context.executing_eagerly
 get_current_name_scope = _context.current_scope
 init_scope = _context.init_scope
 inside_function = _context.inside_function
-name_scope = _context.name_scope
+name_scope = _context.NameScope
 group = _grouping.group
 no_op = _grouping.no_op
 tuple = _grouping.tuple_of
@@ -141,6 +146,7 @@ case = _case.case
 cond = _cond.cond
 switch_case = _case.switch_case
 while_loop = _while_loop.while_loop
+vectorized_map = _mapping.vectorized_map
 map_fn = _map_fn.map_fn
 scan = _map_fn.scan
 foldl = _map_fn.foldl
@@ -196,6 +202,8 @@ gather = _slicing.gather
 gather_nd = _slicing.gather_nd
 greater = math.greater
 greater_equal = math.greater_equal
+histogram_fixed_width = _segments.histogram_fixed_width
+histogram_fixed_width_bins = _segments.histogram_fixed_width_bins
 identity = _arrays.identity
 identity_n = _arrays.identity_n
 less = math.less
@@ -232,6 +240,7 @@ reduce_sum = math.reduce_sum
 repeat = _joining.repeat
 reshape = _arrays.reshape
 reverse = _joining.reverse
+reverse_sequence = _joining.reverse_sequence
 roll = _joining.roll
 round = math.round
 saturate_cast = _arithmetic.saturate_cast
@@ -271,6 +280,7 @@ truncatediv = _arithmetic.truncatediv
 truncatemod = _arithmetic.truncatemod
 unique = _joining.unique
 unique_with_counts = _joining.unique_with_counts
+unravel_index = _call.generated("UnravelIndex")
 unstack = _joining.unstack
 where = _comparison.where
 zeros = _arrays.zeros
@@ -302,6 +312,7 @@ __all__ = [
     "nest",
     "nn",
     "optimizers",
+    "ragged",
     "random",
     "raw_ops",
     "strings",

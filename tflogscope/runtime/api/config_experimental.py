@@ -19,8 +19,23 @@ def list_physical_devices(device_type: str | None = None) -> Any:
 
 
 def set_memory_growth(device: Any, enable: bool) -> None:
-    """Nothing: that is for GPUs."""
-    del device, enable
+    """Nothing: that is for GPUs. Raises ValueError for what is no device."""
+    from tflogscope.runtime.api import config
+
+    del enable
+    if device not in config.list_physical_devices():
+        raise ValueError(f"Unrecognized device: {device!r}")
+
+
+def get_device_details(device: Any) -> dict[str, Any]:
+    """Nothing is known of a CPU."""
+    del device
+    return {}
+
+
+def get_synchronous_execution() -> bool:
+    """Eager ops are synchronous."""
+    return True
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:

@@ -12,7 +12,7 @@ _jit: list[bool] = [False]
 
 def get_experimental_options() -> dict[str, Any]:
     """The options that were set."""
-    return dict(_options)
+    return {**_options, "disable_model_pruning": False, "disable_meta_optimizer": False} | _options
 
 
 def set_experimental_options(options: dict[str, Any]) -> None:

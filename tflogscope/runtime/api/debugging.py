@@ -32,6 +32,11 @@ def set_log_device_placement(enabled: bool) -> None:
     del enabled
 
 
+def get_log_device_placement() -> bool:
+    """It is not logged."""
+    return False
+
+
 def disable_traceback_filtering() -> None:
     """Nothing: tracebacks are whole here."""
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.errors import MissingName
 
 __all__ = ["MissingName", "missing"]
-
-
-class MissingName(NotInThisRuntime, AttributeError):  # type: ignore[misc] # both have a `name`
-    """The name is not there; an AttributeError too, so that `hasattr` says no."""
 
 
 def missing(module: str) -> Callable[[str], NoReturn]:

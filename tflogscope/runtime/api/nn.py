@@ -13,6 +13,7 @@ avg_pool2d = _convolution.avg_pool2d
 batch_normalization = normalization.batch_normalization
 bias_add = nn.bias_add
 conv1d = _convolution.conv1d
+conv1d_transpose = _convolution.conv1d_transpose
 conv2d = _convolution.conv2d
 conv2d_transpose = _convolution.conv2d_transpose
 convolution = _convolution.convolution

@@ -6,5 +6,6 @@ from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.library import normalization
 
 general_dropout = normalization.general_dropout
+stateless_dropout = normalization.stateless_dropout
 
 __getattr__ = missing("tf.nn.experimental")

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from tflogscope.runtime.api import random_experimental as experimental
 from tflogscope.runtime.api.missing import missing
-from tflogscope.runtime.library import random
+from tflogscope.runtime.library import generator, random
+
+Algorithm = generator.Algorithm
+Generator = generator.Generator
 
 categorical = random.categorical
+create_rng_state = generator.create_rng_state
 fold_in = random.stateless_fold_in
+get_global_generator = generator.global_generator
 normal = random.normal
+set_global_generator = generator.set_global_generator
 set_seed = random.set_seed
 shuffle = random.shuffle
 split = random.stateless_split

@@ -5,6 +5,7 @@ NB: a few arguments have another name here than the op's input has in graphs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,10 @@ from tflogscope.runtime.ops.declare import signature_of
 _INPUTS = {"reduction_indices": "axis", "split_dim": "axis", "dim": "axis", "concat_dim": "axis"}
 """Inputs of which the Python argument is called otherwise."""
 _ATTRIBUTES = {"squeeze_dims": "axis"}
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -29,7 +34,17 @@ def __getattr__(name: str) -> Callable[..., Any]:
         renamed = {}
     function = generated(name)
 
-    def raw(*, name: str | None = None, **arguments: Any) -> Any:
+    def raw(*args: Any, name: str | None = None, **arguments: Any) -> Any:
+        if args:
+            shown = {signature_name: key for key, signature_name in renamed.items()}
+            inferred = {each.type for each in signature.inputs}
+            attributes = [key for key in signature.attributes if key not in inferred]
+            keys = [*(each.name for each in signature.inputs), *attributes, "name"]
+            raise TypeError(
+                f"{_snake(signature.type)} only takes keyword args (possible keys: "
+                f"{[shown.get(key, key) for key in keys]}). Please pass these args as kwargs "
+                "instead."
+            )
         return function(
             name=name, **{renamed.get(key, key): value for key, value in arguments.items()}
         )

@@ -17,7 +17,7 @@ class ExpressionRewriter(ast.NodeTransformer):
     """Rewrites the logical expressions of a function."""
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        text = ast.unparse(node)
+        text = ast.unparse(node.test)
         self.generic_visit(node)
         return expression(
             "ag__.if_exp(test, lambda: body, lambda: orelse, text)",

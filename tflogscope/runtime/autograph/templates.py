@@ -17,11 +17,15 @@ Hole = str | ast.expr | Sequence[ast.stmt]
 
 
 def statements(text: str, like: ast.AST, /, **holes: Hole) -> list[ast.stmt]:
-    """The statements of `text`, at the position of `like`."""
+    """The statements of `text`, at the position of `like`.
+
+    That is where it begins: for a call of an attribute, Python tells the line where this ends.
+    """
     module = ast.parse(text)
     for node in ast.walk(module):
         if isinstance(node, ast.stmt | ast.expr | ast.arg | ast.excepthandler | ast.keyword):
             ast.copy_location(node, like)
+            node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
     return cast(ast.Module, _Filler(holes).visit(module)).body
 
 

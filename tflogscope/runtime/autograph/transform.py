@@ -19,7 +19,7 @@ from tflogscope.runtime.autograph.source import function_tree, refuse_unsupporte
 from tflogscope.runtime.autograph.statements import ReadGuard, StatementRewriter
 from tflogscope.runtime.autograph.symbols import Function, parameters
 from tflogscope.runtime.autograph.templates import expression
-from tflogscope.runtime.autograph.user_errors import PREFIX
+from tflogscope.runtime.stacks import AROUND, PREFIX
 
 OPERATORS = "ag__"
 """The name by which converted code knows the operators."""
@@ -118,11 +118,11 @@ def _compiled(function: ast.FunctionDef, original: CodeType) -> CodeType:
     function.name = PREFIX + function.name
     free = [ast.arg(name) for name in (*original.co_freevars, OPERATORS)]
     around = ast.FunctionDef(
-        "around", ast.arguments([], free, None, [], [], None, []), [function], []
+        AROUND, ast.arguments([], free, None, [], [], None, []), [function], []
     )
     module = ast.fix_missing_locations(ast.Module([around], []))
     code = compile(module, original.co_filename, "exec", dont_inherit=True)
-    return _inner(_inner(code, "around"), function.name)
+    return _inner(_inner(code, AROUND), function.name)
 
 
 def _inner(code: CodeType, name: str) -> CodeType:

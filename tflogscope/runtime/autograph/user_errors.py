@@ -9,16 +9,16 @@ autograph/pyct/error_utils.py.
 from __future__ import annotations
 
 import linecache
-import re
 import traceback
 from collections.abc import Iterator
-from types import FrameType
 
 from tflogscope.runtime.errors import (
     InaccessibleTensorError,
+    NotInThisRuntime,
     OperatorNotAllowedInGraphError,
     OpError,
 )
+from tflogscope.runtime.stacks import Frame, is_converted, is_users, user_name
 
 _RETOLD: tuple[type[Exception], ...] = (
     *(
@@ -34,15 +34,12 @@ _RETOLD: tuple[type[Exception], ...] = (
 )
 """Errors that are made of a text, and can be raised again with another."""
 
-_HELPER = re.compile(
-    r"(if_body|else_body|loop_body|loop_test|extra_test|get_state|set_state)(_\d+)?|<lambda>"
-)
-_CONVERTED = "around."  # what converted code is compiled in
+_CALLER = "conversion.py"
+"""The file from which AutoGraph calls what it does not convert."""
 
-PREFIX = "tf__"
-"""What the names of converted functions begin with."""
 
-Place = tuple[str, int, str]
+class StagingError(Exception):
+    """Stands for an error that can't be made again with another text."""
 
 
 class _LinesKeyError(KeyError):
@@ -52,49 +49,53 @@ class _LinesKeyError(KeyError):
         return str(self.args[0])
 
 
+_LinesKeyError.__name__ = KeyError.__name__
+
+
 def translated(error: Exception) -> Exception | None:
-    """The error again, with the story of the user's code as its text; None if it has none or can't
-    be made again.
-    """
+    """The error again, with the story of the user's code as its text; None if it has none."""
     places = list(_places(error))
-    if not places:
+    if not places or isinstance(error, NotInThisRuntime):
         return None
     cause: str = getattr(error, "_cause", None) or f"{type(error).__name__}: {error}"
-    lines = ["in user code:", ""]
-    for path, line, name in places:
-        lines.append(f'    File "{path}", line {line}, in {name}  *')
-        lines.append(f"        {linecache.getline(path, line).strip()}")
-    lines += ["", *(f"    {line}" for line in cause.split("\n")), ""]
-    result = _again(error, "\n".join(lines))
-    if result is not None:
-        result.__dict__["_cause"] = cause
+    text = ["in user code:", ""]
+    for (path, line, name), mark in places:
+        text.append(f'    File "{path}", line {line}, in {name}{mark}')
+        text.append(f"        {linecache.getline(path, line).strip()}")
+    text += ["", *(f"    {line}" for line in cause.split("\n")), ""]
+    result = _again(error, "\n".join(text))
+    result.__dict__["_cause"] = cause
     return result
 
 
-def _again(error: Exception, message: str) -> Exception | None:
+def _again(error: Exception, message: str) -> Exception:
+    kind = type(error)
     if isinstance(error, OpError):
         return type(error)(error.node_def, error.op, message)
-    if isinstance(error, KeyError):
+    if kind in {KeyError, _LinesKeyError}:
         return _LinesKeyError(message)
-    return type(error)(message) if type(error) in _RETOLD else None
+    if kind in _RETOLD or kind.__init__ is Exception.__init__:
+        return kind(message)
+    return StagingError(message)
 
 
-def _places(error: Exception) -> Iterator[Place]:
-    """From the outside in: for each call of a converted function, the last place it came to."""
-    last: Place | None = None
-    caller = ""
+def _places(error: Exception) -> Iterator[tuple[Frame, str]]:
+    """From the outside in: for each call of a converted function, the last place it came to; at the
+    end where it went from the last one, into functions that are not converted.
+    """
+    last: Frame | None = None
+    beyond: list[tuple[Frame, str]] = []
+    caller = called_by = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_qualname.startswith(_CONVERTED):
+        code = frame.f_code
+        place = code.co_filename, line, user_name(code)
+        if is_converted(code):
             if last and caller == "converted_call":
-                yield last
-            last = frame.f_code.co_filename, line, _user_name(frame)
-        caller = frame.f_code.co_name
+                yield last, "  *"
+            last, beyond = place, []
+        elif is_users(code.co_filename):
+            beyond.append((place, "  **" if called_by.endswith(_CALLER) else ""))
+        caller, called_by = code.co_name, code.co_filename
     if last:
-        yield last
-
-
-def _user_name(frame: FrameType) -> str:
-    names = frame.f_code.co_qualname.split(".<locals>.")[1:]
-    names[0] = names[0].removeprefix(PREFIX)
-    kept = [name for name in names if not _HELPER.fullmatch(name)]
-    return kept[-1].rpartition(".")[2] if kept else names[0]
+        yield last, "  *"
+        yield from beyond

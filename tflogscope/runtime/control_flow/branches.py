@@ -41,12 +41,17 @@ _WRAPPER = "cflow_gradient_wrapper"
 
 class BranchGraph(FuncGraph):
     """The graph of a branch or of a part of a loop: its nodes are named within the scope in which
-    it is made.
+    it is made, but for TensorFlow 1's graphs.
     """
+
+    is_while_body = False
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.scope_name = context.current_scope()
+        with context.init_scope():
+            outside_is_eager = context.executing_eagerly()
+        if outside_is_eager:
+            self.scope_name = context.current_scope()
 
 
 def trace_branch(

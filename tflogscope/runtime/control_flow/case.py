@@ -34,7 +34,8 @@ from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.dtypes import bool_, int32
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.library import arrays, comparison, elementary, joining, reductions
-from tflogscope.runtime.ops.call import call, call_node, control_dependencies
+from tflogscope.runtime.library.debugging import Assert
+from tflogscope.runtime.ops.call import call, control_dependencies
 from tflogscope.runtime.tensors import Tensor
 
 __all__ = ["build_case", "case", "switch_case"]
@@ -84,8 +85,8 @@ def _functions(
     pairs.sort(key=lambda pair: pair[0])
     if [key for key, _ in pairs] != list(range(len(pairs))):
         raise ValueError(
-            f"branch indices must form contiguous range of [0 to {len(pairs)}) but found "
-            f"{[k for k, _ in pairs]}"
+            f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found "
+            f"{{{','.join(str(key) for key, _ in pairs)}}}"
         )
     return [function for _, function in pairs] + ([default] if default is not None else [])
 
@@ -215,4 +216,4 @@ def _at_most(conditions: Sequence[Any], count: int, message: str) -> Any:
 
 
 def _assert(condition: Any, data: Sequence[Any], summarize: int = 3) -> Any:
-    return call_node("Assert", condition, list(data), summarize=summarize)
+    return Assert(condition, list(data), summarize=summarize)

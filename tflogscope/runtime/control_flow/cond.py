@@ -22,8 +22,11 @@ from tflogscope.runtime.control_flow.branches import (
 )
 from tflogscope.runtime.control_flow.structures import merged_handle_data, packed
 from tflogscope.runtime.conversion import convert_to_tensor
+from tflogscope.runtime.dtypes import int32, int64
 from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
+from tflogscope.runtime.indexed_slices import IndexedSlices
 from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.elementary import cast
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 
@@ -76,6 +79,7 @@ def build_cond(
     """An If node with these graphs as branches; `inputs` are what each takes. The results, in the
     structure of the branches'.
     """
+    _match_indices(branches)
     check_same_outputs(branches, ["true_fn", "false_fn"], "tf.cond")
     common = match_inputs(branches, inputs)
     type_ = "If" if has_stateful(*branches) else "StatelessIf"
@@ -100,6 +104,26 @@ def build_cond(
 
     outputs = [arrays.identity(output) for output in through_function(make, common)]
     return packed(branches[0].structured_outputs, outputs)
+
+
+def _match_indices(branches: Sequence[FuncGraph]) -> None:
+    """Indices of slices that are `int32` in one branch and `int64` in another become `int64`."""
+    leaves = [nest.flatten(branch.structured_outputs) for branch in branches]
+    for index, found in enumerate(zip(*leaves, strict=False)):
+        slices = all(isinstance(leaf, IndexedSlices) for leaf in found)
+        if not slices or len({leaf.indices.dtype for leaf in found}) == 1:
+            continue
+        for branch, of_branch in zip(branches, leaves, strict=True):
+            leaf = of_branch[index]
+            if leaf.indices.dtype is int32:
+                at = next(i for i, out in enumerate(branch.outputs) if out is leaf.indices)
+                with branch.as_default():
+                    indices: Any = cast(leaf.indices, int64)
+                branch.outputs[at] = indices
+                of_branch[index] = IndexedSlices(leaf.values, indices, leaf.dense_shape)
+                branch.structured_outputs = nest.pack_sequence_as(
+                    branch.structured_outputs, of_branch
+                )
 
 
 def adopt(branches: Sequence[FuncGraph], outputs: Sequence[Tensor]) -> None:
@@ -160,14 +184,25 @@ def check_captures(branches: Sequence[FuncGraph], names: Sequence[str]) -> None:
 
 
 def check_same_outputs(branches: Sequence[FuncGraph], names: Sequence[str], function: str) -> None:
-    """Raises TypeError if the branches give different structures or dtypes."""
+    """Raises TypeError if the branches give different structures or dtypes; AssertionError and
+    ValueError, as TensorFlow, if these are of different numbers of tensors.
+    """
+    counts = [len(nest.flatten(branch.structured_outputs)) for branch in branches]
+    if len(set(counts)) > 1:
+        raise AssertionError(counts)
     first = branches[0]
-    for branch, name in zip(branches[1:], names[1:], strict=True):
+    for at, (branch, name) in enumerate(zip(branches[1:], names[1:], strict=True), 1):
         problem = None
         try:
             nest.assert_same_structure(first.structured_outputs, branch.structured_outputs)
         except (ValueError, TypeError) as error:
             problem = str(error)
+        if problem is None and len(first.outputs) != len(branch.outputs):
+            raise ValueError(
+                f"Lengths of branch outputs of {function[3:].removeprefix('switch_')} must match.\n"
+                f"len(graphs[0].outputs): {len(first.outputs)}\n"
+                f"len(graphs[{at}].outputs): {len(branch.outputs)}\n"
+            )
         if problem is None:
             for one, other in zip(first.outputs, branch.outputs, strict=True):
                 if one.dtype is not other.dtype:

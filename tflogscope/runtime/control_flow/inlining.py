@@ -10,7 +10,6 @@ runs. Told about: `InlineFunctionBody` of `core/common_runtime/inline_function_u
 from __future__ import annotations
 
 from tflogscope.runtime.control_flow.rewriting import Rewriting, Value, Work, copy_in
-from tflogscope.runtime.executor.failing import ORIGINAL
 from tflogscope.runtime.function.definition import FunctionDef
 
 __all__ = ["inline_call"]
@@ -28,8 +27,7 @@ def inline_call(graph: Rewriting, caller: Work, function: FunctionDef) -> None:
         inputs.append(graph.add(name, "Identity", [(source, output)], [source.dtypes[output]]))
 
     arguments, nodes, results = copy_in(function, f"{caller.name}/")
-    for node, original in zip(nodes, function.nodes, strict=True):
-        node.attributes.setdefault(ORIGINAL, original.name)
+    for node in nodes:
         if "frame_name" in node.attributes:
             node.attributes["frame_name"] = f"{caller.name}/{node.attributes['frame_name']}"
         starts = not node.inputs and not node.controls

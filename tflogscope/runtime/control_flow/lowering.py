@@ -25,8 +25,10 @@ from collections.abc import Sequence
 from tflogscope.runtime.control_flow import dataflow_ops  # noqa: F401 - registers Switch, Merge, …
 from tflogscope.runtime.control_flow.inlining import inline_call
 from tflogscope.runtime.control_flow.rewriting import Rewriting, Value, Work
-from tflogscope.runtime.dtypes import bool_, int32, resource
+from tflogscope.runtime.dtypes import DType, bool_, int32, resource
+from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.function.definition import FunctionDef
+from tflogscope.runtime.node_text import short_name
 
 __all__ = ["lowered"]
 
@@ -76,12 +78,14 @@ def _lower_if(graph: Rewriting, node: Work) -> None:
     switches = []
     for source, output in node.inputs[1:]:
         dtypes = [source.dtypes[output]] * 2
+        given = graph.source_name((source, output))
         switches.append(
             graph.add(
-                graph.new_name(f"{name}/{graph.source_name((source, output))}"),
+                graph.new_name(f"{name}/{given}"),
                 "Switch",
                 [(source, output), predicate],
                 dtypes,
+                {"_class": (f"loc:@{given}",)},
             )
         )
     switch.controls += node.controls
@@ -111,13 +115,14 @@ def _lower_case(graph: Rewriting, node: Work) -> None:
     switches = []
     for source, output in node.inputs[1:]:
         dtypes = [source.dtypes[output]] * count
+        given = graph.source_name((source, output))
         switches.append(
             graph.add(
-                graph.new_name(f"{name}/{graph.source_name((source, output))}"),
+                graph.new_name(f"{name}/{given}"),
                 "_SwitchN",
                 [(source, output), index],
                 dtypes,
-                many,
+                {**many, "_class": (given,)},  # NB: TensorFlow forgets the `loc:@` here
             )
         )
     switch.controls += node.controls
@@ -162,6 +167,16 @@ def _merge_branches(
     graph.replace(node, outputs, executed)
 
 
+def _check_loop_condition(node: Work, found: DType) -> None:
+    if found is not bool_:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Input 'input' passed {short_name(found)} expected bool while building NodeDef "
+            f"'{node.name}' using Op<name=LoopCond; signature=input:bool -> output:bool>",
+        )
+
+
 def _lower_while(graph: Rewriting, node: Work) -> None:
     name, new_name, add = node.name, graph.new_name, graph.add
     parallel = node.attributes.get("parallel_iterations", 10)
@@ -197,6 +212,7 @@ def _lower_while(graph: Rewriting, node: Work) -> None:
         condition_name, node.attributes["cond"], [(each, 0) for each in merges], [first], node
     )
     again = add(new_name(f"{name}/LoopCond"), "LoopCond", [(condition, 0)], [bool_])
+    _check_loop_condition(again, condition.dtypes[0])
     switches = [
         add(
             new_name(f"{name}/{graph.source_name(value)}_switch"),

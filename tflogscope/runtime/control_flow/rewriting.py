@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.function.definition import Endpoint, FunctionDef, NodeDef
+from tflogscope.runtime.function.definition import Endpoint, FunctionDef, NodeDef, Origin
 from tflogscope.runtime.operations import OpDef, lookup
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Work:
     """What stands for its outputs, once it is replaced."""
     done: Work | None = None
     """What runs when all that replaced it has run."""
+    origin: Origin | None = None
 
     @property
     def type(self) -> str:
@@ -135,6 +136,7 @@ def copy_in(
             dict(node.attributes),
             node.device,
             list(node.dtypes),
+            origin=node.origin,
         )
         for node in (*definition.arguments, *definition.nodes)
     }
@@ -174,4 +176,5 @@ def _frozen(node: Work) -> NodeDef:
         node.attributes,
         node.device,
         tuple(node.dtypes),
+        node.origin,
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tflogscope.runtime import nest
+from tflogscope.runtime import composites, nest
 from tflogscope.runtime.control_flow.tensor_array import TensorArray
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.tensors import HandleData, Tensor
@@ -50,6 +50,10 @@ def packed(like: Any, tensors: Any) -> Any:
     def leaf(original: Any) -> Any:
         if original is None:
             return None
+        if composites.is_composite(original):
+            spec = composites.type_spec(original)
+            count = len(composites.components(original))
+            return composites.from_components(spec, [next(rest) for _ in range(count)])
         return original.with_flow(next(rest)) if isinstance(original, TensorArray) else next(rest)
 
     return nest.map_structure(leaf, like)

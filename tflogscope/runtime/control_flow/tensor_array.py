@@ -430,3 +430,6 @@ def _number(index: Any) -> int:
 
 def _numbers(indices: Any) -> Sequence[Any]:
     return indices.numpy() if isinstance(indices, EagerTensor) else indices  # type: ignore[no-any-return]
+
+
+TensorArray.__module__ = "tensorflow.python.ops.tensor_array_ops"  # as types are printed

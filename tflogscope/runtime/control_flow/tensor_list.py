@@ -16,6 +16,7 @@ import numpy as np
 from tflogscope.runtime.constant_value import constant_shape, constant_value
 from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.errors import InvalidArgumentError
+from tflogscope.runtime.node_text import shape_text
 from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.shapes import SCALAR, UNKNOWN, TensorShape
@@ -31,7 +32,10 @@ class TensorList:
     first `length` elements of it, and the longest may grow in place.
     """
 
-    __slots__ = ("_items", "dtype", "length", "limit", "shape")
+    __slots__ = ("_items", "dtype", "element_shape", "length", "limit")
+
+    shape = ()
+    """As the value of a tensor: a list may be an element of another list."""
 
     def __init__(
         self,
@@ -43,7 +47,7 @@ class TensorList:
     ) -> None:
         self._items = items
         self.dtype = dtype
-        self.shape = shape
+        self.element_shape = shape
         self.limit = limit
         self.length = len(items) if length is None else length
 
@@ -53,14 +57,14 @@ class TensorList:
 
     def with_items(self, items: list[Any]) -> TensorList:
         """A list of the same kind."""
-        return TensorList(items, self.dtype, self.shape, self.limit)
+        return TensorList(items, self.dtype, self.element_shape, self.limit)
 
     def pushed(self, item: Any) -> TensorList:
         """One element more. Raises InvalidArgumentError for one of another shape, or too many."""
-        if not self.shape.is_compatible_with(np.shape(item)):
+        if not self.element_shape.is_compatible_with(np.shape(item)):
             raise _invalid(
                 "Tried to append a tensor with incompatible shape to a list. Op element shape: "
-                f"{list(np.shape(item))} list shape: {_shown(self.shape)}"
+                f"{list(np.shape(item))} list shape: {_shown(self.element_shape)}"
             )
         if 0 <= self.limit <= self.length:
             raise _invalid(
@@ -69,14 +73,14 @@ class TensorList:
             )
         items = self._items if len(self._items) == self.length else self.items()
         items.append(item)
-        return TensorList(items, self.dtype, self.shape, self.limit, self.length + 1)
+        return TensorList(items, self.dtype, self.element_shape, self.limit, self.length + 1)
 
     def popped(self) -> tuple[TensorList, Any]:
         """The list without its last element, and that."""
         if not self.length:
             raise _invalid("Trying to pop from an empty list.")
         return TensorList(
-            self._items, self.dtype, self.shape, self.limit, self.length - 1
+            self._items, self.dtype, self.element_shape, self.limit, self.length - 1
         ), self._items[self.length - 1]
 
     def filled(self, shape: TensorShape) -> list[Any]:
@@ -91,19 +95,18 @@ class TensorList:
 
     def zeros(self, shape: TensorShape) -> Any:
         """An element that was not written."""
-        shape = shape.merge_with(self.shape)
+        shape = shape.merge_with(self.element_shape)
         if not shape.is_fully_defined():
             raise _invalid(
-                "Trying to read an uninitialized tensor but element_shape is not fully defined "
-                "and no list element is set"
+                "Trying to read an uninitialized tensor but element_shape is not fully defined: "
+                f"{'<unknown>' if shape.rank is None else shape_text(shape)} and no list element "
+                "is set."
             )
         return np.zeros(shape.as_tuple(), self.dtype.as_numpy_dtype)
 
     def zeros_like(self) -> TensorList:
         """Zeros for each element: what the op ZerosLike gives for a list."""
-        return self.with_items(
-            [None if item is None else np.zeros_like(item) for item in self.items()]
-        )
+        return self.with_items([_zeros(item) for item in self.items()])
 
     def __add__(self, other: TensorList) -> TensorList:
         """Element by element: what the op AddN does with lists."""
@@ -112,7 +115,13 @@ class TensorList:
         )
 
     def __repr__(self) -> str:
-        return f"TensorList({self.length} of {self.dtype.name}{_shown(self.shape)})"
+        return f"TensorList({self.length} of {self.dtype.name}{_shown(self.element_shape)})"
+
+
+def _zeros(item: Any) -> Any:
+    if item is None:
+        return None
+    return item.zeros_like() if hasattr(item, "zeros_like") else np.zeros_like(item)
 
 
 def _sum(one: Any, another: Any) -> Any:
@@ -270,7 +279,7 @@ def _length(input_handle: TensorList) -> Any:
     _shape_vector,
 )
 def _shape_of(input_handle: TensorList, shape_type: DType) -> Any:
-    shape = input_handle.shape
+    shape = input_handle.element_shape
     if shape.rank is None:
         return np.array(-1, shape_type.as_numpy_dtype)
     return np.array([-1 if dim is None else dim for dim in shape], shape_type.as_numpy_dtype)
@@ -303,10 +312,10 @@ def _set_item(
         items += [None] * (int(index) + 1 - len(items))
     if not 0 <= index < len(items):
         raise _invalid(f"Trying to modify element {index} in a list with {len(items)} elements.")
-    if not input_handle.shape.is_compatible_with(item.shape):
+    if not input_handle.element_shape.is_compatible_with(item.shape):
         raise _invalid(
             "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
-            f"{list(item.shape)} list shape: {_shown(input_handle.shape)}"
+            f"{list(item.shape)} list shape: {_shown(input_handle.element_shape)}"
         )
     items[int(index)] = item
     return input_handle.with_items(items)
@@ -341,7 +350,7 @@ def _stack(input_handle: TensorList, element_shape: Any, num_elements: Any) -> A
             f"Operation expected a list with {num_elements} elements but got a list with {count} "
             "elements."
         )
-    shape = as_shape(element_shape).merge_with(input_handle.shape)
+    shape = as_shape(element_shape).merge_with(input_handle.element_shape)
     items = input_handle.filled(shape)
     if items:
         _check_same_shape(items)
@@ -369,7 +378,7 @@ def _check_same_shape(items: Sequence[Any]) -> None:
     _gathered,
 )
 def _gather(input_handle: TensorList, indices: Any, element_shape: Any) -> Any:
-    shape = as_shape(element_shape).merge_with(input_handle.shape)
+    shape = as_shape(element_shape).merge_with(input_handle.element_shape)
     items = input_handle.filled(shape)
     chosen = [items[_checked(at, len(items))] for at in indices]
     if chosen:

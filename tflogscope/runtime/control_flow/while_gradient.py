@@ -164,7 +164,7 @@ def _rewrite(
         *(tensor.shape for tensor in body.outputs[outputs_before:]),
     ]
     node.attributes["output_shapes"] = tuple(shapes)
-    node.inputs = [*node.inputs, *new_inputs]  # a tape may hold the list as it was
+    node.inputs = (*node.inputs, *new_inputs)
     extend_outputs(node, body.outputs)
 
 
@@ -229,7 +229,8 @@ class LoopGradientGraph(BranchGraph):
         attributes: dict[str, Any],
         name: str | None,
     ) -> Node:
-        key = (definition.type, tuple(tensor.uid for tensor in inputs), tuple(attributes.items()))
+        asked = (definition.type, tuple(tensor.uid for tensor in inputs))
+        key = (*asked, name, tuple(attributes.items()))
         moved: dict[Any, Node] = self.forward.__dict__.setdefault("moved_nodes", {})
         if key not in moved:
             with context.enter(self.forward):

@@ -67,11 +67,8 @@ def while_loop(
         raise TypeError("'parallel_iterations' must be a positive integer.")
     if context.executing_eagerly():
         return _eager_loop(cond, body, loop_vars, maximum_iterations)
-    loop = list(loop_vars)
-    with_arrays = to_tensors(loop)
-    return _Loop(cond, body, with_arrays, shape_invariants, maximum_iterations).build(
-        name or "while", parallel_iterations, back_prop
-    )
+    loop = _Loop(cond, body, to_tensors(loop_vars), shape_invariants, maximum_iterations)
+    return loop.build(name or "while", parallel_iterations, back_prop)
 
 
 def _eager_loop(
@@ -81,11 +78,13 @@ def _eager_loop(
         return _limited_eager_loop(
             cond, body, loop_vars, int(convert_to_tensor(maximum_iterations))
         )
+    if not loop_vars:
+        raise ValueError("'loop_vars' must be provided.")
     _as_tensors(loop_vars)  # TensorFlow asks for the type of each
+    structure = list(loop_vars)
     while cond(*loop_vars):
         loop_vars = body(*loop_vars)
-        if not isinstance(loop_vars, list | tuple):
-            loop_vars = (loop_vars,)
+        nest.assert_same_structure(structure, list(loop_vars))
     # A variable that the body gave as a Python value is a tensor after the loop.
     return _as_tensors(loop_vars)
 
@@ -120,7 +119,7 @@ class _Loop:
         self,
         cond: Callable[..., Any],
         body: Callable[..., Any],
-        loop_vars: list[Any],
+        loop_vars: Any,
         shape_invariants: Any,
         maximum_iterations: Any,
     ) -> None:
@@ -153,6 +152,7 @@ class _Loop:
             ]
             condition = trace_branch(BranchGraph(names[0]), self._condition, specs)
             body_graph = BranchGraph(names[1])
+            body_graph.is_while_body = True
             self.body_graph, self.condition_graph = body_graph, condition
             trace_branch(body_graph, self._body, specs)
             captured = body_graph.external_captures
@@ -187,7 +187,6 @@ class _Loop:
         results = self.body(*packed(self.loop_vars, flat))
         if not nest.is_nested(results):
             results = [results]
-        results = list(results)
         nest.assert_same_structure(results, self.loop_vars, check_types=False)
         return [counter + 1, limit, *nest.flatten(to_flows(results))]
 
@@ -204,8 +203,8 @@ class _Loop:
             if inner.dtype is not result.dtype:
                 name = getattr(tensor, "name", tensor)
                 raise TypeError(
-                    f"Loop var {name} enters the loop with type {inner.dtype!r} but has type "
-                    f"{result.dtype!r} after 1 iteration. {name} type should remain constant."
+                    f"Loop var {name} enters the loop with type {inner.dtype} but has type "
+                    f"{result.dtype} after 1 iteration. {name} type should remain constant."
                 )
 
 

@@ -12,6 +12,7 @@ for_loops.py    `for x in dataset` in a traced function
 
 from __future__ import annotations
 
+from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.data import experimental
 from tflogscope.runtime.data.dataset import (
     AUTOTUNE,
@@ -35,3 +36,5 @@ __all__ = [
     "DatasetSpec", "ExternalStatePolicy", "Iterator", "IteratorSpec", "Options", "OwnedIterator",
     "ThreadingOptions", "experimental",
 ]  # fmt: skip
+
+__getattr__ = missing("tf.data")

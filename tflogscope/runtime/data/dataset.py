@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime import dtypes
+from tflogscope.runtime.api.missing import MissingName
 from tflogscope.runtime.constant_value import constant_value
 from tflogscope.runtime.context import executing_eagerly, inside_function, op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
@@ -326,6 +327,11 @@ class Dataset(Sources, Regrouping):
 
     # As Python sees it
 
+    def get_single_element(self, name: str | None = None) -> Any:
+        """The element of a dataset that has one. Raises InvalidArgumentError for another number."""
+        flat = making.tensors_of("DatasetToSingleElement", self, name)
+        return structure.from_tensors(self.element_spec, flat)
+
     def __iter__(self) -> OwnedIterator:
         if executing_eagerly() or inside_function():
             return OwnedIterator.over(self)
@@ -366,7 +372,7 @@ class Dataset(Sources, Regrouping):
 
     def __getattr__(self, name: str) -> Any:
         if name in _ABSENT:
-            raise NotInThisRuntime(f"Dataset.{name}")
+            raise MissingName(f"tf.data.Dataset.{name}")
         raise AttributeError(f"'{self._kind}' object has no attribute {name!r}")
 
     @property
@@ -435,18 +441,20 @@ class DatasetSpec:
         return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
 
 
-_ABSENT = frozenset(
-    [
-        "bucket_by_sequence_length",
-        "get_single_element",
-        "list_files",
-        "load",
-        "ragged_batch",
-        "random",
-        "rejection_resample",
-        "sample_from_datasets",
-        "save",
-        "snapshot",
-        "sparse_batch",
-    ]
-)
+class _Absent:
+    """A method that the real `Dataset` has. Raises MissingName, which names it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, dataset: Any, kind: type) -> Any:
+        raise MissingName(f"tf.data.Dataset.{self._name}")
+
+
+_ABSENT = (
+    "list_files", "load", "ragged_batch", "rejection_resample", "save", "snapshot", "sparse_batch",
+)  # fmt: skip
+for _name in _ABSENT:
+    _absent = _Absent()
+    _absent.__set_name__(Dataset, _name)
+    setattr(Dataset, _name, _absent)

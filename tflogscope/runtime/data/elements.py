@@ -12,6 +12,7 @@ threads and reads ahead; the elements and their order are the same.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as counting
@@ -130,8 +131,8 @@ class Map(Elements):
     function: Captured
 
     def __iter__(self) -> Iterator[Element]:
-        for element in self.source:
-            yield self.function(*element)
+        # no generator: that would end with the first element that fails (`ignore_errors`)
+        return itertools.starmap(self.function, self.source)
 
     def cardinality(self) -> int:
         return self.source.cardinality()

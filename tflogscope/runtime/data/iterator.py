@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.runtime import dtypes
-from tflogscope.runtime.context import execute
+from tflogscope.runtime.context import execute, name_scope
 from tflogscope.runtime.data import structure
 from tflogscope.runtime.errors import OutOfRangeError
 from tflogscope.runtime.shapes import SCALAR
@@ -17,7 +17,7 @@ from tflogscope.runtime.tensors import TensorSpec
 if TYPE_CHECKING:
     from tflogscope.runtime.data.dataset import Dataset
 
-__all__ = ["IteratorSpec", "OwnedIterator"]
+__all__ = ["IteratorSpec", "Optional", "OwnedIterator"]
 
 
 class OwnedIterator:
@@ -82,6 +82,19 @@ class Optional:
         self._variant_tensor = variant
         self.element_spec = element_spec
 
+    @classmethod
+    def from_value(cls, value: Any) -> Optional:
+        """One that is there."""
+        with name_scope("optional") as scope:
+            spec = structure.spec_of(value)
+            tensors = structure.to_tensors(value)
+            types = {"Toutput_types": structure.dtypes(spec)}
+            return cls(execute("OptionalFromValue", tensors, types, scope)[0], spec)
+
+    @property
+    def _type_spec(self) -> OptionalSpec:
+        return OptionalSpec(self.element_spec)
+
     def has_value(self) -> Any:
         """Is it there? A scalar bool tensor."""
         return execute("OptionalHasValue", [self._variant_tensor])[0]
@@ -92,6 +105,19 @@ class Optional:
             "OptionalGetValue", [self._variant_tensor], _attributes(self.element_spec)
         )
         return structure.from_tensors(self.element_spec, tensors)
+
+
+class OptionalSpec:
+    """What optionals with the same kind of elements have in common."""
+
+    def __init__(self, element_spec: Any) -> None:
+        self.element_spec = element_spec
+
+    def _to_components(self, value: Optional) -> list[Any]:
+        return [value._variant_tensor]
+
+    def _from_components(self, components: list[Any]) -> Optional:
+        return Optional(components[0], self.element_spec)
 
 
 class IteratorSpec:

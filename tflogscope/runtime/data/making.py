@@ -18,6 +18,7 @@ __all__ = [
     "size_of",
     "spec_of_types",
     "tensor_dtypes",
+    "tensors_of",
 ]
 
 
@@ -39,6 +40,17 @@ def make_variant(
         "metadata": _metadata(name),
     }
     return ops.call(op, inputs, attributes | common)[0]
+
+
+def tensors_of(op: str, dataset: Any, name: str | None) -> list[Any]:
+    """What an op makes of a dataset: tensors like those of its elements."""
+    spec = dataset.element_spec
+    attributes = {
+        "output_types": structure.dtypes(spec),
+        "output_shapes": structure.shapes(spec),
+        "metadata": _metadata(name),
+    }
+    return ops.call(op, {"dataset": dataset._variant_tensor}, attributes)
 
 
 def _metadata(name: str | None) -> bytes:

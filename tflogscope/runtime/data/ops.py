@@ -23,7 +23,7 @@ from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.data import elements as e
 from tflogscope.runtime.data import regrouped_elements as r
 from tflogscope.runtime.data.generator import Generated
-from tflogscope.runtime.data.shuffling import SeedGenerator, Shuffle
+from tflogscope.runtime.data.shuffling import RandomNumbers, SeedGenerator, Shuffle
 from tflogscope.runtime.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from tflogscope.runtime.operations import Inference, Spec, register
 from tflogscope.runtime.shapes import SCALAR, TensorShape
@@ -211,6 +211,7 @@ def _directed(
 
 
 _PARALLEL = ("deterministic", "use_inter_op_parallelism", "preserve_cardinality")
+_dataset("RandomDataset", lambda seed, seed2: RandomNumbers(int(seed), int(seed2)), stateful=True)
 _dataset("TensorDataset", lambda *components: e.Tensors(components), "Toutput_types", stateful=True)
 _dataset(
     "TensorSliceDataset", _slices, "Toutput_types", "is_files", "replicate_on_split", stateful=True
@@ -258,6 +259,7 @@ _dataset(
     "require_non_empty",
 )
 _dataset("IgnoreErrorsDataset", r.IgnoreErrors, "log_warning")
+_dataset("AssertCardinalityDataset", _of_source(r.AssertCardinality))
 _dataset("UniqueDataset", r.Unique)
 _dataset(
     "GroupByWindowDataset",
@@ -291,6 +293,17 @@ def _next_as_optional(iterator: IteratorResource) -> OptionalValue:
         return OptionalValue(None)
 
 
+def _single(source: e.Elements) -> tuple[Any, ...]:
+    """The one element. Raises InvalidArgumentError if there are none or several."""
+    elements = iter(source.for_one_iterator())
+    element = next(elements, None)
+    if element is None:
+        raise InvalidArgumentError(None, None, "Dataset was empty.")
+    if next(elements, None) is not None:
+        raise InvalidArgumentError(None, None, "Dataset had more than one element.")
+    return tuple(element)
+
+
 def _reduce(source: e.Elements, *others: Any, f: Any, Tstate: Sequence[Any]) -> tuple[Any, ...]:  # noqa: N803
     for function in (*source.functions(), f):
         function.instantiate()
@@ -320,6 +333,13 @@ register(
     lambda _: [(dtypes.variant, SCALAR)],
     _next_as_optional,
     attributes=_ITERATOR,
+    stateful=True,
+)
+register(
+    "DatasetToSingleElement",
+    _outputs,
+    _single,
+    attributes=("metadata", *_ITERATOR),
     stateful=True,
 )
 register(

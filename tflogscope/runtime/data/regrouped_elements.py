@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.data.elements import UNKNOWN, Captured, Element, Elements, stacked
-from tflogscope.runtime.errors import DataLossError, OpError
+from tflogscope.runtime.errors import DataLossError, FailedPreconditionError, OpError
 
 __all__ = [
     "DirectedInterleave", "GroupByWindow", "IgnoreErrors", "PaddedBatch", "Rebatch", "Shard",
@@ -181,7 +181,33 @@ class IgnoreErrors(Elements):
             except StopIteration:
                 return
             except OpError:
-                return  # NB: TensorFlow's source goes on behind the element that failed
+                pass  # NB: what batches elements that fail ends here, and goes on in TensorFlow
+
+
+@dataclass(frozen=True)
+class AssertCardinality(Elements):
+    """So many elements, or an error. `AssertCardinalityDataset`."""
+
+    source: Elements
+    expected: int
+
+    def __iter__(self) -> Iterator[Element]:
+        count = 0
+        for count, element in enumerate(self.source, 1):
+            if count > self.expected >= 0:
+                self._fail(f"more than {self.expected}")
+            yield element
+        if count != self.expected:
+            self._fail(str(count))
+
+    def _fail(self, found: str) -> None:
+        number = "an infinite number of" if self.expected < 0 else str(self.expected)
+        elements = "element" if self.expected == 1 else "elements"
+        text = f"Input dataset was expected to contain {number} {elements} but contained {found} "
+        raise FailedPreconditionError(None, None, f"{text}element{'' if found == '1' else 's'}.")
+
+    def cardinality(self) -> int:
+        return self.expected
 
 
 @dataclass(frozen=True)

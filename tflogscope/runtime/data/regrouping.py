@@ -3,7 +3,7 @@
 
 Told about: `tensorflow/python/data/ops/window_op.py`, `padded_batch_op.py`, `shard_op.py`,
 `unbatch_op.py`, `rebatch_op.py`, `ignore_errors_op.py`, `unique_op.py`, `group_by_window_op.py`,
-`choose_from_datasets_op.py`.
+`choose_from_datasets_op.py`, `sample_from_datasets_op.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tflogscope.runtime.data import making, structure
 from tflogscope.runtime.data.functions import MappedFunction, dataset_function
 from tflogscope.runtime.data.making import int64, tensor_dtypes
 from tflogscope.runtime.data.sources import made_by
+from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.shapes import SCALAR, as_shape
 from tflogscope.runtime.tensors import TensorSpec
 
@@ -180,6 +181,81 @@ class Regrouping:
         )  # fmt: skip
         made._functions += functions.values()
         return made
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements of about the same length in a batch. Raises ValueError unless there is one batch
+        size more than boundaries.
+        """
+        import tflogscope.runtime.api as tf
+
+        if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
+            raise ValueError(
+                "`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
+                f"`len(bucket_batch_sizes)={len(bucket_batch_sizes)}` and "
+                f"`len(bucket_boundaries)={len(bucket_boundaries)}`."
+            )
+        if pad_to_bucket_boundary:
+            raise NotInThisRuntime("bucket_by_sequence_length(pad_to_bucket_boundary=True)")
+        sizes = convert_to_tensor(list(bucket_batch_sizes), dtypes.int64)
+        limits = dtypes.int32.min, *bucket_boundaries, dtypes.int32.max
+
+        def bucket_of(*element: Any) -> Any:
+            length = element_length_func(*element)
+            inside = tf.logical_and(
+                tf.less_equal(list(limits[:-1]), length), tf.less(length, list(limits[1:]))
+            )
+            return tf.reduce_min(tf.where(inside))
+
+        def batch(bucket: Any, group: Any) -> Any:
+            if no_padding:
+                return group.batch(sizes[bucket], drop_remainder=drop_remainder)
+            return group.padded_batch(sizes[bucket], padded_shapes, padding_values, drop_remainder)
+
+        return self.group_by_window(
+            bucket_of, batch, window_size_func=lambda bucket: sizes[bucket], name=name
+        )
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Each time the next element of one of them, drawn at random. Raises NotInThisRuntime for
+        weights that are a dataset.
+        """
+        import tflogscope.runtime.api as tf
+        from tflogscope.runtime.data.dataset import Dataset
+
+        if isinstance(weights, Dataset):
+            raise NotInThisRuntime("Dataset.sample_from_datasets(weights=a dataset)")
+        if weights is None:
+            logits: Any = [[1.0] * len(datasets)]
+        else:
+            weights = convert_to_tensor(weights, name="weights")
+            logits = tf.expand_dims(tf.math.log(weights, name="logits"), 0)
+        if len(datasets) == 1:
+            return datasets[0]
+
+        def choose(seed: Any) -> Any:
+            drawn = tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=1, seed=seed)
+            return tf.squeeze(drawn, axis=[0, 1])
+
+        seeds = Dataset.random(seed, rerandomize_each_iteration).batch(2)
+        return Dataset.choose_from_datasets(datasets, seeds.map(choose), stop_on_empty_dataset)
 
     @staticmethod
     def choose_from_datasets(

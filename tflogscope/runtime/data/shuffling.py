@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from tflogscope.runtime.data.elements import Element, Elements
+import numpy as np
+
+from tflogscope.runtime.data.elements import INFINITE, Element, Elements
 from tflogscope.runtime.ops.philox import Philox
 
-__all__ = ["SeedGenerator", "Shuffle"]
+__all__ = ["RandomNumbers", "SeedGenerator", "Shuffle"]
 
 
 class Samples:
@@ -40,6 +42,22 @@ class SeedGenerator:
 
     def __call__(self) -> tuple[int, int]:
         return (self._samples(), self._samples()) if self._samples else self._seeds
+
+
+@dataclass(frozen=True)
+class RandomNumbers(Elements):
+    """Numbers without end, the same for each iterator. `RandomDataset`."""
+
+    seed: int
+    seed2: int
+
+    def __iter__(self) -> Iterator[Element]:
+        samples = Samples(self.seed, self.seed2)
+        while True:
+            yield [np.asarray(samples(), np.int64)]
+
+    def cardinality(self) -> int:
+        return INFINITE
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tflogscope.runtime import dtypes
 from tflogscope.runtime.data import making, structure
 from tflogscope.runtime.data.generator import argument_arrays
 from tflogscope.runtime.data.making import int64
+from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.shapes import SCALAR
 from tflogscope.runtime.tensors import TensorSpec
 
@@ -62,6 +63,21 @@ class Sources:
         }
         spec = TensorSpec(SCALAR, output_type)
         return made_by("_RangeDataset", (), spec, numbers, name, replicate_on_split=False)
+
+    @staticmethod
+    def random(
+        seed: int | None = None,
+        rerandomize_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Numbers below 2**32 without end. Raises NotInThisRuntime for other ones each time."""
+        from tflogscope.runtime.data.seeds import get_seeds
+
+        if rerandomize_each_iteration:
+            raise NotInThisRuntime("Dataset.random(rerandomize_each_iteration=True)")
+        first, second = get_seeds(seed)
+        seeds = {"seed": first, "seed2": second}
+        return made_by("_RandomDataset", (), TensorSpec(SCALAR, dtypes.int64), seeds, name)
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:

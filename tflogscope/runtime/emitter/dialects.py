@@ -30,6 +30,8 @@ class Dialect:
     """How a bool is printed where nothing says otherwise."""
     matmul_gradients: bool = False
     """`MatMul` has the attributes `grad_a` and `grad_b`."""
+    pace: float = 1.0
+    """How long a record takes, compared with 2.13: later releases write faster."""
 
     @property
     def index(self) -> int:
@@ -48,7 +50,7 @@ DIALECTS: dict[str, Dialect] = {
         Dialect("2.8", "2.5.0", wraps_ops=False, gemm=False),
         Dialect("2.13", "2.7.3"),
         Dialect("2.16", "3.3.4", matmul_gradients=True),
-        Dialect("2.20", "3.7.3", partitioned="_partitioned", matmul_gradients=True),
+        Dialect("2.20", "3.7.3", partitioned="_partitioned", matmul_gradients=True, pace=0.55),
         Dialect(
             "2.21",
             "3.7.3",
@@ -57,6 +59,7 @@ DIALECTS: dict[str, Dialect] = {
             redacted=True,
             false="false",
             matmul_gradients=True,
+            pace=0.42,
         ),
     )
 }

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 from tflogscope.runtime.emitter.prefixes import BEGIN, Prefixes
 from tflogscope.runtime.emitter.records import Execution, Primitive, Record
 from tflogscope.runtime.emitter.truth import Truth
 
-__all__ = ["Fault", "Output", "Piece"]
+__all__ = ["Fault", "Output", "Piece", "Sink"]
 
 _BARE = frozenset({"onednn", "print"})
 _time = attrgetter("time")
@@ -36,6 +36,18 @@ class Piece:
     """What a fault did to it, if anything."""
 
 
+class Sink(Protocol):
+    """Where bytes go."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take more."""
+        ...
+
+    def flush(self) -> None:
+        """Let what was written be seen, whatever happens next."""
+        ...
+
+
 class Fault(Protocol):
     """Something that goes wrong between the process and the file."""
 
@@ -53,7 +65,7 @@ class Output:
 
     def __init__(
         self,
-        file: BinaryIO,
+        file: Sink,
         prefixes: Prefixes,
         truth: Truth | None = None,
         faults: Sequence[Fault] = (),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from string import ascii_lowercase
+from string import ascii_letters, ascii_lowercase
 from typing import Any
 
 from tflogscope.runtime.emitter.convolutions import convolution, pooling
@@ -194,7 +194,9 @@ def reorder(kernel: Kernel, source: str, target: str, shape: Shape, flags: str =
         Memory("dst", kernel.dtype, target, flags if blocked[1] else ""),
     )
     size = 8 * prod(shape)
-    return Plan("reorder", "jit:uni", "undef", memories, "", "", _by(shape), size, 0)
+    copies = source == target and kernel.dialect.onednn >= "3.6"
+    implementation = "jit_direct_copy:uni" if copies else "jit:uni"
+    return Plan("reorder", implementation, "undef", memories, "", "", _by(shape), size, 0)
 
 
 def _softmax(kernel: Kernel) -> list[Plan]:
@@ -232,47 +234,51 @@ def _transpose(kernel: Kernel) -> list[Plan]:
 
 
 def _einsum(kernel: Kernel) -> list[Plan]:
-    """A product after transpositions, where the equation asks for these."""
+    """One product; where the equation asks for transpositions, Eigen does these."""
     if len(kernel.inputs) != 2:
         return []
-    left, _, result = _text(kernel.attributes["equation"]).partition("->")
-    names = left.split(",")
-    sizes = {
-        letter: size
-        for name, shape in zip(names, kernel.inputs, strict=True)
-        for letter, size in zip(name, shape, strict=True)
-    }
-    batch = [each for each in names[0] if each in names[1] and each in result]
-    summed = [each for each in names[0] if each in names[1] and each not in result]
-    rows = [each for each in names[0] if each not in names[1]]
-    columns = [each for each in names[1] if each not in names[0]]
-    found: list[Plan] = []
-    swaps = []
-    for name, free in zip(names, (rows, columns), strict=True):
-        wanted = batch + free + summed if name == names[0] else batch + summed + free
-        other = batch + summed + free if name == names[0] else batch + free + summed
-        swaps.append(list(name) != wanted and list(name) == other)
-        if list(name) not in (wanted, other):
-            order = [name.index(each) for each in wanted]
-            shape = tuple(sizes[each] for each in name)
-            tag = letters(len(shape))
-            found.append(reorder(kernel, tag, "".join(tag[at] for at in order), shape))
+    terms, _, result = _text(kernel.attributes["equation"]).partition("->")
+    names = [
+        _labels(term, len(shape))
+        for term, shape in zip(terms.split(","), kernel.inputs, strict=True)
+    ]
+    order = {label: at for at, label in enumerate(dict.fromkeys([*names[0], *names[1]]))}
 
-    def product(group: Sequence[str]) -> int:
-        return prod(sizes[each] for each in group)
+    def role(label: str) -> int:
+        if label not in ascii_letters:
+            return _BROADCAST
+        shared = label in names[0] and label in names[1]
+        if label in result:
+            return _BATCH if shared else _FREE
+        return _CONTRACTED if shared else _REDUCED
 
-    a = (product(batch), product(rows), product(summed))
-    b = (product(batch), product(summed), product(columns))
-    a = (a[0], a[2], a[1]) if swaps[0] else a
-    b = (b[0], b[2], b[1]) if swaps[1] else b
-    found.append(_matrices(kernel, a, b, *swaps))
-    done = batch + rows + columns
-    if list(result) != done:
-        shape = tuple(sizes[each] for each in done)
-        tag = letters(len(shape))
-        order = [done.index(each) for each in result]
-        found.append(reorder(kernel, tag, "".join(tag[at] for at in order), shape))
-    return found
+    matrices, swaps = [], []
+    for name, shape in zip(names, kernel.inputs, strict=True):
+        sizes = dict(zip(name, shape, strict=True))
+        left = [label for label in sizes if role(label) != _REDUCED]
+        by_role = {which: [each for each in left if role(each) == which] for which in range(4)}
+        batch = sorted(by_role[_BATCH], key=order.__getitem__)
+        free, contracted = (
+            prod(sizes[label] for label in by_role[which]) for which in (_FREE, _CONTRACTED)
+        )
+        # an operand that has its contracted dimensions before its free ones may stay as it is
+        turned = sorted(left, key=lambda label: (_TURNED[role(label)], order[label])) == left
+        leading = (*(sizes[label] for label in (*by_role[_BROADCAST], *batch)),)
+        matrices.append((*leading, *((contracted, free) if turned else (free, contracted))))
+        swaps.append(turned)
+    return [_matrices(kernel, matrices[0], matrices[1], swaps[0], not swaps[1])]
+
+
+_BROADCAST, _BATCH, _FREE, _CONTRACTED, _REDUCED = range(5)
+"""What a label is for: `EinsumDimensionType`."""
+_TURNED = (0, 1, 3, 2, 4)
+
+
+def _labels(term: str, rank: int) -> list[str]:
+    """A label for each dimension; those that `...` stands for are counted from the last on."""
+    before, dots, after = term.partition("...")
+    hidden = rank - len(before) - len(after) if dots else 0
+    return [*before, *(f"...{at}" for at in range(hidden, 0, -1)), *after]
 
 
 def _batch_norm(kernel: Kernel) -> list[Plan]:
@@ -303,6 +309,38 @@ def _batch_norm(kernel: Kernel) -> list[Plan]:
     ]
 
 
+def _layer_norm(kernel: Kernel) -> list[Plan]:
+    """Scale and shift are copied next to each other; then one primitive."""
+    shape, old = kernel.inputs[0], kernel.dialect.onednn.startswith("2.")
+    tag = letters(len(shape))
+    memories = [*(Memory(name, kernel.dtype, tag) for name in ("src", "dst")), undefined("stats")]
+    if kernel.dialect.onednn >= "3.6":
+        memories += [Memory(name, "f32", "a") for name in ("scale", "shift")]
+    main = Plan(
+        "layer_normalization_v2" if old else "layer_normalization",
+        "jit:uni",
+        "forward_inference",
+        tuple(memories),
+        "",
+        f"flags:{'S' if old else 'CH'}",
+        _by(shape),
+        8 * prod(shape),
+        8 * prod(shape),
+    )
+    return [*(reorder(kernel, "a", "a", each) for each in kernel.inputs[1:3]), main]
+
+
+def _swish(kernel: Kernel) -> list[Plan]:
+    shape = kernel.inputs[0]
+    memories = [Memory("data", kernel.dtype, letters(len(shape)))]
+    if kernel.dialect.onednn < "3.6":
+        memories.append(undefined("diff"))
+    size = 8 * prod(shape)
+    kind, implementation = "forward_training", f"jit:avx512_core{_suffix(kernel)}"
+    alg = "alg:eltwise_swish alpha:1 beta:0"
+    return [Plan("eltwise", implementation, kind, tuple(memories), "", alg, _by(shape), size, size)]
+
+
 def _convolution(kernel: Kernel) -> list[Plan]:
     return convolution(kernel, reorder, post_operations(kernel), _scratchpad(kernel))
 
@@ -314,7 +352,9 @@ _MODELS: dict[str, Callable[[Kernel], list[Plan]]] = {
     "_MklFusedBatchMatMulV2": _fused_batch_matmul,
     "_MklNativeFusedMatMul": _fused_matmul,
     "_MklEinsum": _einsum,
+    "_MklLayerNorm": _layer_norm,
     "_MklSoftmax": _softmax,
+    "_MklSwish": _swish,
     "_MklTranspose": _transpose,
     **dict.fromkeys(
         (

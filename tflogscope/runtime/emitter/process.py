@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from tflogscope.runtime import passes, telling
 from tflogscope.runtime.eager import EAGER
 from tflogscope.runtime.emitter.dialects import dialect
 from tflogscope.runtime.emitter.emitter import Emitter
 from tflogscope.runtime.emitter.faults import faults_named
-from tflogscope.runtime.emitter.output import Output
+from tflogscope.runtime.emitter.output import Output, Sink
 from tflogscope.runtime.emitter.prefixes import Levels, Prefixes
 from tflogscope.runtime.emitter.truth import Truth
 
@@ -39,22 +39,27 @@ class Settings:
     faults: Sequence[str] = ()
 
 
+def _opened(path: Path) -> AbstractContextManager[Sink]:
+    return path.open("wb")
+
+
 @contextmanager
 def writing(
-    log: Path | BinaryIO, settings: Settings, truth: Path | None = None
+    log: Path,
+    settings: Settings,
+    truth: Path | None = None,
+    opened: Callable[[Path], AbstractContextManager[Sink]] = _opened,
 ) -> Iterator[Emitter]:
-    """Write the log of what runs within. Raises ValueError for a release or fault unknown, OSError
-    for files that can't be written.
+    """Write the log of what runs within. `opened` makes the files. Raises ValueError for a release
+    or fault unknown, what `opened` does for files that can't be written.
     """
     chosen = dialect(settings.release)
     prefixes = Prefixes(chosen, settings.levels)
     faults = faults_named(settings.faults, settings.seed, prefixes)
     EAGER.clear_kernels()  # a new process has none
     with ExitStack() as stack:
-        file = stack.enter_context(_new(log).open("wb")) if isinstance(log, Path) else log
-        told = None
-        if truth is not None:
-            told = Truth(stack.enter_context(_new(truth).open("w", encoding="utf-8")))
+        file = stack.enter_context(opened(log))
+        told = None if truth is None else Truth(stack.enter_context(opened(truth)))
         output = Output(file, prefixes, told, faults)
         emitter = Emitter(
             output,
@@ -71,13 +76,6 @@ def writing(
         stack.enter_context(_heard(emitter))
         stack.enter_context(_asleep(emitter))
         yield emitter
-
-
-def _new(path: Path) -> Path:
-    """A place for a new file: what a link there leads to is not written to."""
-    if path.is_symlink():
-        path.unlink()
-    return path
 
 
 @contextmanager

@@ -172,7 +172,7 @@ class Runs:
         item = voice.items.pop()
         step = voice.steps[-1]
         shapes = [shape_of(each) for each in outputs]
-        step.outputs[node.name] = shapes
+        step.knows(node.name, outputs, shapes)
         for index, value in enumerate(outputs):
             if isinstance(value, np.ndarray) and value.size <= _SMALL and value.dtype.kind == "i":
                 step.values[node.name, index] = value

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.runtime.emitter.records import Execution, Strand
+from tflogscope.runtime.executor.frames import DEAD
 from tflogscope.runtime.function.definition import NodeDef
 
 if TYPE_CHECKING:
@@ -49,6 +50,16 @@ class Step:
     """By node, shapes of its latest outputs."""
     values: dict[tuple[str, int], Any] = field(default_factory=dict)
     """Small outputs: what a kernel does can depend on them."""
+
+    def knows(self, name: str, outputs: Sequence[Any], shapes: list[Any]) -> None:
+        """Note the shapes of a node's outputs; of a dead one that of the iteration before, for
+        nodes of that iteration may still be on their way.
+        """
+        before = self.outputs.get(name, shapes)
+        self.outputs[name] = [
+            old if value is DEAD else new
+            for value, old, new in zip(outputs, before, shapes, strict=True)
+        ]
 
     def waits(self, node: NodeDef) -> list[int]:
         """The items whose outputs it takes, or after which it runs."""

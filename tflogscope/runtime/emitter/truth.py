@@ -11,13 +11,13 @@ file after all faults; `line` of an execution is the one that stands for it in t
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from tflogscope.runtime.emitter.prefixes import BEGIN
 from tflogscope.runtime.emitter.records import Execution, Primitive
 
 if TYPE_CHECKING:
-    from tflogscope.runtime.emitter.output import Piece
+    from tflogscope.runtime.emitter.output import Piece, Sink
 
 __all__ = ["Truth"]
 
@@ -25,7 +25,7 @@ __all__ = ["Truth"]
 class Truth:
     """Writes the truth as it becomes known."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: Sink) -> None:
         self._file = file
         self._count = 0
 
@@ -94,4 +94,4 @@ class Truth:
 
     def _write(self, **values: Any) -> None:
         told = {key: value for key, value in values.items() if value is not None}
-        self._file.write(json.dumps(told, separators=(",", ":")) + "\n")
+        self._file.write(json.dumps(told, separators=(",", ":")).encode() + b"\n")

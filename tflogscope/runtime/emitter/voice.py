@@ -96,9 +96,9 @@ class Voice:
         *,
         stands: bool = False,
     ) -> None:
-        """One record, `cost` µs after the one before."""
+        """One record, `cost` µs after the one before, in 2.13."""
         strand = self.strands[-1]
-        strand.now += cost
+        strand.now += max(1, round(cost * self.dialect.pace))
         if self._prefixes.shows(kind):
             strand.records.append(Record(strand.now, strand.thread, kind, text, about, stands))
 

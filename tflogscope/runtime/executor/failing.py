@@ -1,18 +1,16 @@
-"""A kernel that fails ends the step; the error says which node it was.
+"""A kernel that fails ends the step; the error says which node it was, and where in the user's
+program that was made.
 
 Told about: `error_interpolation.py` and `_attach_error_message` of `executor.cc`.
-NB: TensorFlow also prints the Python stack of the node's creation; this runtime keeps none.
 """
 
 from __future__ import annotations
 
+from tflogscope.runtime import stacks
 from tflogscope.runtime.errors import OpError
 from tflogscope.runtime.function.definition import NodeDef
 
-__all__ = ["ORIGINAL", "located"]
-
-ORIGINAL = "_original_node"
-"""The attribute of a node that was inlined: what it was called in its own function."""
+__all__ = ["located"]
 
 _BEGINNING = "Graph execution error:\n\n"
 
@@ -21,9 +19,12 @@ def located(error: OpError, node: NodeDef | None) -> OpError:
     """The same error, naming the node; one that names a node already is left as it is."""
     if node is None or error.message.startswith(_BEGINNING):
         return error
-    name = node.attributes.get(ORIGINAL, node.name)
-    message = (
-        f"{_BEGINNING}Detected at node '{name}' defined at (most recent call last):\n<stack traces "
-        f"unavailable>\nNode: '{name}'\n{error.message}\n\t [[{{{{node {name}}}}}]]"
-    )
+    name, where = node.name, ""
+    if node.origin is not None:
+        name = node.origin.name
+        where = (
+            f"Detected at node '{name}' defined at (most recent call last):\n"
+            f"{stacks.text(node.origin.frames)}\nNode: '{name}'\n"
+        )
+    message = f"{_BEGINNING}{where}{error.message}\n\t [[{{{{node {name}}}}}]]"
     return type(error)(None, None, message)

@@ -14,7 +14,7 @@ from tflogscope.runtime import telling
 from tflogscope.runtime.function.cache import FunctionCache, current_context
 from tflogscope.runtime.function.concrete import ConcreteFunction
 from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.function.signature import Bound, FunctionType, Signature
+from tflogscope.runtime.function.signature import FunctionType, Signature
 from tflogscope.runtime.function.tracing import make_placeholders, trace
 
 __all__ = ["TracingCompiler"]
@@ -89,10 +89,9 @@ class TracingCompiler:
         args, kwargs = self.signature.unbind(placeholders)
         with self._around():
             trace(graph, self._converted(), args, kwargs)
-        graph.structured_input_signature = self._described(placeholders)
         concrete = ConcreteFunction(graph, self._attributes, self.signature, type_)
         if telling.listener is not None:
-            telling.listener.function_traced(concrete.name, concrete)
+            telling.listener.function_traced(concrete.inference.name, concrete)
         return concrete
 
     def _converted(self) -> Callable[..., Any]:
@@ -110,17 +109,3 @@ class TracingCompiler:
                 return function(*args, **kwargs)
 
         return as_it_is
-
-    def _described(self, placeholders: Bound) -> Any:
-        from tflogscope.runtime import nest
-        from tflogscope.runtime.tensors import SymbolicTensor, TensorSpec
-
-        def describe(value: Any) -> Any:
-            if isinstance(value, SymbolicTensor):
-                return TensorSpec(
-                    value.shape, value.dtype, value.op.attributes.get("_user_specified_name")
-                )
-            return value
-
-        args, kwargs = self.signature.unbind(placeholders)
-        return tuple(nest.map_structure(describe, args)), nest.map_structure(describe, kwargs)

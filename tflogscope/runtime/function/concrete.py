@@ -10,7 +10,8 @@ from typing import Any
 
 from tflogscope.runtime import composites, context, nest, tape
 from tflogscope.runtime.conversion import convert_to_tensor
-from tflogscope.runtime.errors import InvalidArgumentError
+from tflogscope.runtime.errors import InvalidArgumentError, missing_attribute
+from tflogscope.runtime.function.describing import described, structured_signature, summary
 from tflogscope.runtime.function.forward_backward import DelayedRewrite, TapeFunctions
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.graph_function import GraphFunction, Instance
@@ -44,13 +45,15 @@ class ConcreteFunction:
         self._type = type
         name = f"__inference_{graph.name}_{uid()}"
         self.inference = GraphFunction(name, graph, graph.inputs, graph.outputs, self.attributes)
+        if signature is not None and type is not None:
+            graph.structured_input_signature = structured_signature(type, signature)
         self._delayed = DelayedRewrite(graph, self.inference, self.attributes)
         self._tape_functions: dict[bool, TapeFunctions] = {}
 
     @property
-    def name(self) -> str:
+    def name(self) -> bytes:
         """The name of the inference function."""
-        return self.inference.name
+        return self.inference.name.encode()
 
     @property
     def inputs(self) -> list[SymbolicTensor]:
@@ -66,6 +69,16 @@ class ConcreteFunction:
     def structured_outputs(self) -> Any:
         """The graph's tensors in the structure in which the Python function returned them."""
         return self.graph.structured_outputs
+
+    @property
+    def output_shapes(self) -> Any:
+        """Their shapes."""
+        return nest.map_structure(_shape_of, self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """Their dtypes."""
+        return nest.map_structure(_dtype_of, self.structured_outputs)
 
     @property
     def structured_input_signature(self) -> Any:
@@ -119,6 +132,10 @@ class ConcreteFunction:
         """Make it ready to run; done once."""
         self.inference.instantiate()
 
+    def add_gradient_functions_to_graph(self) -> None:
+        """Make the functions now that a gradient of a call within a graph would need."""
+        self._delayed.make()
+
     def instance(self) -> Instance:
         """An instance of its own, for who runs it apart from all others."""
         return Instance(self.inference.definition)
@@ -171,8 +188,11 @@ class ConcreteFunction:
             return [*args, *(kwargs[name] for name in sorted(kwargs))]
         try:
             return self._by_structure(args, kwargs)
-        except TypeError:
-            flat = self._by_input_names(args, kwargs)
+        except TypeError as refused:
+            try:
+                flat = self._by_input_names(args, kwargs)
+            except (TypeError, ValueError):
+                raise refused from None
             if flat is None:
                 raise
             return flat
@@ -188,16 +208,19 @@ class ConcreteFunction:
         if len(args) > len(known):
             problem = "too many positional arguments"
             raise self._signature.refusal(problem, args, kwargs, shown)
-        if unknown := sorted(set(kwargs) - set(known)):
-            problem = f"got an unexpected keyword argument '{unknown[0]}'"
-            raise self._signature.refusal(problem, args, kwargs, shown)
         bound: Bound = {}
         for name, type_ in known.items():
             if name in given:
-                bound[name] = type_.cast(given[name])
+                try:
+                    bound[name] = type_.cast(given[name])
+                except TypeError as error:
+                    raise self._signature.refusal(str(error), args, kwargs, shown) from None
             elif _takes_tensors(type_):
                 problem = f"missing a required argument: '{name}'"
                 raise self._signature.refusal(problem, args, kwargs, shown)
+        if unknown := sorted(set(kwargs) - set(known)):
+            problem = f"got an unexpected keyword argument '{unknown[0]}'"
+            raise self._signature.refusal(problem, args, kwargs, shown)
         return [
             tensor
             for name, type_ in known.items()
@@ -228,14 +251,42 @@ class ConcreteFunction:
                 raise InvalidArgumentError(
                     None,
                     None,
-                    f"cannot compute {self.name} as input #{index}(zero-based) was expected to be "
-                    f"a {short_name(tensor.dtype)} tensor but is a {short_name(value.dtype)} "
-                    f"tensor [Op:{self.name}]",
+                    f"cannot compute {self.inference.name} as input #{index}(zero-based) was "
+                    f"expected to be a {short_name(tensor.dtype)} tensor but is a "
+                    f"{short_name(value.dtype)} tensor [Op:{self.inference.name}]",
                 )
         return flat
 
+    def __getattr__(self, name: str) -> Any:
+        return missing_attribute("ConcreteFunction", name)
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """What it takes, and if `verbose` in detail and what it gives."""
+        if self._type is None:
+            raise AttributeError("It was not made of a Python function with parameters.")
+        if not verbose:
+            return summary(self.graph.name, self._type, self.structured_input_signature)
+        structured, results = self.structured_input_signature, self.structured_outputs
+        return described(self.graph.name, self._type, structured, results)
+
+    def __str__(self) -> str:
+        if self._type is None:
+            return repr(self)
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
+
     def __repr__(self) -> str:
-        return f"<ConcreteFunction {self.name} at {id(self):#x}>"
+        if self._type is None:
+            return object.__repr__(self)
+        signature = self.pretty_printed_signature(verbose=False)
+        return f"<ConcreteFunction {signature} at 0x{id(self):X}>"
+
+
+def _shape_of(output: Any) -> Any:
+    return None if output is None else output.shape
+
+
+def _dtype_of(output: Any) -> Any:
+    return None if output is None else output.dtype
 
 
 def _named(type_: Any, name: str) -> Any:

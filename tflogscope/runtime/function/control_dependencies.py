@@ -30,9 +30,10 @@ READS = frozenset(
 )
 
 # TensorFlow leaves the old random ops free: they may be in initialisers, which are lifted out of
-# the order of the program.
+# the order of the program. The others have no effect to be ordered.
 UNORDERED = frozenset(
     {
+        *("CudnnRNN", "CudnnRNNBackprop", "CudnnRNNV3", "CudnnRNNBackpropV3"),
         "Multinomial",
         "ParameterizedTruncatedNormal",
         "RandomGamma",

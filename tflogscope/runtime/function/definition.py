@@ -10,20 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.operations import OpDef
+from tflogscope.runtime.stacks import Frame
 
 if TYPE_CHECKING:
     from tflogscope.runtime.graph import Graph, Node
     from tflogscope.runtime.shapes import TensorShape
     from tflogscope.runtime.tensors import HandleData, SymbolicTensor
 
-__all__ = ["Endpoint", "FunctionDef", "NodeDef", "define"]
+__all__ = ["Endpoint", "FunctionDef", "NodeDef", "Origin", "define"]
 
 Endpoint = tuple[str, int]
 """One output of a node: its name and which output."""
+
+
+class Origin(NamedTuple):
+    """What a node was called in the function that was traced, and where in the user's program."""
+
+    name: str
+    frames: tuple[Frame, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,8 @@ class NodeDef:
     device: str
     dtypes: tuple[DType, ...]
     """The dtypes of its outputs."""
+    origin: Origin | None = None
+    """None if it was made since, by a pass."""
 
     @property
     def type(self) -> str:
@@ -110,4 +120,5 @@ def _node(node: Node) -> NodeDef:
         dict(node.attributes),
         node.device,
         tuple(tensor.dtype for tensor in node.outputs),
+        Origin(node.name, node.frames),
     )

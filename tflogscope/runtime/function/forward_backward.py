@@ -91,6 +91,10 @@ class DelayedRewrite:
         ]
         return backward.call_flat(given, captured)
 
+    def make(self) -> None:
+        """Make forward and backward function now."""
+        self._pair(len(self._graph.outputs))
+
     def _pair(self, count: int) -> tuple[GraphFunction, ConcreteFunction]:
         """The forward function and the backward function that takes the gradients of its first
         `count` outputs.

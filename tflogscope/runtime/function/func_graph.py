@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tflogscope.runtime import context, tape
+from tflogscope.runtime import context, stacks, tape
 from tflogscope.runtime.context import ask_for_default_graph, current, execute
 from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.errors import InaccessibleTensorError
@@ -144,14 +144,7 @@ class FuncGraph(Graph):
         inner: Any = tensor.op.graph
         while isinstance(inner, FuncGraph):
             if inner is self:
-                raise InaccessibleTensorError(
-                    f"{tensor!r} is out of scope and cannot be used here. Use return values, "
-                    "explicit Python locals or TensorFlow collections to access it.\nPlease see "
-                    "https://www.tensorflow.org/guide/function"
-                    "#all_outputs_of_a_tffunction_must_be_return_values "
-                    f"for more information.\n\nThe tensor {tensor!r} cannot be accessed from "
-                    f"{self}, because it was defined in {tensor.op.graph}, which is out of scope."
-                )
+                raise InaccessibleTensorError(stacks.out_of_scope(tensor, str(self)))
             inner = inner.outer_graph
 
     def __repr__(self) -> str:

@@ -11,9 +11,11 @@ Told about: `eager/polymorphic_function/polymorphic_function.py`.
 
 from __future__ import annotations
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tflogscope.runtime import context
@@ -68,11 +70,11 @@ class PolymorphicFunction:
         self.python_function = python_function
         self.name = name or str(getattr(python_function, "__name__", "function"))
         self.__name__ = self.name
-        self.__doc__ = getattr(python_function, "__doc__", None)
+        self.__doc__ = getattr(python_function, "__doc__", None) or ""
         self.__module__ = getattr(python_function, "__module__", __name__)
         self.__wrapped__ = python_function
-        self.input_signature = None if input_signature is None else tuple(input_signature)
-        self._signature = Signature(python_function, self.input_signature)
+        self._signature = Signature(python_function, input_signature)
+        self.input_signature = self._signature.input_signature
         self._autograph = autograph
         self._reduce_retracing = reduce_retracing
         self._jit_compile = jit_compile
@@ -148,9 +150,7 @@ class PolymorphicFunction:
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """All traces with the types of their arguments."""
         joiner = "\n\n" if verbose else "\n"
-        return joiner.join(
-            f"{self.name}{each.structured_input_signature}" for each in self.traces()
-        )
+        return joiner.join(each.pretty_printed_signature(verbose=verbose) for each in self.traces())
 
     def traces(self) -> list[ConcreteFunction]:
         """All traces."""
@@ -205,6 +205,7 @@ class PolymorphicFunction:
                 variable = UnliftedVariable(initialisers=initialisers, **arguments)
             else:  # in `init_scope`: nothing to lift, but the function has created it all the same
                 variable = next_creator(**arguments)
+            variable.plain = False
             created.append(weakref.ref(variable))
             return variable
 
@@ -260,9 +261,10 @@ class PolymorphicFunction:
             _detectors[key] = FrequentTracingDetector()
         return _detectors[key]
 
-    def __repr__(self) -> str:
-        kind = f"{type(self).__module__}.{type(self).__qualname__}"
-        return f"<{kind} {self.name} at {id(self):#x}>"
+
+# As TensorFlow 2.13 calls it: a newcomer should find the text.
+PolymorphicFunction.__module__ = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+PolymorphicFunction.__name__ = PolymorphicFunction.__qualname__ = "Function"
 
 
 class WeakMethod:
@@ -272,17 +274,17 @@ class WeakMethod:
         self.function = function
         self.instance = weakref.ref(instance)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.__wrapped__ = function.__get__(instance)
+        self.__signature__ = inspect.signature(function.__get__(instance))
         self.__code__ = getattr(function, "__code__", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.resolve()(*args, **kwargs)
 
     def resolve(self) -> Callable[..., Any]:
-        """The method. Raises ReferenceError if its object is gone."""
+        """The method; its `self` is None if the object is gone."""
         instance = self.instance()
         if instance is None:
-            raise ReferenceError(f"The object of the method {self.__name__} no longer exists.")
+            return partial(self.function, None)
         return self.function.__get__(instance)  # type: ignore[no-any-return]
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from tflogscope.runtime import nest
 from tflogscope.runtime.conversion import constant
 from tflogscope.runtime.function.trace_types import Naming, TraceType, type_of
+from tflogscope.runtime.tensors import TensorSpec
 
 __all__ = ["FunctionType", "Signature"]
 
@@ -78,7 +79,7 @@ class Signature:
         """
         self.name = getattr(function, "__name__", "function")
         self.parameters = list(_parameters(function))
-        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self.input_signature = _checked(input_signature)
         self._fixed = self._fixed_types()
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
@@ -169,32 +170,64 @@ class Signature:
         return value
 
     def _fixed_types(self) -> dict[str, TraceType]:
+        """What the input signature says of each parameter; those that it does not reach keep their
+        defaults.
+        """
         if self.input_signature is None:
             return {}
-        names = [
-            p.name
-            for p in self.parameters
-            if p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)
-        ]
-        starred = next((p.name for p in self.parameters if p.kind is p.VAR_POSITIONAL), None)
-        surplus = len(self.input_signature) - len(names)
-        if surplus > 0:
-            if starred is None:
+        types = [type_of(spec) for spec in self.input_signature]
+        fixed: dict[str, TraceType] = {}
+        for p in self.parameters:
+            if p.kind is p.VAR_POSITIONAL:
+                fixed |= {f"{p.name}_{index}": type_ for index, type_ in enumerate(types)}
+                types = []
+            elif p.kind is p.KEYWORD_ONLY and p.default is p.empty:
                 raise TypeError(
-                    f"input_signature has {len(self.input_signature)} entries, but {self.name}() "
-                    f"takes {len(names)} arguments."
+                    "Since input_signature is defined, keyword-only parameter "
+                    f"`{p.name}` must have a default value"
                 )
-            names += [f"{starred}_{index}" for index in range(surplus)]
-        return {
-            name: type_of(spec) for name, spec in zip(names, self.input_signature, strict=False)
-        }
+            elif p.kind is not p.VAR_KEYWORD and types:
+                fixed[p.name] = types.pop(0)
+            elif p.kind is not p.VAR_KEYWORD and p.default is not p.empty:
+                fixed[p.name] = type_of(p.default)
+            elif p.kind is not p.VAR_KEYWORD:
+                raise TypeError(f"input_signature missing type constraint for {p.name}")
+        if types:
+            raise TypeError(f"input_signature contains {len(types)} extra type constraints.")
+        return fixed
 
     def __str__(self) -> str:
         shown = [
-            f"{p.name}: {self._fixed[p.name]!r}" if p.name in self._fixed else p.name
+            p.replace(
+                default=p.empty if p.default is p.empty else _DEFAULT,
+                annotation=self._fixed.get(p.name, p.empty),
+            )
             for p in self.parameters
         ]
-        return f"({', '.join(shown)})"
+        return str(inspect.Signature(shown))
+
+
+_DEFAULT = object()
+"""Stands for any default where a signature is printed, as in TensorFlow."""
+
+
+def _checked(signature: Any) -> tuple[Any, ...] | None:
+    """The input signature. Raises TypeError if it is not a sequence of structures of specs."""
+    if signature is None:
+        return None
+    if not isinstance(signature, tuple | list):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(signature)}.")
+    bad = [
+        each
+        for each in nest.flatten(signature)
+        if not (isinstance(each, TensorSpec) or hasattr(each, "_component_specs"))
+    ]
+    if bad:
+        raise TypeError(
+            "input_signature must be a possibly nested sequence of TensorSpec objects, got "
+            f"invalid args {bad} with types {[type(each) for each in bad]}."
+        )
+    return tuple(signature)
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -173,6 +173,12 @@ class Literal(TraceType):
         del naming
         return self.value
 
+    def cast(self, value: Any) -> Any:
+        """The value itself. Raises TypeError for any other."""
+        if value != self.value:
+            raise TypeError(f"Can not cast {value!r} to type {self!r}")
+        return self.value
+
 
 class Identity(TraceType):
     """An object of the user's: the trace holds for this very object (or one equal to it), as long
@@ -202,7 +208,7 @@ class Identity(TraceType):
         return self._hash
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sequenced(TraceType):
     """A list, a tuple or a named tuple."""
 
@@ -227,7 +233,7 @@ class Sequenced(TraceType):
 
     def placeholder(self, naming: Naming) -> Any:
         """The same structure of placeholders."""
-        return self._make([part.placeholder(naming) for part in self.parts])
+        return self.made([part.placeholder(naming) for part in self.parts])
 
     def tensors(self, value: Any) -> list[Any]:
         """Those of the parts."""
@@ -235,15 +241,27 @@ class Sequenced(TraceType):
 
     def cast(self, value: Any) -> Any:
         """Each part cast."""
-        if not isinstance(value, (list, tuple)) or len(value) != len(self.parts):
-            raise TypeError(f"Can not cast {value!r} to {self.kind.__name__} of {len(self.parts)}")
-        return self._make([part.cast(item) for part, item in zip(self.parts, value, strict=True)])
+        if not isinstance(value, list if self.kind is list else tuple):
+            raise TypeError(f"Can not cast {value!r} to {self.kind.__name__} type.")
+        if len(value) != len(self.parts):
+            raise TypeError(f"Expected {tuple(value)} to have length of {len(self.parts)}")
+        return self.made([part.cast(item) for part, item in zip(self.parts, value, strict=True)])
 
-    def _make(self, items: list[Any]) -> Any:
+    def made(self, items: list[Any]) -> Any:
+        """One of this kind of these items."""
         return self.kind(*items) if hasattr(self.kind, "_fields") else self.kind(items)
 
+    def __repr__(self) -> str:
+        if self.kind in {list, tuple}:
+            return f"{self.kind.__name__.capitalize()}(components={self.parts!r})"
+        names = getattr(self.kind, "_fields", ())
+        return (
+            f"NamedTuple(type_name={self.kind.__name__}, attribute_names={names}, "
+            f"attributes={self.parts})"
+        )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Mapped(TraceType):
     """A mapping. The order of its keys does not matter."""
 
@@ -276,8 +294,7 @@ class Mapped(TraceType):
     def placeholder(self, naming: Naming) -> Any:
         """The same mapping of placeholders."""
         parts = dict(self.parts)
-        values = {key: parts[key].placeholder(naming) for key in self.order or parts}
-        return values if self.kind is dict else self.kind(values)
+        return self.made({key: parts[key].placeholder(naming) for key in self.order or parts})
 
     def tensors(self, value: Any) -> list[Any]:
         """Those of the values."""
@@ -285,11 +302,18 @@ class Mapped(TraceType):
 
     def cast(self, value: Any) -> Any:
         """Each value cast."""
-        if not isinstance(value, Mapping) or set(value) != {key for key, _ in self.parts}:
-            raise TypeError(
-                f"Can not cast {value!r} to a mapping with keys {[key for key, _ in self.parts]}"
-            )
+        if not isinstance(value, Mapping):
+            raise TypeError(f"Can not cast {value!r} to a Dict type.")
+        if set(value) != {key for key, _ in self.parts}:
+            raise TypeError(f"{value!r} has different keys with the TraceType {self!r}.")
         return {key: part.cast(value[key]) for key, part in self.parts}
+
+    def made(self, values: dict[Any, Any]) -> Any:
+        """One of this kind of these values."""
+        return values if self.kind is dict else self.kind(values)
+
+    def __repr__(self) -> str:
+        return f"Dict(mapping={dict(self.parts)!r})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ Told about: `func_graph_from_py_func` of `framework/func_graph.py`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -80,16 +81,13 @@ def trace(
         dependencies = AutomaticControlDependencies(graph) if control_dependencies else None
         args, kwargs = _from_specs(graph, args), _from_specs(graph, kwargs)
         before = _leaves(args, kwargs)
+        copies = nest.map_structure(lambda leaf: leaf, (args, kwargs))
         results = values_of(python_function(*args, **kwargs))
         results = nest.map_structure(
             lambda value: _as_result(value, python_function, dependencies, op_return_value), results
         )
         if not _same(before, _leaves(args, kwargs)):
-            raise ValueError(
-                f"{getattr(python_function, '__name__', python_function)} should not modify its "
-                "Python input arguments. Check if it modifies any lists or dicts passed as "
-                "arguments. Modifying a copy is allowed."
-            )
+            raise _mutated(python_function, copies, (args, kwargs))
         graph.inputs = _argument_tensors(graph, before) + graph.internal_captures
         graph.structured_outputs = results
         graph.outputs += [graph.capture(tensor) for tensor in _result_tensors(results)]
@@ -115,6 +113,20 @@ def _leaves(args: Any, kwargs: Any) -> list[Any]:
 
 def _same(before: list[Any], after: list[Any]) -> bool:
     return len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
+
+
+def _mutated(python_function: Callable[..., Any], before: Any, after: Any) -> ValueError:
+    """`before` and `after`: positional arguments and those by keyword. Told about:
+    `check_func_mutation`.
+    """
+    signature = inspect.signature(python_function)
+    old, new = (signature.bind(*args, **kwargs).arguments for args, kwargs in (before, after))
+    changed = [name for name in new if not _same(_leaves(old[name], {}), _leaves(new[name], {}))]
+    name = getattr(python_function, "__qualname__", python_function)
+    return ValueError(
+        f"{name}{signature} should not modify its Python input arguments. Modifying a copy is "
+        f"allowed. The following parameter(s) were modified: {', '.join(changed)}"
+    )
 
 
 def _argument_tensors(graph: FuncGraph, leaves: list[Any]) -> list[SymbolicTensor]:

@@ -268,3 +268,6 @@ def _given(output_gradients: Any) -> Sequence[Any] | None:
         None if value is None else convert_to_tensor(value)
         for value in nest.flatten(output_gradients)
     ]
+
+
+GradientTape.__module__ = "tensorflow.python.eager.backprop"  # as types are printed

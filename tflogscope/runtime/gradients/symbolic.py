@@ -10,8 +10,8 @@ Told about: `_GradientsHelper` of `tensorflow/python/ops/gradients_util.py`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tflogscope.runtime import context, tape
@@ -33,21 +33,25 @@ def gradients_of(
     stop_at: Sequence[Tensor] = (),
     zeros: bool = False,
     colocate: bool = False,
+    gate: bool = False,
     name: str = "gradients",
 ) -> list[Any]:
     """The gradients of the targets (together) with respect to each source, as nodes of the current
     graph.
 
     `given`: the gradients of the targets, instead of ones. `source` is the graph of the targets, if
-    it is another: the new nodes then capture from it. `stop_at`: tensors to take as constants. None
-    where no gradient flows, or zeros if `zeros`. Raises LookupError for an op without a gradient
+    it is another: the new nodes then capture from it. `stop_at`: tensors to take as constants.
+    `gate`: no gradient of a node is used before all of them are there. None where no gradient
+    flows, or zeros if `zeros`. Raises LookupError for an op without a gradient
     function.
     """
     targets = [getattr(target, "handle", target) for target in targets]
     sources = [getattr(each, "handle", each) for each in sources]
     with context.name_scope(name):
         context.current().unique_name("uid")  # type: ignore[attr-defined] # as TensorFlow does, for its colocation
-        walk = _Walk(targets, sources, source or context.current(), stop_at, colocate=colocate)
+        walk = _Walk(
+            targets, sources, source or context.current(), stop_at, colocate=colocate, gate=gate
+        )
         given = _given(targets, given, colocate=colocate)
         gradients: dict[int, list[Any]] = {}
         for target, gradient in zip(targets, given, strict=True):
@@ -73,23 +77,16 @@ def _given(targets: Sequence[Tensor], given: Sequence[Any] | None, *, colocate: 
             if value is None:
                 ones = arrays.ones(arrays.shape(target), target.dtype, name=f"grad_ys_{index}")
                 results.append(ones)
-            elif target.dtype.name == "variant":
-                results.append(value)
             else:
                 results.append(call("Identity", value, name=f"grad_ys_{index}"))
     return results
 
 
-@contextmanager
-def _colocated(tensor: Tensor, *, colocate: bool) -> Iterator[None]:
+def _colocated(tensor: Tensor, *, colocate: bool) -> AbstractContextManager[None]:
     """Nodes made in it are marked to be where the tensor's node is, as `tf.gradients` does."""
-    graph: Any = context.current()
-    if not colocate or not isinstance(tensor, SymbolicTensor):
-        yield
-        return
-    own = (f"loc:@{tensor.op.name}",)
-    with graph.marked(_class=tensor.op.attributes.get("_class", own)):
-        yield
+    from tflogscope.runtime.library.grouping import colocated_with
+
+    return colocated_with(tensor) if colocate else nullcontext()
 
 
 class _Walk:
@@ -103,8 +100,10 @@ class _Walk:
         stop_at: Sequence[Tensor],
         *,
         colocate: bool,
+        gate: bool,
     ) -> None:
         self._source = source
+        self._gate = gate
         self._colocate = colocate
         self._sources = {tensor.uid for tensor in sources}
         self._from = _nodes(sources)
@@ -152,7 +151,13 @@ class _Walk:
                 grads[index] = _zeros_like(output)
         with context.name_scope(f"{node.name}_grad"):
             results = function(node, *grads)
-        results = results if isinstance(results, (list, tuple)) else [results]
+            results = results if isinstance(results, (list, tuple)) else [results]
+            if self._gate:
+                results = _gated(results)
+        self._collect(node, results, gradients)
+
+    def _collect(self, node: Node, results: Sequence[Any], gradients: dict[int, list[Any]]) -> None:
+        """Note what flows to each input."""
         if len(results) != len(node.inputs) and node.type not in ("While", "StatelessWhile"):
             raise ValueError(
                 f"Num gradients {len(results)} generated for op {node} do not match num inputs "
@@ -228,6 +233,16 @@ class _Walk:
         return [tensor for tensor in self._inputs(node) if isinstance(tensor, SymbolicTensor)]
 
 
+def _gated(results: Sequence[Any]) -> Sequence[Any]:
+    """The same gradients, of which none is there before all are: so nobody changes a variable that
+    another of them still reads.
+    """
+    from tflogscope.runtime.library.grouping import tuple_of
+
+    several = sum(each is not None for each in results) > 1
+    return tuple_of(results) if several else results
+
+
 def _nodes(tensors: Sequence[Tensor]) -> list[Node]:
     return [tensor.op for tensor in tensors if isinstance(tensor, SymbolicTensor)]
 
@@ -258,7 +273,7 @@ def _zeros_like(output: SymbolicTensor) -> Any:
             return constant(0, output.dtype, output.shape)
         return arrays.zeros(call("Shape", output), output.dtype)
     with context.op_scope(None, "zeros_like") as name:
-        return call("ZerosLike", output, name=name)
+        return arrays.marked_zeros(call("ZerosLike", output, name=name))
 
 
 def _aggregated(gradients: dict[int, list[Any]], output: Tensor) -> Any:

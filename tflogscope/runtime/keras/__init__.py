@@ -7,7 +7,7 @@ In the order in which a program meets them:
     keras_tensor.py                     what layers are called on when a model is put together
     models/                             Sequential, functional and subclassed models;
                                         network.py orders their layers
-    losses.py, metrics_base.py, metrics.py, confusion_metrics.py
+    loss_functions.py, losses.py, metrics_base.py, metrics.py, confusion_metrics.py
                                         numbers for how good it is;
                                         reduction.py makes one of one per example
     regularizers.py, constraints.py     what weights should be like
@@ -15,6 +15,7 @@ In the order in which a program meets them:
     models/compiled.py, steps.py        what is compiled; one step
     models/training.py                  fit, evaluate, predict; data_adapter.py makes batches
     callbacks.py, progress.py           what is told and shown while it trains
+    configuring.py, saving.py           what an object was made with, and how to make it again
 
 It is written in terms of `tf`, as Keras is: nothing here knows how an op is executed.
 """
@@ -33,7 +34,9 @@ from tflogscope.runtime.keras import (
     metrics,
     models,
     optimizers,
+    preprocessing,
     regularizers,
+    saving,
     utils,
 )
 from tflogscope.runtime.keras.keras_tensor import Input
@@ -43,7 +46,8 @@ __version__ = "2.13.1"
 
 __all__ = [
     "Input", "Model", "Sequential", "activations", "backend", "callbacks", "constraints",
-    "initializers", "layers", "losses", "metrics", "models", "optimizers", "regularizers", "utils",
+    "initializers", "layers", "losses", "metrics", "models", "optimizers",
+    "preprocessing", "regularizers", "saving", "utils",
 ]  # fmt: skip
 
 __getattr__ = missing("tf.keras")

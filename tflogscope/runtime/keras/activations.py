@@ -12,10 +12,12 @@ from typing import Any
 
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.keras.configuring import custom_objects, serialize
 
 __all__ = [
     "elu", "exponential", "gelu", "get", "hard_sigmoid", "leaky_relu", "linear", "mish", "relu",
-    "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softsign", "swish", "tanh",
+    "relu6", "selu", "serialize", "sigmoid", "silu", "softmax", "softplus", "softsign", "swish",
+    "tanh",
 ]  # fmt: skip
 
 
@@ -129,8 +131,10 @@ def get(identifier: Any) -> Callable[..., Any]:
     if identifier is None:
         return linear
     if isinstance(identifier, str):
-        if identifier not in __all__ or identifier == "get":
-            raise ValueError(f"Unknown activation function: '{identifier}'.")
+        if identifier in custom_objects:
+            return custom_objects[identifier]  # type: ignore[no-any-return]
+        if identifier not in __all__ or identifier in ("get", "serialize"):
+            raise ValueError(f"Unknown activation function '{identifier}' cannot be deserialized.")
         return globals()[identifier]  # type: ignore[no-any-return]
     if callable(identifier):
         return identifier  # type: ignore[no-any-return]

@@ -53,6 +53,11 @@ def epsilon() -> float:
     return float(_settings["epsilon"])
 
 
+def set_epsilon(value: float) -> None:
+    """Another small number."""
+    _settings["epsilon"] = value
+
+
 def image_data_format() -> str:
     """Where images have their channels: always last in this runtime's defaults."""
     return "channels_last"
@@ -224,7 +229,7 @@ def smart_cond(predicate: Any, true_fn: Any, false_fn: Any) -> Any:
     return true_fn() if known else false_fn()
 
 
-def mean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean; of bools as floats."""
     if x.dtype == tf.bool:
         x = tf.cast(x, floatx())
@@ -244,4 +249,10 @@ def batch_set_value(pairs: list[tuple[Any, Any]]) -> None:
         variable.assign(np.asarray(value, dtype=variable.dtype.as_numpy_dtype))
 
 
-__getattr__ = missing("tf.keras.backend")
+def __getattr__(name: str) -> Any:
+    """What is only there for users stands in another module."""
+    from tflogscope.runtime.keras import backend_functions
+
+    if name.startswith("_") or name not in vars(backend_functions):
+        missing("tf.keras.backend")(name)
+    return vars(backend_functions)[name]

@@ -98,17 +98,21 @@ class CallbackList:
     """All callbacks: `tell("epoch_end", epoch, logs)` calls `on_epoch_end` of each."""
 
     def __init__(self, callbacks: Any, model: Any, *, progress: bool, **params: Any) -> None:
+        """With a progress bar, if it is asked for and not among the callbacks."""
         self.callbacks: list[Callback] = tf.nest.flatten(callbacks) if callbacks else []
         history = next((each for each in self.callbacks if isinstance(each, History)), None)
         if history is None:
             history = History()
             self.callbacks.append(history)
         if progress and not any(isinstance(each, ProgbarLogger) for each in self.callbacks):
-            self.callbacks.append(ProgbarLogger())
+            self.callbacks.append(self._progress())
         model.history = history
         for callback in self.callbacks:
             callback.set_model(model)
             callback.set_params(params)
+
+    def _progress(self) -> Callback:
+        return ProgbarLogger()
 
     def __iter__(self) -> Iterator[Callback]:
         return iter(self.callbacks)
@@ -139,6 +143,8 @@ class History(Callback):
 
 class ProgbarLogger(Callback):
     """Shows how far it is."""
+
+    bar_type: type[ProgressBar] = ProgressBar
 
     def __init__(self) -> None:
         self._bar: ProgressBar | None = None
@@ -182,7 +188,7 @@ class ProgbarLogger(Callback):
 
     def _start(self) -> None:
         self._seen = 0
-        self._bar = ProgressBar(self.params["steps"], self.params["verbose"])
+        self._bar = self.bar_type(self.params["steps"], self.params["verbose"])
 
     def _step(self, batch: int, logs: Logs) -> None:
         self._seen = batch + 1

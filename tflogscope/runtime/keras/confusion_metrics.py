@@ -1,17 +1,18 @@
 """Metrics that count how often yes and no are right: precision, recall, the area under a curve.
 
-All keep counts for one or more thresholds; what is above a threshold is a yes.
+All keep counts for one or more thresholds; what is above a threshold is a yes. If thresholds are
+evenly spaced, predictions are sorted into buckets rather than compared with each.
 
 Told about: `keras/src/metrics/confusion_metrics.py`, `iou_metrics.py`, and
 `update_confusion_matrix_variables` of `keras/src/utils/metrics_utils.py`.
-NB: where thresholds are evenly spaced, Keras sorts predictions into buckets instead of comparing
-each of them with each threshold: the counts are the same, the ops are fewer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
@@ -47,6 +48,8 @@ class _Counting(Metric):
         limits = tf.convert_to_tensor(self._limits, self.dtype)
         one_set = tf.cast(True, dtype=tf.bool)
         y_pred, y_true = match_ranks(y_pred, y_true)
+        if _evenly_spaced(self._limits):
+            return self._update_by_buckets(y_true, y_pred, sample_weight)
         shape = tf.shape(y_pred)
         count = shape[0]
         columns = 1 if y_pred.shape.rank == 1 else tf.reduce_prod(shape[1:], axis=0)
@@ -63,6 +66,45 @@ class _Counting(Metric):
             wide = tf.cast(sample_weight, self.dtype) * tf.ones_like(y_pred)
             weights = tf.tile(tf.reshape(wide, [1, -1]), times)
         return tf.group(*self._counted(said_yes, is_so, weights))
+
+    def _update_by_buckets(self, y_true: Any, y_pred: Any, sample_weight: Any) -> Any:
+        """Told about: `_update_confusion_matrix_variables_optimized`.
+
+        NB: Keras also checks that weights can be broadcast.
+        """
+        last = len(self._limits) - 1
+        each: Any = 1.0
+        if sample_weight is not None:
+            wide = tf.cast(sample_weight, self.dtype) * tf.ones_like(y_pred)
+            each = tf.reshape(wide, [-1])
+        weights = tf.multiply(each, 1.0)
+        y_pred = tf.clip_by_value(y_pred, 0.0, 1.0)
+        y_true = tf.reshape(tf.cast(tf.cast(y_true, tf.bool), self.dtype), [-1])
+        y_pred = tf.reshape(y_pred, [-1])
+        are_so = tf.multiply(y_true, weights)
+        are_not = tf.multiply(1.0 - y_true, weights)
+        # a prediction is in the bucket of the highest threshold below it
+        bucket = tf.math.ceil(y_pred * last) - 1
+        if self._limits[0] < 0.0 or self._limits[-1] > 1.0:
+            bucket = tf.nn.relu(bucket)
+        bucket = tf.cast(bucket, tf.int32)
+        in_buckets = [
+            tf.math.unsorted_segment_sum(labels, bucket, last + 1) for labels in (are_so, are_not)
+        ]
+        right, wrong = (tf.cumsum(count, reverse=True) for count in in_buckets)
+        kept = self._counts
+        if kept.keys() & {"true_negatives", "false_negatives"}:
+            all_so, all_not = tf.reduce_sum(are_so), tf.reduce_sum(are_not)
+        updates = []
+        if "true_positives" in kept:
+            updates.append(kept["true_positives"].assign_add(right))
+        if "false_positives" in kept:
+            updates.append(kept["false_positives"].assign_add(wrong))
+        if "true_negatives" in kept:
+            updates.append(kept["true_negatives"].assign_add(all_not - wrong))
+        if "false_negatives" in kept:
+            updates.append(kept["false_negatives"].assign_add(all_so - right))
+        return tf.group(*updates)
 
     def _counted(self, said_yes: Any, is_so: Any, weights: Any) -> list[Any]:
         """The counts with what is new added to them."""
@@ -90,6 +132,10 @@ class _Counting(Metric):
         backend.batch_set_value(
             [(each, [0.0] * len(self._limits)) for each in self._counts.values()]
         )
+
+
+def _evenly_spaced(limits: Sequence[float]) -> bool:
+    return len(limits) >= 3 and np.allclose(limits, np.linspace(0, 1, len(limits)), atol=1e-7)
 
 
 def _listed(thresholds: Any) -> list[float]:
@@ -186,11 +232,12 @@ class AUC(_Counting):
         dtype: Any = None,
         thresholds: Any = None,
         multi_label: bool = False,
+        num_labels: int | None = None,
+        label_weights: Any = None,
         from_logits: bool = False,
-        **others: Any,
     ) -> None:
         """Raises ValueError for fewer than two thresholds."""
-        if multi_label or any(value is not None for value in others.values()):
+        if multi_label or num_labels is not None or label_weights is not None:
             raise NotInThisRuntime("AUC(multi_label=True)")
         if thresholds is None:
             if num_thresholds <= 1:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import tflogscope.runtime.api as tf
+from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.keras import backend
+from tflogscope.runtime.keras.configuring import Configured, deserialize, serialize
 
-__all__ = ["Constraint", "MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm", "get"]
+__all__ = ["Constraint", "MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm", "get", "serialize"]
 
 
-class Constraint:
+class Constraint(Configured):
     """A function from a weight to a weight that keeps the rule."""
 
     def __call__(self, w: Any) -> Any:
@@ -73,6 +75,7 @@ class UnitNorm(_Norm):
         return w / (backend.epsilon() + self._norms(w))
 
 
+max_norm, min_max_norm, non_neg, unit_norm = MaxNorm, MinMaxNorm, NonNeg, UnitNorm
 _BY_NAME: dict[str, type[Constraint]] = {
     "max_norm": MaxNorm,
     "min_max_norm": MinMaxNorm,
@@ -83,9 +86,13 @@ _BY_NAME: dict[str, type[Constraint]] = {
 
 def get(identifier: Any) -> Any:
     """The constraint of that name. Raises ValueError for an unknown name."""
+    identifier = deserialize(identifier, globals().get, "constraint")
     if identifier is None or callable(identifier):
         return identifier
     for name, constraint in _BY_NAME.items():
         if identifier in (name, constraint.__name__):
             return constraint()
     raise ValueError(f"Could not interpret constraint identifier: {identifier}")
+
+
+__getattr__ = missing("tf.keras.constraints")

@@ -14,15 +14,16 @@ from typing import Any
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.keras import backend
+from tflogscope.runtime.keras.configuring import Configured, deserialize, serialize
 
 __all__ = [
     "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Identity", "Initializer",
     "LecunNormal", "LecunUniform", "Ones", "Orthogonal", "RandomNormal", "RandomUniform",
-    "TruncatedNormal", "VarianceScaling", "Zeros", "get",
+    "TruncatedNormal", "VarianceScaling", "Zeros", "get", "serialize",
 ]  # fmt: skip
 
 
-class Initializer:
+class Initializer(Configured):
     """A function of shape and dtype that gives a tensor. Users may subclass it."""
 
     def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -126,7 +127,7 @@ class VarianceScaling(_Random):
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        fan_in, fan_out = _fans(shape)
+        fan_in, fan_out = fans(shape)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
         scale = self.scale / max(1.0, fan)
         dtype = _float(dtype)
@@ -202,6 +203,7 @@ def get(identifier: Any) -> Callable[..., Any] | None:
 
     Raises ValueError for what is none.
     """
+    identifier = deserialize(identifier, globals().get, "initializer")
     if identifier is None:
         return None
     if isinstance(identifier, str):
@@ -227,7 +229,7 @@ def _float(dtype: Any) -> Any:
     return found
 
 
-def _fans(shape: Sequence[int]) -> tuple[int, int]:
+def fans(shape: Sequence[int]) -> tuple[int, int]:
     """How many inputs and outputs a unit has; for convolutions, times the size of the window."""
     if len(shape) < 2:
         size = shape[0] if len(shape) else 1

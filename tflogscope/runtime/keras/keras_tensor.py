@@ -51,6 +51,8 @@ def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return _operator_layer(name)(self, other)
 
     def right(self: Any, other: Any) -> Any:
+        if isinstance(other, (int, float, complex)):
+            other = tf.convert_to_tensor(other, self.dtype)
         return _operator_layer(name)(other, self)
 
     return left, right
@@ -105,22 +107,26 @@ class KerasTensor:
         return f"KerasTensor(type_spec={spec!r}, name={self.name!r}{origin})"
 
     def __len__(self) -> int:
-        raise TypeError("Keras symbolic inputs/outputs do not implement `__len__`.")
+        raise TypeError(
+            "Keras symbolic inputs/outputs do not implement `__len__`. You may be trying to pass "
+            "Keras symbolic inputs/outputs to a TF API that does not register dispatching, "
+            "preventing Keras from automatically converting the API call to a lambda layer in the "
+            "Functional Model. This error will also get raised if you try asserting a symbolic "
+            "input/output directly."
+        )
 
     def __iter__(self) -> Any:
         raise TypeError("Cannot iterate over a Tensor with unknown first dimension.")
-
-    def __bool__(self) -> bool:
-        raise TypeError(
-            "You are passing a KerasTensor to Python code that needs its value, which it does not "
-            "have."
-        )
 
     def __array__(self, *_: Any) -> Any:
         raise TypeError(
             f"You are passing {self}, an intermediate Keras symbolic input/output, to a TF API "
             "that does not allow registering custom dispatchers, such as `tf.cond`, "
-            "`tf.function`, gradient tapes, or `tf.map_fn`."
+            "`tf.function`, gradient tapes, or `tf.map_fn`. Keras Functional model construction "
+            "only supports TF API calls that *do* support dispatching, such as `tf.math.add` or "
+            "`tf.reshape`. Other APIs cannot be called directly on symbolic Kerasinputs/outputs. "
+            "You can work around this limitation by putting the operation in a custom Keras layer "
+            "`call` and calling that layer on this symbolic input/output."
         )
 
     # Operators become layers of their own, named as Keras names them.
@@ -194,11 +200,7 @@ def to_placeholder(value: Any) -> Any:
     if not is_keras_tensor(value):
         return value
     graph: Any = current()
-    result = placeholder(graph, value.dtype, value.shape)
-    mask = value._keras_mask
-    if mask is not None:
-        result._keras_mask = placeholder(graph, mask.dtype, mask.shape)
-    return result
+    return placeholder(graph, value.dtype, value.shape)
 
 
 def from_tensor(tensor: Any) -> KerasTensor:
@@ -224,7 +226,7 @@ def Input(  # noqa: N802  as users know it
     from tflogscope.runtime.keras.layers.core import InputLayer
 
     for absent in ("sparse", "tensor", "ragged", "type_spec"):
-        if kwargs.get(absent):
+        if kwargs.get(absent) is not None and kwargs[absent] is not False:
             raise NotInThisRuntime(f"keras.Input({absent}=...)")
     layer = InputLayer(
         input_shape=shape,

@@ -13,7 +13,7 @@ import numpy as np
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.autograph.conversion import control_status, tf_convert
-from tflogscope.runtime.keras import backend, losses
+from tflogscope.runtime.keras import backend, loss_functions, losses
 from tflogscope.runtime.keras.confusion_metrics import (
     AUC,
     FalseNegatives,
@@ -75,6 +75,10 @@ class MeanMetricWrapper(Mean):
         super().__init__(name or backend.unique_name("mean_metric_wrapper"), dtype)
         self._fn = fn
         self._options = dict(kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Name, dtype and what the function gets besides labels and predictions."""
+        return {"name": self.name, "dtype": self.dtype, **self._options}
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
         y_true = tf.cast(y_true, self.dtype)
@@ -210,22 +214,22 @@ TopKCategoricalAccuracy = _wrapper(
 SparseTopKCategoricalAccuracy = _wrapper(
     sparse_top_k_categorical_accuracy, "SparseTopKCategoricalAccuracy", "For number labels.", k=5
 )
-MeanSquaredError = _wrapper(losses.mean_squared_error, "MeanSquaredError", "Its mean.")
-MeanAbsoluteError = _wrapper(losses.mean_absolute_error, "MeanAbsoluteError", "Its mean.")
+MeanSquaredError = _wrapper(loss_functions.mean_squared_error, "MeanSquaredError", "Its mean.")
+MeanAbsoluteError = _wrapper(loss_functions.mean_absolute_error, "MeanAbsoluteError", "Its mean.")
 MeanAbsolutePercentageError = _wrapper(
-    losses.mean_absolute_percentage_error, "MeanAbsolutePercentageError", "Its mean."
+    loss_functions.mean_absolute_percentage_error, "MeanAbsolutePercentageError", "Its mean."
 )
 MeanSquaredLogarithmicError = _wrapper(
-    losses.mean_squared_logarithmic_error, "MeanSquaredLogarithmicError", "Its mean."
+    loss_functions.mean_squared_logarithmic_error, "MeanSquaredLogarithmicError", "Its mean."
 )
-Hinge = _wrapper(losses.hinge, "Hinge", "Its mean.")
-SquaredHinge = _wrapper(losses.squared_hinge, "SquaredHinge", "Its mean.")
-CategoricalHinge = _wrapper(losses.categorical_hinge, "CategoricalHinge", "Its mean.")
-Poisson = _wrapper(losses.poisson, "Poisson", "Its mean.")
+Hinge = _wrapper(loss_functions.hinge, "Hinge", "Its mean.")
+SquaredHinge = _wrapper(loss_functions.squared_hinge, "SquaredHinge", "Its mean.")
+CategoricalHinge = _wrapper(loss_functions.categorical_hinge, "CategoricalHinge", "Its mean.")
+Poisson = _wrapper(loss_functions.poisson, "Poisson", "Its mean.")
 KLDivergence = _wrapper(
-    losses.kl_divergence, "KLDivergence", "Its mean.", called="kullback_leibler_divergence"
+    loss_functions.kl_divergence, "KLDivergence", "Its mean.", called="kullback_leibler_divergence"
 )
-LogCoshError = _wrapper(losses.log_cosh, "LogCoshError", "Its mean.", called="logcosh")
+LogCoshError = _wrapper(loss_functions.log_cosh, "LogCoshError", "Its mean.", called="logcosh")
 
 
 def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
@@ -239,25 +243,42 @@ def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
 
 CosineSimilarity = _wrapper(cosine_proximity, "CosineSimilarity", "Its mean.", axis=-1)
 BinaryCrossentropy = _wrapper(
-    losses.binary_crossentropy,
+    loss_functions.binary_crossentropy,
     "BinaryCrossentropy",
     "Its mean.",
     from_logits=False,
     label_smoothing=0,
 )
 CategoricalCrossentropy = _wrapper(
-    losses.categorical_crossentropy,
+    loss_functions.categorical_crossentropy,
     "CategoricalCrossentropy",
     "Its mean.",
     from_logits=False,
     label_smoothing=0,
 )
 SparseCategoricalCrossentropy = _wrapper(
-    losses.sparse_categorical_crossentropy,
+    loss_functions.sparse_categorical_crossentropy,
     "SparseCategoricalCrossentropy",
     "Its mean.",
     from_logits=False,
+    ignore_class=None,
+    axis=-1,
 )
+
+
+mean_squared_error = mse = MSE = loss_functions.mean_squared_error
+mean_absolute_error = mae = MAE = loss_functions.mean_absolute_error
+mean_absolute_percentage_error = mape = MAPE = loss_functions.mean_absolute_percentage_error
+mean_squared_logarithmic_error = msle = MSLE = loss_functions.mean_squared_logarithmic_error
+binary_crossentropy = loss_functions.binary_crossentropy
+binary_focal_crossentropy = loss_functions.binary_focal_crossentropy
+categorical_crossentropy = loss_functions.categorical_crossentropy
+categorical_focal_crossentropy = loss_functions.categorical_focal_crossentropy
+sparse_categorical_crossentropy = loss_functions.sparse_categorical_crossentropy
+hinge, squared_hinge = loss_functions.hinge, loss_functions.squared_hinge
+kl_divergence = kld = KLD = kullback_leibler_divergence = loss_functions.kl_divergence
+log_cosh = logcosh = loss_functions.log_cosh
+poisson = loss_functions.poisson
 
 
 def get(identifier: Any) -> Any:

@@ -5,6 +5,7 @@ Told about: `keras/src/metrics/base_metric.py`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -13,6 +14,7 @@ import tflogscope.runtime.api as tf
 from tflogscope.runtime.autograph.conversion import control_status, tf_convert
 from tflogscope.runtime.keras import backend
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.configurations import arguments_of
 from tflogscope.runtime.keras.reduction import match_ranks
 
 __all__ = ["Mean", "Metric", "Sum"]
@@ -47,8 +49,32 @@ class Metric(Layer):
         """Forget what was seen."""
         backend.batch_set_value([(variable, 0) for variable in self.variables])
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(name={self.name},dtype={self.dtype})"
+    def get_config(self) -> dict[str, Any]:
+        """Name and dtype, and what Keras' own metrics were made with besides."""
+        config = {"name": self.name, "dtype": self.dtype}
+        if not type(self).__module__.startswith("tflogscope.runtime.keras"):
+            return config
+        parameters = inspect.signature(type(self).__init__).parameters.values()
+        own = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][1:]
+        given = arguments_of(self)
+        unsaid = ("fn", *config, *(["thresholds"] if "num_thresholds" in own else []))
+        return config | {key: given[key] for key in own if key not in unsaid}
+
+    def __str__(self) -> str:
+        told = ",".join(f"{key}={value}" for key, value in self.get_config().items())
+        return f"{type(self).__name__}({told})"
+
+    def merge_state(self, metrics: Any) -> Any:
+        """Take into account what other metrics of the kind have seen. Raises ValueError for those
+        of another kind.
+        """
+        added = []
+        for metric in metrics:
+            if len(self.weights) != len(metric.weights):
+                raise ValueError(f"Metric {metric} is not compatible with {self}")
+            pairs = zip(self.weights, metric.weights, strict=True)
+            added += [mine.assign_add(its) for mine, its in pairs]
+        return added
 
     def reset_states(self) -> None:
         """The old name of `reset_state`."""

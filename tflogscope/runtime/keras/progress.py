@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-__all__ = ["ProgressBar"]
+__all__ = ["ProgressBar", "clock", "count", "duration", "write"]
 
 _INTERVAL = 0.05  # seconds between two updates of the line
 
@@ -33,30 +33,33 @@ class ProgressBar:
         if self.verbose == 1 and (finish or now - self._last_update >= _INTERVAL):
             self._draw(current, now, finish=finish)
         elif self.verbose == 2 and finish:
-            passed = now - self._start
-            target = self.target or current
-            times = f" -{_duration(passed, 'epoch')} -{_duration(passed / target, 'step')}"
-            _write(f"{_count(current, target)} - {passed:.0f}s{self._numbers()}{times}\n")
+            write(self._line(current, now) + "\n")
         self._last_update = now
+
+    def _line(self, current: int, now: float) -> str:
+        passed = now - self._start
+        target = self.target or current
+        times = f" -{duration(passed, 'epoch')} -{duration(passed / target, 'step')}"
+        return f"{count(current, target)} - {passed:.0f}s{self._numbers()}{times}"
 
     def _draw(self, current: int, now: float, *, finish: bool) -> None:
         previous = self._width
         bar = f"{current:7d}/Unknown" if self.target is None else self._bar(current, self.target)
         per_step = self._per_step(current, now)
         if self.target is None or finish:
-            info = f" - {now - self._start:.0f}s{_duration(per_step, 'step')}"
+            info = f" - {now - self._start:.0f}s{duration(per_step, 'step')}"
         else:
-            info = f" - ETA: {_clock(per_step * (self.target - current))}"
+            info = f" - ETA: {clock(per_step * (self.target - current))}"
         info += self._numbers()
         self._width = len(bar) + len(info)
         padding = " " * max(0, previous - self._width)
         end = "\n" if finish else ""
-        _write("\b" * previous + "\r" + bar + info + padding + end)
+        write("\b" * previous + "\r" + bar + info + padding + end)
 
     def _bar(self, current: int, target: int) -> str:
         filled = int(30 * (current / target))
         head = ("=" * (filled - 1) + (">" if current < target else "=")) if filled else ""
-        return f"{_count(current, target)} [{head}{'.' * (30 - filled)}]"
+        return f"{count(current, target)} [{head}{'.' * (30 - filled)}]"
 
     def _numbers(self) -> str:
         shown = ""
@@ -76,11 +79,13 @@ class ProgressBar:
         return (now - self._start) / current
 
 
-def _count(current: int, target: int) -> str:
+def count(current: int, target: int) -> str:
+    """`current` of `target`, as wide for any of them."""
     return f"{current:{len(str(target))}d}/{target}"
 
 
-def _duration(seconds: float, unit: str) -> str:
+def duration(seconds: float, unit: str) -> str:
+    """How long one takes."""
     if seconds >= 1 or seconds == 0:
         return f" {seconds:.0f}s/{unit}"
     if seconds >= 1e-3:
@@ -88,12 +93,14 @@ def _duration(seconds: float, unit: str) -> str:
     return f" {seconds * 1e6:.0f}us/{unit}"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """How long it will take."""
     if seconds > 3600:
         return f"{int(seconds // 3600)}:{int(seconds % 3600 // 60):02d}:{int(seconds % 60):02d}"
     return f"{int(seconds // 60)}:{int(seconds % 60):02d}" if seconds > 60 else f"{int(seconds)}s"
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
+    """Show it at once."""
     sys.stdout.write(text)
     sys.stdout.flush()

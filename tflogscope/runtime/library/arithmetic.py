@@ -14,6 +14,7 @@ from tflogscope.runtime import dtypes
 from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.dtypes import DType
+from tflogscope.runtime.indexed_slices import IndexedSlices
 from tflogscope.runtime.library.elementary import cast
 from tflogscope.runtime.ops.call import call, generated
 from tflogscope.runtime.tensors import Tensor
@@ -32,6 +33,7 @@ __all__ = [
     "minimum",
     "multiply",
     "multiply_no_nan",
+    "nextafter",
     "polyval",
     "pow",
     "realdiv",
@@ -42,6 +44,7 @@ __all__ = [
     "truncatediv",
     "truncatemod",
     "xdivy",
+    "xlog1py",
     "xlogy",
 ]
 
@@ -55,6 +58,7 @@ squared_difference = generated("SquaredDifference")
 subtract = generated("Sub")
 truncatediv = generated("TruncateDiv")
 truncatemod = generated("TruncateMod")
+nextafter = generated("NextAfter")
 xlogy = generated("Xlogy")
 
 
@@ -154,12 +158,21 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     first = next(
         (each.dtype for each in inputs if isinstance(getattr(each, "dtype", None), DType)), None
     )
+    # slices become tensors within the op's own name scope
     tensors = [
-        convert_to_tensor(each, None if isinstance(each, Tensor) else first) for each in inputs
+        each if isinstance(each, (Tensor, IndexedSlices)) else convert_to_tensor(each, first)
+        for each in inputs
     ]
     if len(tensors) > 1:
         return call("AddN", tensors, name=name)
-    return call("Identity", tensors[0], name=name) if name else tensors[0]
+    (only,) = map(convert_to_tensor, tensors)
+    return call("Identity", only, name=name) if name else only
+
+
+def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """X * log(1 + y), and 0 where x is 0."""
+    with op_scope(name, "xlog1py"):
+        return call("Xlog1py", x, y)
 
 
 def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Any:

@@ -191,7 +191,13 @@ def _dimensions(shape: Any) -> list[int]:
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of zeros (False, empty strings)."""
-    return _filled(0, shape, dtype, name, "zeros")
+    return marked_zeros(_filled(0, shape, dtype, name, "zeros"))
+
+
+def marked_zeros(tensor: Tensor) -> Tensor:
+    """The tensor, with a note that it is zeros: a gradient function may save itself work then."""
+    tensor.is_zeros = True
+    return tensor
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
@@ -214,7 +220,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor
             return zeros(tensor.shape, other or tensor.dtype, name=name)
         if other is not None and other is not dtypes.variant:
             return zeros(shape_internal(tensor), other, name=name)
-        return call("ZerosLike", tensor, name=name)
+        return marked_zeros(call("ZerosLike", tensor, name=name))
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:

@@ -11,6 +11,7 @@ from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.joining import concat
 from tflogscope.runtime.ops.call import call, generated, results
 from tflogscope.runtime.tensors import Tensor
 
@@ -117,6 +118,35 @@ def conv2d_transpose(
             dilations=dilations,
             name=name,
         )
+
+
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The way back through a convolution along one dimension. Raises NotInThisRuntime for channels
+    that come first.
+    """
+    if data_format not in ("NWC", "NHWC"):
+        raise NotInThisRuntime(f"tf.nn.conv1d_transpose(data_format={data_format!r})")
+    with op_scope(name, "conv1d_transpose") as name:
+        image = arrays.expand_dims(input, 1)
+        kernel = arrays.expand_dims(filters, 0)
+        whole = concat([output_shape[:1], [1], output_shape[1:]], axis=0)
+        gaps = [1, 1, 1, 1] if dilations is None else [1, *_sequence(dilations, 1, 2, "dilations")]
+        result = call(
+            "Conv2DBackpropInput", whole, kernel, image,
+            strides=[1, *_sequence(strides, 1, 2, "stride")], padding=padding,
+            explicit_paddings=[], data_format="NHWC", dilations=gaps,
+            name=name,
+        )  # fmt: skip
+        return arrays.squeeze(result, [1])
 
 
 def conv1d(

@@ -203,7 +203,7 @@ def assert_near(
         absolute = convert_to_tensor(default if atol is None else atol, dtype, name="atol")
         data = [
             _prefix(message),
-            f"x and y not equal to tolerance rtol = {relative}, atol = {absolute}",
+            f"x and y not equal to tolerance rtol = {relative!s}, atol = {absolute!s}",
             f"x ({_called(x)}) = ", x, f"y ({_called(y)}) = ", y,
         ]  # fmt: skip
         tolerance = absolute + relative * elementary.abs(y)

@@ -5,6 +5,7 @@ Told about: `python/ops/math_ops.py`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tflogscope.runtime import dtypes
@@ -44,6 +45,7 @@ sinh = generated("Sinh")
 sqrt = generated("Sqrt")
 square = generated("Square")
 tan = generated("Tan")
+zeta = generated("Zeta")
 tanh = generated("Tanh")
 
 
@@ -73,6 +75,25 @@ def sigmoid(x: Any, name: str | None = None) -> Tensor:
         return call("Sigmoid", convert_to_tensor(x, name="x"), name=name)
 
 
+def erfinv(x: Any, name: str | None = None) -> Tensor:
+    """The inverse of erf."""
+    with op_scope(name, "erfinv"):
+        return call("Erfinv", x)
+
+
+def ndtri(x: Any, name: str | None = None) -> Tensor:
+    """Below which value this share of the normal distribution lies."""
+    with op_scope(name, "ndtri"):
+        return call("Ndtri", x)
+
+
+def erfcinv(x: Any, name: str | None = None) -> Tensor:
+    """The inverse of erfc."""
+    with op_scope(name, "erfcinv"):
+        x = convert_to_tensor(x, name="start")
+        return -ndtri(0.5 * x) * math.sqrt(0.5)  # type: ignore[no-any-return]
+
+
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """log(sigmoid(x)), also where that is small."""
     with op_scope(name, "LogSigmoid") as name:
@@ -88,11 +109,17 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """`x` with another dtype; itself if it has that dtype."""
+    """`x` with another dtype; itself if it has that dtype, and is no variable that was created
+    while tracing.
+    """
     target = dtypes.as_dtype(dtype)
-    if hasattr(x, "dtype") and hasattr(x, "shape") and x.dtype is target:
+    slices = hasattr(x, "dense_shape")
+    tensor_like = hasattr(x, "dtype") and hasattr(x, "shape") and getattr(x, "plain", True)
+    if tensor_like and x.dtype is target and not slices:
         return x  # type: ignore[no-any-return]
     with op_scope(name, "Cast") as name:
+        if slices:
+            return type(x)(cast(x.values, target, name), x.indices, x.dense_shape)  # type: ignore[no-any-return]
         tensor: Tensor = convert_to_tensor(x, name="x")
         if tensor.dtype is target:
             return tensor

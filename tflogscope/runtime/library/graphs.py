@@ -45,7 +45,7 @@ def gradients(
 
     Raises RuntimeError eagerly: there is no graph then; LookupError for ops without a gradient.
     """
-    del gate_gradients, aggregation_method
+    del aggregation_method
     if executing_eagerly():
         raise RuntimeError(
             "tf.gradients is not supported when eager execution is enabled. "
@@ -57,6 +57,7 @@ def gradients(
         None if grad_ys is None else nest.flatten(grad_ys),
         stop_at=() if stop_gradients is None else nest.flatten(stop_gradients),
         zeros=UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO,
+        gate=gate_gradients,
         name=name,
     )
 

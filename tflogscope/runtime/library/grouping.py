@@ -5,14 +5,15 @@ Told about: `python/ops/control_flow_ops.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tflogscope.runtime import nest
-from tflogscope.runtime.context import executing_eagerly, op_scope
+from tflogscope.runtime.context import current, executing_eagerly, op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.ops.call import call, call_node, control_dependencies
-from tflogscope.runtime.tensors import Tensor
+from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 
 
 def no_op(name: str | None = None) -> Any:
@@ -36,6 +37,18 @@ def group(*inputs: Any, name: str | None = None) -> Any:
                 )
         with control_dependencies(leaves):
             return no_op(name=name)
+
+
+@contextmanager
+def colocated_with(tensor: Any) -> Iterator[None]:
+    """Nodes made in it are marked to be where the tensor's node is: `ops.colocate_with`."""
+    graph: Any = current()
+    if not isinstance(tensor, SymbolicTensor) or executing_eagerly():
+        yield
+        return
+    own = (f"loc:@{tensor.op.name}",)
+    with graph.marked(_class=tensor.op.attributes.get("_class", own)):
+        yield
 
 
 def with_dependencies(

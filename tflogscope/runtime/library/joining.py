@@ -22,6 +22,16 @@ from tflogscope.runtime.tensors import Tensor
 dynamic_partition = generated("DynamicPartition")
 dynamic_stitch = generated("DynamicStitch")
 reverse = generated("ReverseV2")
+
+
+def reverse_sequence(
+    input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: Any = None
+) -> Tensor:
+    """Each element of the batch with its first `seq_lengths` places the other way round."""
+    axes = {"seq_dim": seq_axis, "batch_dim": batch_axis or 0}
+    return call("ReverseSequence", input, seq_lengths, **axes, name=name)
+
+
 roll = generated("Roll")
 tile = generated("Tile")
 unique = generated("Unique")

@@ -21,7 +21,7 @@ from tflogscope.runtime.library.elementary import conj
 from tflogscope.runtime.library.joining import concat, stack
 from tflogscope.runtime.library.reductions import reduce_prod, reduce_sum
 from tflogscope.runtime.library.slicing import gather
-from tflogscope.runtime.ops.call import call, generated, results
+from tflogscope.runtime.ops.call import call, generated
 from tflogscope.runtime.tensors import Tensor
 
 band_part = generated("MatrixBandPart")
@@ -239,19 +239,42 @@ def einsum(
     equation: str, *inputs: Any, optimize: str = "greedy", name: str | None = None
 ) -> Tensor:
     """Einstein's sum. Raises ValueError for an equation that does not fit, NotInThisRuntime for
-    more than two inputs.
+    more than two inputs whose shapes are not known.
     """
     del optimize
     with op_scope(name, "einsum"):
-        equation = _resolved_equation(equation)
         wanted = equation.partition("->")[0].count(",") + 1
         if wanted != len(inputs):
             raise ValueError(
                 f'Got {len(inputs)} inputs for equation "{equation}", expecting {wanted}'
             )
-        if len(inputs) > 2:
-            raise NotInThisRuntime("tf.einsum of more than two tensors")
-        return call("Einsum", list(inputs), equation=equation)
+        equation = _resolved_equation(equation)
+        if len(inputs) <= 2:
+            return call("Einsum", list(inputs), equation=equation)
+        return _einsum_of_many(equation, [convert_to_tensor(each) for each in inputs])
+
+
+def _einsum_of_many(equation: str, tensors: list[Tensor]) -> Tensor:
+    """Two at a time, in the order that costs least. TensorFlow asks `opt_einsum` for it."""
+    if "." in equation or any(not each.shape.is_fully_defined() for each in tensors):
+        raise NotInThisRuntime("tf.einsum of more than two tensors of unknown shapes")
+    given, output = equation.split("->")
+    terms = given.split(",")
+    shapes = [np.broadcast_to(0.0, tuple(each.shape)) for each in tensors]
+    path = np.einsum_path(equation, *shapes, optimize="greedy")[0][1:]
+    for places in path:
+        taken = sorted(places, reverse=True)
+        operands = [(terms.pop(place), tensors.pop(place)) for place in taken]
+        needed = set(output).union(*terms)
+        if terms:
+            met = "".join(term for term, _ in operands)
+            kept = "".join(letter for letter in dict.fromkeys(met) if letter in needed)
+        else:
+            kept = output
+        step = f"{','.join(term for term, _ in operands)}->{kept}"
+        tensors.append(call("Einsum", [each for _, each in operands], equation=step))
+        terms.append(kept)
+    return tensors[0]
 
 
 # -- diagonals
@@ -316,20 +339,3 @@ def eye(
             shape = None if square else concat((batch, [num_rows, columns]), axis=0)
             ones = arrays.ones(diagonal, dtype)
         return diag(ones) if square else set_diag(arrays.zeros(shape, dtype), ones)
-
-
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
-    """An orthogonal and an upper triangular matrix: `q, r`."""
-    return results("Qr", input, full_matrices=full_matrices, name=name)
-
-
-def svd(
-    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
-) -> Any:
-    """The singular values; with `compute_uv` also the matrices: `s, u, v`."""
-    s, u, v = results("Svd", tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
-    return (
-        (convert_to_tensor(s), convert_to_tensor(u), convert_to_tensor(v))
-        if compute_uv
-        else convert_to_tensor(s)
-    )

@@ -19,6 +19,7 @@ from tflogscope.runtime.library.linalg import transpose
 from tflogscope.runtime.library.reductions import clip_by_norm, reduce_sum
 from tflogscope.runtime.library.slicing import gather
 from tflogscope.runtime.ops.call import call, control_dependencies, generated, results
+from tflogscope.runtime.release import since
 from tflogscope.runtime.tensors import Tensor
 
 elu = generated("Elu")
@@ -70,6 +71,8 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
             inner = 0.7978845608028654 * (x + coefficient * _power(x, 3))
             return half * (1.0 + call("Tanh", inner))  # type: ignore[no-any-return]
         half = 0.5 * x
+        if since(2, 17):
+            return half * call("Erfc", -x * cast(0.7071067811865476, x.dtype))  # type: ignore[no-any-return]
         return half * (1.0 + call("Erf", x / cast(1.4142135623730951, x.dtype)))  # type: ignore[no-any-return]
 
 

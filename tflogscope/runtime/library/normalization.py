@@ -14,7 +14,7 @@ from tflogscope.runtime.context import executing_eagerly, op_scope
 from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.elementary import cast
-from tflogscope.runtime.library.random import uniform
+from tflogscope.runtime.library.random import stateless_uniform, uniform
 from tflogscope.runtime.library.reductions import reduce_mean
 from tflogscope.runtime.library.seeds import get_seed
 from tflogscope.runtime.ops.call import call, results
@@ -106,8 +106,14 @@ def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
     if noise_shape is None:
         return arrays.shape(x)
     if isinstance(noise_shape, Tensor):
+        if not executing_eagerly():
+            return noise_shape
+        # NB: one op StridedSlice for each dimension, to learn what it is
+        noise_shape = [int(noise_shape[i]) for i in range(x.shape.rank or 0)]
+    try:
+        given = TensorShape(noise_shape)
+    except (TypeError, ValueError):  # tensors of a graph are among the dimensions
         return noise_shape
-    given = TensorShape(noise_shape)
     if x.shape.rank is not None and x.shape.rank == given.rank:
         pairs = zip(given.as_list(), x.shape.as_list(), strict=True)
         return TensorShape(whole if dim is None else dim for dim, whole in pairs)
@@ -167,6 +173,22 @@ def dropout(
         return uniform(shape, dtype=dtype, seed=seed)
 
     return _dropout(x, rate, noise_shape, sample, lambda: get_seed(seed), name, "dropout")
+
+
+def stateless_dropout(
+    x: Any,
+    rate: Any,
+    seed: Any,
+    rng_alg: Any = "auto_select",
+    noise_shape: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Dropout with numbers that are always the same for a seed of two numbers."""
+
+    def sample(shape: Any, dtype: Any) -> Tensor:
+        return stateless_uniform(shape, seed, dtype=dtype, alg=rng_alg)
+
+    return _dropout(x, rate, noise_shape, sample, lambda: None, name, "stateless_dropout")
 
 
 def general_dropout(

@@ -18,7 +18,9 @@ from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.library import arrays, elementary
 from tflogscope.runtime.library.elementary import cast
+from tflogscope.runtime.library.grouping import colocated_with
 from tflogscope.runtime.ops.call import call, generated, results
+from tflogscope.runtime.release import since
 from tflogscope.runtime.tensors import Tensor
 
 segment_max = generated("SegmentMax")
@@ -103,7 +105,11 @@ def reduce_logsumexp(
     with op_scope(name, "ReduceLogSumExp") as name:
         largest = reduce_max(input_tensor, axis=axis, keepdims=True)
         finite = call("IsFinite", largest)
-        shift = arrays.stop_gradient(call("Select", finite, largest, call("ZerosLike", largest)))
+        if since(2, 17):
+            shift = arrays.stop_gradient(call("SelectV2", finite, largest, 0))
+        else:
+            zeros = call("ZerosLike", largest)
+            shift = arrays.stop_gradient(call("Select", finite, largest, zeros))
         logs = call(
             "Log",
             reduce_sum(call("Exp", call("Sub", input_tensor, shift)), axis=axis, keepdims=keepdims),
@@ -289,6 +295,14 @@ def bincount(
 # -- norms
 
 
+def lbeta(x: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the beta function of the numbers along the last axis."""
+    with op_scope(name, "lbeta"):
+        x = convert_to_tensor(x, name="x")
+        below: Any = reduce_sum(elementary.lgamma(x), axis=[-1])
+        return below - elementary.lgamma(reduce_sum(x, axis=[-1]))  # type: ignore[no-any-return]
+
+
 def norm(
     tensor: Any,
     ord: Any = "euclidean",
@@ -296,9 +310,7 @@ def norm(
     keepdims: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The length of vectors along `axis`, or of the whole. Raises NotInThisRuntime for norms of
-    matrices but the euclidean.
-    """
+    """The length of vectors along `axis`, or of the whole."""
     matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
     if matrix:
         axis = tuple(axis)
@@ -308,11 +320,24 @@ def norm(
         tensor = convert_to_tensor(tensor)
         if ord in ("fro", "euclidean", 2):
             if matrix and ord == 2:
-                raise NotInThisRuntime("tf.norm of matrices with ord=2")
+                return _largest_singular_value(tensor, axis, keepdims=bool(keepdims))
             result = call("Sqrt", reduce_sum(tensor * elementary.conj(tensor), axis, keepdims=True))
         else:
             result = _other_norm(elementary.abs(tensor), ord, axis, matrix=matrix)
         return result if keepdims else arrays.squeeze(result, axis)
+
+
+def _largest_singular_value(tensor: Tensor, axis: Any, *, keepdims: bool) -> Tensor:
+    """NB: TensorFlow also turns the dimensions, and back. Raises NotInThisRuntime unless the
+    matrices are in the last two.
+    """
+    rank = tensor.shape.rank
+    if rank is None or [each % rank for each in axis] != [rank - 2, rank - 1]:
+        raise NotInThisRuntime("tf.norm(ord=2) of matrices that are not in the last two dimensions")
+    s, _, _ = results("Svd", tensor, compute_uv=False)
+    result = reduce_max(elementary.abs(s), axis=-1, keepdims=True)
+    result = arrays.expand_dims(result, -1)
+    return result if keepdims else arrays.squeeze(result, axis)
 
 
 def _other_norm(sizes: Tensor, ord: Any, axis: Any, *, matrix: bool) -> Tensor:
@@ -387,7 +412,11 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
         raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     with op_scope(name, "global_norm"):
         values = [_values(t, index) for index, t in enumerate(t_list)]
-        halves = [call("L2Loss", value) for value in values if value is not None]
+        halves = []
+        for value in values:
+            if value is not None:
+                with colocated_with(value):
+                    halves.append(call("L2Loss", value))
         half = reduce_sum(stack(halves))
         return call("Sqrt", half * constant(2.0, half.dtype), name="global_norm")
 
@@ -414,7 +443,8 @@ def clip_by_global_norm(
             if value is None:
                 clipped.append(None)
                 continue
-            result = arrays.identity(value * scale, name=f"{name}_{index}")
+            with colocated_with(value):
+                result = arrays.identity(value * scale, name=f"{name}_{index}")
             clipped.append(
                 IndexedSlices(result, t.indices, t.dense_shape)
                 if isinstance(t, IndexedSlices)

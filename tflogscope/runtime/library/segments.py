@@ -15,6 +15,7 @@ from tflogscope.runtime.dtypes import int32, int64
 from tflogscope.runtime.library import (
     arithmetic,
     arrays,
+    comparison,
     debugging,
     elementary,
     grouping,
@@ -56,6 +57,34 @@ def _sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
     shape = concat([first, further], axis=0)
     result: Tensor = arithmetic.maximum(arrays.reshape(sizes, shape), 1)
     return result
+
+
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """How many values fall between equally distant limits."""
+    with op_scope(name, "histogram_fixed_width") as name:
+        return call("HistogramFixedWidth", values, value_range, nbins, dtype=dtype, name=name)
+
+
+def histogram_fixed_width_bins(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """The number of the bin for each value; the first and the last take what is outside."""
+    del dtype
+    with op_scope(name, "histogram_fixed_width_bins"):
+        values = convert_to_tensor(values, name="values")
+        shape = arrays.shape(values)
+        flat: Any = arrays.reshape(values, [-1])
+        limits: Any = convert_to_tensor(value_range, name="value_range")
+        count = convert_to_tensor(nbins, int32, name="nbins")
+        check = debugging.Assert(comparison.greater(count, 0), [f"nbins {count} must > 0"])
+        bins: Any = elementary.cast(_after(check, count), values.dtype)
+        above, width = flat - limits[0], limits[1] - limits[0]
+        share = arithmetic.truediv(above, width, name="scaled_values")
+        places = elementary.floor(bins * share, name="indices")
+        places = arithmetic.clip_by_value(places, 0, bins - 1)
+        return arrays.reshape(elementary.cast(places, int32), shape)
 
 
 def confusion_matrix(

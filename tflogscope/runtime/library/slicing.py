@@ -13,11 +13,11 @@ import numpy as np
 
 from tflogscope.runtime import dtypes
 from tflogscope.runtime.constant_value import constant_value
-from tflogscope.runtime.context import name_scope
+from tflogscope.runtime.context import name_scope, op_scope
 from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.errors import NotInThisRuntime
-from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.joining import stack
+from tflogscope.runtime.library import arrays, elementary
+from tflogscope.runtime.library.joining import concat, stack
 from tflogscope.runtime.ops.call import call, generated
 from tflogscope.runtime.tensors import Tensor
 
@@ -197,12 +197,33 @@ def gather(
 
 
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> Tensor:
-    """The elements or slices at these coordinates."""
+    """The elements or slices at these coordinates; of each batch at its own."""
     if batch_dims:
-        raise NotInThisRuntime("tf.gather_nd with batch_dims")
+        # NB: TensorFlow makes the same coordinates by other ops
+        with op_scope(name, "BatchGatherND"):
+            params = convert_to_tensor(params, name="params")
+            indices = convert_to_tensor(indices, name="indices")
+            return call("GatherNd", params, _within_batches(indices, int(batch_dims)))
     if hasattr(type(params), "gather_nd"):
         return params.gather_nd(indices, name=name)  # type: ignore[no-any-return]
     return call("GatherNd", params, indices, name=name)
+
+
+def _within_batches(indices: Tensor, batch_dims: int) -> Tensor:
+    """The coordinates with those of the batch in front. Raises NotInThisRuntime if the rank is not
+    known.
+    """
+    rank = indices.shape.rank
+    if rank is None:
+        raise NotInThisRuntime("tf.gather_nd with batch_dims, of unknown rank")
+    whole: Any = arrays.shape(indices)
+    ones = [1] * rank
+    places = []
+    for k in range(batch_dims):
+        steps = elementary.cast(call("Range", 0, whole[k], 1), indices.dtype)
+        along = arrays.reshape(steps, [*ones[:k], -1, *ones[k + 1 :]])
+        places.append(arrays.broadcast_to(along, concat([whole[:-1], [1]], axis=0)))
+    return concat([*places, indices], axis=-1)
 
 
 def searchsorted(

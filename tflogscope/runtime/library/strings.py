@@ -14,8 +14,9 @@ import numpy as np
 from tflogscope.runtime import dtypes, nest
 from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import constant, convert_to_tensor
-from tflogscope.runtime.library import arrays
-from tflogscope.runtime.ops.call import call, call_node, generated
+from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.library import arrays, joining, reductions, slicing
+from tflogscope.runtime.ops.call import call, call_node, generated, results
 from tflogscope.runtime.tensors import Tensor
 
 as_string = generated("AsString")
@@ -29,6 +30,61 @@ upper = generated("StringUpper")
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """The strings of all, element by element, one after the other."""
     return call("StringJoin", list(inputs), separator=separator, name=name)
+
+
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+    """The parts of each string: a ragged tensor; of one string, a vector.
+
+    Raises NotInThisRuntime for more dimensions.
+    """
+    from tflogscope.runtime.ragged import RaggedTensor
+
+    with op_scope(name, "StringSplit"):
+        input = convert_to_tensor(input, dtype=dtypes.string, name="input")
+        if input.shape.rank not in (0, 1):
+            raise NotInThisRuntime("tf.strings.split of more than one dimension")
+        strings = arrays.expand_dims(input, 0) if input.shape.rank == 0 else input
+        found = results("StringSplitV2", strings, "" if sep is None else sep, maxsplit=maxsplit)
+        if input.shape.rank == 0:
+            return found.values
+        return RaggedTensor.from_value_rowids(
+            found.values, found.indices[:, 0], nrows=found.shape[0]
+        )
+
+
+def bytes_split(input: Any, name: str | None = None) -> Any:
+    """The bytes of each string: a ragged tensor; of one string, a vector."""
+    return _by_character(input, "BYTE", name)
+
+
+def unicode_split(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Any:
+    """The characters of each string: a ragged tensor; of one string, a vector."""
+    del input_encoding, errors, replacement_char
+    return _by_character(input, "UTF8_CHAR", name)
+
+
+def _by_character(input: Any, unit: str, name: str | None) -> Any:
+    """NB: TensorFlow has ops of their own for it; here each character is a `Substr`."""
+    from tflogscope.runtime.ragged import RaggedTensor
+
+    with op_scope(name, "StringBytesSplit"):
+        input = convert_to_tensor(input, dtype=dtypes.string, name="input")
+        strings = arrays.reshape(input, [-1])
+        lengths = call("StringLength", strings, unit=unit)
+        rows = joining.repeat(arrays.range(arrays.size(strings)), lengths)
+        starts = reductions.cumsum(lengths, exclusive=True)
+        places = arrays.range(arrays.size(rows)) - slicing.gather(starts, rows)
+        parts = call("Substr", slicing.gather(strings, rows), places,
+                     arrays.ones_like(places), unit=unit)  # fmt: skip
+        if input.shape.rank == 0:
+            return parts
+        return RaggedTensor.from_row_lengths(parts, lengths)
 
 
 def to_number(input: Any, out_type: Any = dtypes.float32, name: str | None = None) -> Tensor:

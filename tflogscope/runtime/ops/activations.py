@@ -45,12 +45,16 @@ def _selu(features: Array) -> Array:
 for _type, _kernel in {
     "Relu": lambda features: np.maximum(features, 0),
     "Relu6": _relu6,
+}.items():
+    op(f"{_type}(features: T; T in real) -> activations: T")(_kernel)
+
+for _type, _kernel in {
     "Elu": _elu,
     "Selu": _selu,
     "Softplus": lambda features: np.logaddexp(features, features.dtype.type(0)),
     "Softsign": lambda features: features / (1 + np.abs(features)),
 }.items():
-    op(f"{_type}(features: T; T in real) -> activations: T")(_kernel)
+    op(f"{_type}(features: T; T in neural) -> activations: T")(_kernel)
 
 
 @op("LeakyRelu(features: T; alpha=0.2, T=float32) -> activations: T")
@@ -67,16 +71,16 @@ op("ReluGrad(gradients: T, features: T; T in real) -> backprops: T")(
 op("Relu6Grad(gradients: T, features: T; T in real) -> backprops: T")(
     lambda g, x: np.where((x > 0) & (x < 6), g, g.dtype.type(0))
 )
-op("EluGrad(gradients: T, outputs: T; T in float) -> backprops: T")(
+op("EluGrad(gradients: T, outputs: T; T in neural) -> backprops: T")(
     lambda g, y: np.where(y < 0, (y + 1) * g, g)
 )
-op("SeluGrad(gradients: T, outputs: T; T in float) -> backprops: T")(
+op("SeluGrad(gradients: T, outputs: T; T in neural) -> backprops: T")(
     lambda g, y: np.asarray(np.where(y < 0, g * (y + _SELU_ALPHA), g * _SELU_SCALE), g.dtype)
 )
-op("SoftplusGrad(gradients: T, features: T; T in float) -> backprops: T")(
+op("SoftplusGrad(gradients: T, features: T; T in neural) -> backprops: T")(
     lambda g, x: g / (1 + np.exp(-x))
 )
-op("SoftsignGrad(gradients: T, features: T; T in float) -> backprops: T")(
+op("SoftsignGrad(gradients: T, features: T; T in neural) -> backprops: T")(
     lambda g, x: g / np.square(1 + np.abs(x))
 )
 
@@ -167,8 +171,8 @@ def _at_least_a_vector(i: Inference) -> TensorShape:
     return i.shape(0).with_rank_at_least(1)
 
 
-op("Softmax(logits: T; T in float) -> softmax: T", shape=_at_least_a_vector)(softmax)
-op("LogSoftmax(logits: T; T in float) -> logsoftmax: T", shape=_at_least_a_vector)(log_softmax)
+op("Softmax(logits: T; T in neural) -> softmax: T", shape=_at_least_a_vector)(softmax)
+op("LogSoftmax(logits: T; T in neural) -> logsoftmax: T", shape=_at_least_a_vector)(log_softmax)
 
 
 @gradient("Softmax")

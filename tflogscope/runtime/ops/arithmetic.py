@@ -22,6 +22,8 @@ from tflogscope.runtime.ops.broadcasting import (
     broadcast_gradient_args,
     broadcast_kernel,
     broadcast_shape,
+    by_op,
+    gradients_of_both,
     is_scalar,
     reductions,
     same_known_shapes,
@@ -31,6 +33,7 @@ from tflogscope.runtime.ops.broadcasting import (
 from tflogscope.runtime.ops.call import call, control_dependencies
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import Tensor
 
@@ -50,8 +53,8 @@ def _add_or_join(x: Array, y: Array) -> Array:
     return x + y
 
 
-op("AddV2(x: T, y: T; T in number) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.add))
-op("Sub(x: T, y: T; T in number) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.subtract))
+op("AddV2(x: T, y: T; T in sum) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.add))
+op("Sub(x: T, y: T; T in difference) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.subtract))
 
 
 def _add_gradient(record: OpRecord, grad: Any) -> Gradients:
@@ -60,11 +63,7 @@ def _add_gradient(record: OpRecord, grad: Any) -> Gradients:
         return grad, None
     if same_known_shapes(x, y, grad):
         return grad, grad
-    of_x, of_y = reductions(x, y, grad)
-    return (
-        None if skips(record, 0) else summed(grad, of_x) if of_x[2] else grad,
-        None if skips(record, 1) else summed(grad, of_y) if of_y[2] else grad,
-    )
+    return gradients_of_both(record, grad, lambda: grad, lambda: grad)
 
 
 gradient("Add")(_add_gradient)
@@ -78,10 +77,7 @@ def _sub_gradient(record: OpRecord, grad: Any) -> Gradients:
         return grad, None
     if same_known_shapes(x, y, grad):
         return grad, -grad
-    of_x, of_y = reductions(x, y, grad)
-    gx = None if skips(record, 0) else summed(grad, of_x) if of_x[2] else grad
-    gy = None if skips(record, 1) else summed(-grad, of_y) if of_y[2] else -grad
-    return gx, gy
+    return gradients_of_both(record, grad, lambda: grad, lambda: -grad)
 
 
 def _added_shape(i: Inference) -> TensorShape:
@@ -119,7 +115,7 @@ def _add_n_gradient(record: OpRecord, grad: Any) -> list[Any]:
 
 # -- products
 
-op("Mul(x: T, y: T; T in number) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.multiply))
+op("Mul(x: T, y: T; T in product) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.multiply))
 
 
 @gradient("Mul")
@@ -129,16 +125,12 @@ def _mul_gradient(record: OpRecord, grad: Any) -> Gradients:
         return call("Mul", grad, elementary.conj(y)), None
     if same_known_shapes(x, y, grad) and grad.dtype in (dtypes.int32, dtypes.float32):
         return call("Mul", grad, y), call("Mul", grad, x)
-    of_x, of_y = reductions(x, y, grad)
-    x, y = elementary.conj(x), elementary.conj(y)
-    gx = gy = None
-    if not skips(record, 0):
-        gx = call("Mul", grad, y)
-        gx = summed(gx, of_x) if of_x[2] else gx
-    if not skips(record, 1):
-        gy = call("Mul", x, grad)
-        gy = summed(gy, of_y) if of_y[2] else gy
-    return gx, gy
+    return gradients_of_both(
+        record,
+        grad,
+        lambda: call("Mul", grad, elementary.conj(y)),
+        lambda: call("Mul", elementary.conj(x), grad),
+    )
 
 
 @op("MulNoNan(x: T, y: T; T in inexact) -> z: T", shape=broadcast_shape)
@@ -153,18 +145,16 @@ def _mul_no_nan_gradient(record: OpRecord, grad: Any) -> Gradients:
     x, y = record.inputs
     if same_known_shapes(x, y, grad):
         return call("MulNoNan", grad, y), call("MulNoNan", x, grad)
-    of_x, of_y = _both_reductions(x, y)
-    return summed(call("MulNoNan", grad, y), of_x), summed(call("MulNoNan", x, grad), of_y)
+    return gradients_of_both(
+        record,
+        grad,
+        lambda: call("MulNoNan", grad, y),
+        lambda: call("MulNoNan", x, grad),
+        shortcuts=False,
+    )
 
 
 # -- quotients
-
-
-def _both_reductions(x: Tensor, y: Tensor) -> Any:
-    """The reductions of ops whose gradients have no shortcut for equal shapes."""
-    sx, sy = arrays.shape(x), arrays.shape(y)
-    rx, ry = broadcast_gradient_args(sx, sy)
-    return (sx, rx, True), (sy, ry, True)
 
 
 def _divide(x: Array, y: Array) -> Array:
@@ -173,17 +163,20 @@ def _divide(x: Array, y: Array) -> Array:
     return np.true_divide(x, y)
 
 
-op("RealDiv(x: T, y: T; T in number) -> z: T", shape=broadcast_shape)(broadcast_kernel(_divide))
-op("Div(x: T, y: T; T in number) -> z: T", shape=broadcast_shape)(broadcast_kernel(_divide))
+op("RealDiv(x: T, y: T; T in product) -> z: T", shape=broadcast_shape)(broadcast_kernel(_divide))
+op("Div(x: T, y: T; T in product) -> z: T", shape=broadcast_shape)(broadcast_kernel(_divide))
 
 
 def _quotient_gradient(quotient: Callable[[Any, Any], Any]) -> Callable[..., Gradients]:
     def backwards(record: OpRecord, grad: Any) -> Gradients:
-        x, y = record.inputs
-        of_x, of_y = _both_reductions(x, y)
-        x, y = elementary.conj(x), elementary.conj(y)
-        gx = summed(quotient(grad, y), of_x)
-        return gx, summed(grad * quotient(quotient(-x, y), y), of_y)
+        x, y = (elementary.conj(each) for each in record.inputs)
+        return gradients_of_both(
+            record,
+            grad,
+            lambda: quotient(grad, y),
+            lambda: grad * quotient(quotient(-x, y), y),
+            shortcuts=False,
+        )
 
     return backwards
 
@@ -201,13 +194,7 @@ def _div_no_nan(x: Array, y: Array) -> Array:
     )
 
 
-@gradient("DivNoNan")
-def _div_no_nan_gradient(record: OpRecord, grad: Any) -> Gradients:
-    x, y = record.inputs
-    of_x, of_y = _both_reductions(x, y)
-    x, y = elementary.conj(x), elementary.conj(y)
-    gx = summed(lib.div_no_nan(grad, y), of_x)
-    return gx, summed(grad * lib.div_no_nan(lib.div_no_nan(-x, y), y), of_y)
+gradient("DivNoNan")(_quotient_gradient(lib.div_no_nan))
 
 
 def _check_divisor(x: Array, y: Array) -> None:
@@ -240,11 +227,11 @@ def _truncate_mod(x: Array, y: Array) -> Array:
     return np.fmod(x, y)
 
 
-op("FloorDiv(x: T, y: T; T in number) -> z: T", shape=broadcast_shape)(
+op("FloorDiv(x: T, y: T; T in product) -> z: T", shape=broadcast_shape)(
     broadcast_kernel(_floor_divide)
 )
 op("FloorMod(x: T, y: T; T in real) -> z: T", shape=broadcast_shape)(broadcast_kernel(_floor_mod))
-op("TruncateDiv(x: T, y: T; T in number) -> z: T", shape=broadcast_shape)(
+op("TruncateDiv(x: T, y: T; T in product) -> z: T", shape=broadcast_shape)(
     broadcast_kernel(_truncated)
 )
 op("TruncateMod(x: T, y: T; T in real) -> z: T", shape=broadcast_shape)(
@@ -265,7 +252,12 @@ def _truncate_div_gradient(record: OpRecord, grad: Any) -> Gradients:  # noqa: A
 @gradient("FloorMod")
 def _floor_mod_gradient(record: OpRecord, grad: Any) -> Gradients:
     x, y = elementary.conj(record.inputs[0]), elementary.conj(record.inputs[1])
-    of_x, of_y = _both_reductions(x, y)
+    if since(2, 15):
+        quotient = call("FloorDiv", x, y)
+        return gradients_of_both(
+            record, grad, lambda: grad, lambda: grad * call("Neg", quotient), shortcuts=False
+        )
+    of_x, of_y = by_op(x, y)
     quotient = call("FloorDiv", x, y)
     gx = summed(grad, of_x)
     return gx, summed(grad * call("Neg", quotient), of_y)
@@ -281,7 +273,7 @@ def _xdivy(x: Array, y: Array) -> Array:
 @gradient("Xdivy")
 def _xdivy_gradient(record: OpRecord, grad: Any) -> Gradients:
     x, y = record.inputs
-    of_x, of_y = _both_reductions(x, y)
+    of_x, of_y = by_op(x, y)
     with control_dependencies([grad]):
         not_zero = _not_zero(x)
         partial_x = call("Xdivy", not_zero, y)
@@ -305,12 +297,33 @@ def _xlogy(x: Array, y: Array) -> Array:
 @gradient("Xlogy")
 def _xlogy_gradient(record: OpRecord, grad: Any) -> Gradients:
     x, y = record.inputs
-    of_x, of_y = _both_reductions(x, y)
+    of_x, of_y = by_op(x, y)
     with control_dependencies([grad]):
         partial_x = call("Xlogy", _not_zero(x), y)
         partial_y = call("Xdivy", x, y)
         return summed(partial_x * grad, of_x), summed(partial_y * grad, of_y)
 
+
+@op("Xlog1py(x: T, y: T; T in inexact) -> z: T", shape=broadcast_shape)
+@broadcast_kernel
+def _xlog1py(x: Array, y: Array) -> Array:
+    """X * log(1 + y), and 0 where x is 0."""
+    return np.where(x == 0, np.zeros_like(x), x * np.log1p(y))
+
+
+@gradient("Xlog1py")
+def _xlog1py_gradient(record: OpRecord, grad: Any) -> Gradients:
+    x, y = record.inputs
+    of_x, of_y = by_op(x, y)
+    with control_dependencies([grad]):
+        partial_x = call("Xlog1py", _not_zero(x), y)
+        partial_y = call("Xdivy", x, y + 1.0)
+        return summed(partial_x * grad, of_x), summed(partial_y * grad, of_y)
+
+
+op("NextAfter(x1: T, x2: T; T in float64 float32) -> output: T", shape=broadcast_shape)(
+    broadcast_kernel(np.nextafter)
+)
 
 # -- powers and others
 
@@ -323,7 +336,7 @@ def _power(x: Array, y: Array) -> Array:
     return np.power(x, y)
 
 
-op("Pow(x: T, y: T; T in signed) -> z: T", shape=broadcast_shape)(broadcast_kernel(_power))
+op("Pow(x: T, y: T; T in power) -> z: T", shape=broadcast_shape)(broadcast_kernel(_power))
 
 
 @gradient("Pow")
@@ -332,16 +345,13 @@ def _pow_gradient(record: OpRecord, grad: Any) -> Gradients:
     if skips(record, 1) and is_scalar(y):
         x, y = elementary.conj(x), elementary.conj(y)
         return grad * y * lib.pow(x, y - 1), None
-    of_x, of_y = reductions(x, y, grad)
     x, y = elementary.conj(x), elementary.conj(y)
-    gx = gy = None
-    if not skips(record, 0):
-        gx = grad * y * lib.pow(x, y - 1)
-        gx = summed(gx, of_x) if of_x[2] else gx
-    if not skips(record, 1):
-        gy = _gradient_of_exponent(record, x, grad)
-        gy = summed(gy, of_y) if of_y[2] else gy
-    return gx, gy
+    return gradients_of_both(
+        record,
+        grad,
+        lambda: grad * y * lib.pow(x, y - 1),
+        lambda: _gradient_of_exponent(record, x, grad),
+    )
 
 
 def _gradient_of_exponent(record: OpRecord, x: Tensor, grad: Tensor) -> Tensor:
@@ -354,8 +364,8 @@ def _gradient_of_exponent(record: OpRecord, x: Tensor, grad: Tensor) -> Tensor:
     return product
 
 
-op("Maximum(x: T, y: T; T in real) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.maximum))
-op("Minimum(x: T, y: T; T in real) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.minimum))
+op("Maximum(x: T, y: T; T in ordered) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.maximum))
+op("Minimum(x: T, y: T; T in ordered) -> z: T", shape=broadcast_shape)(broadcast_kernel(np.minimum))
 
 
 def _selected_gradient(record: OpRecord, grad: Any, comparison: str) -> Gradients:
@@ -364,6 +374,14 @@ def _selected_gradient(record: OpRecord, grad: Any, comparison: str) -> Gradient
     if skips(record, 1) and is_scalar(y):
         zeros = arrays.zeros_like(grad)
         return call("SelectV2", call(comparison, x, y), grad, zeros), None
+    if since(2, 15):
+        zeros, chosen = arrays.zeros_like(grad), call(comparison, x, y)
+        return gradients_of_both(
+            record,
+            grad,
+            lambda: call("SelectV2", chosen, grad, zeros),
+            lambda: call("SelectV2", chosen, zeros, grad),
+        )
     sx, sy = arrays.shape(x), arrays.shape(y)
     zeros = arrays.zeros_like(grad)
     chosen = call(comparison, x, y)
@@ -400,10 +418,12 @@ def _squared_difference_gradient(record: OpRecord, grad: Any) -> Gradients:
         gx = call("Mul", constant(2.0, grad.dtype, name="scalar"), grad) * (x - y)
     if same_known_shapes(x, y, grad):
         return gx, -gx
+    if since(2, 15):
+        return gradients_of_both(record, grad, lambda: gx, lambda: -gx)
     of_x, of_y = reductions(x, y, grad)
     return (
-        None if skips(record, 0) else summed(gx, of_x) if of_x[2] else gx,
-        None if skips(record, 1) else -summed(gx, of_y) if of_y[2] else -gx,
+        None if skips(record, 0) else summed(gx, of_x),
+        None if skips(record, 1) else -summed(gx, of_y),
     )
 
 
@@ -414,5 +434,9 @@ op("Atan2(y: T, x: T; T in float) -> z: T", shape=broadcast_shape)(broadcast_ker
 def _atan2_gradient(record: OpRecord, grad: Any) -> Gradients:
     y, x = record.inputs
     with control_dependencies([grad]):
+        if since(2, 15):
+            scaled = grad / (call("Square", y) + call("Square", x))
+            gy, gx = x * scaled, -y * scaled
+            return gradients_of_both(record, grad, lambda: gy, lambda: gx)
         scaled = grad / (call("Square", x) + call("Square", y))
         return x * scaled, -y * scaled

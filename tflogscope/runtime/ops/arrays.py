@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tflogscope.runtime.constant_value import constant_shape, folded_value
 from tflogscope.runtime.conversion import constant
-from tflogscope.runtime.dtypes import DType
+from tflogscope.runtime.dtypes import DType, of_array
 from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.gradients import gradient, not_differentiable
 from tflogscope.runtime.indexed_slices import dense
@@ -22,7 +22,9 @@ from tflogscope.runtime.library import reductions
 from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.broadcasting import broadcast_gradient_args
 from tflogscope.runtime.ops.declare import op, scalar, unknown_shape
+from tflogscope.runtime.ops.references import dereferenced
 from tflogscope.runtime.record import OpRecord
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor
 
@@ -60,7 +62,11 @@ def _same_value(input: Any) -> Any:
     return input
 
 
-op("Identity(input: T) -> output: T")(_same_value)
+@op("Identity(input: T) -> output: T")
+def _identity(input: Any) -> Any:
+    return dereferenced(input)
+
+
 op("StopGradient(input: T) -> output: T")(_same_value)
 op("PreventGradient(input: T; message='') -> output: T")(_same_value)
 op("Snapshot(input: T) -> output: T")(_same_value)
@@ -206,6 +212,10 @@ def _to_shape_of_input(record: OpRecord, grad: Any) -> Any:
 
 @gradient("Reshape")
 def _reshape_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    dims = None if record.inputs[0].shape.rank is None else record.inputs[0].shape.as_list()
+    if dims is not None and dims.count(None) == 1 and 0 not in dims and since(2, 15):
+        shape = [-1 if dim is None else dim for dim in dims]
+        return [lib.reshape(dense(grad), shape), None]
     return [_to_shape_of_input(record, grad), None]
 
 
@@ -301,8 +311,14 @@ def _bitcast_shape(i: Inference) -> TensorShape:
 
 @op("Bitcast(input: T; type) -> output: type", shape=_bitcast_shape)
 def _bitcast(input: Array, type: DType) -> Array:
-    same_bytes: Array = np.ascontiguousarray(input).view(type.as_numpy_dtype)
-    return same_bytes.reshape(input.shape)
+    have, want = input.dtype.itemsize, np.dtype(type.as_numpy_dtype).itemsize
+    if have < want and (not input.ndim or input.shape[-1] * have != want):
+        kinds = of_array(input.dtype).as_datatype_enum, type.as_datatype_enum
+        raise InvalidArgumentError(None, None, "Cannot bitcast from {} to {}".format(*kinds))
+    same_bytes: Array = np.ascontiguousarray(input).reshape(-1).view(type.as_numpy_dtype)
+    if have > want:  # the parts of a number in a dimension of their own
+        return same_bytes.reshape(*input.shape, have // want)
+    return same_bytes.reshape(input.shape if have == want else input.shape[:-1])
 
 
 not_differentiable("Bitcast")
@@ -352,6 +368,10 @@ def _range_shape(i: Inference) -> TensorShape:
 def _range(start: Array, limit: Array, delta: Array) -> Array:
     if delta == 0:
         raise InvalidArgumentError(None, None, "Requires delta != 0: 0")
+    if (limit - start) * np.sign(delta) < 0:
+        signs = ("<=", ">") if delta > 0 else (">=", "<")
+        text = "Requires start {} limit when delta {} 0: {}/{}".format(*signs, start, limit)
+        raise InvalidArgumentError(None, None, text)
     count = max(0, math.ceil((limit.item() - start.item()) / delta.item()))
     return np.asarray(start + np.arange(count, dtype=start.dtype) * delta, start.dtype)
 
@@ -406,9 +426,19 @@ def _invert_permutation(x: Array) -> Array:
 # -- broadcasting
 
 
+def _broadcast_to_shape(i: Inference) -> TensorShape:
+    source, target = i.shape(0), constant_shape(i.inputs[1])
+    if source.rank is None or target.rank is None:
+        return target
+    for have, want in zip(reversed(source.as_list()), reversed(target.as_list()), strict=False):
+        if have not in (None, 1, want) and want is not None:
+            raise ValueError(f"Dimensions must be equal, but are {have} and {want}")
+    return target
+
+
 @op(
     "BroadcastTo(input: T, shape: Tidx; Tidx=int32) -> output: T",
-    shape=lambda i: constant_shape(i.inputs[1]),
+    shape=_broadcast_to_shape,
 )
 def _broadcast_to(input: Array, shape: Array) -> Array:
     try:

@@ -23,6 +23,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes
 from tflogscope.runtime.tensors import Tensor
 
@@ -31,6 +32,9 @@ __all__ = [
     "broadcast_gradient_args",
     "broadcast_kernel",
     "broadcast_shape",
+    "by_op",
+    "gradients_of_both",
+    "reduced_to",
     "reductions",
     "same_known_shapes",
     "skips",
@@ -108,16 +112,91 @@ def broadcast_gradient_args(s0: Any, s1: Any) -> tuple[Tensor, Tensor]:
     return first, second
 
 
+def gradients_of_both(
+    record: OpRecord,
+    grad: Any,
+    gx: Callable[[], Any],
+    gy: Callable[[], Any],
+    *,
+    shortcuts: bool = True,
+) -> tuple[Any, Any]:
+    """The gradients that `gx()` and `gy()` make, summed over what was stretched; None where nobody
+    wants one. Without `shortcuts` both are made anyway.
+
+    NB: later releases first make both, and then ask what was stretched; without `shortcuts` 2.13
+    asks with an op even where shapes are known.
+    """
+    x, y = record.inputs
+    if since(2, 15):
+        made = [
+            None if shortcuts and skips(record, index) else each()
+            for index, each in enumerate((gx, gy))
+        ]
+        if all(each is None for each in made):
+            return None, None
+        pairs = zip(made, _later_reductions(x, y), strict=True)
+        first, second = (each if each is None else summed(each, how) for each, how in pairs)
+        return first, second
+    of_x, of_y = reductions(x, y, grad) if shortcuts else by_op(x, y)
+    first = None if shortcuts and skips(record, 0) else summed(gx(), of_x)
+    return first, None if shortcuts and skips(record, 1) else summed(gy(), of_y)
+
+
+def reduced_to(grad: Any, x: Tensor, output: Tensor) -> Any:
+    """The gradient of an input that was stretched to the shape of an output, in later releases."""
+    of_x, _ = _later_reductions(x, output)
+    return summed(grad, of_x)
+
+
+def by_op(x: Tensor, y: Tensor) -> tuple[Reduction, Reduction]:
+    """What to do with the gradients, as an op says while the graph runs."""
+    from tflogscope.runtime.library.arrays import shape
+
+    sx, sy = shape(x), shape(y)
+    rx, ry = broadcast_gradient_args(sx, sy)
+    return (sx, rx, True), (sy, ry, True)
+
+
+def _later_reductions(x: Tensor, y: Tensor) -> tuple[Reduction, Reduction]:
+    """The same in later releases: known as soon as it is known where the ones are."""
+    from tflogscope.runtime.library.arrays import shape
+
+    sx, sy = shape(x), shape(y)
+    known = None if executing_eagerly() else _stretched(x.shape, y.shape)
+    if known is None:
+        rx, ry = broadcast_gradient_args(sx, sy)
+        return (sx, rx, True), (sy, ry, True)
+    one, two = len(x.shape), len(y.shape)
+    of_x, of_y = known
+    return (sx, of_x, bool(of_x) or one < two), (sy, of_y, bool(of_y) or two < one)
+
+
+def _stretched(x: TensorShape, y: TensorShape) -> tuple[list[int], list[int]] | None:
+    """The dimensions along which each was stretched; None if that can't be known."""
+    if x.rank is None or y.rank is None:
+        return None
+    rank = max(x.rank, y.rank)
+    first = [1] * (rank - x.rank) + x.as_list()
+    second = [1] * (rank - y.rank) + y.as_list()
+    axes: tuple[list[int], list[int]] = ([], [])
+    for axis, (one, other) in enumerate(zip(first, second, strict=True)):
+        if one == 1 and other != 1:
+            axes[0].append(axis)
+        elif other == 1 and one != 1:
+            axes[1].append(axis)
+        elif one is None or other is None:
+            return None
+    return axes
+
+
 def reductions(x: Tensor, y: Tensor, grad: Any) -> tuple[Reduction, Reduction]:
     """What to do with the gradients of `x` and `y`: in a graph with known shapes as Python
     constants.
     """
-    from tflogscope.runtime.library.arrays import shape, shape_internal
+    from tflogscope.runtime.library.arrays import shape_internal
 
     if executing_eagerly() or not isinstance(grad, Tensor):
-        sx, sy = shape(x), shape(y)
-        rx, ry = broadcast_gradient_args(sx, sy)
-        return (sx, rx, True), (sy, ry, True)
+        return by_op(x, y)
     if not (x.shape.is_fully_defined() and y.shape.is_fully_defined()):
         sx, sy = shape_internal(x, optimize=False), shape_internal(y, optimize=False)
         rx, ry = broadcast_gradient_args(sx, sy)
@@ -146,14 +225,14 @@ def _folded(tensor: Tensor) -> Sequence[Any]:
 
 
 def summed(grad: Tensor, reduction: Reduction) -> Tensor:
-    """The gradient of an input that was stretched: summed over the stretched dimensions, in its
+    """The gradient of an input: summed over the dimensions along which it was stretched, in its
     shape.
     """
     from tflogscope.runtime.library.arrays import reshape
     from tflogscope.runtime.library.reductions import reduce_sum
 
-    shape, axes, _ = reduction
-    return reshape(reduce_sum(grad, axes), shape)
+    shape, axes, needed = reduction
+    return reshape(reduce_sum(grad, axes, keepdims=since(2, 15)), shape) if needed else grad
 
 
 def same_known_shapes(x: Tensor, y: Tensor, grad: Any) -> bool:

@@ -28,6 +28,7 @@ from tflogscope.runtime.ops.declare import (
     allowed_names,
     signature_of,
 )
+from tflogscope.runtime.ops.describing import op_text
 from tflogscope.runtime.tensors import EagerTensor, Tensor
 
 __all__ = ["call", "call_node", "control_dependencies", "generated", "results"]
@@ -163,7 +164,8 @@ def _structured(signature: Signature, outputs: list[Tensor], attributes: dict[st
     """The flat outputs as the signature groups them."""
     if len(signature.outputs) == 1:
         only = signature.outputs[0]
-        return outputs if only.count or only.list_of_types else outputs[0]
+        # a list of the caller's own, to do with what he likes
+        return list(outputs) if only.count or only.list_of_types else outputs[0]
     if not signature.outputs:
         return None
     parts: list[Any] = []
@@ -205,7 +207,13 @@ def _eager_inputs(
             elif not argument.dtype:
                 attributes.setdefault(argument.type, signature.attributes[argument.type])
         inputs += converted
-    _check_eager(signature, inputs, attributes)
+    try:
+        _check_eager(signature, inputs, attributes)
+    except InvalidArgumentError as error:
+        given = any(isinstance(each, Tensor) or hasattr(each, "handle") for each in values)
+        if not given and not _fast(signature, values):
+            error.message = error.message.removesuffix(" name: ")
+        raise
     return inputs
 
 
@@ -251,6 +259,8 @@ def _dtype_of_tensors(signature: Signature, values: Sequence[Any], attribute: st
 
 
 def _check_eager(signature: Signature, inputs: list[Tensor], attributes: dict[str, Any]) -> None:
+    from tflogscope.runtime.passes.eager_ops import rewritten
+
     position = 0
     for argument in signature.inputs:
         if argument.list_of_types:
@@ -261,9 +271,9 @@ def _check_eager(signature: Signature, inputs: list[Tensor], attributes: dict[st
                 raise InvalidArgumentError(
                     None,
                     None,
-                    f"cannot compute {signature.type} as input #{position}(zero-based) was "
-                    f"expected to be a {_short(expected)} tensor but is a "
-                    f"{_short(inputs[position].dtype)} tensor [Op:{signature.type}] name: ",
+                    f"cannot compute {rewritten(signature.type, attributes)} as input "
+                    f"#{position}(zero-based) was expected to be a {_short(expected)} tensor but "
+                    f"is a {_short(inputs[position].dtype)} tensor [Op:{signature.type}] name: ",
                 )
             position += 1
     for name, allowed in signature.allowed.items():
@@ -273,7 +283,7 @@ def _check_eager(signature: Signature, inputs: list[Tensor], attributes: dict[st
                 None,
                 f"Value for attr '{name}' of {_short(attributes[name])} is not in the list of "
                 f"allowed values: {', '.join(_short(each) for each in allowed)}\n\t; NodeDef: "
-                f"{{{{node {signature.type}}}}} [Op:{signature.type}]",
+                f"{{{{node {signature.type}}}}}; {op_text(signature)} [Op:{signature.type}] name: ",
             )
 
 

@@ -20,10 +20,12 @@ from tflogscope.runtime.ops.broadcasting import (
     broadcast_kernel,
     broadcast_shape,
     incompatible,
+    reduced_to,
 )
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes
 
 Array = NDArray[Any]
@@ -144,10 +146,9 @@ def _select_v2(condition: Array, t: Array, e: Array) -> Array:
     try:
         return np.where(condition, t, e)
     except ValueError:
-        shapes = ", ".join(str(list(each.shape)) for each in (condition, t, e))
-        raise InvalidArgumentError(
-            None, None, f"condition {shapes.replace('], [', '], then [', 1)} must be broadcastable"
-        ) from None
+        shapes = [f"[{','.join(map(str, each.shape))}]" for each in (condition, t, e)]
+        text = "condition {}, then {}, and else {} must be broadcastable".format(*shapes)
+        raise InvalidArgumentError(None, None, text) from None
 
 
 @gradient("SelectV2")
@@ -155,6 +156,10 @@ def _select_v2_gradient(record: OpRecord, grad: Any) -> list[Any]:
     condition, x, y = record.inputs
     zeros = arrays.zeros([], grad.dtype)
     gx = call("SelectV2", condition, grad, zeros)
+    if since(2, 15):
+        gy = call("SelectV2", condition, zeros, grad)
+        output = record.outputs[0]
+        return [None, reduced_to(gx, x, output), reduced_to(gy, y, output)]
     x_shape, output_shape = arrays.shape(x), arrays.shape(record.outputs[0])
     gx = _reduced(gx, x_shape, output_shape)
     gy = call("SelectV2", condition, zeros, grad)

@@ -46,7 +46,7 @@ _NAMES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 
 def _output_shape(i: Inference, channels: int | None) -> TensorShape:
     """The shape of a convolution with so many output channels."""
-    image, filter_, a = i.shape(0).with_rank(4), i.shape(1).with_rank(4), i.attributes
+    image, filter_, a = i.shape_of_rank(0, 4), i.shape_of_rank(1, 4), i.attributes
     last = a["data_format"] == "NHWC"
     where = (1, 2) if last else (2, 3)
     strides, gaps = (
@@ -61,7 +61,7 @@ def _output_shape(i: Inference, channels: int | None) -> TensorShape:
 
 
 def _depth(i: Inference) -> tuple[int | None, int | None]:
-    image, filter_ = i.shape(0).with_rank(4), i.shape(1).with_rank(4)
+    image, filter_ = i.shape_of_rank(0, 4), i.shape_of_rank(1, 4)
     return image[-1] if i.attributes["data_format"] == "NHWC" else image[1], filter_[2]
 
 
@@ -71,7 +71,7 @@ def _conv_shape(i: Inference) -> TensorShape:
         raise ValueError(
             f"Depth of input ({depth}) is not a multiple of input depth of filter ({of_filter})"
         )
-    return _output_shape(i, i.shape(1).with_rank(4)[3])
+    return _output_shape(i, i.shape_of_rank(1, 4)[3])
 
 
 def _layout(
@@ -93,7 +93,7 @@ def _shape_of_image(sizes: Array, data_format: str) -> tuple[int, ...]:
 def _image_shape(i: Inference) -> TensorShape:
     shape = constant_shape(i.inputs[0])
     if shape.rank == 2:  # only height and width were given
-        batch, depth = i.shape(2).with_rank(4)[0], i.shape(1).with_rank(4)[2]
+        batch, depth = i.shape_of_rank(2, 4)[0], i.shape_of_rank(1, 4)[2]
         dims = shape.as_list()
         return TensorShape(
             [batch, *dims, depth]
@@ -219,7 +219,7 @@ def _depthwise_shape(i: Inference) -> TensorShape:
     depth, of_filter = _depth(i)
     if depth is not None and of_filter is not None and depth != of_filter:
         raise ValueError(f"Dimensions must be equal, but are {depth} and {of_filter}")
-    multiplier = i.shape(1).with_rank(4)[3]
+    multiplier = i.shape_of_rank(1, 4)[3]
     return _output_shape(i, None if depth is None or multiplier is None else depth * multiplier)
 
 

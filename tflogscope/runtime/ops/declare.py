@@ -54,6 +54,24 @@ _SETS = {
     "signed": "bfloat16 float16 float32 float64 int8 int16 int32 int64 complex64 complex128",
     "integer": "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
     "index": "int32 int64",
+    # and those of single ops, since errors list them
+    "neural": "float16 bfloat16 float32 float64",
+    "sum": (
+        "bfloat16 float16 float32 float64 uint8 uint16 uint32 uint64 int8 int16 int32 int64 "
+        "complex64 complex128"
+    ),
+    "difference": (
+        "bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 int64 complex64 "
+        "complex128 uint32 uint64"
+    ),
+    "product": (
+        "bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 uint32 uint64 int64 "
+        "complex64 complex128"
+    ),
+    "power": "bfloat16 float32 float16 float64 int8 int16 int32 int64 complex64 complex128",
+    "ordered": (
+        "bfloat16 float16 float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64"
+    ),
 }
 
 

@@ -24,9 +24,19 @@ from tflogscope.runtime.gradients import gradient
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library import elementary as lib
 from tflogscope.runtime.library.arithmetic import add
+from tflogscope.runtime.node_text import short_name
 from tflogscope.runtime.ops.call import call, control_dependencies
 from tflogscope.runtime.ops.declare import op
-from tflogscope.runtime.ops.special import digamma, erf, erfc, lgamma, polygamma
+from tflogscope.runtime.ops.special import (
+    digamma,
+    erf,
+    erfc,
+    erfinv,
+    lgamma,
+    ndtri,
+    polygamma,
+    zeta,
+)
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.tensors import Tensor
 
@@ -51,8 +61,10 @@ _of_floats: dict[str, Callable[..., Any]] = {
     "Digamma": digamma,
     "Erf": erf,
     "Erfc": erfc,
+    "Erfinv": erfinv,
     "Floor": np.floor,
     "Lgamma": lgamma,
+    "Ndtri": ndtri,
     "Rint": np.rint,
 }
 for _type, _kernel in _of_floats.items():
@@ -85,7 +97,6 @@ for _type, _kernel in _of_inexact.items():
 _of_numbers: dict[str, Callable[..., Any]] = {
     "Abs": np.abs,
     "Inv": lambda x: np.asarray(1 / x, x.dtype),
-    "Neg": np.negative,
     "Reciprocal": lambda x: np.asarray(1 / x, x.dtype),
     "Round": _round_half_even,
     "Sign": _sign,
@@ -94,11 +105,14 @@ _of_numbers: dict[str, Callable[..., Any]] = {
 for _type, _kernel in _of_numbers.items():
     op(f"{_type}(x: T; T in number) -> y: T")(_kernel)
 
+op("Neg(x: T; T in signed) -> y: T")(np.negative)
+
 for _type, _kernel in {"IsFinite": np.isfinite, "IsInf": np.isinf, "IsNan": np.isnan}.items():
     op(f"{_type}(x: T; T in float) -> y: bool")(_kernel)
 
 
 op("Polygamma(a: T, x: T; T in float32 float64) -> z: T")(polygamma)
+op("Zeta(x: T, q: T; T in float32 float64) -> z: T")(zeta)
 
 # -- gradients that are ops of their own, of the output y and its gradient dy
 
@@ -215,6 +229,20 @@ _erf_like_gradient("Erf", 2 / math.sqrt(math.pi))
 _erf_like_gradient("Erfc", -2 / math.sqrt(math.pi))
 
 
+@gradient("Erfinv")
+def _erfinv_gradient(record: OpRecord, grad: Any) -> Any:
+    factor = constant(math.sqrt(math.pi) / 2, grad.dtype)
+    with control_dependencies([grad]):
+        return [grad * factor * call("Exp", call("Square", record.outputs[0]))]
+
+
+@gradient("Ndtri")
+def _ndtri_gradient(record: OpRecord, grad: Any) -> Any:
+    factor = constant(math.sqrt(2 * math.pi), grad.dtype)
+    with control_dependencies([grad]):
+        return [grad * factor * call("Exp", call("Square", record.outputs[0]) / 2.0)]
+
+
 @gradient("Abs")
 def _abs_gradient(record: OpRecord, grad: Any) -> Any:
     return [grad * lib.sign(record.inputs[0])]
@@ -289,7 +317,7 @@ def _sigmoid_grad_gradient(record: OpRecord, grad: Any) -> Any:
 def cast(x: Array, DstT: DType, SrcT: DType) -> Array:
     """Another dtype: floats lose their fraction on the way to integers, anything but 0 is True."""
     if dtypes.string in (SrcT, DstT) and SrcT is not DstT:
-        text = f"Cast {SrcT.name} to {DstT.name} is not supported"
+        text = f"Cast {short_name(SrcT)} to {short_name(DstT)} is not supported"
         raise UnimplementedError(None, None, text)
     if DstT is dtypes.bfloat16:
         return x.astype(np.float32)

@@ -26,6 +26,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.tensors import Tensor
 
@@ -48,7 +49,10 @@ def _gather_shape(i: Inference) -> TensorShape:
     params, indices = i.shape(0), i.shape(1)
     if axis is None or params.rank is None or indices.rank is None:
         return UNKNOWN
-    at = int(axis) % params.rank if params.rank else 0
+    least = int(axis) + 1 if axis >= 0 else -int(axis)
+    if params.rank < least:
+        raise ValueError(f"Shape must be at least rank {least} but is rank {params.rank}")
+    at = int(axis) % params.rank
     if batch < 0:
         batch += indices.rank
     return params[:at].concatenate(indices[batch:]).concatenate(params[at + 1 :])
@@ -62,11 +66,12 @@ def _gather_shape(i: Inference) -> TensorShape:
 def _gather(params: Array, indices: Array, axis: Array, batch_dims: int) -> Array:
     at = int(axis)
     if not -params.ndim <= at < params.ndim:
-        text = f"Expected axis in the range [{-params.ndim}, {params.ndim}), but got {at}"
+        least = at + 1 if at >= 0 else -at
+        text = f"Shape must be at least rank {least} but is rank {params.ndim}"
         raise InvalidArgumentError(None, None, text)
     at %= params.ndim
     check_indices(indices, params.shape[at])
-    batch = batch_dims % indices.ndim if batch_dims else 0
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if not batch:
         return np.take(params, indices, axis=at)
     rows = [
@@ -78,7 +83,10 @@ def _gather(params: Array, indices: Array, axis: Array, batch_dims: int) -> Arra
 @gradient("GatherV2")
 def _gather_gradient(record: OpRecord, grad: Any) -> list[Any]:
     params, indices, axis = record.inputs
-    shape = cast(arrays.shape(params, out_type=dtypes.int64), dtypes.int32)
+    if since(2, 15):
+        shape = arrays.shape(params)
+    else:
+        shape = cast(arrays.shape(params, out_type=dtypes.int64), dtypes.int32)
     count = arrays.expand_dims(arrays.size(indices), 0)
     known = constant_value(axis)
     batch = int(record.get_attr("batch_dims"))
@@ -88,7 +96,10 @@ def _gather_gradient(record: OpRecord, grad: Any) -> list[Any]:
         tail = (arrays.identity(shape) if executing_eagerly() else shape)[1:]
         values = arrays.reshape(dense(grad), concat([count, tail], 0))
         return [IndexedSlices(values, arrays.reshape(indices, count), shape), None, None]
-    return [_gather_gradient_along(shape, indices, axis, batch, grad), None, None]
+    found = _gather_gradient_along(shape, indices, axis, batch, grad)
+    if since(2, 15):
+        found = arrays.reshape(found, arrays.shape(params))
+    return [found, None, None]
 
 
 def _gather_gradient_along(
@@ -155,11 +166,13 @@ def _gather_nd_shape(i: Inference) -> TensorShape:
     shape=_gather_nd_shape,
 )
 def _gather_nd(params: Array, indices: Array) -> Array:
-    check_coordinates(indices, params.shape, "param shape")
+    check_coordinates(indices, params.shape, "param shape", ", node name: GatherNd")
     return np.asarray(params[tuple(np.moveaxis(indices, -1, 0))])
 
 
-def check_coordinates(indices: Array, shape: tuple[int, ...], what: str = "shape") -> None:
+def check_coordinates(
+    indices: Array, shape: tuple[int, ...], what: str = "shape", where_from: str = ""
+) -> None:
     """Raises InvalidArgumentError for coordinates outside of that shape."""
     limits = np.array(shape[: indices.shape[-1]])
     bad = np.any((indices < 0) | (indices >= limits), axis=-1)
@@ -168,7 +181,10 @@ def check_coordinates(indices: Array, shape: tuple[int, ...], what: str = "shape
         place = "".join(f"[{k}]" for k in where[:1]) if where else ""
         found = ", ".join(str(int(k)) for k in indices[where])
         raise InvalidArgumentError(
-            None, None, f"indices{place} = [{found}] does not index into {what} {list(shape)}"
+            None,
+            None,
+            f"indices{place} = [{found}] does not index into {what} "
+            f"[{','.join(map(str, shape))}]{where_from}",
         )
 
 

@@ -225,7 +225,7 @@ def _split_shape(i: Inference) -> list[TensorShape]:
     whole = dims[int(axis)]
     if whole is not None and whole % number:
         raise ValueError(
-            f"Dimension size must be evenly divisible by {number} but is {whole}. Number of ways "
+            f"Dimension size must be evenly divisible by {number} but is {whole}\n\tNumber of ways "
             "to split should evenly divide the split dimension"
         )
     dims[int(axis)] = None if whole is None else whole // number

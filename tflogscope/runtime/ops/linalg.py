@@ -264,8 +264,22 @@ def _einsum(*inputs: Array, equation: str) -> Array:
             )
         result = np.einsum(equation, *inputs, optimize=len(inputs) > 1)
     except ValueError as error:
-        raise InvalidArgumentError(None, None, str(error)) from None
+        text = _different_sizes(inputs, given.split(",")) or str(error)
+        raise InvalidArgumentError(None, None, text) from None
     return np.asarray(result, inputs[0].dtype, order="C")
+
+
+def _different_sizes(inputs: tuple[Array, ...], terms: list[str]) -> str | None:
+    """What TensorFlow says of a letter that stands for two sizes; None if there is none."""
+    sizes: dict[str, int] = {}
+    for term, x in zip(terms, inputs, strict=True):
+        for axis, (letter, size) in enumerate(zip(term, x.shape, strict=False)):
+            if "." not in term and sizes.setdefault(letter, size) != size:
+                return (
+                    f"Expected dimension {sizes[letter]} at axis {axis} of the input shaped "
+                    f"{_text(x.shape)} but got dimension {size}"
+                )
+    return None
 
 
 def _onto_diagonal(x: Array, given: str, output: str) -> Array:

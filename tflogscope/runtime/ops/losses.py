@@ -31,7 +31,7 @@ def _xent_shape(i: Inference) -> list[TensorShape]:
 
 
 @op(
-    "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T in float) -> loss: T, backprop: T",
+    "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T in neural) -> loss: T, backprop: T",
     shape=_xent_shape,
 )
 def _xent(features: Array, labels: Array) -> tuple[Array, Array]:
@@ -49,12 +49,12 @@ def _xent(features: Array, labels: Array) -> tuple[Array, Array]:
 
 
 def _sparse_shape(i: Inference) -> list[TensorShape]:
-    features = i.shape(0).with_rank(2)
+    features = i.shape_of_rank(0, 2)
     rows = features[:1].merge_with(i.shape(1))
     return [rows, rows.concatenate(features[1:])]
 
 
-@op("SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels; T in float, Tlabels=int64)"
+@op("SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels; T in neural, Tlabels=int64)"
     " -> loss: T, backprop: T", shape=_sparse_shape)  # fmt: skip
 def _sparse_xent(features: Array, labels: Array) -> tuple[Array, Array]:
     """The same with the label as a number. NB: TensorFlow gives NaN for a label out of range on
@@ -98,7 +98,7 @@ def _sparse_xent_gradient(record: OpRecord, grad_loss: Any, grad_grad: Any) -> l
     return [_of_logits(record, grad_loss, grad_grad), None]
 
 
-@op("L2Loss(t: T; T in float) -> output: T", shape=scalar)
+@op("L2Loss(t: T; T in neural) -> output: T", shape=scalar)
 def _l2_loss(t: Array) -> Array:
     """Half the sum of squares."""
     return np.asarray(np.sum(t * t) / 2, t.dtype)

@@ -1,4 +1,4 @@
-"""Single matrices: diagonals, bands, determinant, inverse, decompositions.
+"""Single matrices: diagonals, bands, determinant, inverse, Cholesky; decompositions.py has others.
 
 Told about: `core/ops/array_ops.cc`, `core/ops/linalg_ops.cc`, `python/ops/array_grad.py`,
 `python/ops/linalg_grad.py`.
@@ -25,7 +25,8 @@ from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 
 Array = NDArray[Any]
-_FLOATS = "float64 float32 float16 complex64 complex128"
+FLOATS = "float64 float32 float16 complex64 complex128"
+SMALLEST_FIRST = "float16 float32 float64 complex64 complex128"
 
 
 def _single(k: Array) -> int:
@@ -176,6 +177,8 @@ def _solvable(function: Callable[..., Any], message: str) -> Callable[..., Any]:
     """A NumPy function whose LinAlgError is an InvalidArgumentError."""
 
     def checked(*arguments: Array) -> Any:
+        if arguments[0].shape[-1] != arguments[0].shape[-2]:
+            raise InvalidArgumentError(None, None, "Input matrix must be square.")
         try:
             return np.asarray(function(*arguments), arguments[0].dtype)
         except np.linalg.LinAlgError:
@@ -185,14 +188,17 @@ def _solvable(function: Callable[..., Any], message: str) -> Callable[..., Any]:
 
 
 _inverse = _solvable(np.linalg.inv, "Input is not invertible.")
-_solve = _solvable(np.linalg.solve, "Input matrix is not invertible.")
+solve = _solvable(np.linalg.solve, "Input matrix is not invertible.")
 
 
 def _adjoint(x: Array) -> Array:
     return np.conj(np.swapaxes(x, -1, -2))
 
 
-@op(f"MatrixDeterminant(input: T; T in {_FLOATS}) -> output: T", shape=lambda i: i.shape(0)[:-2])
+@op(
+    f"MatrixDeterminant(input: T; T in {SMALLEST_FIRST}) -> output: T",
+    shape=lambda i: i.shape(0)[:-2],
+)
 def _determinant(input: Array) -> Array:
     return np.asarray(np.linalg.det(input), input.dtype)
 
@@ -205,7 +211,7 @@ def _determinant_gradient(record: OpRecord, grad: Any) -> list[Any]:
     return [factors * inverse]
 
 
-@op(f"MatrixInverse(input: T; adjoint=False, T in {_FLOATS}) -> output: T")
+@op(f"MatrixInverse(input: T; adjoint=False, T in {FLOATS}) -> output: T")
 def _matrix_inverse(input: Array, adjoint: bool) -> Array:
     return _inverse(_adjoint(input) if adjoint else input)  # type: ignore[no-any-return]
 
@@ -218,11 +224,11 @@ def _matrix_inverse_gradient(record: OpRecord, grad: Any) -> list[Any]:
 
 
 @op(
-    f"MatrixSolve(matrix: T, rhs: T; adjoint=False, T in {_FLOATS}) -> output: T",
+    f"MatrixSolve(matrix: T, rhs: T; adjoint=False, T in {FLOATS}) -> output: T",
     shape=lambda i: i.shape(1),
 )
 def _matrix_solve(matrix: Array, rhs: Array, adjoint: bool) -> Array:
-    return _solve(_adjoint(matrix) if adjoint else matrix, rhs)  # type: ignore[no-any-return]
+    return solve(_adjoint(matrix) if adjoint else matrix, rhs)  # type: ignore[no-any-return]
 
 
 @gradient("MatrixSolve")
@@ -235,17 +241,7 @@ def _matrix_solve_gradient(record: OpRecord, grad: Any) -> list[Any]:
     return [-product, grad_b]
 
 
-@op(
-    f"MatrixTriangularSolve(matrix: T, rhs: T; lower=True, adjoint=False, T in {_FLOATS}) -> "
-    "output: T",
-    shape=lambda i: i.shape(1),
-)
-def _triangular_solve(matrix: Array, rhs: Array, lower: bool, adjoint: bool) -> Array:
-    triangle = np.tril(matrix) if lower else np.triu(matrix)
-    return _solve(_adjoint(triangle) if adjoint else triangle, rhs)  # type: ignore[no-any-return]
-
-
-@op(f"Cholesky(input: T; T in {_FLOATS}) -> output: T")
+@op(f"Cholesky(input: T; T in {FLOATS}) -> output: T")
 def _cholesky(input: Array) -> Array:
     """NaN where there is none. NB: TensorFlow fills in what it had come to by then."""
     try:
@@ -266,40 +262,6 @@ def _cholesky_gradient(record: OpRecord, grad: Any) -> list[Any]:
     grad_a = lib.matmul(lib.matmul(inverse, middle, adjoint_a=True), inverse)
     grad_a = grad_a + lib.adjoint(grad_a)
     return [grad_a * 0.5]
-
-
-def _qr_shape(i: Inference) -> list[TensorShape]:
-    shape, full = i.shape(0), i.attributes["full_matrices"]
-    if not shape.is_fully_defined():
-        return [UNKNOWN] * 2
-    rows, columns = shape[-2], shape[-1]
-    inner = rows if full else min(rows, columns)
-    return [shape[:-2].concatenate([rows, inner]), shape[:-2].concatenate([inner, columns])]
-
-
-@op(f"Qr(input: T; full_matrices=False, T in {_FLOATS}) -> q: T, r: T", shape=_qr_shape)
-def _qr(input: Array, full_matrices: bool) -> tuple[Array, Array]:
-    q, r = np.linalg.qr(input, "complete" if full_matrices else "reduced")
-    return np.asarray(q, input.dtype), np.asarray(r, input.dtype)
-
-
-def _svd_shape(i: Inference) -> list[TensorShape]:
-    shape = i.shape(0)
-    if not shape.is_fully_defined() or i.attributes["compute_uv"]:
-        return [UNKNOWN] * 3
-    return [shape[:-2].concatenate([min(shape[-2:])]), TensorShape([0]), TensorShape([0])]
-
-
-@op(
-    f"Svd(input: T; compute_uv=True, full_matrices=False, T in {_FLOATS}) -> s: T, u: T, v: T",
-    shape=_svd_shape,
-)
-def _svd(input: Array, compute_uv: bool, full_matrices: bool) -> tuple[Array, Array, Array]:
-    if not compute_uv:
-        nothing = np.zeros(0, input.dtype)
-        return np.asarray(np.linalg.svd(input, compute_uv=False), input.dtype), nothing, nothing
-    u, s, vh = np.linalg.svd(input, full_matrices)
-    return s, u, _adjoint(vh)
 
 
 @op("Cross(a: T, b: T; T in real) -> product: T")

@@ -1,10 +1,12 @@
-"""Repeating, padding and turning: Tile, Pad, MirrorPad, ReverseV2, Roll.
+"""Repeating, padding and turning: Tile, Pad, MirrorPad, ReverseV2, ReverseSequence, Roll; and where
+things are: UnravelIndex, HistogramFixedWidth.
 
 Told about: `core/ops/array_ops.cc`, `python/ops/array_grad.py`, `python/ops/manip_grad.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from tflogscope.runtime.constant_value import constant_shape, folded_value
 from tflogscope.runtime.context import executing_eagerly
+from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.gradients import gradient
 from tflogscope.runtime.indexed_slices import dense
@@ -19,7 +22,7 @@ from tflogscope.runtime.library import arrays, reductions
 from tflogscope.runtime.library import joining as lib
 from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call
-from tflogscope.runtime.ops.declare import op
+from tflogscope.runtime.ops.declare import op, unknown_shape
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 
@@ -30,11 +33,18 @@ def _refuse(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, text)
 
 
+def _text(shape: Sequence[int]) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
 def _tile_shape(i: Inference) -> TensorShape:
     multiples = constant_shape(i.inputs[1])
     if i.shape(0).rank is None or multiples.rank is None:
         return UNKNOWN
-    pairs = zip(i.shape(0).as_list(), multiples.as_list(), strict=True)
+    if multiples.rank != i.shape(0).rank:
+        text = f"Shape must be rank {i.shape(0).rank} but is rank {multiples.rank}"
+        raise ValueError(text)
+    pairs = zip(i.shape(0), multiples, strict=True)
     return TensorShape(
         None if dim is None or times is None else dim * times for dim, times in pairs
     )
@@ -70,6 +80,11 @@ def _pad_shape(i: Inference) -> TensorShape:
 
 @op("Pad(input: T, paddings: Tpaddings; Tpaddings=int32) -> output: T", shape=_pad_shape)
 def _pad(input: Array, paddings: Array) -> Array:
+    if len(paddings) != input.ndim:
+        raise _refuse(
+            "The first dimension of paddings must be the rank of inputs"
+            f"{_text(paddings.shape)} {_text(input.shape)}"
+        )
     return np.pad(input, paddings)
 
 
@@ -141,6 +156,24 @@ def _reverse_gradient(record: OpRecord, grad: Any) -> list[Any]:
     return [call("ReverseV2", grad, record.inputs[1]), None]
 
 
+@op(
+    "ReverseSequence(input: T, seq_lengths: Tlen; seq_dim, batch_dim=0, Tlen in index) -> output: T"
+)
+def _reverse_sequence(input: Array, seq_lengths: Array, seq_dim: int, batch_dim: int) -> Array:
+    """Of each element of the batch the first few places, the other way round."""
+    result = input.copy()
+    turned = np.moveaxis(result, (batch_dim, seq_dim), (0, 1))
+    for element, length in zip(turned, seq_lengths, strict=True):
+        element[:length] = element[:length][::-1].copy()
+    return result
+
+
+@gradient("ReverseSequence")
+def _reverse_sequence_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    axes = {name: record.get_attr(name) for name in ("seq_dim", "batch_dim")}
+    return [call("ReverseSequence", grad, record.inputs[1], **axes), None]
+
+
 @op("Roll(input: T, shift: Tshift, axis: Taxis; Tshift in index, Taxis in index) -> output: T")
 def _roll(input: Array, shift: Array, axis: Array) -> Array:
     return np.roll(input, tuple(np.ravel(shift)), tuple(np.ravel(axis)))
@@ -150,3 +183,23 @@ def _roll(input: Array, shift: Array, axis: Array) -> Array:
 def _roll_gradient(record: OpRecord, grad: Any) -> list[Any]:
     _, shift, axis = record.inputs
     return [call("Roll", grad, -shift, axis), None, None]
+
+
+@op("UnravelIndex(indices: Tidx, dims: Tidx; Tidx=int32) -> output: Tidx", shape=unknown_shape)
+def _unravel_index(indices: Array, dims: Array) -> Array:
+    if np.any(indices >= np.prod(dims)):
+        raise InvalidArgumentError(None, None, "index is out of bound as with dims")
+    return np.asarray(np.unravel_index(indices, tuple(dims)), indices.dtype)
+
+
+@op(
+    "HistogramFixedWidth(values: T, value_range: T, nbins: int32; dtype=int32, T in int32 int64 "
+    "float32 float64) -> out: dtype",
+    shape=unknown_shape,
+)
+def _histogram(values: Array, value_range: Array, nbins: Array, dtype: DType) -> Array:
+    """How many values fall between equally distant limits; those outside count at the ends."""
+    low, high = (float(each) for each in value_range)
+    places = np.floor((values.ravel() - low) / (high - low) * int(nbins)).astype(np.int64)
+    counts = np.bincount(np.clip(places, 0, int(nbins) - 1), minlength=int(nbins))
+    return counts.astype(dtype.as_numpy_dtype)

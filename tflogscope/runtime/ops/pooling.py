@@ -41,7 +41,7 @@ _AVG = "ksize, strides, padding, data_format='NHWC'"
 
 
 def _pool_shape(i: Inference) -> TensorShape:
-    a, image = i.attributes, i.shape(0).with_rank(4)
+    a, image = i.attributes, i.shape_of_rank(0, 4)
     data_format = a.get("data_format", "NHWC")
     where = (1, 2) if data_format == "NHWC" else (2, 3)
     size, strides = spatial(a["ksize"], data_format), spatial(a["strides"], data_format)

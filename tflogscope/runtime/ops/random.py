@@ -28,6 +28,7 @@ from tflogscope.runtime.ops.philox import (
     uniform_full,
     uniform_int,
 )
+from tflogscope.runtime.resources import Resource
 from tflogscope.runtime.shapes import TensorShape
 
 Array = NDArray[Any]
@@ -169,7 +170,12 @@ def _multinomial(
     generator: Philox, attributes: dict[str, Any], logits: Array, num_samples: Array
 ) -> Array:
     samples = int(num_samples)
-    taken = generator.reserve(logits.shape[0] * (-(-samples // 4) * 4) * 256)
+    if logits.ndim != 2:
+        shape = ",".join(map(str, logits.shape))
+        text = f"logits should be a matrix, got shape [{shape}]"
+        raise InvalidArgumentError(None, None, text)
+    numbers = 2 * (-(-samples // 4) * 4)  # two for each double
+    taken = generator.reserve(logits.shape[0] * numbers * 256)
     return _categories(taken, logits, samples, attributes["output_dtype"])
 
 
@@ -260,6 +266,22 @@ def _stateless_multinomial(
     logits: Array, num_samples: Array, seed: Array, output_dtype: DType
 ) -> Array:
     return _categories(_scrambled(seed), logits, int(num_samples), output_dtype)
+
+
+@op(
+    "RngReadAndSkip(resource: resource, alg: int32, delta: uint64) -> value: int64",
+    shape=lambda _: TensorShape([3]),
+    stateful=True,
+)
+def _read_and_skip(resource: Resource, alg: Array, delta: Array) -> Array:  # noqa: ARG001
+    """The counter and key of a generator, which goes on 256 groups of four for each number."""
+    with resource.lock:
+        before: Array = resource.value
+        low, high, key = (int(part) % 2**64 for part in before)
+        counter = ((high << 64 | low) + int(delta) * 256) % 2**128
+        parts = [counter % 2**64, counter >> 64, key]
+        resource.value = np.array(parts, np.uint64).astype(np.int64)
+    return before
 
 
 not_differentiable(

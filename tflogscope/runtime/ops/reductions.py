@@ -31,6 +31,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call, results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 
 Array = NDArray[Any]
@@ -187,6 +188,11 @@ def _mean_gradient(record: OpRecord, grad: Any) -> list[Any]:
         # np.prod(()) is a float and others are NumPy integers, which no cache of constants knows.
         count: Any = np.prod(whole.as_tuple()) // max(np.prod(part.as_tuple()), 1)
         count = constant(count if part.rank else float(count), of_sum.dtype)
+    elif since(2, 15):
+        shape = arrays.shape(record.inputs[0])
+        rank: Any = arrays.size(shape)
+        axes = (record.inputs[1] + rank) % rank
+        count = lib.reduce_prod(gather(shape, axes))
     else:
         shapes = [arrays.shape(each) for each in (record.inputs[0], record.outputs[0])]
         total, kept = (lib.reduce_prod(each) for each in shapes)

@@ -130,6 +130,9 @@ def _strided_slice(
     input: Array, begin: Array, end: Array, strides: Array, **attributes: Any
 ) -> Array:
     keys = _keys(begin, end, strides, attributes)
+    for at, stride in enumerate(strides):
+        if stride == 0:
+            raise InvalidArgumentError(None, None, f"strides[{at}] must be non-zero")
     try:
         _check_bounds(keys, list(input.shape))
     except ValueError as error:

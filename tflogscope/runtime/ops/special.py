@@ -1,20 +1,30 @@
-"""Functions that NumPy does not have: erf, log-gamma, digamma, polygamma."""
+"""Functions that NumPy does not have: erf and its inverse, log-gamma, digamma, polygamma, zeta."""
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["digamma", "erf", "erfc", "lgamma", "polygamma"]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "ndtri", "polygamma", "zeta"]
 
 Array = NDArray[Any]
 
 _erf = np.frompyfunc(math.erf, 1, 1)
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 _lgamma = np.frompyfunc(lambda x: math.inf if x <= 0 and x == int(x) else math.lgamma(x), 1, 1)
+
+
+def _quantile(p: float) -> float:
+    if 0 < p < 1:
+        return NormalDist().inv_cdf(p)
+    return -math.inf if p == 0 else math.inf if p == 1 else math.nan
+
+
+_ndtri = np.frompyfunc(_quantile, 1, 1)
 
 
 def erf(x: Array) -> Array:
@@ -25,6 +35,17 @@ def erf(x: Array) -> Array:
 def erfc(x: Array) -> Array:
     """1 - erf(x), also where that is small."""
     return np.asarray(_erfc(x), x.dtype)
+
+
+def ndtri(p: Array) -> Array:
+    """Below which value a share `p` of the normal distribution lies."""
+    return np.asarray(_ndtri(p), p.dtype)
+
+
+def erfinv(x: Array) -> Array:
+    """The inverse of the error function."""
+    halved = (x.astype(np.float64) + 1) / 2
+    return np.asarray(np.asarray(_ndtri(halved), np.float64) / math.sqrt(2), x.dtype)
 
 
 def lgamma(x: Array) -> Array:
@@ -63,6 +84,12 @@ def _zeta(s: Array, q: Array) -> Array:
         total += number / math.factorial(2 * k + 2) * term
         term = term * (s + 2 * k + 1) * (s + 2 * k + 2) / (end * end)
     return total
+
+
+def zeta(x: Array, q: Array) -> Array:
+    """Hurwitz's zeta function, for x > 1 and q > 0."""
+    s, start = np.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
+    return np.asarray(_zeta(s, start.copy()), x.dtype)
 
 
 def polygamma(a: Array, x: Array) -> Array:

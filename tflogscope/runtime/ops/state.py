@@ -30,6 +30,7 @@ from tflogscope.runtime.ops.gathering import check_coordinates, check_indices
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.resources import ANONYMOUS, Resource, named
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.tensors import HandleData
 
 Array = NDArray[Any]
 
@@ -53,10 +54,16 @@ def _value_shape(i: Inference) -> TensorShape:
     return UNKNOWN if data is None else data.shape
 
 
+def _handle_shape(i: Inference) -> list[tuple[TensorShape, HandleData]]:
+    """Of the handle, and of what it leads to."""
+    led_to = HandleData(TensorShape(i.attributes["shape"]), i.attributes["dtype"])
+    return [(TensorShape([]), led_to)]
+
+
 @op(
     "VarHandleOp(; container='', shared_name='', dtype, shape, allowed_devices=[]) -> resource: "
     "resource",
-    shape=scalar,
+    shape=_handle_shape,
     stateful=True,
 )
 def _var_handle(shared_name: str, dtype: DType, shape: Any) -> Resource:

@@ -5,6 +5,7 @@ Told about: `core/ops/string_ops.cc`, `core/kernels/as_string_op.cc` and others 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.gradients import not_differentiable
 from tflogscope.runtime.operations import Inference
-from tflogscope.runtime.ops.declare import op, scalar
+from tflogscope.runtime.ops.declare import op, scalar, unknown_shape
 from tflogscope.runtime.ops.summaries import nested_summary
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes
 
@@ -148,16 +149,64 @@ def _string_length(input: Array, unit: str) -> Array:
     return np.asarray(_each(count, input), np.int32)
 
 
+def _to_dense(rows: list[Any], shape: list[int], default: Any, dtype: Any) -> Any:
+    result = np.full(shape, default, dtype)
+    for place, row in zip(range(shape[0]), rows, strict=False):
+        if len(shape) > 1 and isinstance(row, list):
+            result[place] = _to_dense(row, shape[1:], default, dtype)
+        else:
+            result[place] = row
+    return result
+
+
+def _widest(rows: Any, depth: int) -> list[int]:
+    if depth == 0:
+        return []
+    inner = [_widest(row, depth - 1) for row in rows]
+    return (
+        [len(rows), *(max(sizes) for sizes in zip(*inner, strict=True))] if inner else [0] * depth
+    )
+
+
+@op(
+    "RaggedTensorToTensor(shape: Tshape, values: T, default_value: T, row_partition_tensors: "
+    "num_row_partition_tensors*Tindex; row_partition_types, Tindex=int64, Tshape=int64) -> result: "
+    "T",
+    shape=unknown_shape,
+)
+def _ragged_to_tensor(shape: Array, values: Array, default_value: Array, *splits: Array) -> Array:
+    """The rows, filled up to the longest, or to the shape that is asked for."""
+    rows: Any = list(values)
+    for cuts in reversed(splits):
+        rows = [rows[start:end] for start, end in itertools.pairwise(cuts)]
+    depth = len(splits) + 1
+    widest = [*_widest(rows, depth), *values.shape[1:]]
+    wanted = [int(dim) for dim in shape] if shape.ndim else []
+    dims = [
+        wanted[k] if k < len(wanted) and wanted[k] >= 0 else widest[k] for k in range(len(widest))
+    ]
+    return np.asarray(_to_dense(rows, dims, default_value[()], values.dtype))
+
+
 @op("Substr(input: string, pos: T, len: T; unit='BYTE', T in index) -> output: string",
     shape=lambda i: broadcast_shapes(i.shape(0), i.shape(1)))  # fmt: skip
-def _substr(input: Array, pos: Array, len: Array) -> Array:
+def _substr(input: Array, pos: Array, len: Array, unit: str) -> Array:
     size = bytes.__len__
+    if unit == "UTF8_CHAR":
+
+        def characters(text: bytes, at: int, count: int) -> bytes:
+            return text.decode("utf-8", "replace")[at : at + count].encode()
+
+        return _each(characters, input, pos, len)
+
+    places = itertools.count()
 
     def part(text: bytes, at: int, count: int) -> bytes:
+        place = next(places)
         begin = at if at >= 0 else size(text) + at
         if not 0 <= begin <= size(text):
             raise InvalidArgumentError(
-                None, None, f"pos {at} out of range for string b'{text.decode()}'"
+                None, None, f"pos {at} out of range for string b'{text.decode()}' at index {place}"
             )
         return text[begin : begin + count]
 
@@ -182,7 +231,12 @@ def _string_to_number(string_tensor: Array, out_type: DType) -> Array:
 
 
 def _replace(text: bytes, pattern: bytes, rewrite: bytes, count: int) -> bytes:
-    return re.sub(pattern, re.sub(rb"\\0", rb"\\g<0>", rewrite), text, count=count)
+    try:
+        compiled = re.compile(pattern)
+    except re.error:
+        # NB: which error it is, RE2 says in its own words
+        raise InvalidArgumentError(None, None, f"Invalid pattern: {pattern.decode()}") from None
+    return compiled.sub(re.sub(rb"\\0", rb"\\g<0>", rewrite), text, count=count)
 
 
 @op("StaticRegexReplace(input: string; pattern, rewrite, replace_global=True) -> output: string")

@@ -28,7 +28,7 @@ def element_text(element: Any, *, quoted: bool) -> str:
     if isinstance(element, (float, np.floating)):
         return _float_text(element)
     if isinstance(element, (complex, np.complexfloating)):
-        return f"({_float_text(element.real)},{_float_text(element.imag)})"
+        return "?"  # which TensorFlow does not know how to write
     return str(element)
 
 

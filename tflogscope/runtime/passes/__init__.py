@@ -4,8 +4,10 @@
     (control_flow/lowering.py) calls are inlined, conditionals and loops become Switch and Merge
     grappler.py                grappler's optimizers, twice over:
       pruner.py                  what no result needs is left out
+      specialization.py          functions that stay functions are made anew for each call
       common_subexpressions.py   of equal nodes one stays
       folding/                   what follows from constants is computed now
+      sizes.py                   the product of a shape is a size
       arithmetic/                the same for less
       remapper/                  ops that follow each other become one fused op
       dead_branches.py           branches that are never taken are taken away
@@ -15,6 +17,7 @@
     eager_ops.py               what an eager op goes through instead
     fused_ops.py               the ops that only passes make, with their kernels
     graph.py, shapes.py        what the passes work on, what is known of shapes and values
+    numbering.py               which dimensions are the same, though nobody knows how large
 
 No pass changes a value. What they do is told to `telling.listener`.
 """

@@ -29,11 +29,12 @@ def remove_duplicates(graph: MutableGraph) -> None:
     able = [node for node in graph if _can_be_merged(node, graph)]
     signatures: dict[str, Hashable] = {}
     first: dict[Hashable, Node] = {}
+    gone: set[str] = set()
     changed = True
     while changed:
         changed = False
         for node in able:
-            if node.name not in graph:
+            if node.name in gone:
                 continue
             if node.name not in signatures:
                 signatures[node.name] = _signature(node)
@@ -45,8 +46,9 @@ def remove_duplicates(graph: MutableGraph) -> None:
                     del first[signatures[reader.name]]
                 signatures.pop(reader.name, None)
                 _follow(reader, node.name, representative.name, graph)
-            graph.remove(node.name)
+            gone.add(node.name)
             changed = True
+    graph.erase(gone)
 
 
 def _can_be_merged(node: Node, graph: MutableGraph) -> bool:

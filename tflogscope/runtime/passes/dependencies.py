@@ -20,6 +20,8 @@ _STAYS = frozenset(
         *("TPUCompile", "ControlTrigger", "Merge", "Switch", "_SwitchN"),
     }
 )
+_READS = frozenset({"ReadVariableOp", "_ReadVariablesOp", "ResourceGather", "ResourceGatherNd"})
+"""Stateful, but not missed where nobody reads what they give: `SafeToConvertToNoOp`."""
 
 
 def simplify_dependencies(graph: MutableGraph) -> None:
@@ -94,7 +96,7 @@ class _Simplifying:
         graph = self.graph
         if node.name in graph.kept or node.type in _STAYS | CHANGES_FRAME:
             return False
-        if is_stateful(node.type) or not has_outputs(node.type):
+        if node.type not in _READS and (is_stateful(node.type) or not has_outputs(node.type)):
             return False
         if graph.data_readers(node.name):
             return False

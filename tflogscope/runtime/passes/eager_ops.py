@@ -25,7 +25,7 @@ from tflogscope.runtime.passes import fused_ops  # noqa: F401 - registers oneDNN
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 from tflogscope.runtime.passes.layout import use_onednn
 from tflogscope.runtime.passes.onednn import has_kernel, onednn_name
-from tflogscope.runtime.passes.settings import Settings
+from tflogscope.runtime.passes.settings import Settings, current
 
 __all__ = ["rewritten", "tell", "wrapper_name"]
 
@@ -47,8 +47,11 @@ _UNLESS_EXPLICIT = frozenset(
 """The registry. NB: MaxPool is not in it, because its gradient would need what oneDNN remembers."""
 
 
-def rewritten(op: str, attributes: Mapping[str, Any], settings: Settings) -> str:
-    """The op that is run instead; the same one, if none."""
+def rewritten(op: str, attributes: Mapping[str, Any], settings: Settings | None = None) -> str:
+    """The op that is run instead; the same one, if none. Without settings it is as in a run that
+    nobody has set up.
+    """
+    settings = settings or current() or Settings()
     listed = op in _ALWAYS or (op in _UNLESS_EXPLICIT and attributes.get("padding") != "EXPLICIT")
     if not (settings.onednn and listed and has_kernel(op, attributes.get("T"))):
         return op

@@ -12,6 +12,7 @@ __all__ = [
     "ADDITIONS",
     "CHANGES_FRAME",
     "COMMUTATIVE",
+    "GIVES_REFERENCE",
     "IDENTITIES",
     "REDUCTIONS",
     "has_outputs",
@@ -27,6 +28,9 @@ COMMUTATIVE = frozenset(
         *("BitwiseXor", "Equal", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mul"),
         *("NotEqual", "SquaredDifference"),
     }
+)
+GIVES_REFERENCE = frozenset(
+    {"VariableV2", "Assign", "AssignAdd", "AssignSub", "ApplyGradientDescent"}
 )
 CHANGES_FRAME = frozenset({"Enter", "Exit", "NextIteration"})
 _STATEFUL = frozenset({"_Arg", "_Retval"})

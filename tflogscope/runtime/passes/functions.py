@@ -15,7 +15,6 @@ from typing import Any
 
 from tflogscope.runtime.devices import CPU
 from tflogscope.runtime.dtypes import resource
-from tflogscope.runtime.executor.failing import ORIGINAL
 from tflogscope.runtime.function.definition import Endpoint, FunctionDef, NodeDef
 from tflogscope.runtime.function.node_names import normal
 from tflogscope.runtime.operations import lookup
@@ -23,11 +22,13 @@ from tflogscope.runtime.passes import fused_ops  # noqa: F401 - registers _Arg, 
 from tflogscope.runtime.passes.facts import is_stateful
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 
-__all__ = ["DATA_FUNCTION", "SOURCE", "definition_of", "graph_of"]
+__all__ = ["DATA_FUNCTION", "SESSION_FUNCTION", "SOURCE", "definition_of", "graph_of"]
 
 SOURCE = "_SOURCE"
 DATA_FUNCTION = "_tf_data_function"
 """Marks functions that datasets call."""
+SESSION_FUNCTION = "_tf1_session"
+"""Marks what a session runs: there grappler sees the fetched nodes themselves, and keeps them."""
 _RESULT = "_RetVal"
 
 
@@ -46,6 +47,7 @@ def graph_of(definition: FunctionDef) -> MutableGraph:
             _plain(node.attributes),
             node.device or CPU,
             node.dtypes,
+            origin=node.origin,
         )
         nodes.append(made)
     dtypes = {node.name: node.dtypes for node in nodes}
@@ -59,9 +61,12 @@ def graph_of(definition: FunctionDef) -> MutableGraph:
         *(node.name for node in results),
         *(name for name in definition.control_results if name in known),
     ]
+    fetched = []
+    if definition.attributes.get(SESSION_FUNCTION):
+        fetched = [name for name, _ in definition.results if name in known]
     if definition.attributes.get(DATA_FUNCTION):
         kept += [node.name for node in nodes if _must_stay(node)]
-    return MutableGraph([*nodes, *results], kept, definition.name)
+    return MutableGraph([*nodes, *results], [*kept, *fetched], definition.name, fetched)
 
 
 def _must_stay(node: Node) -> bool:
@@ -90,11 +95,7 @@ def _argument(definition: FunctionDef, index: int) -> Node:
 
 def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes without what only tracing uses."""
-    return {
-        name: value
-        for name, value in attributes.items()
-        if not name.startswith("__") and name != ORIGINAL
-    }
+    return {name: value for name, value in attributes.items() if not name.startswith("__")}
 
 
 def definition_of(graph: MutableGraph, original: FunctionDef) -> FunctionDef:
@@ -139,6 +140,7 @@ def _frozen(node: Node) -> NodeDef:
         node.attributes,
         node.device,
         node.dtypes,
+        node.origin,
     )
 
 

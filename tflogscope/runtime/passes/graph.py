@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.function.definition import Endpoint
+from tflogscope.runtime.function.definition import Endpoint, Origin
 from tflogscope.runtime.tensors import HandleData
 
-__all__ = ["MutableGraph", "Node", "input_text", "topological"]
+__all__ = ["MutableGraph", "Node", "depth_first", "input_text", "topological"]
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +33,7 @@ class Node:
     dtypes: tuple[DType, ...] = ()
     handles: HandleData | None = None
     """Of an argument that is a resource: what it leads to."""
+    origin: Origin | None = None
 
     def copy(self, name: str) -> Node:
         """A node like it, with another name; not yet in any graph."""
@@ -45,17 +46,27 @@ class Node:
             self.device,
             self.dtypes,
             self.handles,
+            self.origin,
         )
 
 
 class MutableGraph:
     """The nodes in their order, and the edges both ways."""
 
-    def __init__(self, nodes: Iterable[Node], kept: Collection[str], name: str = "") -> None:
-        """`kept`: what no pass may remove or rename, the results and what has to run for itself."""
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        kept: Collection[str],
+        name: str = "",
+        fetched: Collection[str] = (),
+    ) -> None:
+        """`kept`: what no pass may remove or rename, the results and what has to run for itself.
+        `fetched`: those of them whose value a session asks for.
+        """
         self.name = name
         self.nodes: dict[str, Node] = {}
         self.kept = frozenset(kept)
+        self.fetched = frozenset(fetched)
         self._readers: dict[str, dict[str, int]] = {}
         for node in nodes:
             self.add(node)
@@ -74,7 +85,8 @@ class MutableGraph:
 
     def copy(self) -> MutableGraph:
         """Another graph with nodes like these."""
-        return MutableGraph((node.copy(node.name) for node in self), self.kept, self.name)
+        nodes = (node.copy(node.name) for node in self)
+        return MutableGraph(nodes, self.kept, self.name, self.fetched)
 
     # -- who reads whom --------------------------------------------------------------------------
 
@@ -117,6 +129,20 @@ class MutableGraph:
     def keep_only(self, names: Collection[str]) -> None:
         """Take all others out."""
         for name in [name for name in self.nodes if name not in names]:
+            self.remove(name)
+
+    def erase(self, names: Collection[str]) -> None:
+        """Take these out as TensorFlow does it: from the last on, each changes places with the last
+        node that is still there. Told about: `EraseNodesFromGraph` of `core/grappler/utils.cc`.
+        """
+        order = list(self.nodes)
+        last = len(order) - 1
+        for at in range(last, -1, -1):
+            if order[at] in names:
+                order[at], order[last] = order[last], order[at]
+                last -= 1
+        self.reorder(order)
+        for name in order[last + 1 :]:
             self.remove(name)
 
     def reorder(self, names: Sequence[str]) -> None:
@@ -213,3 +239,43 @@ def topological(graph: MutableGraph) -> list[str] | None:
     if len(ready) < len(nodes):
         return None
     return [nodes[at].name for at in ready]
+
+
+def depth_first(graph: MutableGraph) -> list[str]:
+    """The names such that each comes after those it waits for, in another order: that of a search
+    into the depth, from the last node without inputs on.
+
+    The back edges of loops don't count. Told about: `MutableGraphView::SortTopologically` of
+    `core/grappler/utils/graph_view.cc`.
+    """
+    followers: dict[str, dict[int, list[str]]] = {name: {} for name in graph.nodes}
+    for node in graph:
+        for source, output in node.inputs:
+            followers[source].setdefault(output, []).append(node.name)
+        for source in node.controls:
+            followers[source].setdefault(_AFTER_OUTPUTS, []).append(node.name)
+    left: list[str] = []
+    entered: set[str] = set()
+    for root in reversed(list(graph)):
+        stack = [(root.name, True)] if not root.inputs and not root.controls else []
+        while stack:
+            name, enters = stack.pop()
+            if not enters:
+                left.append(name)
+            elif name not in entered:
+                entered.add(name)
+                stack.append((name, False))
+                for _, readers in sorted(followers[name].items()):
+                    stack += [
+                        (reader, True)
+                        for reader in readers
+                        if reader not in entered and not _goes_back(graph, name, reader)
+                    ]
+    return left[::-1]
+
+
+_AFTER_OUTPUTS = 1 << 30
+
+
+def _goes_back(graph: MutableGraph, source: str, reader: str) -> bool:
+    return graph[source].type == "NextIteration" and graph[reader].type == "Merge"

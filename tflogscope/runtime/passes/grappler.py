@@ -1,8 +1,8 @@
 """Grappler: the passes over a function's graph, in TensorFlow's order, twice.
 
 Told about: `MetaOptimizer` of `core/grappler/optimizers/meta_optimizer.cc`. Its other optimizers
-(`implementation_selector`, `shape_optimizer`, `layout`, `memory_optimizer`, `tfg_optimizer`) find
-nothing to do on a CPU in functions such as these.
+(`implementation_selector`, `layout`, `memory_optimizer`, `tfg_optimizer`) find nothing to do on a
+CPU in functions such as these.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from tflogscope.runtime.passes.folding import fold_constants
 from tflogscope.runtime.passes.graph import MutableGraph
 from tflogscope.runtime.passes.pruner import prune
 from tflogscope.runtime.passes.remapper import remap
+from tflogscope.runtime.passes.sizes import use_sizes
+from tflogscope.runtime.passes.specialization import specialize_calls
 
 __all__ = ["optimize_graph"]
 
 _ROUNDS = 2
 _ONCE = "loop_optimizer"  # in the first round only
 _SMALLEST = 4
-"""Smaller graphs are left as they are: `min_graph_nodes`."""
+"""Smaller graphs are left as they are: `min_graph_nodes`. A session gives all of its graph."""
 
 
 def optimize_graph(graph: MutableGraph, *, onednn: bool, folding: bool = True) -> MutableGraph:
@@ -35,13 +37,15 @@ def optimize_graph(graph: MutableGraph, *, onednn: bool, folding: bool = True) -
     NB: `folding` is off for functions of datasets (`captured_function.cc`): what they are made of
     may change from one iteration to the next.
     """
-    if len(graph) < _SMALLEST:
+    if len(graph) < _SMALLEST and not graph.fetched:
         return graph
     work = graph.copy()
     optimizers: tuple[tuple[str, Callable[[MutableGraph], None]], ...] = (
         ("model_pruner", prune),
+        ("function_optimizer", specialize_calls),
         ("common_subgraph_elimination", remove_duplicates),
         *((("constant_folding", fold_constants),) if folding else ()),
+        ("shape_optimizer", use_sizes),
         ("arithmetic_optimizer", rewrite_arithmetic),
         ("remapper", partial(remap, onednn=onednn)),
         (_ONCE, remove_dead_branches),
@@ -58,4 +62,18 @@ def optimize_graph(graph: MutableGraph, *, onednn: bool, folding: bool = True) -
                     telling.listener.pass_done(graph.name, name, before, len(work))
     except PassFailed:
         return graph
+    _forget_places(work)
     return work
+
+
+def _forget_places(graph: MutableGraph) -> None:
+    """A node that is to be where another is (`_class`) need not, if that is not there any more.
+
+    Told about: `ReassignColocation` of `core/grappler/utils/colocation.cc`.
+    """
+    for node in graph:
+        places = node.attributes.get("_class", ())
+        if any(place.removeprefix("loc:@") not in graph for place in places):
+            node.attributes = {
+                name: value for name, value in node.attributes.items() if name != "_class"
+            }

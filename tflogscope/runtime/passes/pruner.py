@@ -9,6 +9,7 @@ Told about: `core/grappler/optimizers/model_pruner.cc`.
 from __future__ import annotations
 
 from tflogscope.runtime.function.definition import Endpoint
+from tflogscope.runtime.passes.facts import GIVES_REFERENCE
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 
 __all__ = ["prune"]
@@ -68,7 +69,11 @@ def _is_trivial(node: Node, graph: MutableGraph) -> bool:
 
 
 def _can_go(node: Node, graph: MutableGraph) -> bool:
-    """Does it have no more edges than those that would stand for them?"""
+    """Does it have no more edges than those that would stand for them? What reads a reference has
+    to stay: it makes a value of it.
+    """
+    if any(graph[name].type in GIVES_REFERENCE for name, _ in node.inputs):
+        return False
     if node.type in {"NoOp", "Const"} and not node.controls:
         return True
     fanins = len(node.inputs) + len(node.controls)

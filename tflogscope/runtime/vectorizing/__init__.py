@@ -6,6 +6,7 @@ first (*stacked*); what does not stays as it is.
 
     conversion.py   which nodes are made again, and in which order
     rules.py        op by op: how the work of all iterations is done at once
+    mapping.py      `tf.vectorized_map`
 
 Told about: `python/ops/parallel_for/control_flow_ops.py` and `pfor.py`.
 """

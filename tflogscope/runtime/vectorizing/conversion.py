@@ -16,6 +16,7 @@ from tflogscope.runtime.function.polymorphic import PolymorphicFunction
 from tflogscope.runtime.graph import Graph, Node
 from tflogscope.runtime.library import arrays, joining
 from tflogscope.runtime.ops.call import call
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 
@@ -172,6 +173,9 @@ class Task:
 
     def align(self) -> None:
         """Give stacked inputs dimensions of 1 behind the first, so that the others broadcast."""
+        if since(2, 15) and all(tensor.shape.rank is not None for tensor, _ in self.inputs):
+            self._align_known()
+            return
         ranks = [
             arrays.rank(tensor) if stacked else arrays.rank(tensor) + 1
             for tensor, stacked in self.inputs
@@ -185,3 +189,13 @@ class Task:
                 ones = joining.tile([1], arrays.reshape(highest - ranks[index], [1]))
                 new = joining.concat([shape[:1], ones, shape[1:]], 0)
                 self.inputs[index] = Stacked(arrays.reshape(tensor, new), True)
+
+    def _align_known(self) -> None:
+        """The same where all ranks are known: only what is missing is added."""
+        ranks = [(tensor.shape.rank or 0) + (not stacked) for tensor, stacked in self.inputs]
+        for index, (tensor, stacked) in enumerate(self.inputs):
+            if stacked:
+                wider = tensor
+                for _ in range(max(ranks) - ranks[index]):
+                    wider = arrays.expand_dims(wider, 1)
+                self.inputs[index] = Stacked(wider, True)

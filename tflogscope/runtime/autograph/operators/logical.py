@@ -34,7 +34,7 @@ def or_(left: Thunk, right: Thunk) -> Any:
 
 
 def if_exp(condition: Any, body: Thunk, orelse: Thunk, text: str) -> Any:
-    """`body if condition else orelse`; `text` is how the user wrote it."""
+    """`body if condition else orelse`; `text` is how the user wrote the condition."""
     if not is_tensor(condition):
         return body() if condition else orelse()
     results: dict[str, Any] = {}

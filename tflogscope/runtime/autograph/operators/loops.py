@@ -35,6 +35,11 @@ Getter = Callable[[], Values]
 Setter = Callable[[Values], None]
 Options = dict[str, Any]
 
+_LIMITATIONS = (
+    "\nSee https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc"
+    "/reference/limitations.md#consistency-of-control-flow-types for more info."
+)
+
 
 def while_stmt(
     test: Callable[[], Any],
@@ -96,13 +101,13 @@ def _python_condition(value: Any, loop: str) -> bool:
         if loop == "for":
             raise NotImplementedError(
                 "break and return statements which depend on a TF condition are not supported in "
-                "Python for loops. Did you intend to make it a TF loop?"
+                f"Python for loops. Did you intend to make it a TF loop?{_LIMITATIONS}"
             ) from error
         raise NotImplementedError(
             "The condition of while loop started as non-Tensor, then changed to Tensor. This may "
             "happen either because variables changed type, or when a break or return statement "
             "inside the loop depends on a Tensor condition. In both cases, changing to a TF loop "
-            "should remove the error."
+            f"should remove the error.{_LIMITATIONS}"
         ) from error
 
 

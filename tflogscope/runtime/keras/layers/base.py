@@ -21,7 +21,6 @@ import numpy as np
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.autograph.conversion import control_status, tf_convert
 from tflogscope.runtime.context import current_scope
-from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.keras import (
     backend,
@@ -31,8 +30,8 @@ from tflogscope.runtime.keras import (
     regularizers,
 )
 from tflogscope.runtime.keras.backend import call_context
+from tflogscope.runtime.keras.layers.additions import Adding
 from tflogscope.runtime.keras.layers.checking import check_inputs, explaining
-from tflogscope.runtime.keras.layers.describing import Described
 from tflogscope.runtime.keras.layers.tracking import unique, variables_in
 
 __all__ = ["Layer"]
@@ -49,12 +48,13 @@ _KNOWN_OPTIONS = {
 }
 
 
-class Layer(Described):
+class Layer(Adding):
     """Subclasses have `call`, and `build` if their weights depend on the shape of the input.
 
     `supports_masking` says that the mask of the input is passed on; `compute_mask` says how.
     """
 
+    dynamic = stateful = False
     _own_first = True
     """Whether its own weights come before those of the layers in it: not in a model."""
 
@@ -76,11 +76,13 @@ class Layer(Described):
         self.built = False
         self.inbound_nodes: list[keras_tensor.Node]
         self._added_losses: list[Any]
+        self._added_metrics: list[Any]
         self._of_weights: dict[str, Any]
         self.input_spec: Any = None
         vars(self).update(  # not to be tracked
             inbound_nodes=[],
             _added_losses=[],
+            _added_metrics=[],
             _of_weights={option: kwargs[option] for option in of_weights},
         )
         self.supports_masking = type(self).compute_mask is not Layer.compute_mask
@@ -101,6 +103,8 @@ class Layer(Described):
         """Make the weights. Called once, with the shape (or structure of shapes) of the first
         input.
         """
+        del input_shape
+        self.built = True
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The computation. May take `training` and `mask`."""
@@ -196,11 +200,31 @@ class Layer(Described):
         if type(self).build is not Layer.build:
             with self._build_scope():
                 self.build(shapes)
+        self.__dict__["_built_for"] = tf.nest.map_structure(
+            lambda shape: None if shape is None or shape.rank is None else tuple(shape), shapes
+        )
         self.built = True
         if self._initial_weights is not None:
             with tf.init_scope():
                 self.set_weights(self._initial_weights)
             self._initial_weights = None
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Make the weights for the shape of a configuration.
+
+        NB: a layer of the user's is built again when it is called, unless its `build` says that it
+        is built.
+        """
+        shape = config.get("input_shape")
+        if shape is None or self.built:
+            return
+        several = isinstance(shape[0], (list, tuple))
+        shapes: Any = [tf.TensorShape(each) for each in shape] if several else tf.TensorShape(shape)
+        with self._build_scope(), tf.name_scope(self.name):
+            self.build(shapes)
+        self.__dict__["_built_for"] = shape
+        if not _is_users(type(self)):
+            self.built = True
 
     def _build_scope(self) -> AbstractContextManager[Any]:
         """Weights are made outside of functions and scratch graphs; eagerly there is nothing to
@@ -400,43 +424,14 @@ class Layer(Described):
                 )
         backend.batch_set_value(list(zip(variables, weights, strict=True)))
 
-    # Losses of its own
-
-    def _count_activity(self, inputs: Any, outputs: Any) -> None:
-        """What `activity_regularizer` says of the outputs, per example of the batch."""
-        regularize = regularizers.get(self._of_weights.get("activity_regularizer"))
-        if regularize is None or tf.nest.flatten(inputs)[0] is None:
-            return
-        with tf.name_scope("ActivityRegularizer"):
-            for output in tf.nest.flatten(outputs):
-                loss = regularize(output)
-                self.add_loss(loss / tf.cast(tf.shape(output)[0], loss.dtype))
-
-    def add_metric(self, *_: Any, **__: Any) -> None:
-        """Metrics of layers are not kept here; a model's are given to `compile`."""
-        raise NotInThisRuntime("Layer.add_metric")
-
-    def add_loss(self, losses: Any) -> None:
-        """A tensor to be added to the loss of this call, or a function that gives one each time."""
-        self._added_losses += tf.nest.flatten(losses)
-
-    @property
-    def losses(self) -> list[Any]:
-        """What it and the layers in it add to the loss: tensors of the last call, then others."""
-        added = [each for layer in self._with_sublayers() for each in layer._added_losses]
-        tensors = [each for each in added if not callable(each)]
-        return tensors + [each() for each in added if callable(each)]
-
-    def _with_sublayers(self) -> Iterator[Any]:
-        yield self
-        for layer in self._sublayers():
-            if isinstance(layer, Layer):
-                yield from layer._with_sublayers()
-
-    def _forget_losses(self) -> None:
-        """A new call adds its losses anew."""
-        for layer in self._with_sublayers():
-            layer._added_losses[:] = [each for each in layer._added_losses if callable(each)]
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of what it gives for inputs of that shape; it is built, if it wasn't."""
+        shapes = input_shape if isinstance(input_shape, list) else tf.TensorShape(input_shape)
+        inputs = tf.nest.map_structure(
+            lambda shape: keras_tensor.KerasTensor(shape, tf.as_dtype(self._dtype)), shapes
+        )
+        outputs = self._infer_outputs(inputs, (), {}, None)
+        return tf.nest.map_structure(lambda each: each.shape, outputs)
 
 
 def _to_tensor(value: Any) -> Any:

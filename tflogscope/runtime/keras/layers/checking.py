@@ -28,11 +28,14 @@ class InputSpec:
         max_ndim: int | None = None,
         min_ndim: int | None = None,
         axes: dict[int, int | None] | None = None,
+        allow_last_axis_squeeze: bool = False,
+        name: str | None = None,
     ) -> None:
         self.dtype = None if dtype is None else tf.as_dtype(dtype).name
         self.shape = None if shape is None else tuple(tf.TensorShape(shape))
         self.ndim = ndim if shape is None else len(tuple(shape))
         self.max_ndim, self.min_ndim = max_ndim, min_ndim
+        self.allow_last_axis_squeeze, self.name = allow_last_axis_squeeze, name
         self.axes = {int(axis): size for axis, size in (axes or {}).items()}
 
     def __repr__(self) -> str:
@@ -66,20 +69,44 @@ class InputSpec:
                     f"expected axis {axis} of input shape to have value {size}, but received "
                     f"input with shape {tuple(shape)}"
                 )
-        if self.shape is not None and not tf.TensorShape(self.shape).is_compatible_with(shape):
+        if self.shape is not None and not self._fits(tuple(shape)):
             return f"expected shape={self.shape}, found shape={tuple(shape)}"
         return None
+
+    def _fits(self, found: tuple[int | None, ...]) -> bool:
+        wanted: tuple[int | None, ...] = self.shape or ()
+        if not self.allow_last_axis_squeeze:
+            return bool(tf.TensorShape(wanted).is_compatible_with(found))
+        wanted, found = (each[:-1] if each[-1:] == (1,) else each for each in (wanted, found))
+        pairs = zip(wanted, found, strict=False)  # NB: as many as both have
+        return all(None in pair or pair[0] == pair[1] for pair in pairs)
 
 
 def check_inputs(spec: Any, inputs: Any, layer: str) -> None:
     """Raises ValueError if the inputs are not what the layer asks for."""
     if spec is None:
         return
-    for index, (each, value) in enumerate(
-        zip(tf.nest.flatten(spec), tf.nest.flatten(inputs), strict=False)
-    ):
+    names = [getattr(each, "name", None) for each in tf.nest.flatten(spec)]
+    if isinstance(inputs, dict) and all(names):
+        missing = next((name for name in names if name not in inputs), None)
+        if missing is not None:
+            raise ValueError(
+                f'Missing data for input "{missing}". You passed a data dictionary with keys '
+                f"{list(inputs)}. Expected the following keys: {names}"
+            )
+        inputs = [inputs[name] for name in names]
+    specs, values = tf.nest.flatten(spec), tf.nest.flatten(inputs)
+    if len(specs) != len(values):
+        raise ValueError(
+            f'Layer "{layer}" expects {len(specs)} input(s), but it received {len(values)} input '
+            f"tensors. Inputs received: {inputs}"
+        )
+    for index, (each, value) in enumerate(zip(specs, values, strict=True)):
         if not hasattr(value, "shape"):
-            raise TypeError(f"Inputs to a layer should be tensors. Got: {value}")
+            raise TypeError(
+                f"Inputs to a layer should be tensors. Got {value!r} (of type {type(value)}) as "
+                f"input for layer '{layer}'."
+            )
         problem = None if each is None else each.problem(value)
         if problem is not None:
             raise ValueError(

@@ -26,6 +26,21 @@ def pair(value: Any, what: str) -> tuple[int, int]:
     return values
 
 
+def check_output(layer: Any, input_shape: Any) -> None:
+    """Raises ValueError if the window is larger than the image."""
+    dims = tf.TensorShape(input_shape).as_list()
+    for size, window, gap in zip(
+        dims[-1 - len(layer.kernel_size) : -1], layer.kernel_size, layer.dilation_rate, strict=True
+    ):
+        reach = (window - 1) * gap + 1
+        if layer.padding == "VALID" and size is not None and size < reach:
+            raise ValueError(
+                f"One of the dimensions in the output is <= 0 due to downsampling in {layer.name}. "
+                f"Consider increasing the input size. Received input shape {dims} which would "
+                "produce output shape with a zero or negative value in a dimension."
+            )
+
+
 def checked_padding(padding: str) -> str:
     """`VALID` or `SAME`. Raises ValueError for anything else."""
     if padding.lower() not in {"valid", "same"}:
@@ -121,6 +136,7 @@ class Conv2D(_Convolution):
         self.kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer)
         if self.use_bias:
             self.bias = self.add_weight("bias", (self.filters,), initializer=self.bias_initializer)
+        check_output(self, input_shape)
 
     def call(self, inputs: Any) -> Any:
         outputs = tf.nn.convolution(

@@ -5,6 +5,7 @@ Told about: `keras/src/layers/core/`, `reshaping/`, `activation/`, `regularizati
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import reduce
 from operator import mul
@@ -20,8 +21,8 @@ from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.tf_op_layer import make_functions_ask
 
 __all__ = [
-    "ELU", "Activation", "Dense", "Dropout", "Embedding", "Flatten", "InputLayer", "Lambda",
-    "LeakyReLU", "ReLU", "Reshape", "Softmax",
+    "ELU", "Activation", "Dense", "Dropout", "Embedding", "Flatten", "Identity", "InputLayer",
+    "Lambda", "LeakyReLU", "ReLU", "Reshape", "Softmax",
 ]  # fmt: skip
 
 
@@ -52,6 +53,21 @@ class InputLayer(Layer):
         tensor = keras_tensor.KerasTensor(shape, tf.as_dtype(dtype or backend.floatx()), self.name)
         tensor._spec_name = self.name
         keras_tensor.Node(self, (), {}, tensor)
+
+    @property
+    def input_shape(self) -> Any:
+        """NB: in a list."""
+        return [self._batch_input_shape]
+
+    @property
+    def output_shape(self) -> Any:
+        """NB: in a list."""
+        return [self._batch_input_shape]
+
+    def get_config(self) -> dict[str, Any]:
+        """What stands for it in a model's configuration."""
+        shape, rest = self._batch_input_shape, {"sparse": False, "ragged": False}
+        return {"batch_input_shape": shape, "dtype": self.dtype, **rest, "name": self.name}
 
 
 class Dense(Layer):
@@ -172,6 +188,13 @@ class Flatten(Layer):
             return tf.reshape(inputs, tf.constant([-1, reduce(mul, shape[1:].as_list(), 1)]))
         batch = tf.shape(inputs)[0] if shape[0] is None else shape[0]
         return tf.reshape(inputs, [batch, -1] if shape[0] is None else tf.constant([batch, -1]))
+
+
+class Identity(Layer):
+    """The input."""
+
+    def call(self, inputs: Any) -> Any:
+        return tf.nest.map_structure(tf.identity, inputs)
 
 
 class Reshape(Layer):
@@ -315,5 +338,8 @@ class Lambda(Layer):
         self.function = function
         self.arguments = arguments or {}
 
-    def call(self, inputs: Any) -> Any:
-        return self.function(inputs, **self.arguments)
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        taken = inspect.signature(self.function).parameters
+        given = {"mask": mask, "training": training}
+        extra = {name: value for name, value in given.items() if name in taken}
+        return self.function(inputs, **extra, **self.arguments)

@@ -24,6 +24,7 @@ class Described(Tracked):
     _trainable: bool
     inbound_nodes: list[Any]
     built: bool
+    _built_for: Any = None
     weights: Any
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -34,27 +35,35 @@ class Described(Tracked):
         return made
 
     def get_config(self) -> dict[str, Any]:
-        """What it was made with, as far as all layers have it.
-
-        Raises NotInThisRuntime for Keras' own layers, which have more.
+        """What it was made with. Raises NotInThisRuntime for layers of Keras of which that isn't
+        noted.
         """
-        if type(self).__init__.__module__.startswith("tflogscope.runtime.keras") and (
-            type(self).__name__ != "Layer" and type(self).__init__.__qualname__ != "Layer.__init__"
-        ):
+        from tflogscope.runtime.keras.layers.configurations import configuration
+
+        own = configuration(self)
+        if own is None:
             raise NotInThisRuntime(f"{type(self).__name__}.get_config")
-        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        shape = getattr(self, "_batch_input_shape", None)
+        return {**config, **({} if shape is None else {"batch_input_shape": shape}), **own}
+
+    def get_build_config(self) -> dict[str, Any]:
+        """The shapes of the input for which it was built."""
+        return {} if self._built_for is None else {"input_shape": self._built_for}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """A new one, made with what `get_config` gave."""
-        return cls(**config)
+        from tflogscope.runtime.keras.layers.configurations import made_of
+
+        return cls(**made_of(cls, config))
 
     def count_params(self) -> int:
         """How many numbers the weights hold. Raises ValueError before the layer is built."""
         if not self.built:
             raise ValueError(
                 f"You tried to call `count_params` on layer {self.name}, but the layer isn't "
-                "built. You can build it manually via: `layer.build(batch_input_shape)`."
+                f"built. You can build it manually via: `{self.name}.build(batch_input_shape)`."
             )
         return sum(int(np.prod(variable.shape.as_list())) for variable in self.weights)
 
@@ -86,23 +95,40 @@ class Described(Tracked):
 
     @property
     def input(self) -> Any:
-        """The Keras tensor that it was first called on."""
+        """The Keras tensor that it was first called on. Raises AttributeError if there is none."""
+        if not self.inbound_nodes:
+            raise AttributeError(f"Layer {self.name} is not connected, no input to return.")
         arguments = self.inbound_nodes[0].arguments
         return arguments[0] if arguments else self.inbound_nodes[0].outputs
 
     @property
     def output(self) -> Any:
-        """The Keras tensor that its first call gave."""
+        """The Keras tensor that its first call gave. Raises AttributeError if there is none."""
+        if not self.inbound_nodes:
+            raise AttributeError(f"Layer {self.name} has no inbound nodes.")
         return self.inbound_nodes[0].outputs
+
+    def _called_with(self, what: str) -> None:
+        if not self.inbound_nodes and getattr(self, f"{what}s", None) is None:
+            note = (
+                " Note that the `input_shape` property is only available for Functional and "
+                "Sequential models."
+            )
+            raise AttributeError(
+                f'The layer "{self.name}" has never been called and thus has no defined {what} '
+                f"shape.{note if what == 'input' else ''}"
+            )
 
     @property
     def input_shape(self) -> Any:
-        """The shape of `input`."""
+        """The shape of `input`. Raises AttributeError if it was never called on a Keras tensor."""
+        self._called_with("input")
         return _shapes(self.input)
 
     @property
     def output_shape(self) -> Any:
-        """The shape of `output`."""
+        """The shape of `output`. Raises AttributeError if it was never called on one."""
+        self._called_with("output")
         return _shapes(self.output)
 
 

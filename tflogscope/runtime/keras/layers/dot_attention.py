@@ -12,7 +12,7 @@ import tflogscope.runtime.api as tf
 from tflogscope.runtime.keras import backend
 from tflogscope.runtime.keras.layers.base import Layer
 
-__all__ = ["AdditiveAttention", "Attention", "Dot"]
+__all__ = ["AdditiveAttention", "Attention", "Dot", "dot"]
 
 
 class _DenseAttention(Layer):
@@ -148,3 +148,8 @@ def _last(tensor: Any, axis: int) -> Any:
     """With that axis as the last one."""
     order = [k for k in range(tensor.shape.rank) if k != axis]
     return tf.transpose(tensor, [*order, axis])
+
+
+def dot(inputs: Any, axes: Any, normalize: bool = False, **kwargs: Any) -> Any:
+    """`Dot` as a function."""
+    return Dot(axes, normalize, **kwargs)(inputs)

@@ -1,6 +1,7 @@
 """Normalisation over a batch, or over the features of each example.
 
-Told about: `keras/src/layers/normalization/batch_normalization.py`, `layer_normalization.py`.
+Told about: `keras/src/layers/normalization/batch_normalization.py`, `layer_normalization.py`,
+`group_normalization.py`, `unit_normalization.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras import backend, initializers
 from tflogscope.runtime.keras.layers.base import Layer
 
-__all__ = ["BatchNormalization", "LayerNormalization"]
+__all__ = ["BatchNormalization", "GroupNormalization", "LayerNormalization", "UnitNormalization"]
 
 
 class _Normalization(Layer):
@@ -256,3 +257,69 @@ class BatchNormalization(_Normalization):
         with tf.name_scope("AssignMovingAvg") as scope:
             decay = tf.convert_to_tensor(1.0 - self.momentum, name="decay")
             variable.assign_sub((variable - tf.cast(value, variable.dtype)) * decay, name=scope)
+
+
+class GroupNormalization(_Normalization):
+    """Mean 0 and variance 1 over groups of channels of each example."""
+
+    def __init__(
+        self,
+        groups: int = 32,
+        axis: int = -1,
+        epsilon: float = 0.001,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            axis, epsilon, center, scale, beta_initializer, gamma_initializer, **kwargs
+        )
+        self.groups = groups
+
+    def build(self, input_shape: Any) -> None:
+        """Raises ValueError if the channels can't be divided into the groups."""
+        channels = input_shape[self.axis[0]]
+        if self.groups == -1:
+            self.groups = channels
+        if channels < self.groups:
+            raise ValueError(
+                f"Number of groups ({self.groups}) cannot be more than the number of channels "
+                f"({channels})."
+            )
+        if channels % self.groups:
+            raise ValueError(
+                f"Number of groups ({self.groups}) must be a multiple of the number of channels "
+                f"({channels})."
+            )
+        self._make_parameters([channels])
+
+    def call(self, inputs: Any) -> Any:
+        rank = inputs.shape.rank
+        axis = self.axis[0] % rank
+        shape = tf.shape(inputs)
+        dims = [shape[k] for k in range(rank)]
+        grouped = [*dims[:axis], self.groups, dims[axis] // self.groups, *dims[axis + 1 :]]
+        parts = tf.reshape(inputs, tf.stack(grouped))
+        axes = [k for k in range(1, rank + 1) if k != axis]
+        mean, variance = tf.nn.moments(parts, axes, keepdims=True)
+        fitting: list[Any] = [1] * (rank + 1)
+        fitting[axis], fitting[axis + 1] = self.groups, inputs.shape[axis] // self.groups
+        gamma, beta = (
+            None if each is None else tf.reshape(each, fitting) for each in (self.gamma, self.beta)
+        )
+        result = tf.nn.batch_normalization(parts, mean, variance, beta, gamma, self.epsilon)
+        return tf.reshape(result, shape)
+
+
+class UnitNormalization(Layer):
+    """Length 1 along an axis."""
+
+    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = axis
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> Any:
+        return tf.linalg.l2_normalize(tf.cast(inputs, self.compute_dtype), axis=self.axis)

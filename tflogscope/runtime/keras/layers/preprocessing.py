@@ -83,7 +83,7 @@ class Normalization(Layer):
             else [data]
         )
         values = np.concatenate([np.asarray(batch, np.float32) for batch in batches])
-        if values.ndim == 1:
+        if values.ndim == 1 and self.axis is not None:
             values = values[:, np.newaxis]
         if not self.built:
             with tf.name_scope(self.name):

@@ -14,7 +14,7 @@ from typing import Any
 import tflogscope.runtime.api as tf
 from tflogscope.runtime import nest
 
-__all__ = ["Step", "loop_over_time"]
+__all__ = ["Step", "Unrolled", "all_chosen", "loop_over_time"]
 
 Step = Callable[[Any, tuple[Any, ...]], tuple[Any, Sequence[Any]]]
 """`output, new_states = step(input, states)`."""
@@ -48,7 +48,7 @@ def loop_over_time(
     if unroll:
         if not steps:
             raise ValueError("Unrolling requires a fixed number of timesteps.")
-        run = _Unrolled(step, mask, go_backwards, zero_output_for_mask, return_all_outputs)
+        run = Unrolled(step, mask, go_backwards, zero_output_for_mask, return_all_outputs)
         last, outputs, states = run(inputs, tuple(initial_states))
     else:
         loop = _Loop(step, step_count, mask, go_backwards, zero_output_for_mask, return_all_outputs)
@@ -69,7 +69,7 @@ def _chosen(mask: Any, new: Any, old: Any, fixed: int) -> Any:
     return tf.where(tiled, new, old)
 
 
-def _all_chosen(mask: Any, new: Sequence[Any], old: Sequence[Any], fixed: int) -> tuple[Any, ...]:
+def all_chosen(mask: Any, new: Sequence[Any], old: Sequence[Any], fixed: int) -> tuple[Any, ...]:
     """The same for several; the masks are made first, as Keras does."""
     tiled = []
     for each in new:
@@ -139,18 +139,18 @@ class _Loop:
             value = source.read(time)
             mask = masks.read(time)
             output, new_states = self.step(value, states)
-            (output,) = _all_chosen(
+            (output,) = all_chosen(
                 mask, [output], [nothing if self.zero else previous], mask.shape.rank
             )
             _keep_shapes(states, new_states)
-            chosen = _all_chosen(mask, new_states, states, mask.shape.rank)
+            chosen = all_chosen(mask, new_states, states, mask.shape.rank)
             sink = sink.write(time if self.all_outputs else 0, output)
             return (time + 1, sink, output, *chosen)
 
         return body
 
 
-class _Unrolled:
+class Unrolled:
     """As ops one after the other."""
 
     def __init__(
@@ -169,7 +169,7 @@ class _Unrolled:
             else:
                 previous = outputs[-1] if outputs else tf.zeros_like(output)
                 output = _chosen(masks[index], output, previous, 1)
-                states = _all_chosen(masks[index], nest.flatten(new_states), states, 1)
+                states = all_chosen(masks[index], nest.flatten(new_states), states, 1)
             outputs = [*outputs, output] if self.all_outputs else [output]
         last, stacked = outputs[-1], tf.stack(outputs)
         if masks is not None and self.zero:

@@ -1,10 +1,8 @@
 """LSTM and GRU layers. With default settings their loop is a function of its own, `standard_lstm`
 or `standard_gru`.
 
-Keras does that so that a graph optimiser can put the GPU's kernel in its place; eagerly the loop
-runs as it is.
-NB: Keras also traces the function for the GPU (`gpu_lstm_with_fallback`) beside it, which nothing
-on a CPU ever runs.
+Keras does that so that a graph optimiser can put the GPU's kernel in its place, which it traces
+beside it (recurrent_gpu.py); eagerly the loop runs as it is.
 
 Told about: `keras/src/layers/rnn/lstm.py`, `gru.py`.
 """
@@ -19,6 +17,7 @@ from tflogscope.runtime.keras import activations
 from tflogscope.runtime.keras.layers.recurrence import loop_over_time
 from tflogscope.runtime.keras.layers.recurrent import RNN
 from tflogscope.runtime.keras.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
+from tflogscope.runtime.keras.layers.recurrent_gpu import gpu_gru, gpu_lstm, with_fallback
 
 __all__ = ["GRU", "LSTM", "SimpleRNN"]
 
@@ -87,31 +86,36 @@ class _Fused(_OfCell):
             name: variable.read_value()
             for name, variable in zip(("kernel", "recurrent_kernel", "bias"), weights, strict=True)
         }
-        function = self.standard
-        if not tf.executing_eagerly():
-            function = tf.function(
-                function,
-                autograph=False,
-                # one of several implementations: the runtime may choose another, so it is no part
-                # of the caller (`generate_defun_backend` of `gru_lstm_utils.py`)
-                experimental_attributes={
-                    "api_implements": f"{self.cell_name}_{self.name}",
-                    "api_preferred_device": "CPU",
-                },
-            )
-        last, outputs, *new_states, _ = function(
-            inputs=inputs,
+        arguments = {
+            "inputs": inputs,
             **tensors,
-            mask=tf.nest.flatten(mask)[0],
-            time_major=self.time_major,
-            go_backwards=self.go_backwards,
-            sequence_lengths=None,
-            zero_output_for_mask=self.zero_output_for_mask,
-            return_sequences=self.return_sequences,
-        )
+            "mask": tf.nest.flatten(mask)[0],
+            "time_major": self.time_major,
+            "go_backwards": self.go_backwards,
+            "sequence_lengths": None,
+            "zero_output_for_mask": self.zero_output_for_mask,
+            "return_sequences": self.return_sequences,
+        }
+        if tf.executing_eagerly():
+            last, outputs, *new_states, _ = self.standard(**arguments)
+        else:
+            last, outputs, *new_states, _ = self._implementation(self.standard, "CPU")(**arguments)
+            other = self._implementation(with_fallback(self.gpu, self.standard), "GPU")
+            other.get_concrete_function(**arguments).add_gradient_functions_to_graph()
         return self._results(last, outputs, new_states)
 
+    def _implementation(self, function: Callable[..., Any], device: str) -> Any:
+        """One of several: the runtime may choose another, so it is no part of the caller. Told
+        about: `generate_defun_backend` of `gru_lstm_utils.py`.
+        """
+        attributes = {
+            "api_implements": f"{self.cell_name}_{self.name}",
+            "api_preferred_device": device,
+        }
+        return tf.function(function, autograph=False, experimental_attributes=attributes)
+
     standard: Callable[..., Any]
+    gpu: Callable[..., Any]
 
 
 def standard_lstm(
@@ -199,11 +203,11 @@ class LSTM(_Fused):
     """Long short-term memory."""
 
     cell_class, cell_name = LSTMCell, "lstm_cell"
-    standard = staticmethod(standard_lstm)
+    standard, gpu = staticmethod(standard_lstm), staticmethod(gpu_lstm)
 
 
 class GRU(_Fused):
     """Gated recurrent units."""
 
     cell_class, cell_name = GRUCell, "gru_cell"
-    standard = staticmethod(standard_gru)
+    standard, gpu = staticmethod(standard_gru), staticmethod(gpu_gru)

@@ -28,7 +28,20 @@ class TFOpLambda(Layer):
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         super().__init__(name=backend.unique_name(name), autocast=False)
         self._function = function
+        self.function_name = name.removeprefix("tf.")
         self.built = True
+
+    def get_config(self) -> dict[str, Any]:
+        """The function by its name below `tf`."""
+        config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        return {**config, "function": self.function_name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer of that function."""
+        made = operator_layer(config["function"])
+        made._name = config["name"]
+        return made
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)

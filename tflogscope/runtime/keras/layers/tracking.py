@@ -29,8 +29,17 @@ class Tracked:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._tracking:
+            self._forget(name, value)
             self._track(value)
         object.__setattr__(self, name, value)
+
+    def _forget(self, name: str, value: Any) -> None:
+        """A variable that another takes the place of is its own no more."""
+        old = self.__dict__.get(name)
+        if isinstance(old, tf.Variable) and old is not value:
+            others = (each for key, each in self.__dict__.items() if key != name)
+            if not any(each is old for each in others):
+                self._own_variables[:] = [each for each in self._own_variables if each is not old]
 
     def __delattr__(self, name: str) -> None:
         value = self.__dict__.get(name)

@@ -78,6 +78,9 @@ class Bidirectional(Wrapper):
         self.backward_layer = backward_layer or _copied(
             layer, f"backward_{layer.name}", backwards=not layer.go_backwards
         )
+        for each in (self.forward_layer, self.backward_layer):
+            if getattr(each, "zero_output_for_mask", None) is not None:
+                each.zero_output_for_mask = each.return_sequences
         self.merge_mode = merge_mode
         self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
         self.supports_masking = True

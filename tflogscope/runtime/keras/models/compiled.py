@@ -108,7 +108,7 @@ class CompiledLosses(_Compiled):
         values: list[Any] = []
         for_mean: list[Any] = []
         batch: Any = None
-        rows = zip(labels, outputs, weights, self._losses, self._weights, self._means, strict=True)
+        rows = zip(labels, outputs, weights, self._losses, self._weights, self._means, strict=False)
         for label, output, sample, loss, factor, mean in rows:
             if label is None or loss is None:
                 continue
@@ -194,7 +194,7 @@ class CompiledMetrics(_Compiled):
             weights,
             self._plain,
             self._weighted,
-            strict=True,
+            strict=False,
         )
         for label, output, sample, plain, weighted in rows:
             if label is None or not (plain or weighted):

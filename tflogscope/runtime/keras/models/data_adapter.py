@@ -1,8 +1,5 @@
-"""From arrays to batches: `fit(x, y)` makes a dataset of indices, shuffles them, and gathers a
-batch for each slice of them.
-
-That is where a log of `fit` shows `Dataset_map_permutation`, `Dataset_flat_map_slice_batch_indices`
-and `Dataset_map_grab_batch`.
+"""From arrays, or a dataset, to batches: `fit(x, y)` makes a dataset of indices (`batching.py`) and
+takes as many steps as there are batches.
 
 Told about: `keras/src/engine/data_adapter.py` (`TensorLikeDataAdapter`, `DatasetAdapter`,
 `DataHandler`).
@@ -10,7 +7,6 @@ Told about: `keras/src/engine/data_adapter.py` (`TensorLikeDataAdapter`, `Datase
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 from collections.abc import Iterator
@@ -23,6 +19,8 @@ import tflogscope.runtime.api as tf
 from tflogscope.runtime.data.dataset import Dataset
 from tflogscope.runtime.errors import NotInThisRuntime, OutOfRangeError
 from tflogscope.runtime.keras import backend
+from tflogscope.runtime.keras.models.batching import batches_of_indices, gathered
+from tflogscope.runtime.keras.utils import Sequence
 from tflogscope.runtime.logs import log
 
 __all__ = ["DataHandler", "pack", "single_batch_iterator", "train_validation_split", "unpack"]
@@ -58,14 +56,14 @@ def _as_tensors(structure: Any) -> Any:
             return tf.convert_to_tensor(value, dtype=backend.floatx() if floating else None)
         return value
 
-    return _lists_to_tuples(tf.nest.map_structure(convert, structure))
+    return lists_to_tuples(tf.nest.map_structure(convert, structure))
 
 
-def _lists_to_tuples(structure: Any) -> Any:
+def lists_to_tuples(structure: Any) -> Any:
     if isinstance(structure, (list, tuple)):
-        return tuple(_lists_to_tuples(each) for each in structure)
+        return tuple(lists_to_tuples(each) for each in structure)
     if isinstance(structure, dict):
-        return {key: _lists_to_tuples(each) for key, each in structure.items()}
+        return {key: lists_to_tuples(each) for key, each in structure.items()}
     return structure
 
 
@@ -91,55 +89,14 @@ class ArrayBatches:
         inputs = pack(*_as_tensors((x, y, sample_weight)))
         lengths = {int(each.shape[0]) for each in tf.nest.flatten(inputs)}
         if len(lengths) > 1:
-            raise ValueError(_different_lengths(x, y, sample_weight))
+            raise ValueError(different_lengths(x, y, sample_weight))
         self._length = lengths.pop()
         self._batch_size = batch_size or (math.ceil(self._length / steps) if steps else 32)
-        self._shuffle = shuffle
         self.size: int | None = math.ceil(self._length / self._batch_size)
-        self.dataset = self._batches(self._indices(epochs), inputs)
-
-    def _indices(self, epochs: int) -> Dataset:
-        """For each epoch the indices of all examples in a new order, cut into batches."""
-        length, batch_size, shuffled = self._length, self._batch_size, self._shuffle
-        whole, rest = divmod(length, batch_size)
-
-        def permutation(_: Any) -> Any:
-            indices = tf.range(length, dtype=tf.int64)
-            return tf.random.shuffle(indices) if shuffled else indices
-
-        def slice_batch_indices(indices: Any) -> Dataset:
-            first = tf.reshape(tf.slice(indices, [0], [whole * batch_size]), [whole, batch_size])
-            batches = Dataset.from_tensor_slices(first)
-            if rest:
-                last = Dataset.from_tensors(tf.slice(indices, [whole * batch_size], [rest]))
-                batches = batches.concatenate(last)
-            return batches
-
-        return (
-            Dataset.range(1)
-            .repeat(epochs)
-            .map(permutation)
-            .prefetch(1)
-            .flat_map(slice_batch_indices)
+        indices = batches_of_indices(
+            Dataset.range(1).repeat(epochs), self._length, self._batch_size, shuffled=bool(shuffle)
         )
-
-    def _batches(self, indices: Dataset, inputs: Any) -> Dataset:
-        from tflogscope.runtime.data import AutoShardPolicy, ExternalStatePolicy, Options
-
-        dataset = Dataset.zip((indices, Dataset.from_tensors(inputs).repeat()))
-
-        def grab_batch(i: Any, data: Any) -> Any:
-            return tf.nest.map_structure(lambda each: tf.gather(each, i, axis=0), data)
-
-        dataset = dataset.map(grab_batch, num_parallel_calls=-1)
-        options = Options()
-        options.experimental_optimization.apply_default_optimizations = False
-        if self._shuffle:
-            options.experimental_external_state_policy = ExternalStatePolicy.IGNORE
-        dataset = dataset.with_options(options)
-        options = Options()
-        options.experimental_distribute.auto_shard_policy = AutoShardPolicy.DATA
-        return dataset.with_options(options).prefetch(-1)
+        self.dataset = gathered(indices, inputs, shuffled=bool(shuffle))
 
 
 class DatasetBatches:
@@ -203,7 +160,7 @@ class DataHandler:
         self.step_increment = self._execution() - 1
         dataset = self._adapter.dataset
         if class_weight:
-            dataset = dataset.map(_with_class_weights(class_weight))
+            dataset = dataset.map(with_class_weights(class_weight))
         self._dataset = dataset
         self.inferred_steps = self._infer_steps(steps_per_epoch)
         if self._execution() > 1 and self.inferred_steps is None:
@@ -301,7 +258,13 @@ def _adapter(x: Any, y: Any, sample_weight: Any, *, steps: int | None, **options
     """The adapter for that kind of data. Raises NotInThisRuntime for kinds it does not know."""
     if isinstance(x, Dataset):
         return DatasetBatches(x, y, sample_weight, steps=steps)
-    if inspect.isgenerator(x):
+    if isinstance(x, Sequence):
+        size = len(x)  # type: ignore[arg-type]
+        batches = itertools.chain.from_iterable(_epochs(x))
+        made = DatasetBatches(_generated(batches), y, sample_weight, steps=steps or size)
+        made.size = steps or size
+        return made
+    if isinstance(x, Iterator):
         return DatasetBatches(_generated(x), y, sample_weight, steps=steps)
     x, y, sample_weight = (_scalars_to_array(each) for each in (x, y, sample_weight))
     for leaf in tf.nest.flatten((x, y)):
@@ -312,7 +275,7 @@ def _adapter(x: Any, y: Any, sample_weight: Any, *, steps: int | None, **options
     return ArrayBatches(x, y, sample_weight, steps=steps, **options)
 
 
-def _different_lengths(x: Any, y: Any, sample_weight: Any) -> str:
+def different_lengths(x: Any, y: Any, sample_weight: Any) -> str:
     text = "Data cardinality is ambiguous:\n"
     for name, data in (("x", x), ("y", y), ("sample_weight", sample_weight)):
         sizes = [str(len(each)) for each in tf.nest.flatten(data) if each is not None]
@@ -322,13 +285,20 @@ def _different_lengths(x: Any, y: Any, sample_weight: Any) -> str:
 
 def _generated(generator: Any) -> Dataset:
     """What a Python generator yields, as a dataset. The first batch says what they are like."""
-    first = _lists_to_tuples(next(generator))
+    first = lists_to_tuples(next(generator))
     spec = tf.nest.map_structure(
         lambda each: tf.TensorSpec([None] * np.ndim(each), _as_tensors(np.asarray(each)).dtype),
         first,
     )
     batches = itertools.chain([first], generator)
-    return Dataset.from_generator(lambda: map(_lists_to_tuples, batches), output_signature=spec)
+    return Dataset.from_generator(lambda: map(lists_to_tuples, batches), output_signature=spec)
+
+
+def _epochs(sequence: Sequence) -> Iterator[Any]:
+    """The batches again and again."""
+    while True:
+        yield sequence
+        sequence.on_epoch_end()
 
 
 def _scalars_to_array(value: Any) -> Any:
@@ -343,7 +313,7 @@ def _scalars_to_array(value: Any) -> Any:
     return value
 
 
-def _with_class_weights(class_weight: dict[int, float]) -> Any:
+def with_class_weights(class_weight: dict[int, float]) -> Any:
     if sorted(class_weight) != list(range(len(class_weight))):
         raise ValueError(
             "Expected `class_weight` to be a dict with keys from 0 to one less than the number of "
@@ -375,14 +345,24 @@ def single_batch_iterator(
     data = (x,) if y is None else pack(x, y, sample_weight)
     dataset = Dataset.from_tensors(data)
     if class_weight:
-        dataset = dataset.map(_with_class_weights(class_weight))
+        dataset = dataset.map(with_class_weights(class_weight))
     return iter(dataset)
+
+
+def _is_array(value: Any) -> bool:
+    return value is None or isinstance(value, (np.ndarray, tf.Tensor))
 
 
 def train_validation_split(arrays: Any, share: float) -> tuple[Any, Any]:
     """The first examples to train with, the last `share` of them to validate. Raises ValueError if
     one part is empty.
     """
+    others = {type(each) for each in tf.nest.flatten(arrays) if not _is_array(each)}
+    if others:
+        raise ValueError(
+            "`validation_split` is only supported for Tensors or NumPy arrays, found following "
+            f"types in the input: {list(others)}"
+        )
     length = next(int(each.shape[0]) for each in tf.nest.flatten(arrays) if each is not None)
     cut = math.floor(length * (1.0 - share))
     if cut in (0, length):

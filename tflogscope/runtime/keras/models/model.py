@@ -15,7 +15,9 @@ import numpy as np
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
+from tflogscope.runtime.keras.configuring import custom_object_scope
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.core import InputLayer
 from tflogscope.runtime.keras.layers.tracking import tracked_in, unique
 from tflogscope.runtime.keras.models.network import Network
@@ -75,13 +77,19 @@ class Model(Trainer, Layer):  # both have `losses` and `__call__`
         )
 
     def _own_metrics(self) -> list[Any]:
-        from tflogscope.runtime.keras.metrics import Metric
+        return Layer.metrics.fget(self)  # type: ignore[attr-defined, no-any-return]
 
-        return [child for child in self._sublayers() if isinstance(child, Metric)]
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """What subclasses say. Raises NotImplementedError if they don't."""
+        raise NotImplementedError(
+            "Unimplemented `tf.keras.Model.call()`: if you intend to create a `Model` with the "
+            "Functional API, please provide `inputs` and `outputs` arguments. Otherwise, subclass "
+            "`Model` with an overridden `call()` method."
+        )
 
     def build(self, input_shape: Any) -> None:
         """Make the weights by calling the model on placeholders of that shape."""
-        if type(self).call is Layer.call:
+        if type(self).call is Model.call:
             return
         with FuncGraph("build_graph").as_default() as graph:
             shape = _as_shape(input_shape)
@@ -94,7 +102,21 @@ class Model(Trainer, Layer):  # both have `losses` and `__call__`
         """A subclassed model builds nothing but its layers, when they are called."""
         self.built = True
 
-    def summary(self, line_length: int | None = None, print_fn: Any = None, **_: Any) -> None:
+    def reset_states(self) -> None:
+        """Its recurrent layers forget where the last batch ended."""
+        for layer in self.layers:
+            if hasattr(layer, "reset_states") and layer.stateful:
+                layer.reset_states()
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Any = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+        layer_range: Any = None,
+    ) -> None:
         """Print a table of the layers. Raises ValueError before the model is built."""
         from tflogscope.runtime.keras.models.summary import print_summary
 
@@ -103,7 +125,21 @@ class Model(Trainer, Layer):  # both have `losses` and `__call__`
                 "This model has not yet been built. Build the model first by calling `build()` or "
                 "by calling the model on a batch of data."
             )
-        print_summary(self, line_length, print_fn or print)
+        if positions is not None or layer_range is not None:
+            raise NotInThisRuntime("Model.summary(positions=..., layer_range=...)")
+        print_summary(
+            self,
+            line_length,
+            print_fn or print,
+            expand_nested=expand_nested,
+            show_trainable=show_trainable,
+        )
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """A new one: a functional model if its layers are told, else one of the user's class."""
+        told = cls is Model and "input_layers" in config
+        return Functional.from_config(config, custom_objects) if told else cls(**config)
 
     @property
     def weights(self) -> list[Any]:
@@ -115,9 +151,11 @@ class Model(Trainer, Layer):  # both have `losses` and `__call__`
         """There are no files of models here."""
         raise NotInThisRuntime("Model.save")
 
-    def to_json(self, **_: Any) -> str:
-        """There are no files of models here."""
-        raise NotInThisRuntime("Model.to_json")
+    def to_json(self, **kwargs: Any) -> str:
+        """The configuration as text."""
+        from tflogscope.runtime.keras.models.cloning import as_json
+
+        return as_json(self, **kwargs)
 
     def save_weights(self, *_: Any, **__: Any) -> None:
         """There are no files of weights here; `get_weights` gives arrays."""
@@ -173,6 +211,35 @@ class Functional(Model):
         self.built = True
         self._autocast = False
         self.supports_masking = True
+        self.input_spec = self._specification()
+
+    def _specification(self) -> Any:
+        """What it may be called on: a last dimension of 1 may be there or not."""
+        assert self.inputs is not None
+        nested = self._nested_inputs
+        if isinstance(nested, (list, tuple)) and len(nested) != len(self.inputs):
+            return None
+        names = sorted(nested) if isinstance(nested, Mapping) else self.input_names
+        if isinstance(nested, Mapping) and len(names) != len(self.inputs):
+            return None
+        return [
+            InputSpec(shape=each.shape, allow_last_axis_squeeze=True, name=name)
+            for name, each in zip(names, self.inputs, strict=True)
+        ]
+
+    def get_config(self) -> dict[str, Any]:
+        """The layers, and how they are connected."""
+        from tflogscope.runtime.keras.models.cloning import network_config
+
+        return network_config(self)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """A new one, made of what `get_config` gave."""
+        from tflogscope.runtime.keras.models.cloning import network_from_config
+
+        with custom_object_scope(custom_objects or {}):
+            return network_from_config(cls, config)
 
     input_names: list[str]
     _nested_inputs: Any

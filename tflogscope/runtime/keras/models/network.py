@@ -5,9 +5,10 @@ Told about: `_map_graph_network` of `keras/src/engine/functional.py`.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
+from tflogscope.runtime import nest
 from tflogscope.runtime.keras.keras_tensor import Node
 
 __all__ = ["Network"]
@@ -19,14 +20,23 @@ class Network:
     """
 
     def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
-        """Raises ValueError if an output depends on what is not among the inputs."""
+        """Raises ValueError if an output depends on what is not among the inputs, and for two
+        layers of one name.
+        """
         found, layer_order = _reached(outputs)
-        _check_connected(found, inputs)
         depths, layer_depths = _depths(found)
+        _check_connected(sorted(found, key=lambda node: -depths[node]), inputs)
         for tensor in inputs:
             layer = tensor._keras_history.layer
             if layer not in layer_depths:  # an input that no output needs
                 layer_depths[layer], layer_order[layer], depths[layer.inbound_nodes[0]] = 0, -1, 0
+        names = Counter(layer.name for layer in layer_depths)
+        for name, count in names.items():
+            if count > 1:
+                raise ValueError(
+                    f'The name "{name}" is used {count} times in the model. All layer names should '
+                    "be unique."
+                )
         by_depth: dict[int, list[Node]] = defaultdict(list)
         for node, depth in depths.items():
             by_depth[depth].append(node)
@@ -65,14 +75,20 @@ def _reached(outputs: list[Any]) -> tuple[list[Node], dict[Any, int]]:
 
 
 def _check_connected(nodes: list[Node], inputs: list[Any]) -> None:
-    known = {id(tensor.node) for tensor in inputs}
+    """`nodes` in the order in which they are run."""
+    known = {id(tensor) for tensor in inputs}
+    before: list[str] = []
     for node in nodes:
-        if node.is_input and id(node) not in known:
-            raise ValueError(
-                f"Graph disconnected: cannot obtain value for tensor {node.outputs} at layer "
-                f'"{node.layer.name}". The following previous layers were accessed without '
-                "issue: []"
-            )
+        for tensor in node.keras_inputs:
+            if id(tensor) not in known:
+                raise ValueError(
+                    f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
+                    f'"{node.layer.name}". The following previous layers were accessed without '
+                    f"issue: {before}"
+                )
+        if not node.is_input:
+            known.update(id(tensor) for tensor in nest.flatten(node.outputs))
+            before.append(node.layer.name)
 
 
 def _depths(nodes: list[Node]) -> tuple[dict[Node, int], dict[Any, int]]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import tflogscope.runtime.api as tf
+from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras.keras_tensor import Input, KerasTensor, is_keras_tensor
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.layers.core import InputLayer
+from tflogscope.runtime.keras.models.cloning import layer_config
 from tflogscope.runtime.keras.models.model import Functional, Model
 
 __all__ = ["Sequential"]
@@ -28,6 +30,7 @@ class Sequential(Functional):
         self._connected = False
         self._knows_its_input = False
         self._inferred_shape: Any = None
+        self._never_connects = False
         for layer in layers if isinstance(layers, (list, tuple)) else [layers] if layers else []:
             self.add(layer)
 
@@ -80,6 +83,34 @@ class Sequential(Functional):
         self._set_network(inputs, outputs)
         self._connected = True
 
+    def _specification(self) -> Any:
+        return super()._specification() if self._knows_its_input else None
+
+    def get_config(self) -> dict[str, Any]:
+        """Its layers."""
+        return {"name": self.name, "layers": [layer_config(each) for each in self._children]}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """A new one, made of what `get_config` gave."""
+        from tflogscope.runtime.keras.layers import deserialize
+
+        model = cls(name=config["name"])
+        for each in config["layers"]:
+            model.add(deserialize(each, custom_objects))
+        return model
+
+    @property
+    def weights(self) -> list[Any]:
+        """All variables. Raises ValueError before they are made."""
+        if not self.built and self.layers:
+            raise ValueError(
+                f"Weights for model {self.name!r} have not yet been created. Weights are created "
+                "when the model is first called on inputs or `build()` is called with an "
+                "`input_shape`."
+            )
+        return super().weights
+
     def pop(self) -> None:
         """Remove the last layer. Raises TypeError if there is none."""
         if not self.layers:
@@ -124,7 +155,7 @@ class Sequential(Functional):
         """Become a functional model for inputs of that shape; of a more general one if there were
         others before.
         """
-        if shape.rank is None or not self.layers:
+        if shape.rank is None or not self.layers or self._never_connects:
             return
         known = self._inferred_shape
         new = shape if known is None else known.most_specific_compatible_shape(shape)
@@ -136,8 +167,14 @@ class Sequential(Functional):
             )
             layers = self.layers
             outputs: Any = tensor
-            for layer in layers:
-                layer.inbound_nodes.clear()
-                outputs = layer(outputs)
+            try:
+                for layer in layers:
+                    layer.inbound_nodes.clear()
+                    outputs = layer(outputs)
+            except NotInThisRuntime:
+                raise
+            except Exception:  # noqa: BLE001  it fails again, and says so, where values are there
+                self._never_connects = True
+                return
             self._connect([tensor], [outputs])
         self._inferred_shape = new

@@ -139,11 +139,9 @@ class Trainer(Steps):
         """
         results = self.get_metrics_result()
         if isinstance(logs, dict) and set(logs) != set(results):
-            results = logs
+            results = {**logs, **{name: results[name] for name in results if name in logs}}
         numbers: dict[str, Any] = tf.nest.map_structure(number_of, results)
-        return {
-            metric.name: numbers[metric.name] for metric in self.metrics if metric.name in numbers
-        } | numbers
+        return numbers
 
     def _validate(self, data: Any, told: CallbackList, options: dict[str, Any]) -> dict[str, Any]:
         x, y, sample_weight = data_adapter.unpack(data)

@@ -69,7 +69,7 @@ class RMSprop(Optimizer):
         name: str = "RMSprop",
         **kwargs: Any,
     ) -> None:
-        super().__init__(name, learning_rate, **kwargs)
+        super().__init__(name, learning_rate, **{"ema_overwrite_frequency": 100, **kwargs})
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
 
     def make_slots(self, var_list: Sequence[Any]) -> None:

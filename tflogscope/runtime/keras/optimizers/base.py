@@ -9,16 +9,19 @@ Told about: `keras/src/optimizers/optimizer.py`.
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import tflogscope.runtime.api as tf
-from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras import backend
+from tflogscope.runtime.keras.configuring import deserialize, serialize
+from tflogscope.runtime.keras.optimizers import schedules
 from tflogscope.runtime.keras.optimizers.schedules import LearningRateSchedule
 from tflogscope.runtime.logs import log
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "aggregated"]
 
 
 class Optimizer:
@@ -33,14 +36,13 @@ class Optimizer:
         clipvalue: float | None = None,
         global_clipnorm: float | None = None,
         use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
         jit_compile: bool = True,
+        is_legacy_optimizer: bool = False,
     ) -> None:
-        """Raises ValueError for two ways of clipping by norm, NotInThisRuntime for moving averages
-        of variables.
-        """
-        del jit_compile  # compiles only for GPUs
-        if use_ema:
-            raise NotInThisRuntime("Optimizer(use_ema=True)")
+        """Raises ValueError for two ways of clipping by norm."""
+        del jit_compile, is_legacy_optimizer  # compiles only for GPUs
         if clipnorm is not None and global_clipnorm is not None:
             raise ValueError(
                 "At most one of `clipnorm` and `global_clipnorm` can be set. Received: "
@@ -49,6 +51,10 @@ class Optimizer:
         self.name = name
         self.weight_decay = weight_decay
         self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        self.use_ema, self.ema_momentum = use_ema, ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self._averages_of_variables: list[Any] = []
+        self._not_decayed: tuple[set[Any], list[str]] = (set(), [])
         self._variables: list[Any] = []
         self._positions: dict[Any, int] = {}
         self._built = False
@@ -85,7 +91,9 @@ class Optimizer:
         if isinstance(self._learning_rate, LearningRateSchedule):
             raise TypeError(
                 "This optimizer was created with a `LearningRateSchedule` object as its "
-                "`learning_rate` constructor argument, hence its learning rate is not settable."
+                "`learning_rate` constructor argument, hence its learning rate is not settable. If "
+                "you need the learning rate to be settable, you should instantiate the optimizer "
+                "with a float `learning_rate` argument."
             )
         self._learning_rate.assign(value)
 
@@ -99,6 +107,10 @@ class Optimizer:
         """
         if not self._built:
             self._positions = {variable.ref(): index for index, variable in enumerate(var_list)}
+            if self.use_ema:
+                for each in var_list:
+                    average = self.add_variable_from_reference(each, "average", each)
+                    self._averages_of_variables.append(average)
             self.make_slots(var_list)
             self._built = True
 
@@ -120,14 +132,19 @@ class Optimizer:
                 f"The optimizer cannot recognize variable {variable.name}. This usually means you "
                 "are trying to call the optimizer to update different parts of the model "
                 "separately. Please call `optimizer.build(variables)` with the full list of "
-                "trainable variables before the training loop."
+                "trainable variables before the training loop or use legacy optimizer "
+                f"`tf.keras.optimizers.legacy.{type(self).__name__}."
             ) from None
 
-    def add_variable_from_reference(self, model_variable: Any, variable_name: str) -> Any:
-        """A slot: zeros, like the variable, and on its device."""
+    def add_variable_from_reference(
+        self, model_variable: Any, variable_name: str, initial_value: Any = None
+    ) -> Any:
+        """A slot like the variable, and on its device: zeros, if nothing else is said."""
         with tf.device(model_variable.device):
+            if initial_value is None:
+                initial_value = tf.zeros(model_variable.shape, dtype=model_variable.dtype)
             variable = tf.Variable(
-                initial_value=tf.zeros(model_variable.shape, dtype=model_variable.dtype),
+                initial_value=initial_value,
                 name=f"{variable_name}/{model_variable.name.partition(':')[0]}",
                 dtype=model_variable.dtype,
                 trainable=False,
@@ -179,7 +196,7 @@ class Optimizer:
         """Change each variable by its gradient; the count of iterations afterwards."""
         pairs = list(grads_and_vars)
         if not skip_gradients_aggregation:
-            pairs = _aggregated(pairs)
+            pairs = aggregated(pairs)
         if isinstance(self._learning_rate, LearningRateSchedule):
             self._current_learning_rate.assign(self._learning_rate(self.iterations))
         if not pairs:
@@ -194,6 +211,7 @@ class Optimizer:
             self._decay(variables)
             for gradient, variable in zip(gradients, variables, strict=True):
                 self.update_step(gradient, variable)
+            self._average(variables)
             iteration = self.iterations.assign_add(1)
             for variable in variables:
                 if getattr(variable, "constraint", None) is not None:
@@ -212,17 +230,74 @@ class Optimizer:
     def _decay(self, variables: list[Any]) -> None:
         if self.weight_decay is None:
             return
+        excluded, patterns = self._not_decayed
         for variable in variables:
+            if variable.ref() in excluded or any(re.search(p, variable.name) for p in patterns):
+                continue
             rate = tf.cast(self.learning_rate, variable.dtype)
             decay = tf.cast(self.weight_decay, variable.dtype)
             variable.assign_sub(variable * decay * rate)
 
-    def get_config(self) -> dict[str, Any]:
-        """There are no files of optimizers here."""
-        raise NotInThisRuntime(f"{type(self).__name__}.get_config")
+    def exclude_from_weight_decay(self, var_list: Any = None, var_names: Any = None) -> None:
+        """Variables, or patterns of names, that do not decay. Raises ValueError once built."""
+        if self._built:
+            raise ValueError(
+                "`exclude_from_weight_decay()` can only be configued before the optimizer is built."
+            )
+        self._not_decayed[0].update(variable.ref() for variable in var_list or ())
+        self._not_decayed[1].extend(var_names or ())
+
+    def _average(self, variables: list[Any]) -> None:
+        """The moving averages, which from time to time take the place of the variables."""
+        if not self.use_ema:
+            return
+        share = self.ema_momentum
+        for variable, average in zip(variables, self._averages_of_variables, strict=False):
+            average.assign(share * average + (1 - share) * variable)
+        if self.ema_overwrite_frequency:
+            due = (self.iterations + 1) % self.ema_overwrite_frequency == 0
+            tf.cond(due, lambda: self.finalize_variable_values(variables), lambda: None)
 
     def finalize_variable_values(self, var_list: Any) -> None:
-        """After training: nothing to do without moving averages."""
+        """The variables become their moving averages, if there are any."""
+        for variable, average in zip(var_list, self._averages_of_variables, strict=False):
+            variable.assign(average)
+
+    def get_config(self) -> dict[str, Any]:
+        """What it was made with: first what all optimizers have."""
+        rate = self._learning_rate
+        shared: dict[str, Any] = {
+            "name": self.name,
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "global_clipnorm": self.global_clipnorm,
+            "clipvalue": self.clipvalue,
+            "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "jit_compile": False,
+            "is_legacy_optimizer": False,
+            "learning_rate": rate.numpy() if isinstance(rate, tf.Variable) else serialize(rate),
+        }
+        signatures = [inspect.signature(each.__init__) for each in _own_kinds(type(self))]
+        own = [p for each in signatures for p in each.parameters.values() if p.name not in shared]
+        return shared | {
+            p.name: getattr(self, p.name)
+            for p in own
+            if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A new one, made with what `get_config` gave."""
+        rate = deserialize(config.get("learning_rate"), vars(schedules).get, "schedule")
+        return cls(**{**config, "learning_rate": rate} if "learning_rate" in config else config)
+
+
+def _own_kinds(kind: type) -> list[Any]:
+    """The class and those that it is made from, below `Optimizer`."""
+    kinds = kind.__mro__[: kind.__mro__.index(Optimizer)]
+    return [each for each in reversed(kinds) if "__init__" in vars(each)]
 
 
 def _with_gradient(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -243,7 +318,7 @@ def _with_gradient(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     return found
 
 
-def _aggregated(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def aggregated(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """The sums of the gradients over all replicas: there is one, but the ops of asking for the sum
     are there.
     """

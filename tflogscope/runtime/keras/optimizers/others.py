@@ -1,8 +1,9 @@
-"""Adadelta, Adamax and Nadam.
+"""Adadelta, Adamax, Nadam, Ftrl and Lion.
 
 NB: gradients that are slices of rows are made whole first; Keras changes only the rows.
 
-Told about: `keras/src/optimizers/adadelta.py`, `adamax.py`, `nadam.py`.
+Told about: `keras/src/optimizers/adadelta.py`, `adamax.py`, `nadam.py`, `ftrl.py`,
+`lion.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.keras.optimizers.base import Optimizer
 
-__all__ = ["Adadelta", "Adamax", "Nadam"]
+__all__ = ["Adadelta", "Adamax", "Ftrl", "Lion", "Nadam"]
 
 
 class _TwoSlots(Optimizer):
@@ -136,3 +137,78 @@ class Nadam(_TwoSlots):
         direction = ahead * momentum / (1 - product_ahead) + (1 - now) * gradient / (1 - product)
         size = velocity / (1 - power)
         variable.assign_sub((direction * rate) / (tf.sqrt(size) + self.epsilon))
+
+
+class Ftrl(_TwoSlots):
+    """Follows the regularised leader: weights may become exactly 0."""
+
+    names = ("accumulator", "linear")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        l2_shrinkage_regularization_strength: float = 0.0,
+        beta: float = 0.0,
+        name: str = "Ftrl",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, learning_rate, **kwargs)
+        self.learning_rate_power = learning_rate_power
+        self.initial_accumulator_value = initial_accumulator_value
+        self.l1_regularization_strength = l1_regularization_strength
+        self.l2_regularization_strength = l2_regularization_strength
+        self.l2_shrinkage_regularization_strength = l2_shrinkage_regularization_strength
+        self.beta = beta
+
+    def add_variable_from_reference(
+        self, model_variable: Any, variable_name: str, initial_value: Any = None
+    ) -> Any:
+        """The accumulators do not start at 0."""
+        if variable_name == "accumulator":
+            filled = tf.fill(model_variable.shape, self.initial_accumulator_value)
+            initial_value = tf.cast(filled, model_variable.dtype)
+        return super().add_variable_from_reference(model_variable, variable_name, initial_value)
+
+    def update_step(self, gradient: Any, variable: Any) -> None:
+        gradient = tf.convert_to_tensor(gradient)
+        rate = tf.cast(self.learning_rate, variable.dtype)
+        squares, linear = self.slot(self._first, variable), self.slot(self._second, variable)
+        power, l1 = -self.learning_rate_power, self.l1_regularization_strength
+        l2 = self.l2_regularization_strength + self.beta / (2.0 * rate)
+        used = gradient + 2 * self.l2_shrinkage_regularization_strength * variable
+        new = squares + tf.pow(gradient, 2)
+        linear.assign_add(used - (tf.pow(new, power) - tf.pow(squares, power)) / rate * variable)
+        quadratic = tf.pow(new, power) / rate + 2 * l2
+        variable.assign((tf.clip_by_value(linear, -l1, l1) - linear) / quadratic)
+        squares.assign(new)
+
+
+class Lion(Optimizer):
+    """Steps of one size: only the sign of the momentum counts."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.0001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.99,
+        name: str = "Lion",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, learning_rate, **kwargs)
+        self.beta_1, self.beta_2 = beta_1, beta_2
+
+    def make_slots(self, var_list: Sequence[Any]) -> None:
+        self.momentums = [self.add_variable_from_reference(each, "m") for each in var_list]
+
+    def update_step(self, gradient: Any, variable: Any) -> None:
+        gradient = tf.convert_to_tensor(gradient)
+        rate, beta_1, beta_2 = (
+            tf.cast(each, variable.dtype) for each in (self.learning_rate, self.beta_1, self.beta_2)
+        )
+        momentum = self.slot(self.momentums, variable)
+        variable.assign_sub(rate * tf.math.sign(momentum * beta_1 + gradient * (1.0 - beta_1)))
+        momentum.assign(momentum * beta_2 + gradient * (1.0 - beta_2))

@@ -11,14 +11,15 @@ from typing import Any
 
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.keras.configuring import Configured
 
 __all__ = [
-    "CosineDecay", "ExponentialDecay", "InverseTimeDecay", "LearningRateSchedule",
-    "PiecewiseConstantDecay", "PolynomialDecay",
+    "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",
+    "LearningRateSchedule", "PiecewiseConstantDecay", "PolynomialDecay",
 ]  # fmt: skip
 
 
-class LearningRateSchedule:
+class LearningRateSchedule(Configured):
     """A function from step to learning rate."""
 
     def __call__(self, step: Any) -> Any:
@@ -90,17 +91,74 @@ class CosineDecay(LearningRateSchedule):
         decay_steps: float,
         alpha: float = 0.0,
         name: str | None = None,
+        warmup_target: float | None = None,
+        warmup_steps: int = 0,
     ) -> None:
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.alpha, self.name = alpha, name
+        self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
 
     def __call__(self, step: Any) -> Any:
         with tf.name_scope(self.name or "CosineDecay"):
             initial = tf.convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
             steps = tf.cast(self.decay_steps, initial.dtype)
-            done = tf.minimum(tf.cast(step, initial.dtype), steps) / steps
-            cosine = 0.5 * (1.0 + tf.cos(tf.constant(math.pi, dtype=initial.dtype) * done))
-            return tf.multiply(initial, (1 - self.alpha) * cosine + self.alpha)
+            step = tf.cast(step, initial.dtype)
+            if self.warmup_target is None:
+                return self._decayed(tf.minimum(step, steps), steps, initial)
+            target = tf.cast(self.warmup_target, initial.dtype)
+            warming = tf.cast(self.warmup_steps, initial.dtype)
+            step = tf.minimum(step, steps + warming)
+            return tf.cond(
+                step < warming,
+                lambda: (target - initial) * (step / warming) + initial,
+                lambda: self._decayed(step - warming, steps, target),
+            )
+
+    def _decayed(self, step: Any, steps: Any, start: Any) -> Any:
+        done = step / steps
+        cosine = 0.5 * (1.0 + tf.cos(tf.constant(math.pi, dtype=start.dtype) * done))
+        return tf.multiply(start, (1 - self.alpha) * cosine + self.alpha)
+
+
+class CosineDecayRestarts(LearningRateSchedule):
+    """Half a cosine again and again, each `t_mul` times as long and `m_mul` times as high."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        first_decay_steps: float,
+        t_mul: float = 2.0,
+        m_mul: float = 1.0,
+        alpha: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate = initial_learning_rate
+        self.first_decay_steps, self.alpha, self.name = first_decay_steps, alpha, name
+        self.t_mul, self.m_mul = t_mul, m_mul
+
+    def __call__(self, step: Any) -> Any:
+        with tf.name_scope(self.name or "SGDRDecay") as scope:
+            initial = tf.convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
+            steps, alpha, longer, higher = (
+                tf.cast(each, initial.dtype)
+                for each in (self.first_decay_steps, self.alpha, self.t_mul, self.m_mul)
+            )
+            done = tf.cast(step, initial.dtype) / steps
+
+            def regular() -> Any:
+                restarts = tf.floor(done)
+                return restarts, done - restarts
+
+            def geometric() -> Any:
+                ratio = tf.math.log(1.0 - done * (1.0 - longer)) / tf.math.log(longer)
+                restarts = tf.floor(ratio)
+                before = (1.0 - longer**restarts) / (1.0 - longer)
+                return restarts, (done - before) / longer**restarts
+
+            restarts, done = tf.cond(tf.equal(longer, 1.0), regular, geometric)
+            wave = 1.0 + tf.cos(tf.constant(math.pi, dtype=initial.dtype) * done)
+            cosine = 0.5 * higher**restarts * wave
+            return tf.multiply(initial, (1 - alpha) * cosine + alpha, name=scope)
 
 
 class InverseTimeDecay(LearningRateSchedule):

@@ -61,8 +61,9 @@ ELEMENTWISE = (
             ),
         }
     )
-    | _SAME_ORDER
+    | _SAME_VALUES
 )
+"""Each element by itself, and in its place: the shape stays (`IsUnaryElementWise`)."""
 
 
 def conjugate_into_transpose(work: Work, node: Node) -> Endpoint | None:
@@ -230,7 +231,7 @@ def reshape_for_nothing(work: Work, node: Node) -> Endpoint | None:
     graph = work.graph
     tail, first = node, graph.source(node, 0)
     chain = [node]
-    while first.type in ELEMENTWISE and first.type != "Reshape" and first.inputs:
+    while first.type in ELEMENTWISE and first.inputs:
         if not work.only_reader(first) or work.kept(first):
             return None
         chain.append(first)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,14 @@ from numpy.typing import NDArray
 from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.function.definition import Endpoint
 from tflogscope.runtime.passes.graph import MutableGraph, Node
+from tflogscope.runtime.passes.numbering import is_number, numbers_of
 from tflogscope.runtime.passes.shapes import Properties
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 
 __all__ = ["Rewrite", "Work", "broadcasts", "is_smaller"]
+
+
+_ASKING_FOR_SHAPE = frozenset({"Rank", "Shape", "ShapeN", "Size"})
 
 
 class Work:
@@ -104,6 +110,13 @@ class Work:
         """Does one input read it, and none besides?"""
         return len(self.graph.data_readers(node.name)) == 1
 
+    def only_user(self, node: Node) -> bool:
+        """Does one input use its value? Asking for the shape is no use of it
+        (`NumNonControlDataOutputs`).
+        """
+        readers = (reader.type for reader, _ in self.graph.data_readers(node.name))
+        return sum(type not in _ASKING_FOR_SHAPE for type in readers) == 1
+
     def is_controlled(self, node: Node) -> bool:
         """Is there a control edge to it or from it?"""
         return bool(node.controls) or bool(self.graph.control_readers(node.name))
@@ -128,19 +141,19 @@ it and says nothing: then the next stage has a look.
 
 def is_smaller(one: TensorShape, other: TensorShape) -> bool:
     """Has a tensor of the one shape fewer elements for sure? `symbolic_shapes.cc`."""
-    if one.rank is None or other.rank is None:
+    dims, others = numbers_of(one), numbers_of(other)
+    if dims is None or others is None:
         return False
-    sizes = [[size for size in shape.as_list() if size is not None] for shape in (one, other)]
-    unknown = [shape.as_list().count(None) for shape in (one, other)]
-    counts = [int(np.prod(known)) for known in sizes]
-    if unknown[0] == unknown[1]:
-        return counts[0] < counts[1]
-    return unknown[0] < unknown[1] and counts[0] <= counts[1]
+    size, other_size = (prod(dim for dim in each if not is_number(dim)) for each in (dims, others))
+    unknown, other_unknown = (Counter(filter(is_number, each)) for each in (dims, others))
+    if unknown == other_unknown:
+        return size < other_size
+    return unknown < other_unknown and size <= other_size
 
 
 def broadcasts(shape: TensorShape, other: TensorShape) -> bool:
     """Do they go together for sure?"""
-    if shape.rank is None or other.rank is None:
+    one, two = numbers_of(shape), numbers_of(other)
+    if one is None or two is None:
         return False
-    pairs = zip(reversed(shape.as_list()), reversed(other.as_list()), strict=False)
-    return all(a == b or 1 in {a, b} for a, b in pairs)
+    return all(a == b or 1 in {a, b} for a, b in zip(reversed(one), reversed(two), strict=False))

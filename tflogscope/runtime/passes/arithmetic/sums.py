@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cmp_to_key
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tflogscope.runtime.function.definition import Endpoint
 from tflogscope.runtime.passes.arithmetic.stage import Work, broadcasts, is_smaller
 from tflogscope.runtime.passes.facts import ADDITIONS
 from tflogscope.runtime.passes.graph import Node
+from tflogscope.runtime.passes.numbering import numbers_of
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 
 __all__ = ["add_many_at_once", "equal_addends", "negations", "small_ones_first"]
@@ -50,27 +52,27 @@ def add_many_at_once(work: Work, node: Node) -> Endpoint | None:
         return None
 
     def absorbed(inner: Node) -> bool:
-        return (
-            _can_be_added(work, inner) and inner.device == node.device and work.only_reader(inner)
-        )
+        return _can_be_added(work, inner) and inner.device == node.device and work.only_user(inner)
 
     group = _group(work, node, absorbed)
     if not group.inner:
         return None
     for each in (node, *group.inner):
         each.attributes[_ADDED] = True
-    by_shape: dict[tuple[int | None, ...], list[Endpoint]] = {}
+    by_shape: dict[tuple[int, ...] | None, list[Endpoint]] = {}
     for endpoint, shape in group.inputs:
-        by_shape.setdefault(tuple(shape.as_list()), []).append(endpoint)
-    shapes = list(by_shape)
-    if len(shapes) == 1:
+        by_shape.setdefault(numbers_of(shape), []).append(endpoint)
+    if len(by_shape) == 1:
         return _add_equal(
             work, node, work.name(node, "AddOpsRewrite"), [endpoint for endpoint, _ in group.inputs]
         )
-    shapes.sort(key=lambda sizes: int(np.prod([size or 1 for size in sizes])))
+    shapes = list({numbers_of(shape): shape for _, shape in group.inputs}.values())
+    shapes.sort(key=cmp_to_key(_compare))
     parts = deque(
-        _add_equal(work, node, work.name(node, "AddOpsRewrite", f"Leaf_{at}"), by_shape[sizes])
-        for at, sizes in enumerate(shapes)
+        _add_equal(
+            work, node, work.name(node, "AddOpsRewrite", f"Leaf_{at}"), by_shape[numbers_of(shape)]
+        )
+        for at, shape in enumerate(shapes)
     )
     made = 0
     while len(parts) > 1:
@@ -82,6 +84,10 @@ def add_many_at_once(work: Work, node: Node) -> Endpoint | None:
         new = work.add(name, "AddV2", [left, right], node.dtypes[0], node.device, **attributes)
         parts.appendleft((new.name, 0))
     return parts[0]
+
+
+def _compare(one: TensorShape, other: TensorShape) -> int:
+    return is_smaller(other, one) - is_smaller(one, other)
 
 
 def _add_equal(work: Work, root: Node, name: str, inputs: list[Endpoint]) -> Endpoint:
@@ -123,7 +129,7 @@ def small_ones_first(work: Work, node: Node) -> Endpoint | None:
             and _ADDED not in inner.attributes
             and not work.is_controlled(inner)
             and inner.device == node.device
-            and work.only_reader(inner)
+            and work.only_user(inner)
             and all(
                 broadcasts(work.shape((inner.name, 0)), work.shape(each)) for each in inner.inputs
             )
@@ -134,7 +140,7 @@ def small_ones_first(work: Work, node: Node) -> Endpoint | None:
         return None
     for each in (node, *group.inner):
         each.attributes[_ORDERED] = True
-    if len({tuple(shape.sizes or ()) for _, shape in group.inputs}) <= 1:
+    if len({numbers_of(shape) for _, shape in group.inputs}) <= 1:
         return node.name, 0
     return _ordered(work, group)
 

@@ -11,16 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflogscope.runtime.dtypes import bfloat16, float16
+from tflogscope.runtime.dtypes import bfloat16, float16, int32
+from tflogscope.runtime.passes.constant_edges import control_anchor
 from tflogscope.runtime.passes.facts import ADDITIONS
 from tflogscope.runtime.passes.folding.constants import (
     all_are,
     become_constant,
     become_identity,
+    new_constant,
     optimized_name,
 )
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 from tflogscope.runtime.passes.shapes import Properties, same_shape
+from tflogscope.runtime.release import since
 
 __all__ = [
     "multiply_by_reciprocal",
@@ -31,12 +34,14 @@ __all__ = [
 
 _MULTIPLICATIONS = frozenset({"Mul", "LogicalAnd"})
 _SUMS = ADDITIONS | {"BiasAdd", "LogicalOr"}
-_DIVISIONS = frozenset({"Div", "RealDiv", "FloorDiv", "TruncateDiv", "Xdivy"})
+_DIVISIONS = frozenset({"Div", "RealDiv", "Xdivy"})
 _MATMULS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "SparseMatMul"})
 
 
 def neutral_element(graph: MutableGraph, node: Node, properties: Properties) -> bool:
-    """Of neutral elements: x·1, x+0, x−0, x/1 are x; 0−x is −x, 1/x its reciprocal; x·0 is 0."""
+    """Of neutral elements: x·1, x+0, x−0, x/1 are x, or x broadcast; 0−x is −x, 1/x its reciprocal;
+    x·0 is 0.
+    """
     known = _MULTIPLICATIONS | _SUMS | _DIVISIONS | _MATMULS | {"Sub"}
     if node.type not in known:
         return False
@@ -44,26 +49,48 @@ def neutral_element(graph: MutableGraph, node: Node, properties: Properties) -> 
         same_shape(properties.shape((node.name, 0)), properties.shape(endpoint))
         for endpoint in node.inputs[:2]
     ]
-    return _without_neutral(graph, node, fitting) or _zero(graph, node, properties, fitting)
+    return _without_neutral(graph, node, properties, fitting) or _zero(
+        graph, node, properties, fitting
+    )
 
 
-def _without_neutral(graph: MutableGraph, node: Node, fitting: Sequence[bool]) -> bool:
+def _without_neutral(
+    graph: MutableGraph, node: Node, properties: Properties, fitting: Sequence[bool]
+) -> bool:
     multiplies, adds = node.type in _MULTIPLICATIONS, node.type in _SUMS
     subtracts, divides = node.type == "Sub", node.type in _DIVISIONS
     x, y = graph.source(node, 0), graph.source(node, 1)
     x_zero, y_zero = all_are(graph, x, 0), all_are(graph, y, 0)
     x_one, y_one = not x_zero and all_are(graph, x, 1), not y_zero and all_are(graph, y, 1)
     inexact = node.dtypes[0].is_floating or node.dtypes[0].is_complex
-    if fitting[1] and ((multiplies and x_one) or (adds and x_zero)):
-        become_identity(graph, node, 1)
-    elif fitting[1] and subtracts and x_zero:
+    if (multiplies and x_one) or (adds and x_zero):
+        return _hand_on(graph, node, 1, properties, fitting)
+    if fitting[1] and subtracts and x_zero:
         _become_unary(graph, node, "Neg")
     elif fitting[1] and divides and x_one and inexact:
         _become_unary(graph, node, "Reciprocal")
-    elif fitting[0] and (((multiplies or divides) and y_one) or ((adds or subtracts) and y_zero)):
-        become_identity(graph, node, 0)
+    elif ((multiplies or divides) and y_one) or ((adds or subtracts) and y_zero):
+        return _hand_on(graph, node, 0, properties, fitting)
     else:
         return False
+    return True
+
+
+def _hand_on(
+    graph: MutableGraph, node: Node, place: int, properties: Properties, fitting: Sequence[bool]
+) -> bool:
+    """Let the node be that input, broadcast if that is what the neutral element does."""
+    shape = properties.shape((node.name, 0))
+    name = optimized_name(node, f"-broadcastto_shape-{place}")
+    if not fitting[place]:
+        if not shape.is_fully_defined() or name in graph:
+            return False
+        after = control_anchor(graph, node.inputs[1 - place])
+        new_constant(graph, name, np.array(shape.as_tuple(), np.int32), int32, node.device, after)
+    become_identity(graph, node, place)
+    if not fitting[place]:
+        graph.rewire(node, [node.inputs[0], (name, 0)])
+        graph.retype(node, "BroadcastTo", {"T": node.dtypes[0], "Tidx": int32})
     return True
 
 
@@ -79,6 +106,8 @@ def _zero(graph: MutableGraph, node: Node, properties: Properties, fitting: Sequ
         return False
     if node.type not in _MULTIPLICATIONS | _MATMULS:
         return False
+    if since(2, 17) and (node.dtypes[0].is_floating or node.dtypes[0].is_complex):
+        return False  # x may be NaN
     zeros = [all_are(graph, each, 0) for each in sources]
     if any(zeros) and output.is_fully_defined():
         dtype = node.dtypes[0].as_numpy_dtype
@@ -95,7 +124,7 @@ def _become_unary(graph: MutableGraph, node: Node, type: str) -> None:
     """Let the node be `type` of its second input, and wait for the first."""
     first, second = node.inputs
     graph.rewire(node, [second], [first[0], *node.controls])
-    graph.retype(node, type, {"T": node.dtypes[0]})
+    graph.retype(node, type, node.attributes)
 
 
 def multiply_by_reciprocal(graph: MutableGraph, node: Node, _: Properties) -> bool:
@@ -115,7 +144,7 @@ def multiply_by_reciprocal(graph: MutableGraph, node: Node, _: Properties) -> bo
     )
     graph.add(reciprocal)
     graph.set_input(node, 1, (reciprocal.name, 0))
-    graph.retype(node, "Mul", {"T": dtype})
+    graph.retype(node, "Mul", node.attributes)
     return True
 
 
@@ -203,10 +232,10 @@ def _push_difference(graph: MutableGraph, node: Node, nest: _Nest, *, adds: bool
     y_negated = inner_negated != (inner.type == minus and nest.leaf == 0)
     same = c_negated == y_negated
     graph.rewire(inner, [c, y] if same or y_negated else [y, c])
-    graph.retype(inner, plus if same else minus, {"T": inner.dtypes[0]})
+    graph.retype(inner, plus if same else minus, inner.attributes)
     negated = same and c_negated  # never together with x
     graph.rewire(node, [(inner.name, 0), x] if x_negated else [x, (inner.name, 0)])
-    graph.retype(node, minus if x_negated or negated else plus, {"T": node.dtypes[0]})
+    graph.retype(node, minus if x_negated or negated else plus, node.attributes)
     return True
 
 

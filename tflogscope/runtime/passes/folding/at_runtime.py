@@ -63,12 +63,18 @@ def _fold(graph: MutableGraph, names: count[int]) -> bool:
         for name in known
     }
     _tell(graph, known, readers)
+    waits: dict[str, dict[str, None]] = {}
+    for name in known:  # inputs come before what reads them
+        node = graph[name]
+        sources = [wait for source, _ in node.inputs for wait in waits[source]]
+        waits[name] = dict.fromkeys((*sources, *node.controls))
     replaced = False
     constants = count()
-    for node in graph:
+    for node in sorted(graph, key=lambda node: node.name):
         if readers.get(node.name) and node.type != "Const":
             ids = zip(names, constants, strict=False)
-            replaced |= _replace(graph, node, known[node.name], readers[node.name], ids)
+            after = list(waits[node.name])
+            replaced |= _replace(graph, node, known[node.name], after, readers[node.name], ids)
     return replaced
 
 
@@ -130,6 +136,7 @@ def _replace(
     graph: MutableGraph,
     node: Node,
     values: list[Any],
+    waits: list[str],
     readers: list[Node],
     ids: Iterator[tuple[int, int]],
 ) -> bool:
@@ -140,8 +147,7 @@ def _replace(
         number, constant = next(ids)
         name = f"{node.name}/_{number}__cf__{constant}"
         attributes = {"value": value, "dtype": dtype}
-        waits = list(node.controls)
-        graph.add(Node(name, "Const", [], waits, attributes, node.device, (dtype,)))
+        graph.add(Node(name, "Const", [], list(waits), attributes, node.device, (dtype,)))
         if telling.listener is not None:
             telling.listener.constant_replaced(node.name, place, name)
         for reader in reading:

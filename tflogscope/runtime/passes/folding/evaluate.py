@@ -60,7 +60,8 @@ class _Folding:
         graph = self.graph
         if not node.inputs and not node.controls:
             return False
-        if node.name in graph.kept or node.type in _NEVER | CHANGES_FRAME:
+        fetched = node.name in graph.fetched and len(node.dtypes) == 1  # keeps its name
+        if (node.name in graph.kept and not fetched) or node.type in _NEVER | CHANGES_FRAME:
             return False
         if is_stateful(node.type) or not has_outputs(node.type):
             return False

@@ -6,6 +6,7 @@ Told about: `MaterializeShapes` and `MaterializeConstants` of `constant_folding.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from tflogscope.runtime.passes.folding.constants import (
     value_of,
 )
 from tflogscope.runtime.passes.graph import MutableGraph, Node
+from tflogscope.runtime.passes.numbering import is_number, numbers_of
 from tflogscope.runtime.passes.shapes import Properties
 
 __all__ = ["materialize"]
@@ -85,26 +87,25 @@ def _broadcast_arguments(graph: MutableGraph, node: Node, properties: Properties
         graph.replace_output((node.name, place), (name, 0))
 
 
-def _known_shape(node: Node, properties: Properties) -> list[int | None] | None:
+def _known_shape(node: Node, properties: Properties) -> tuple[int, ...] | None:
     if node.type == "Shape":
-        shape = properties.shape(node.inputs[0])
-        return None if shape.rank is None else shape.as_list()
+        return numbers_of(properties.shape(node.inputs[0]))
     value = value_of(node)
-    return None if value is None else [int(dim) for dim in value.ravel()]
+    return None if value is None else tuple(value.ravel().tolist())
 
 
-def _reduced(
-    one: Sequence[int | None], other: Sequence[int | None]
-) -> tuple[list[int], list[int]] | None:
+def _reduced(one: Sequence[int], other: Sequence[int]) -> tuple[list[int], list[int]] | None:
     """For both shapes the dimensions of the result that it does not have, or has as 1; None if that
     can't be told, or they do not go together.
+
+    NB: TensorFlow too compares dimensions that are not known from the left.
     """
-    if None in one or None in other:
-        return None  # NB: TensorFlow can tell, if both are the same unknown dimension
-    if list(one) == list(other):
+    if any(a != b and is_number(max(a, b)) for a, b in zip_longest(one, other, fillvalue=0)):
+        return None
+    if one == other:
         return [], []
     rank = max(len(one), len(other))
-    padded = [[1] * (rank - len(shape)) + [*map(int, shape)] for shape in (one, other)]  # type: ignore[arg-type]
+    padded = [[1] * (rank - len(shape)) + [*shape] for shape in (one, other)]
     if any(a != b and 1 not in {a, b} for a, b in zip(*padded, strict=True)):
         return None
     first, second = ([at for at, dim in enumerate(shape) if dim == 1] for shape in padded)

@@ -27,7 +27,7 @@ from tflogscope.runtime.passes.folding.constants import (
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 from tflogscope.runtime.passes.shapes import Properties
 
-__all__ = ["simplify"]
+__all__ = ["simplify", "without_axes"]
 
 Rule = Callable[[MutableGraph, Node, Properties], bool]
 
@@ -177,8 +177,8 @@ def _pack_of_one(graph: MutableGraph, node: Node, _: Properties) -> bool:
 
 
 def _reduction_of_nothing(graph: MutableGraph, node: Node, properties: Properties) -> bool:
-    """One element reduced is a reshape; no dimension, or only those of size 1 that are kept: an
-    identity.
+    """One element reduced is a reshape, but to a scalar: TensorFlow fails to make the constant for
+    that. No dimension, or only those of size 1 that are kept: an identity.
     """
     if node.type not in REDUCTIONS:
         return False
@@ -196,14 +196,22 @@ def _reduction_of_nothing(graph: MutableGraph, node: Node, properties: Propertie
     nothing = all(-len(sizes) <= at < len(sizes) and sizes[at] == 1 for at in flat)
     if keep and nothing:
         return _identity(graph, node)
-    if before.num_elements() == after.num_elements() == 1 and not keep and "T" in node.attributes:
+    one = before.num_elements() == after.num_elements() == 1
+    if one and after.rank and not keep and "T" in node.attributes:
         name = optimized_name(node, "_shape_const")
-        value = np.ones(after.rank or 0, np.int32)
+        value = np.ones(after.rank, np.int32)
         new_constant(graph, name, value, int32, node.device, node.inputs[1][0])
         graph.set_input(node, 1, (name, 0))
-        graph.retype(node, "Reshape", {"T": node.attributes["T"], "Tshape": int32})
+        graph.retype(node, "Reshape", {**without_axes(node), "Tshape": int32})
         return True
     return False
+
+
+def without_axes(node: Node) -> dict[str, Any]:
+    """The attributes of a reduction that is to become another op."""
+    return {
+        name: value for name, value in node.attributes.items() if name not in {"Tidx", "keep_dims"}
+    }
 
 
 def _reshape_to_same(graph: MutableGraph, node: Node, properties: Properties) -> bool:

@@ -14,7 +14,7 @@ Told about: `core/grappler/optimizers/remapper.cc`.
 
 from __future__ import annotations
 
-from tflogscope.runtime.passes.graph import MutableGraph, topological
+from tflogscope.runtime.passes.graph import MutableGraph, depth_first
 from tflogscope.runtime.passes.remapper import activations, batch_norm, contractions, layer_norm
 from tflogscope.runtime.passes.remapper.patterns import Fusing, Pattern
 from tflogscope.runtime.passes.shapes import Properties
@@ -47,9 +47,7 @@ ALWAYS: tuple[Pattern, ...] = (
 
 def remap(graph: MutableGraph, *, onednn: bool = True) -> None:
     """Fuse what can be fused. Raises PassFailed where TensorFlow makes a broken graph."""
-    order = topological(graph)
-    if order is None:
-        return
+    order = depth_first(graph)
     graph.reorder(order)
     fusing = Fusing(graph, Properties(graph), onednn)
     patterns = (*ONEDNN, *ALWAYS) if onednn else ALWAYS
@@ -59,6 +57,4 @@ def remap(graph: MutableGraph, *, onednn: bool = True) -> None:
         for pattern in patterns:
             if pattern(fusing, graph[name]):
                 break
-    for name in fusing.gone:
-        if name in graph and not graph.readers(name):
-            graph.remove(name)
+    graph.erase({name for name in fusing.gone if name in graph and not graph.readers(name)})

@@ -28,11 +28,32 @@ _ERF = Op(
         kept("Cast|Const", "one"),
     ),
 )
-_GELU = (
-    Op("Mul", "output", (Op("Mul", "half", (_ERF, kept("Cast|Const", "one_half"))), _BIASED)),
-    Op("Mul", "output", (_ERF, Op("Mul", "half", (_BIASED, kept("Cast|Const", "one_half"))))),
+_ERFC = Op(
+    "Erfc",
+    "erfc",
+    (
+        Op(
+            "Mul",
+            "scaled",
+            (Op("Neg", "minus", (Op("BiasAdd", "bias_add"),)), kept("Cast|Const", "root_of_half")),
+        ),
+    ),
 )
-"""½·x·(1 + erf(x/√2)), whichever product comes first."""
+
+
+def _half_of_input_times(factor: Op) -> tuple[Op, Op]:
+    """½·x·factor, whichever product comes first."""
+    half = kept("Cast|Const", "one_half")
+    return (
+        Op("Mul", "output", (Op("Mul", "half", (factor, half)), _BIASED)),
+        Op("Mul", "output", (factor, Op("Mul", "half", (_BIASED, half)))),
+    )
+
+
+_GELU = _half_of_input_times(_ERF)
+"""½·x·(1 + erf(x/√2))."""
+_GELU_COMPLEMENT = _half_of_input_times(_ERFC)
+"""½·x·erfc(-x/√2): as later releases write it."""
 
 _FUSED = Op("_FusedMatMul", "matmul")
 _CUBE = Op(
@@ -98,14 +119,17 @@ _SCORES = Op(
 def gelu(fusing: Fusing, node: Node) -> bool:
     """Matrix product, bias and Gaussian error linear unit.
 
-    NB: the exact one only in bfloat16: what oneDNN computes is not exact enough for float32. The
+    NB: the exact one only in bfloat16: what oneDNN computes is not exact enough for float32, but
+    for the form of later releases. The
     one with a hyperbolic tangent is found in the second round, behind a fused product.
     """
     if node.type != "Mul":
         return False
-    for pattern in _GELU:
+    for pattern in (*_GELU, *_GELU_COMPLEMENT):
         found = match(fusing, pattern, node)
-        if found is not None and found["matmul"].dtypes[0] is bfloat16:
+        if found is None:
+            continue
+        if "erfc" in found or found["matmul"].dtypes[0] is bfloat16:
             inputs = [*found["matmul"].inputs, found["bias_add"].inputs[1]]
             return _fuse_gelu(fusing, node, found, inputs, "GeluExact")
     found = match(fusing, _GELU_APPROXIMATE, node)

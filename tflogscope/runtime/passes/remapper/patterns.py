@@ -16,6 +16,7 @@ from tflogscope.runtime.function.definition import Endpoint
 from tflogscope.runtime.passes.facts import COMMUTATIVE
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 from tflogscope.runtime.passes.shapes import Properties
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import TensorShape
 
 __all__ = ["Fusing", "Matched", "Op", "Pattern", "kept", "match", "near"]
@@ -126,7 +127,7 @@ def match(fusing: Fusing, pattern: Op, root: Node) -> Matched | None:
 
 
 def _fits(fusing: Fusing, pattern: Op, node: Node, found: Matched, going: set[str]) -> bool:
-    if fusing.has_controls(node) or not pattern.allows(node.type):
+    if _is_held(fusing, pattern, node, is_root=not found) or not pattern.allows(node.type):
         return False
     if found.setdefault(pattern.label, node) is not node:
         return False
@@ -149,6 +150,18 @@ def _fits(fusing: Fusing, pattern: Op, node: Node, found: Matched, going: set[st
         _fits(fusing, each, source, found, going)
         for each, source in zip(wanted, sources, strict=True)
     )
+
+
+def _is_held(fusing: Fusing, pattern: Op, node: Node, *, is_root: bool) -> bool:
+    """Do control edges keep the node from being matched?
+
+    2.20 lets nodes that stay have any, and others wait for the last one; 2.16 lets there be none.
+    """
+    if not since(2, 17):
+        return fusing.has_controls(node)
+    if pattern.stays:
+        return False
+    return bool(node.controls) or (not is_root and bool(fusing.graph.control_readers(node.name)))
 
 
 def near(node: Node, wanted: float) -> bool:

@@ -1,0 +1,83 @@
+"""Variables as TensorFlow 1 had them: the op `VariableV2` gives a reference to the value, which
+`Identity` reads and `Assign` changes.
+
+Told about: `core/kernels/variable_ops.cc`, `core/kernels/assign_op.h`.
+NB: in TensorFlow a reference has the dtype `float_ref`, and what `Identity` gives is the variable's
+own memory, that a later assignment may still change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflogscope.runtime.dtypes import DType
+from tflogscope.runtime.errors import FailedPreconditionError
+from tflogscope.runtime.gradients import not_differentiable
+from tflogscope.runtime.ops.declare import op
+from tflogscope.runtime.resources import Resource, named
+from tflogscope.runtime.shapes import TensorShape
+
+__all__ = ["dereferenced"]
+
+Array = NDArray[Any]
+
+
+class _Reference(Resource):
+    """A variable's value, as `VariableV2` gives it."""
+
+    __slots__ = ()
+
+
+def dereferenced(value: Any) -> Any:
+    """Of a reference the value; anything else as it is. Raises FailedPreconditionError if the
+    variable has no value yet.
+    """
+    if not isinstance(value, _Reference):
+        return value
+    if value.value is None:
+        raise FailedPreconditionError(
+            None, None, f"Attempting to use uninitialized value {value.name}"
+        )
+    return value.value
+
+
+@op(
+    "VariableV2(; container='', dtype, shape, shared_name='') -> ref: dtype",
+    shape=lambda i: TensorShape(i.attributes["shape"]),
+    stateful=True,
+)
+def _variable(shared_name: str, dtype: DType, shape: Any) -> Resource:
+    return named(shared_name, dtype, TensorShape(shape), _Reference)
+
+
+@op(
+    "Assign(ref: T, value: T; use_locking=True, validate_shape=True) -> output_ref: T",
+    shape=lambda i: i.shape(1),
+    stateful=True,
+)
+def _assign(ref: Resource, value: Array) -> Resource:
+    ref.value = value
+    return ref
+
+
+for _type, _function in {"AssignAdd": np.add, "AssignSub": np.subtract}.items():
+
+    @op(f"{_type}(ref: T, value: T; use_locking=False) -> output_ref: T", stateful=True)
+    def _change(ref: Resource, value: Array, _function: Any = _function) -> Resource:
+        ref.value = _function(dereferenced(ref), value)
+        return ref
+
+
+@op(
+    "ApplyGradientDescent(var: T, alpha: T, delta: T; use_locking=False) -> out: T",
+    stateful=True,
+)
+def _gradient_descent(var: Resource, alpha: Array, delta: Array) -> Resource:
+    var.value = np.asarray(dereferenced(var) - alpha * delta, delta.dtype)
+    return var
+
+
+not_differentiable("VariableV2", "Assign", "AssignAdd", "AssignSub")
