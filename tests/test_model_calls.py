@@ -398,3 +398,32 @@ def test_a_wrapped_op_on_an_executor_is_no_function(opened: Open) -> None:
     run = opened(log)
     assert run.functions.is_empty()
     assert run.timeline.select("op", "kind", "status").rows() == [("Softmax", "op", "done")]
+
+
+def test_functions_of_equal_nodes_that_run_at_once_have_a_step_each(opened: Open) -> None:
+    """As the two directions of a recurrent layer; here their executors are made at once, too."""
+    log = Log()
+    forth, back = "__inference_forth_61", "__inference_back_62"
+    log.entering(F)
+    log.executing(F)
+    log.running(F, 6)
+    log.running(forth, 7)
+    log.make_executor(forth)
+    log.running(back, 8)
+    log.make_executor(back, *NODES, SOURCE, *NODES)
+    for node in NODES:
+        log.run(node, STEP)
+        log.run(node, STEP + 1)
+    log.ran(forth, 7)
+    log.ran(back, 8)
+    log.running(back, 8)
+    log.step(STEP + 2, *NODES)
+    log.running(forth, 7)
+    log.step(STEP + 3, *NODES)
+    log.ran(back, 8)
+    log.ran(forth, 7)
+    log.ran(F, 6)
+    log.exiting(F)
+    run = opened(log)
+    functions = [of_step(run, STEP + number) for number in range(4)]
+    assert functions == [{("forth", 0)}, {("back", 0)}, {("back", 0)}, {("forth", 0)}]
