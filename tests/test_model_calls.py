@@ -427,3 +427,19 @@ def test_functions_of_equal_nodes_that_run_at_once_have_a_step_each(opened: Open
     run = opened(log)
     functions = [of_step(run, STEP + number) for number in range(4)]
     assert functions == [{("forth", 0)}, {("back", 0)}, {("back", 0)}, {("forth", 0)}]
+
+
+def test_a_step_of_tf_data_is_of_the_function_of_equal_nodes_that_was_made_last(
+    opened: Open,
+) -> None:
+    """What is folded before an executor is made has kernels, too, and a `_SOURCE` of its own."""
+    log = Log()
+    folded = Node(4, "factor", "Const")
+    for number, name in enumerate(["__inference_Dataset_map_a_8", "__inference_Dataset_map_b_9"]):
+        log.instantiate(name, 3 + number)
+        log.make_executor(name, folded, SOURCE, folded, *ELEMENT)
+        log.step(STEP + number, *ELEMENT)
+    run = opened(log)
+    functions = [of_step(run, STEP + number) for number in range(2)]
+    assert functions == [{("Dataset_map_a", None)}, {("Dataset_map_b", None)}]
+    assert graph(run)["flavour"].unique().to_list() == ["dataset"]

@@ -16,6 +16,8 @@ from tflogscope.events.events import Events
 from tflogscope.model.names import WRAPPED, function_of_component, is_function
 from tflogscope.model.pairing import match_in_order
 
+_NEVER_FOLDED = ("_Arg", "_Retval", "_DeviceArg", "_DeviceRetval")
+
 
 class Instantiations:
     """Everything the log says about functions before they run."""
@@ -132,15 +134,14 @@ class Instantiations:
     def _or_function(self, made: pl.DataFrame, pruning: pl.DataFrame) -> pl.Series:
         """Return the second function that each kernel of `made` may be of, null: none.
 
-        An executor makes a kernel of each of its nodes once. If one comes again with no mark in
-        between, another executor is being made at the same time, on a thread that is not told:
-        that of the function that was pruned before.
+        An executor makes a kernel of each of its nodes once, and what is folded before is made
+        once more; but arguments and results are never folded. If one of those comes again with no
+        mark in between, another executor is being made at the same time, on a thread that is not
+        told: that of the function that was pruned before.
         """
+        once = made.filter(pl.col("op").is_in(_NEVER_FOLDED) & ~pl.lit(self._events.has_threads))
         key = ["mark_at", "node", "op", "attributes", "inputs"]
-        again = made.select("mark_at", again=pl.int_range(pl.len()).over(key) > 0)
-        if self._events.has_threads:
-            again = again.clear()
-        mixed = again.filter("again").select("mark_at").unique()
+        mixed = once.filter(pl.struct(key).is_duplicated()).select("mark_at").unique()
         pruned = pruning.sort("at").with_columns(place=pl.col("name").rle_id())
         before = pruned.select(pl.col("place") + 1, before="name").unique("place")
         other = (

@@ -34,7 +34,7 @@ def read_steps(
     steps = _extent(runs)
     steps = steps.join(_content(runs, instantiations), on="row", how="left", maintain_order="left")
     called = _called(dispatches)
-    steps = _by_content(steps, called)
+    steps = _by_content(steps, called, instantiations)
     steps = _by_order(steps, called, runs)
     steps = _unmatched(steps, called)
     names = function_columns(pl.col("name"))
@@ -151,7 +151,9 @@ def _called(dispatches: Dispatches) -> pl.DataFrame:
     )
 
 
-def _by_content(steps: pl.DataFrame, called: pl.DataFrame) -> pl.DataFrame:
+def _by_content(
+    steps: pl.DataFrame, called: pl.DataFrame, instantiations: Instantiations
+) -> pl.DataFrame:
     """Match steps whose function is known by content to the runs of that function."""
     steps = steps.with_columns(run=pl.lit(None, pl.Int64), name=pl.lit(None, pl.String))
     known = steps.filter(pl.col("names").is_not_null() & (pl.col("step") != FOLDING_STEP))
@@ -159,28 +161,30 @@ def _by_content(steps: pl.DataFrame, called: pl.DataFrame) -> pl.DataFrame:
     one = known.filter(single).sort("at").rename({"names": "function"})
     steps = _assign(steps, one.select("row", name="function"), _runs_of_steps(called, one))
     several = known.filter(~single).sort("at")
-    return steps if several.is_empty() else _by_equal_content(steps, several, called)
+    if several.is_empty():
+        return steps
+    made = instantiations.kernels.select("at", "function").drop_nulls().sort("at")
+    return _by_equal_content(steps, several, called, made)
 
 
 def _by_equal_content(
-    steps: pl.DataFrame, several: pl.DataFrame, called: pl.DataFrame
+    steps: pl.DataFrame, several: pl.DataFrame, called: pl.DataFrame, made: pl.DataFrame
 ) -> pl.DataFrame:
     """Match steps that could be of several functions (`names`) to the runs around them.
 
-    Such functions may run at once, as the two directions of a recurrent layer do.
+    Such functions may run at once, as the two directions of a recurrent layer do. What nobody
+    calls, tf.data runs: of its functions the one whose kernels (`made`) are the latest.
     """
     free = called.filter(~pl.col("run").is_in(steps["run"].drop_nulls().implode()))
     numbered = free.sort("at").with_columns(place=pl.int_range(pl.len()).over("function"))
-    last = (
-        several.select("row", "at", "last_at", function=pl.col("names").str.split(";"))
-        .explode("function", empty_as_null=False)
-        .join_asof(
-            numbered.select("at", "function", "place"),
-            on="at",
-            by="function",
-            check_sortedness=False,
-        )
+    each = several.select("row", "at", "last_at", function=pl.col("names").str.split(";"))
+    each = each.explode("function", empty_as_null=False)
+    last = each.join_asof(
+        numbered.select("at", "function", "place"), on="at", by="function", check_sortedness=False
     )
+    latest = each.join_asof(
+        made.with_columns(made="at"), on="at", by="function", check_sortedness=False
+    ).sort("row", "made", descending=[False, True], nulls_last=True)
     pairs = (
         last.with_columns(place=pl.int_ranges(pl.col("place") - _AT_ONCE + 1, pl.col("place") + 1))
         .explode("place", empty_as_null=False)
@@ -188,8 +192,10 @@ def _by_equal_content(
         .filter(pl.col("last_at") <= pl.col("end_at"))
     )
     found = _each_once(pairs, "row")
-    chosen = several.join(found.select("row", "function", found="run"), on="row", how="left")
-    name = pl.coalesce("function", pl.col("names").str.split(";").list.first())
+    chosen = latest.unique("row", keep="first", maintain_order=True).join(
+        found.select("row", name="function", found="run"), on="row", how="left"
+    )
+    name = pl.coalesce("name", "function")
     return _assign(steps, chosen.select("row", name=name), chosen["found"].fill_null(-1).to_numpy())
 
 
