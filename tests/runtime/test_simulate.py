@@ -132,6 +132,24 @@ def test_what_is_there_is_not_overwritten_unasked(tmp_path: Path) -> None:
     assert "Executing op AddV2" in log.read_text()
 
 
+def test_a_dialect_is_followed_without_a_log_too(tmp_path: Path) -> None:
+    path = program(tmp_path, "import tensorflow as tf; print(tf.keras.__version__.split('.')[0])\n")
+    assert simulate(path) == (0, "2\n", "")
+    assert simulate("--dialect", "2.20", path) == (0, "3\n", "")
+    code, out, err = simulate("--dialect", "2.9", path)
+    assert (code, out) == (2, "")
+    assert "no dialect 2.9" in err
+
+
+@pytest.mark.parametrize(
+    "options", ["--level 1", "--vmodule a=2", "--seed 1", "--threads 3", "--faults torn"]
+)
+def test_options_of_the_log_need_one(tmp_path: Path, options: str) -> None:
+    code, out, err = simulate(*options.split(), program(tmp_path, "print(1)\n"))
+    assert (code, out) == (2, "")
+    assert "Add -o run.log" in err
+
+
 def test_the_log_is_compressed_if_its_name_says_so_or_goes_to_standard_output(
     tmp_path: Path,
 ) -> None:

@@ -23,6 +23,7 @@ from tflogscope.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from tflogscope.runtime.emitter.output import Sink
+    from tflogscope.runtime.emitter.process import Settings
 
 Program = Annotated[
     str, typer.Argument(metavar="PROGRAM.py", help="The Python program to run.", show_default=False)
@@ -50,7 +51,7 @@ Dialect = Annotated[
     str,
     typer.Option(
         "--dialect",
-        help="The release that writes the log: 2.8, 2.13, 2.16, 2.20 or 2.21. "
+        help="The release to follow: 2.8, 2.13, 2.16, 2.20 or 2.21; the log is like its logs. "
         "From 2.16 on, tf.keras is Keras 3.",
     ),
 ]
@@ -151,20 +152,18 @@ def simulate(  # noqa: PLR0917 - the options of the command
             source = file.read()
     except OSError as error:
         raise InputError(error.strerror or str(error), where=program) from error
-    from tflogscope.runtime.simulate import run_program
-
-    if output is None:
-        if truth is not None:
-            raise UsageError("--truth needs a log to be the truth about", hint="add -o run.log")
-        raise typer.Exit(run_program(program, source, arguments or []))
     from tflogscope.runtime.emitter.prefixes import Levels
     from tflogscope.runtime.emitter.process import Settings, writing
+    from tflogscope.runtime.simulate import run_program
 
-    levels = Levels(level, _modules(vmodule), threads=thread_ids)
-    names = [name for name in faults.split(",") if name]
+    levels = Levels(level, _modules(vmodule) or None, threads=thread_ids)
+    names = tuple(name for name in faults.split(",") if name)
     settings = Settings(
         dialect, levels, seed, threads, onednn=not no_onednn, verbose=True, faults=names
     )
+    if output is None:
+        _refuse_what_needs_a_log(settings, truth)
+        raise typer.Exit(run_program(program, source, arguments or [], dialect))
     _see_to_files(program, output, truth, force=force)
     with ExitStack() as stack:
         opened = _onto_standard_output(stack) if output == _STANDARD_OUTPUT else _opened
@@ -174,6 +173,23 @@ def simulate(  # noqa: PLR0917 - the options of the command
             raise UsageError(str(error)) from error
         status = run_program(program, source, arguments or [], dialect)
     raise typer.Exit(status)
+
+
+def _refuse_what_needs_a_log(settings: Settings, truth: Path | None) -> None:
+    """Raises UsageError for options that say how a log is written, and for an unknown release."""
+    from tflogscope.runtime.emitter.dialects import dialect
+    from tflogscope.runtime.emitter.process import Settings
+
+    try:
+        dialect(settings.release)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if truth is not None:
+        raise UsageError("--truth needs a log to be the truth about", hint="Add -o run.log.")
+    if settings != Settings(settings.release):
+        raise UsageError(
+            "options say how a log is written, and none is", hint="Add -o run.log, or leave them."
+        )
 
 
 def _opened(path: Path) -> AbstractContextManager[Sink]:
@@ -229,6 +245,6 @@ def _modules(text: str) -> dict[str, int]:
                 found[name] = int(number)
             except ValueError:
                 raise UsageError(
-                    f"{part!r} is no module and level", hint="write --vmodule executor=2,execute=1"
+                    f"{part!r} is no module and level", hint="Write --vmodule executor=2,execute=1."
                 ) from None
     return found
