@@ -1,8 +1,7 @@
 """The stack of gradient tapes: what was done to the tensors they watch.
 
 A tape remembers an op when one of the op's inputs is watched, or was made from one that is. What it
-remembers is read backwards by `gradients.backpropagate`. Tapes are pushed and popped in strict
-order, as RFC 184's review asked.
+remembers is read backwards by `gradients/backprop.py`.
 
 Each thread has its own tapes. Told about: `eager/tape.h` (`GradientTape::RecordOperation`),
 `pywrap_tfe_src.cc` (`TapeSetRecordOperation`), `tensorflow/python/eager/record.py`.

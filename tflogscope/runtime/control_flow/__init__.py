@@ -7,7 +7,7 @@
     conditional_gradient.py, while_gradient.py   their gradients: again conditionals and loops
     lowering.py, inlining.py          before a graph runs: If and While become Switch, Merge,
                                       Enter, … (dataflow_ops.py), which executor/dataflow.py runs
-    legacy.py                         TensorFlow 1's way: those nodes at once
+    rewriting.py, rewritten.py        loops and branches are changed after they were made
 
 Eagerly there is none of it: Python's own `if` and `while` run.
 """
