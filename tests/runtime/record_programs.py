@@ -24,8 +24,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PROGRAMS, DATA = HERE / "programs", HERE / "data" / "programs"
-KERAS_3 = ("cnn_fit", "data_fit", "functional", "lstm_fit", "mlp_fit", "run_eagerly")
+KERAS_3 = ("cnn_fit", "data_fit", "functional", "lstm_fit", "mlp_fit", "run_eagerly", "sequences")
 NOT_RECORDED = {"arguments", "beside", "failing"}
+LATER = {"sequences"}  # for Keras 3 only
 EXECUTED = re.compile(r"execute\.cc:\d+\] Executing op (\S+) in device")
 # The log at its first level, of that file only; ops keep their names without oneDNN.
 LOGGING = {"TF_CPP_VMODULE": "execute=1", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0"}
@@ -89,7 +90,7 @@ def main() -> None:
     later = _is_later()
     folder = HERE / "data" / "keras3" if later else DATA
     folder.mkdir(parents=True, exist_ok=True)
-    every = KERAS_3 if later else sorted(path.stem for path in PROGRAMS.glob("*.py"))
+    every = KERAS_3 if later else sorted({path.stem for path in PROGRAMS.glob("*.py")} - LATER)
     wanted = sys.argv[1:] or every
     for name in wanted:
         if name not in NOT_RECORDED:

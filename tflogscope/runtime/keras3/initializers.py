@@ -5,6 +5,7 @@ Told about: `keras/src/initializers/`.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -21,6 +22,7 @@ __all__ = [
     "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Initializer",
     "LecunNormal", "LecunUniform", "Ones", "Orthogonal", "RandomNormal", "RandomUniform",
     "TruncatedNormal", "VarianceScaling", "Zeros", "get",
+    "renewed", "with_fans",
 ]  # fmt: skip
 
 
@@ -53,7 +55,19 @@ class _Random(Initializer):
     """One that draws; its seed is fixed when it is made."""
 
     def __init__(self, seed: Any = None) -> None:
+        self.given_seed = seed
         self.seed = random.default_seed() if seed is None else seed
+
+
+def renewed(value: Any) -> Any:
+    """A copy of an initializer that draws other numbers, if it was not told its seed; anything else
+    as it is.
+    """
+    if not isinstance(value, _Random) or value.given_seed is not None:
+        return value
+    made = copy.copy(value)
+    made.seed = random.default_seed()
+    return made
 
 
 class RandomUniform(_Random):
@@ -106,8 +120,10 @@ class VarianceScaling(_Random):
         self.scale, self.mode, self.distribution = scale, mode, distribution
         super().__init__(seed)
 
+    fans: tuple[int, int] | None = None  # if the shape alone doesn't tell
+
     def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        fan_in, fan_out = fans(shape)
+        fan_in, fan_out = self.fans or fans(shape)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
         scale = self.scale / max(1.0, fan)
         if self.distribution == "uniform":
@@ -117,6 +133,15 @@ class VarianceScaling(_Random):
             return random.normal(shape, 0.0, math.sqrt(scale), dtype, self.seed)
         stddev = math.sqrt(scale) / 0.87962566103423978  # of a standard normal cut off at ±2
         return random.truncated_normal(shape, 0.0, stddev, dtype, self.seed)
+
+
+def with_fans(initializer: Any, inputs: int, outputs: int) -> Any:
+    """The same initializer, told the numbers of inputs and outputs of a unit."""
+    if not isinstance(initializer, VarianceScaling):
+        return initializer
+    made = copy.copy(initializer)
+    made.fans = inputs, outputs
+    return made
 
 
 def _scaled(

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.keras.backend import floatx, unknown
 from tflogscope.runtime.keras3 import losses, ops
-from tflogscope.runtime.keras3.confusion_metrics import Precision, Recall
+from tflogscope.runtime.keras3.confusion_metrics import AUC, F1Score, FBetaScore, Precision, Recall
 from tflogscope.runtime.keras3.losses import (
     KLD,
     MAE,
@@ -43,17 +44,18 @@ from tflogscope.runtime.keras3.reduction import same_rank
 from tflogscope.runtime.keras3.state import snake_case
 
 __all__ = [
-    "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy",
+    "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy",
     "CategoricalAccuracy", "CategoricalCrossentropy", "CategoricalHinge", "CosineSimilarity",
-    "Hinge", "KLDivergence", "LogCoshError", "Mean", "MeanAbsoluteError",
+    "F1Score", "FBetaScore", "Hinge", "KLDivergence", "LogCoshError", "Mean", "MeanAbsoluteError",
     "MeanAbsolutePercentageError", "MeanMetricWrapper", "MeanSquaredError",
     "MeanSquaredLogarithmicError", "Metric", "Poisson", "Precision", "Recall",
     "RootMeanSquaredError", "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy",
-    "SquaredHinge", "Sum", "binary_crossentropy", "categorical_crossentropy", "categorical_hinge",
-    "get", "hinge", "kl_divergence", "kld", "log_cosh", "logcosh", "mae", "mape",
-    "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_error",
-    "mean_squared_logarithmic_error", "mse", "msle", "poisson",
-    "sparse_categorical_crossentropy", "squared_hinge",
+    "SparseTopKCategoricalAccuracy", "SquaredHinge", "Sum", "TopKCategoricalAccuracy",
+    "binary_crossentropy", "categorical_crossentropy", "categorical_hinge", "get", "hinge",
+    "kl_divergence", "kld", "log_cosh", "logcosh", "mae", "mape", "mean_absolute_error",
+    "mean_absolute_percentage_error", "mean_squared_error", "mean_squared_logarithmic_error", "mse",
+    "msle", "poisson", "sparse_categorical_crossentropy", "sparse_top_k_categorical_accuracy",
+    "squared_hinge", "top_k_categorical_accuracy",
 ]  # fmt: skip
 
 
@@ -114,6 +116,28 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     return matches
 
 
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
+    """1 where the right class is among the `k` largest predictions, for labels of one per class."""
+    y_pred = ops.convert_to_tensor(y_pred)
+    labels = ops.argmax(ops.convert_to_tensor(y_true, y_pred.dtype), axis=-1)
+    return _in_top_k(labels, y_pred, k)
+
+
+def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
+    """The same for labels that are numbers of classes."""
+    y_pred = ops.convert_to_tensor(y_pred)
+    return _in_top_k(ops.convert_to_tensor(y_true, "int32"), y_pred, k)
+
+
+def _in_top_k(labels: Any, y_pred: Any, k: int) -> Any:
+    shape, many = ops.shape(labels), len(labels.shape) > 1
+    if len(y_pred.shape) > 2:
+        y_pred = ops.reshape(y_pred, [-1, y_pred.shape[-1]])
+    labels = ops.reshape(labels, [-1]) if many else labels
+    matches = _share(tf.math.in_top_k(ops.cast(labels, "int32"), y_pred, k))
+    return ops.reshape(matches, shape) if many else matches
+
+
 # As classes
 
 
@@ -135,6 +159,13 @@ CategoricalAccuracy = _metric(categorical_accuracy, "CategoricalAccuracy", "cate
 SparseCategoricalAccuracy = _metric(
     sparse_categorical_accuracy, "SparseCategoricalAccuracy", "sparse_categorical_accuracy"
 )
+TopKCategoricalAccuracy = _metric(
+    top_k_categorical_accuracy, "TopKCategoricalAccuracy", "top_k_categorical_accuracy", k=5
+)
+SparseTopKCategoricalAccuracy = _metric(
+    sparse_top_k_categorical_accuracy,
+    "SparseTopKCategoricalAccuracy", "sparse_top_k_categorical_accuracy", k=5,
+)  # fmt: skip
 MeanSquaredError = _metric(mse, "MeanSquaredError", "mean_squared_error")
 MeanAbsoluteError = _metric(mae, "MeanAbsoluteError", "mean_absolute_error")
 MeanAbsolutePercentageError = _metric(

@@ -19,7 +19,8 @@ from tflogscope.runtime.keras3.layers.base import Layer
 
 __all__ = [
     "ELU", "Activation", "Dense", "Dropout", "Embedding", "Flatten", "Identity", "Input",
-    "InputLayer", "Lambda", "LeakyReLU", "Permute", "ReLU", "Reshape", "Softmax",
+    "InputLayer", "Lambda", "LeakyReLU", "Masking", "Permute", "ReLU", "Rescaling", "Reshape",
+    "Softmax",
 ]  # fmt: skip
 
 
@@ -232,6 +233,41 @@ class Permute(Layer):
         return ops.transpose(inputs, axes=(0, *self.dims))
 
 
+class Rescaling(Layer):
+    """The inputs times a scale, and an offset added."""
+
+    def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scale, self.offset = scale, offset
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> Any:
+        scale = ops.cast(self.scale, self.compute_dtype)
+        offset = ops.cast(self.offset, self.compute_dtype)
+        ops.shape(scale)
+        return ops.cast(inputs, self.compute_dtype) * scale + offset
+
+
+class Masking(Layer):
+    """Steps of which all features have one value are masked."""
+
+    def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.mask_value = mask_value
+        self.supports_masking = True
+        self.built = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        del mask
+        return ops.any(ops.not_equal(inputs, self.mask_value), axis=-1)
+
+    def call(self, inputs: Any) -> Any:
+        shown = ops.any(ops.not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
+        outputs = ops.where(shown, inputs, 0)
+        outputs._keras_mask = ops.squeeze(shown, axis=-1)
+        return outputs
+
+
 class Lambda(Layer):
     """A function as a layer."""
 
@@ -315,11 +351,20 @@ class ELU(Activation):
 
 
 class Softmax(Activation):
-    """Softmax."""
+    """Softmax, also over several dimensions; 0 where a mask is False."""
 
-    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(None, **kwargs)
         self.axis = axis
 
-    def call(self, inputs: Any) -> Any:
-        return activations.softmax(inputs, axis=self.axis)
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        axis = self.axis
+        if mask is not None:
+            mask = mask if standardize(mask.dtype) == "bool" else ops.greater(mask, 0.5)
+            inputs = ops.where(mask, inputs, -1e9)
+        if isinstance(axis, (list, tuple)) and len(axis) > 1:
+            outputs = ops.exp(inputs - ops.logsumexp(inputs, axis=axis, keepdims=True))
+        else:
+            axis = axis[0] if isinstance(axis, (list, tuple)) else axis
+            outputs = activations.softmax(inputs, axis=axis)
+        return outputs if mask is None else ops.where(mask, outputs, 0.0)

@@ -5,11 +5,12 @@ Told about: the properties of `keras/src/layers/layer.py`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.keras3.initializers import renewed
 from tflogscope.runtime.keras3.layers.tracking import Tracked
 from tflogscope.runtime.keras3.metrics_base import Metric
 from tflogscope.runtime.keras3.random import SeedGenerator
@@ -25,6 +26,18 @@ class Described(Tracked):
     dtype: str
     built: bool
     _trainable: bool
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Note the arguments: copies are made with them."""
+        made = super().__new__(cls)
+        made.__dict__["_made_with"] = (args, kwargs)
+        return made
+
+    def copied(self, **changes: Any) -> Self:
+        """A new layer made with the same arguments, but for these; initializers draw anew."""
+        args, kwargs = self._made_with
+        return type(self)(*args, **{name: renewed(each) for name, each in kwargs.items()} | changes)
 
     def _sublayers(self) -> list[Any]:
         """The layers right in it."""

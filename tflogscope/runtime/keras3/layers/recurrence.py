@@ -45,10 +45,7 @@ def loop_over_time(
         last, outputs, final = run(inputs, tuple(states))
     else:
         loop = _Loop(step, steps, limit, return_all_outputs, zero_output_for_mask)
-        if go_backwards:
-            inputs = tf.reverse(inputs, [0])
-            mask = None if mask is None else tf.reverse(mask, [0])
-        last, outputs, final = loop.run(inputs, mask, tuple(states))
+        last, outputs, final = loop.run(inputs, mask, tuple(states), go_backwards)
     return last, _swapped(outputs), final
 
 
@@ -64,9 +61,11 @@ class _Loop:
         self.step, self.steps, self.limit = step, steps, limit
         self.all_outputs, self.zero = all_outputs, zero
 
-    def run(self, inputs: Any, mask: Any, states: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    def run(
+        self, inputs: Any, mask: Any, states: tuple[Any, ...], backwards: bool
+    ) -> tuple[Any, Any, Any]:
         source = tf.TensorArray(dtype=inputs.dtype, size=self.steps, tensor_array_name="input_ta_0")
-        source = source.unstack(inputs)
+        source = source.unstack(tf.reverse(inputs, [0]) if backwards else inputs)
         first, _ = self.step(inputs[0], states)  # only tells what an output is like
         sink = tf.TensorArray(
             dtype=first.dtype,
@@ -79,6 +78,7 @@ class _Loop:
         if mask is None:
             body, variables = self._body(source), (time, (sink,), *states)
         else:
+            mask = tf.reverse(mask, [0]) if backwards else mask
             masks = tf.TensorArray(dtype=tf.bool, size=self.steps, tensor_array_name="mask_ta")
             masks = masks.unstack(mask)
             nothing = tf.zeros_like(first)
@@ -99,7 +99,8 @@ class _Loop:
         def body(time: Any, sinks: Any, *states: Any) -> Any:
             output, new_states = self.step(source.read(time), states)
             sink = sinks[0].write(time if self.all_outputs else 0, output)
-            return (time + 1, (sink,), *nest.flatten(new_states))
+            new_states = nest.pack_sequence_as(states, nest.flatten(new_states))
+            return (time + 1, (sink,), *new_states)
 
         return body
 
@@ -110,7 +111,9 @@ class _Loop:
             output, new_states = self.step(value, states)
             old = nothing if self.zero else previous[0]
             (output,) = all_chosen(mask, [output], [old], len(mask.shape))
-            chosen = all_chosen(mask, nest.flatten(new_states), states, len(mask.shape))
+            new, old_states = nest.flatten(new_states), nest.flatten(states)
+            chosen = all_chosen(mask, new, old_states, len(mask.shape))
+            chosen = nest.pack_sequence_as(states, list(chosen))
             sink = sinks[0].write(time if self.all_outputs else 0, output)
             return (time + 1, (sink,), (output,), *chosen)
 

@@ -17,6 +17,11 @@ from tflogscope.runtime.keras3 import ops
 from tflogscope.runtime.keras3.layers.base import Layer
 from tflogscope.runtime.keras3.layers.recurrence import loop_over_time
 from tflogscope.runtime.keras3.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
+from tflogscope.runtime.keras3.layers.recurrent_stack import (
+    StackedRNNCells,
+    first_states,
+    on_step,
+)
 
 __all__ = ["GRU", "LSTM", "RNN", "SimpleRNN"]
 
@@ -37,9 +42,11 @@ class RNN(Layer):
         zero_output_for_mask: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Raises ValueError for what is no cell, NotInThisRuntime for stacks and kept states."""
-        if isinstance(cell, (list, tuple)) or stateful:
-            raise NotInThisRuntime("Keras 3's RNN of several cells, or with stateful=True")
+        """Raises ValueError for what is no cell, NotInThisRuntime for kept states."""
+        if stateful:
+            raise NotInThisRuntime("Keras 3's RNN with stateful=True")
+        if isinstance(cell, (list, tuple)):
+            cell = StackedRNNCells(cell)
         if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
             raise ValueError(
                 "Argument `cell` should have a `call` method and a `state_size`. Received: "
@@ -67,15 +74,15 @@ class RNN(Layer):
     def call(
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool = False
     ) -> Any:
-        if initial_state is None:
-            initial_state = self.get_initial_state(ops.shape(sequences)[0])
-        states = (
-            list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+        states = initial_state
+        if states is None:
+            states = self.get_initial_state(ops.shape(sequences)[0])
+        states = list(states) if isinstance(states, (list, tuple)) else [states]
+        states = tf.nest.map_structure(
+            lambda each: ops.convert_to_tensor(each, self.compute_dtype), states
         )
-        states = [ops.convert_to_tensor(each, self.compute_dtype) for each in states]
-        first = sequences[:, 0, :]
-        if hasattr(self.cell, "get_dropout_mask"):
-            self.cell.get_dropout_mask(first)
+        _draw_dropout_masks(self.cell, sequences[:, 0, :], states)
+        self._try_fused(sequences, training)
         last, outputs, states = loop_over_time(
             self._step(training),
             sequences,
@@ -86,10 +93,12 @@ class RNN(Layer):
             zero_output_for_mask=self.zero_output_for_mask,
             return_all_outputs=self.return_sequences,
         )
-        if hasattr(self.cell, "reset_dropout_mask"):
-            self.cell.reset_dropout_mask()
+        _forget_dropout_masks(self.cell)
         output = outputs if self.return_sequences else last
         return (output, *states) if self.return_state else output
+
+    def _try_fused(self, sequences: Any, training: Any) -> None:
+        """Keras prepares to run all steps by one op, which there is with a GPU only."""
 
     def _step(self, training: Any) -> Step:
         keywords = {}
@@ -104,11 +113,28 @@ class RNN(Layer):
 
     def get_initial_state(self, batch_size: Any) -> list[Any]:
         """The states before the first step."""
-        if hasattr(self.cell, "get_initial_state"):
-            made = self.cell.get_initial_state(batch_size=batch_size)
-            return list(made) if isinstance(made, (list, tuple)) else [made]
-        sizes = tf.nest.flatten(self.cell.state_size)
-        return [ops.zeros((batch_size, size), self.compute_dtype) for size in sizes]
+        made = first_states(self.cell, batch_size)
+        return list(made) if isinstance(made, (list, tuple)) else [made]
+
+
+def _draw_dropout_masks(cell: Any, inputs: Any, states: Any) -> None:
+    """Before the loop, so that all its steps drop the same. NB: of several cells each is run for a
+    step, to know the input of the next.
+    """
+    if hasattr(cell, "get_dropout_mask"):
+        cell.get_dropout_mask(inputs)
+    if isinstance(cell, StackedRNNCells):
+        for each, state in zip(cell.cells, states, strict=True):
+            _draw_dropout_masks(each, inputs, state)
+            inputs, _ = on_step(each, inputs, state)
+
+
+def _forget_dropout_masks(cell: Any) -> None:
+    if hasattr(cell, "reset_dropout_mask"):
+        cell.reset_dropout_mask()
+    if isinstance(cell, StackedRNNCells):
+        for each in cell.cells:
+            _forget_dropout_masks(each)
 
 
 _OF_LAYER = frozenset(
@@ -124,9 +150,10 @@ class _WithItsCell(RNN):
 
     cell_type: Any
     cell_name: str
+    may_fuse: bool
 
     def __init__(self, units: int, *args: Any, use_cudnn: Any = "auto", **kwargs: Any) -> None:
-        del use_cudnn
+        self.__dict__["may_fuse"] = use_cudnn in (True, "auto")
         of_layer = {name: kwargs.pop(name) for name in list(kwargs) if name in _OF_LAYER}
         of_both = {name: kwargs[name] for name in ("dtype", "trainable") if name in kwargs}
         cell = self.cell_type(units, *args, name=self.cell_name, **kwargs)
@@ -139,13 +166,22 @@ class _WithItsCell(RNN):
         return int(self.cell.units)
 
 
-class LSTM(_WithItsCell):
+class _Fusible(_WithItsCell):
+    """One that a GPU runs with one op. Without a GPU what was made for it stays in the graph."""
+
+    def _try_fused(self, sequences: Any, training: Any) -> None:
+        if self.may_fuse and training and self.cell.dropout:
+            mask = self.cell.get_dropout_mask(sequences[:, 0, :])
+            sequences * ops.broadcast_to(ops.expand_dims(mask, axis=1), ops.shape(sequences))
+
+
+class LSTM(_Fusible):
     """Long short-term memory."""
 
     cell_type, cell_name = LSTMCell, "lstm_cell"
 
 
-class GRU(_WithItsCell):
+class GRU(_Fusible):
     """Gated recurrent units."""
 
     cell_type, cell_name = GRUCell, "gru_cell"

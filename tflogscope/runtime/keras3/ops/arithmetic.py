@@ -16,10 +16,10 @@ from tflogscope.runtime.keras3.ops import slices
 from tflogscope.runtime.keras3.ops.core import convert_to_tensor
 
 __all__ = [
-    "absolute", "add", "divide", "divide_no_nan", "equal", "exp", "floor", "floor_divide",
+    "absolute", "add", "ceil", "divide", "divide_no_nan", "equal", "exp", "floor", "floor_divide",
     "greater", "greater_equal", "less", "less_equal", "log", "logical_and", "logical_not",
-    "logical_or", "matmul", "maximum", "minimum", "mod", "multiply", "negative", "not_equal",
-    "power", "rsqrt", "sign", "sqrt", "square", "subtract", "tanh",
+    "logical_or", "logsumexp", "matmul", "maximum", "minimum", "mod", "multiply", "negative",
+    "not_equal", "power", "rsqrt", "sign", "sqrt", "square", "subtract", "tanh",
 ]  # fmt: skip
 
 
@@ -168,6 +168,7 @@ def _floating(name: str, function: Callable[..., Any], text: str) -> Callable[..
 sqrt = _floating("sqrt", tf.math.sqrt, "The square root.")
 log = _floating("log", tf.math.log, "The natural logarithm.")
 exp = _floating("exp", tf.exp, "The exponential function.")
+ceil = _floating("ceil", tf.math.ceil, "The smallest integer that is not smaller.")
 floor = _floating("floor", tf.floor, "The largest integer that is not larger.")
 rsqrt = operation(tf.math.rsqrt)
 sign = operation(tf.sign)
@@ -193,3 +194,9 @@ def absolute(x: Any) -> Any:
 def negative(x: Any) -> Any:
     """With the other sign."""
     return tf.negative(x)
+
+
+@operation
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The logarithm of the sum of exponentials."""
+    return tf.reduce_logsumexp(x, axis=axis, keepdims=keepdims)

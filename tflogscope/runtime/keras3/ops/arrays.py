@@ -17,9 +17,10 @@ from tflogscope.runtime.keras3.operation import operation
 from tflogscope.runtime.keras3.ops.core import convert_to_tensor
 
 __all__ = [
-    "all", "any", "argmax", "broadcast_to", "clip", "concatenate", "expand_dims", "get_item",
-    "max", "mean", "min", "ones", "ones_like", "prod", "reshape", "split", "squeeze", "stack",
-    "sum", "take", "transpose", "where", "zeros", "zeros_like",
+    "all", "any", "argmax", "broadcast_to", "clip", "concatenate", "cumsum", "expand_dims",
+    "flip", "get_item",
+    "max", "mean", "min", "ones", "ones_like", "prod", "reshape", "segment_sum", "split", "squeeze",
+    "stack", "sum", "take", "tile", "transpose", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -84,6 +85,21 @@ any = _of_truth("any", tf.reduce_any, "Is one true?")  # noqa: A001  as in NumPy
 
 
 @operation
+def cumsum(x: Any, axis: int | None = None) -> Any:
+    """Each element added to those before it."""
+    x = convert_to_tensor(x)
+    if axis is None:
+        x, axis = tf.reshape(x, [-1]), 0
+    return tf.cumsum(x, axis=axis)
+
+
+@operation
+def segment_sum(data: Any, segment_ids: Any, num_segments: int) -> Any:
+    """The sum of the elements with each number."""
+    return tf.math.unsorted_segment_sum(data, segment_ids, num_segments)
+
+
+@operation
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Where the largest element is. NB: -0.0 is made smaller than 0.0 first, by five ops."""
     x = convert_to_tensor(x)
@@ -144,6 +160,20 @@ def reshape(x: Any, newshape: Any) -> Any:
 def transpose(x: Any, axes: Any = None) -> Any:
     """The dimensions in another order."""
     return tf.transpose(x, perm=axes)
+
+
+@operation
+def flip(x: Any, axis: int | None = None) -> Any:
+    """The elements along a dimension (or all) the other way round."""
+    x = convert_to_tensor(x)
+    rank = len(x.shape)
+    return tf.reverse(x, tf.range(rank) if axis is None else [axis % rank])
+
+
+@operation
+def tile(x: Any, repeats: Any) -> Any:
+    """The tensor several times, along each dimension."""
+    return tf.tile(convert_to_tensor(x), repeats)
 
 
 @operation
