@@ -22,6 +22,7 @@ from tflogscope import Run
 from tflogscope.cli.app import app
 from tflogscope.exports.formats import FORMATS
 from tflogscope.exports.schema import TABLES
+from tflogscope.runtime.eager import EAGER
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -236,6 +237,7 @@ def test_shell_examples_run_and_print_what_is_shown(
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
 @pytest.mark.usefixtures("desk")
 def test_python_examples_print_what_is_shown(document: Path) -> None:
+    EAGER.clear_kernels()  # as in a process of its own
     names: dict[str, object] = {}
     printed: str | None = None
     for language, text in blocks(document):

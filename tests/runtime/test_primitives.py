@@ -56,3 +56,21 @@ def test_layer_norm_copies_scale_and_shift(release: str) -> None:
     assert [(copy.kind, copy.problem) for copy in copies] == [("reorder", "16")] * 2
     assert main.kind == ("layer_normalization_v2" if release == "2.13" else "layer_normalization")
     assert main.problem == "8x10x16"
+
+
+@pytest.mark.parametrize(("overwrites", "kinds"), [(True, []), (False, ["reorder"])])
+def test_what_is_added_is_copied_if_somebody_else_reads_it(
+    overwrites: bool, kinds: list[str]
+) -> None:
+    """Nobody else does in the loop of a `SimpleRNN`; a residual's input is read twice."""
+    found = plans(
+        Kernel(
+            "_MklNativeFusedMatMul",
+            {"T": float32, "fused_ops": (b"BiasAdd", b"Add")},
+            [(8, 3), (3, 6), (6,), (8, 6)],
+            [(8, 6)],
+            dialect("2.20"),
+            {"overwrites": [False, False, False, overwrites]},
+        )
+    )
+    assert [plan.kind for plan in found] == [*kinds, "inner_product"]

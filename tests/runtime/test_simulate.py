@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -162,3 +163,40 @@ def test_the_log_is_compressed_if_its_name_says_so_or_goes_to_standard_output(
     code, _, err = simulate(path, "-o", "-", "--truth", "-")
     assert code == 2
     assert "the truth needs a file" in err
+
+
+def test_a_log_is_not_compressed_in_ways_unknown(tmp_path: Path) -> None:
+    path = program(tmp_path, "print(1)\n")
+    code, out, err = simulate("-o", str(tmp_path / "run.log.xz"), path)
+    assert (code, out) == (2, "")
+    assert "Use .zst or .gz" in err
+
+
+FORKS = """
+import os, threading
+import tensorflow as tf
+print("before", float(tf.constant(1.0) + 2.0))
+child = os.fork()
+if child == 0:
+    print("child", 1)
+    os._exit(0)
+os.waitpid(child, 0)
+def work():
+    for number in range(3):
+        print("thread", float(tf.constant(number * 1.0) * 2.0))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print("after")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_and_threads_print_once_and_in_order(tmp_path: Path) -> None:
+    log, truth = tmp_path / "run.log", tmp_path / "truth.jsonl"
+    simulate("-o", str(log), "--truth", str(truth), program(tmp_path, FORKS))
+    words = ("before", "child", "thread", "after")
+    printed = [line for line in log.read_text().splitlines() if line.startswith(words)]
+    threads = [f"thread {number}" for number in (0.0, 2.0, 4.0)]
+    assert printed == ["before 3.0", "child 1", *threads, "after"]
+    assert truth.read_text().count('"is":"print"') == 5

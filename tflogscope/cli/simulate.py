@@ -217,6 +217,7 @@ def _onto_standard_output(stack: ExitStack) -> Callable[[Path], AbstractContextM
 
 
 _STANDARD_OUTPUT = Path("-")
+_NOT_COMPRESSED = frozenset({".bz2", ".lz4", ".lzma", ".xz", ".zip"})
 
 
 def _see_to_files(program: str, log: Path, truth: Path | None, *, force: bool) -> None:
@@ -227,6 +228,9 @@ def _see_to_files(program: str, log: Path, truth: Path | None, *, force: bool) -
     if truth == _STANDARD_OUTPUT:
         raise UsageError("the truth needs a file", "--truth -", "standard output is for the log")
     written = [path for path in (log, truth) if path not in {None, _STANDARD_OUTPUT}]
+    for path in written:
+        if path.suffix in _NOT_COMPRESSED:
+            raise UsageError(f"can't compress to {path.suffix}", str(path), "Use .zst or .gz.")
     places = [path.resolve() for path in (Path(program), *written)]
     if len(set(places)) < len(places):
         raise UsageError("program, log and truth have to be different files", str(log))

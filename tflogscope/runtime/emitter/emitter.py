@@ -14,7 +14,12 @@ from tflogscope.runtime.dtypes import string
 from tflogscope.runtime.emitter import eager
 from tflogscope.runtime.emitter.costs import Costs
 from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name
+from tflogscope.runtime.emitter.functions import (
+    Instance,
+    Instances,
+    plain_name,
+    say_constants,
+)
 from tflogscope.runtime.emitter.hearsay import Hearsay
 from tflogscope.runtime.emitter.kernels import Engine, shape_of
 from tflogscope.runtime.emitter.output import Output
@@ -90,6 +95,14 @@ class Emitter(Hearsay):
     def printed(self, text: str) -> None:
         """The program wrote something to its standard streams."""
         self._voices.printed(text)
+
+    def before_fork(self) -> None:
+        """The program is about to fork."""
+        self._voices.before_fork()
+
+    def after_fork(self) -> None:
+        """This is the new process."""
+        self._voices.after_fork()
 
     def sleep(self, seconds: float) -> None:
         """A thread of the program sleeps."""
@@ -334,7 +347,7 @@ class Emitter(Hearsay):
         """Say what was kept for a function that is not there: constants computed while tracing."""
         if voice.events.runs and not voice.events.optimizers:
             events, voice.events = voice.events, Events()
-            self._runs.say_constants(voice, events)
+            say_constants(voice, events)
         if not keep_wrappers:
             voice.wrappers = []
 

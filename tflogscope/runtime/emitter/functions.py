@@ -4,15 +4,24 @@ grappler and the layout pass, in their order.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from tflogscope.runtime.devices import CPU
-from tflogscope.runtime.emitter.node_lines import NodeLines, attributes_of, debug_text, summary
+from tflogscope.runtime.emitter.node_lines import (
+    NodeLines,
+    attributes_of,
+    debug_text,
+    node_summary,
+    summary,
+)
+from tflogscope.runtime.emitter.records import Execution
 from tflogscope.runtime.emitter.voice import Events, Voice
-from tflogscope.runtime.function.definition import FunctionDef
+from tflogscope.runtime.function.definition import Endpoint, FunctionDef
+from tflogscope.runtime.passes.functions import DATA_FUNCTION
 
-__all__ = ["Instance", "Instances", "plain_name"]
+__all__ = ["Instance", "Instances", "plain_name", "prepared", "say_constants"]
 
 _ADDED = frozenset({"_kernel", "is_filter_const", "workspace_enabled"})
 _MATMUL_RULE = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"})
@@ -21,9 +30,7 @@ _CONTRACTIONS = {
     "_FusedConv2D": "Conv2D",
     "_FusedDepthwiseConv2dNative": "DepthwiseConv2dNative",
 }
-_MERGED = "__MklDummy"
-
-
+_SHORT = "/device:CPU:0"
 _BACKWARD = "__backward_"
 
 
@@ -37,6 +44,16 @@ def plain_name(name: str) -> str | None:
     return inner
 
 
+_KEEPS = frozenset(
+    {
+        "Const", "Enter", "Exit", "ExpandDims", "Identity", "Merge", "NextIteration",
+        "ReadVariableOp", "Reshape", "Squeeze", "StopGradient", "Switch", "TensorListGetItem",
+        "_Arg",
+    }
+)  # fmt: skip
+"""Ops whose output is held by others too: a constant, a variable's value, the input itself."""
+
+
 @dataclass(slots=True, eq=False)
 class Instance:
     """A function that is ready to run."""
@@ -48,7 +65,21 @@ class Instance:
     """By node, the op that it was before the layout pass."""
     events: Events
     definition: FunctionDef
-    ran: bool = False
+    ready: bool = False
+    """Whether its kernels are there."""
+    given_up: frozenset[Endpoint] = field(init=False)
+    """Outputs that their only reader may write its own result over."""
+
+    def __post_init__(self) -> None:
+        """Count the readers: `forward_input_to_output_with_shape` asks how many there are."""
+        nodes = self.definition.nodes
+        kept = {node.name for node in nodes if node.type in _KEEPS}
+        made = {node.name for node in nodes} - kept
+        readers = Counter(endpoint for node in nodes for endpoint in node.inputs)
+        readers.update(self.definition.results)
+        self.given_up = frozenset(
+            endpoint for endpoint, count in readers.items() if count == 1 and endpoint[0] in made
+        )
 
 
 @dataclass(slots=True)
@@ -66,20 +97,20 @@ class Instances:
         component = f"{name}{voice.dialect.partitioned}_{number}_0"
         handle = self.handles
         self.handles += 2
+        origins = {node: op for node, op, _, _ in events.rewritten}
+        instance = Instance(component, handle, lines, origins, events, definition)
         if name.startswith("__"):
-            self._around(voice, name, component, handle, lines, events)
+            self._around(voice, name, instance)
         else:  # NB: a session says nothing of the kind
             _grappler(voice, "tf_graph", events)
             self._layout(voice, lines, events)
-        origins = {node: op for node, op, _, _ in events.rewritten}
-        instance = Instance(component, handle, lines, origins, events, definition)
         self.by_definition[id(definition)] = instance
         return instance
 
-    def _around(
-        self, voice: Voice, name: str, component: str, handle: int, lines: NodeLines, events: Events
-    ) -> None:
+    def _around(self, voice: Voice, name: str, instance: Instance) -> None:
         """The optimisation of a function, and what is said around it."""
+        lines, events = instance.lines, instance.events
+        component, handle = instance.component, instance.handle
         voice.say(
             "instantiating",
             f'Instantiating MultiDevice function "{name}" on default device "{CPU}"',
@@ -97,6 +128,8 @@ class Instances:
             f"Start instantiating component function {component} on device {CPU}",
             30,
         )
+        if instance.definition.attributes.get(DATA_FUNCTION):
+            prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
         voice.say(
             "component ready",
             f"Finished instantiating component function {component} with handle {handle} "
@@ -209,3 +242,37 @@ def _layout(voice: Voice, lines: NodeLines, events: Events) -> None:
         "graph",
         f"Graph After running MklLayoutRewritePass(NodeMerge+Rewrite) #nodes {size} #edges {size}",
     )
+
+
+def prepared(voice: Voice, instance: Instance) -> None:
+    """Constants are computed, kernels created: when a function first runs, or before that."""
+    instance.ready = True
+    text = f"Pruning function body: function_name={instance.component}"
+    voice.say("pruning", text, 12)
+    voice.say("pruning nodes", f"{text} #nodes = {instance.lines.count}", 12)
+    if instance.events.runs:
+        say_constants(voice, instance.events)
+    else:
+        voice.say("nothing to fold", "No constant foldable nodes found", 20)
+    instance.events = Events()
+    if voice.shows("kernel"):
+        for text in instance.lines.texts.values():
+            voice.say("kernel", f"Instantiating kernel for node: {text}", 7)
+
+
+def say_constants(voice: Voice, events: Events) -> None:
+    """Runs in which constants are computed: step -1."""
+    for nodes in events.runs:
+        voice.say("foldable", f"Constant foldable {len(nodes)} : {len(nodes)}", 20)
+        for number, node in enumerate(nodes):
+            execution = Execution("graph", "folding", node.type, node.type, node=node.name, step=-1)
+            place = number + (number > 0)
+            shown = node_summary(node, voice.dialect, marked=False, running=True)
+            body = f"{place} step -1 {shown} device: {_SHORT}"
+            voice.began(execution)
+            voice.say("process", f"Process node: {body}", 6, execution, stands=True)
+            voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
+            voice.ended(execution)
+    for name, output in events.replaced:
+        voice.say("replacing", f"Replacing {name} :: {output} with a constant")
+    events.runs, events.replaced = [], []

@@ -57,7 +57,7 @@ class Engine:
         if op == "_MklMatMul" and found[0].kind == "gemm_api":
             voice.say("sgemm", "MKL DNN SGEMM called")
         for plan in found:
-            ms = voice.costs.primitive(f"{plan.kind} {plan.problem}", plan.size, plan.work)
+            ms = voice.costs.primitive(plan.kind, plan.problem, plan.size, plan.work)
             voice.strand.now += 3
             if not self.verbose or (plan.kind == "gemm_api" and not voice.dialect.gemm):
                 voice.strand.now += int(ms * 1000)

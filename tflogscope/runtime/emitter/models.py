@@ -37,6 +37,7 @@ class _Model:
         self, name: str, op: str, inputs: Sequence[str], *shapes: Shape, **attributes: Any
     ) -> str:
         base = _MKL if op.startswith("_Mkl") and op != "_MklFusedBatchMatMulV2" else _T
+        base = {"dtype": float32} if op == "Const" else base
         self.nodes.append(Layer(name, op, inputs, shapes, {**base, **attributes}))
         return name
 

@@ -16,6 +16,7 @@ from tflogscope.runtime.node_text import attribute_text
 __all__ = ["NodeLines", "debug_text", "summary"]
 
 _NO_DEVICE = frozenset({"_Arg", "_Retval"})
+_STRIPPED = frozenset({"Const", "HostConst"})
 _UNMARKED = frozenset({"_Retval"})
 """Nodes made after the pass that marks nodes with reference variables."""
 
@@ -54,6 +55,9 @@ class NodeLines:
 
     def __init__(self, definition: FunctionDef, dialect: Dialect) -> None:
         self.texts: dict[str, str] = {}
+        """As the node stands in the graph."""
+        self.running: dict[str, str] = {}
+        """As its kernel says, where that is something else."""
         self.numbers: dict[str, int] = {}
         nodes = list(definition.prologue)
         seen = {node.name for node in nodes}
@@ -63,17 +67,28 @@ class NodeLines:
             self.numbers[node.name] = number
             number += 2 if number == 0 else 1  # 1 is the sink
             self.texts[node.name] = node_summary(node, dialect)
+            if node.type in _STRIPPED:
+                self.running[node.name] = node_summary(node, dialect, running=True)
         self.count = number
 
 
-def node_summary(node: NodeDef, dialect: Dialect) -> str:
-    """The text of a node of a function."""
+def node_summary(
+    node: NodeDef, dialect: Dialect, *, marked: bool = True, running: bool = False
+) -> str:
+    """The text of a node of a function; `running`: as its kernel, once made, knows itself.
+
+    A constant's kernel drops what it does not need: `StripTensorDataFromNodeDef` of
+    `core/kernels/constant_op.cc`.
+    """
+    if running and node.type in _STRIPPED:
+        kept = {"dtype": node.attributes["dtype"]}
+        return summary(node.name, node.type, kept, (), node.device or CPU, marked=False)
     inputs = [f"{name}:{output}" if output else name for name, output in node.inputs]
     inputs += [f"^{name}" for name in node.control_inputs]
     if node.name == "_SOURCE":
         return "{{node _SOURCE}} = NoOp[]()"
     attributes = attributes_of(node.type, node.attributes, dialect)
-    return summary(node.name, node.type, attributes, inputs, node.device or CPU)
+    return summary(node.name, node.type, attributes, inputs, node.device or CPU, marked=marked)
 
 
 def attributes_of(op: str, attributes: Mapping[str, Any], dialect: Dialect) -> Mapping[str, Any]:

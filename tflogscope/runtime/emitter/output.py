@@ -29,7 +29,7 @@ class Piece:
     data: bytes
     record: Record | None = None
     process: int = 0
-    """Which process wrote it; 0 is the one that the truth is about."""
+    """Which process wrote it; 0 is the program's own."""
     middle: int = 0
     """Where the message begins, after the prefix; 0 if there is none."""
     torn: str = ""
@@ -108,6 +108,10 @@ class Output:
         self._write(pieces)
         self._tell(until)
 
+    def forget(self) -> None:
+        """What waits is written by another process, and so is the truth."""
+        self._waiting, self._done, self._primitives, self._truth = [], [], [], None
+
     def close(self) -> None:
         """Write the rest."""
         self.flush(max((record.time for record in self._waiting), default=self.flushed))
@@ -146,9 +150,17 @@ class Output:
         assert self._truth is not None
         about = record.about
         stands = isinstance(about, Primitive) or record.stands
-        if piece.process == 0 and about is not None and stands:
+        if about is not None and stands:
             about.line = self._line
+            if piece.process:  # nobody else tells of it
+                self._add_other(about)
         self._truth.line(self._line, piece, glued=not self._at_start)
+
+    def _add_other(self, about: Execution | Primitive) -> None:
+        if isinstance(about, Primitive):
+            self._primitives.append(about)
+        else:
+            self._done.append(about)
 
     def _tell(self, until: int | None) -> None:
         """Executions that have ended and are written; at the end (None) the others, too."""

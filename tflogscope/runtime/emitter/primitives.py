@@ -181,7 +181,8 @@ def _fused_matmul(kernel: Kernel) -> list[Plan]:
     main = Plan(
         "inner_product", "x64:gemm:jit", prop, memories, attributes, "", problem, size, work
     )
-    if "sum" in posts:  # what is added is copied to where the result will be
+    if "sum" in posts and not kernel.settings.get("overwrites", [False])[-1]:
+        # what is added is copied to where the result will be
         return [reorder(kernel, "a", "a", (rows * columns,)), main]
     return [main]
 

@@ -5,6 +5,7 @@ What the program prints goes to the log in its place, and to the terminal as wel
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -75,6 +76,7 @@ def writing(
         stack.enter_context(telling.listen(emitter))
         stack.enter_context(_heard(emitter))
         stack.enter_context(_asleep(emitter))
+        stack.enter_context(_forking(emitter))
         yield emitter
 
 
@@ -98,6 +100,34 @@ def _asleep(emitter: Emitter) -> Iterator[None]:
         yield
     finally:
         time.sleep = original
+
+
+_emitters: list[Emitter] = []
+"""Those that write now."""
+
+
+def _before_fork() -> None:
+    for each in _emitters:
+        each.before_fork()
+
+
+def _after_fork() -> None:
+    for each in _emitters:
+        each.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # for good: Python forgets no hook
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+
+
+@contextmanager
+def _forking(emitter: Emitter) -> Iterator[None]:
+    """Let the emitter know when the program forks."""
+    _emitters.append(emitter)
+    try:
+        yield
+    finally:
+        _emitters.remove(emitter)
 
 
 class _Heard:

@@ -40,6 +40,8 @@ class Execution:
     number: int = -1
     line: int | None = None
     """Of the record that says it; None if it is not written."""
+    process: int = 0
+    """Which process ran it; 0 is the program's own."""
 
 
 @dataclass(slots=True, eq=False)

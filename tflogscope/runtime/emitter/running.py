@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.devices import CPU
-from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name
+from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name, prepared
 from tflogscope.runtime.emitter.kernels import Engine, shape_of
-from tflogscope.runtime.emitter.node_lines import NodeLines, node_summary
+from tflogscope.runtime.emitter.node_lines import NodeLines
 from tflogscope.runtime.emitter.records import WORKER, Execution, Strand
 from tflogscope.runtime.emitter.status import status
 from tflogscope.runtime.emitter.steps import Item, Step, deal
@@ -22,7 +22,6 @@ __all__ = ["Runs"]
 
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
 _SMALL = 64
-_SHORT = "/device:CPU:0"
 
 
 class Runs:
@@ -65,19 +64,17 @@ class Runs:
                 20,
                 dispatch.execution if dispatch is not None else None,
             )
-        first = instance is not None and not instance.ran
         if instance is None:
             lines = NodeLines(definition, voice.dialect)
-            instance = Instance("", 0, lines, {}, Events(), definition)
-        instance.ran = True
+            instance = Instance("", 0, lines, {}, Events(), definition, ready=True)
         number = self._number(voice, name)
         data = bool(definition.attributes.get("_tf_data_function"))
         call = None if data else dispatch.execution if dispatch else self._call_of(voice)
         step = Step(number, instance, name, call, data)
         voice.steps.append(step)
         voice.strands.append(Strand(self._data_thread if data else voice.strand.thread))
-        if first and name.startswith("__"):
-            self._prepared(voice, instance)
+        if not instance.ready and name.startswith("__"):
+            prepared(voice, instance)
 
     def _number(self, voice: Voice, name: str) -> int:
         """Steps of functions have negative numbers by chance; a session counts its own."""
@@ -89,42 +86,6 @@ class Runs:
     @staticmethod
     def _call_of(voice: Voice) -> Execution | None:
         return voice.steps[-1].call if voice.steps else None
-
-    def _prepared(self, voice: Voice, instance: Instance) -> None:
-        """The first run: constants are computed, kernels created."""
-        text = f"Pruning function body: function_name={instance.component}"
-        voice.say("pruning", text, 12)
-        voice.say("pruning nodes", f"{text} #nodes = {instance.lines.count}", 12)
-        if instance.events.runs:
-            self.say_constants(voice, instance.events)
-        else:
-            voice.say("nothing to fold", "No constant foldable nodes found", 20)
-        instance.events = Events()
-        if voice.shows("kernel"):
-            for text in instance.lines.texts.values():
-                voice.say("kernel", f"Instantiating kernel for node: {text}", 7)
-
-    def say_constants(self, voice: Voice, events: Events) -> None:
-        """Runs in which constants are computed: step -1."""
-        for nodes in events.runs:
-            voice.say("foldable", f"Constant foldable {len(nodes)} : {len(nodes)}", 20)
-            texts = [node_summary(node, voice.dialect) for node in nodes]
-            for number, (node, text) in enumerate(zip(nodes, texts, strict=True)):
-                shown = text.replace("_XlaHasReferenceVars=false, ", "").replace(
-                    "_XlaHasReferenceVars=false", ""
-                )
-                execution = Execution(
-                    "graph", "folding", node.type, node.type, node=node.name, step=-1
-                )
-                place = number + (number > 0)
-                body = f"{place} step -1 {shown} device: {_SHORT}"
-                voice.began(execution)
-                voice.say("process", f"Process node: {body}", 6, execution, stands=True)
-                voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
-                voice.ended(execution)
-        for name, output in events.replaced:
-            voice.say("replacing", f"Replacing {name} :: {output} with a constant")
-        events.runs, events.replaced = [], []
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -154,8 +115,9 @@ class Runs:
 
     @staticmethod
     def _said(step: Step, node: NodeDef, dead: str = "") -> str:
-        number = step.instance.lines.numbers.get(node.name, 0)
-        text = step.instance.lines.texts.get(node.name, "")
+        lines = step.instance.lines
+        number = lines.numbers.get(node.name, 0)
+        text = lines.running.get(node.name) or lines.texts.get(node.name, "")
         return f"{number} step {step.number} {text}{dead} device: {node.device or CPU}"
 
     def node_begins(self, voice: Voice, node: NodeDef) -> None:
@@ -275,4 +237,6 @@ def _settings(step: Step, node: NodeDef) -> dict[str, Any]:
         return {"permutation": [int(each) for each in step.values[node.inputs[1]]]}
     if "PadWith" in node.type:
         return {"paddings": step.values.get(node.inputs[-1])}
+    if node.type.endswith("FusedMatMul"):
+        return {"overwrites": [each in step.instance.given_up for each in node.inputs]}
     return {}

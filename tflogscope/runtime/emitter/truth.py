@@ -39,7 +39,7 @@ class Truth:
             line=number,
             **{"is": record.kind},
             process=piece.process or None,
-            execution=self._number(about) if piece.process == 0 else None,
+            execution=self._number(about),
             thread=record.thread,
             time=BEGIN + record.time,
             torn=piece.torn or None,
@@ -51,6 +51,7 @@ class Truth:
         self._write(
             truth="execution",
             id=self._number(execution),
+            process=execution.process or None,
             mode=execution.mode,
             kind=execution.kind,
             op=execution.op,

@@ -99,6 +99,8 @@ class Voice:
         """One record, `cost` µs after the one before, in 2.13."""
         strand = self.strands[-1]
         strand.now += max(1, round(cost * self.dialect.pace))
+        if stands and isinstance(about, Execution):
+            about.start = strand.now
         if self._prefixes.shows(kind):
             strand.records.append(Record(strand.now, strand.thread, kind, text, about, stands))
 

@@ -47,6 +47,9 @@ class Voices:
                 self._begun += 1
                 voice = Voice(number, now, self._dialect, self._prefixes, self._costs)
                 self._voices[thread] = voice
+        elif len(self._voices) > 1 and voice is self.main and not voice.busy:
+            with self._lock:
+                self._join()
         return voice
 
     def _join(self) -> None:
@@ -73,10 +76,31 @@ class Voices:
             self._output.flush(min(each.strands[0].now for each in self._voices.values()))
 
     def printed(self, text: str) -> None:
-        """The program wrote something to its standard streams."""
+        """The program wrote something to its standard streams. What follows on the same line,
+        with nothing between, is written with it: `print` writes its arguments one by one.
+        """
         voice = self.here()
-        voice.bare("print", text)
-        self.flush(voice)
+        last = voice.strand.records[-1] if voice.strand.records else None
+        if last is not None and last.kind == "print" and not last.text.endswith("\n"):
+            last.text += text
+        else:
+            voice.bare("print", text)
+        if text.endswith("\n"):
+            self.flush(voice)
+
+    def before_fork(self) -> None:
+        """What can be written is, lest both processes do it."""
+        self.flush(self.here())
+
+    def after_fork(self) -> None:
+        """In the new process: what the other threads said is the other process' to write."""
+        self._lock = threading.RLock()
+        self._output.forget()
+        here = self.here()
+        self._voices = weakref.WeakKeyDictionary({threading.current_thread(): here})
+        self.main = here
+        strand = here.strands[0]
+        strand.records, strand.executions, strand.primitives = [], [], []
 
     def close(self) -> None:
         """The process ends: what is left is written."""

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tflogscope.runtime.emitter.records import Record
+from tflogscope.runtime.emitter.records import Execution, Primitive, Record
 
 if TYPE_CHECKING:
     from tflogscope.runtime.emitter.output import Piece
@@ -29,6 +30,8 @@ class Processes:
         self._random = random
         self._prefixes = prefixes
         self._behind: deque[Piece] = deque()
+        self._others: dict[Execution, Execution] = {}
+        """By what the program ran, what the second process did."""
 
     def feed(self, pieces: list[Piece]) -> list[Piece]:
         """What both write, by time."""
@@ -50,8 +53,11 @@ class Processes:
         from tflogscope.runtime.emitter.output import Piece as Made
         from tflogscope.runtime.emitter.prefixes import BEGIN
 
-        other = Record(
-            record.time + _DELAY, record.thread + _THREADS, record.kind, record.text, record.about
+        other = replace(
+            record,
+            time=record.time + _DELAY,
+            thread=record.thread + _THREADS,
+            about=self._other(record.about),
         )
         data = piece.data
         middle = 0
@@ -61,10 +67,34 @@ class Processes:
         data = _STEP.sub(_other_step, data)
         return Made(data, other, 1, middle)
 
+    def _other(self, about: Execution | Primitive | None) -> Any:
+        """The same of the second process."""
+        if about is None:
+            return None
+        if isinstance(about, Primitive):
+            return replace(about, execution=self._other(about.execution), line=None)
+        if about not in self._others:
+            step = about.step
+            other = self._others[about] = replace(
+                about,
+                process=1,
+                number=-1,
+                line=None,
+                step=-_number(-step) if step is not None and step < 0 else step,
+                start=about.start + _DELAY,
+                end=about.end + _DELAY,
+                thread=about.thread + _THREADS,
+            )
+            other.call = self._other(about.call)  # a call is its own
+        return self._others[about]
+
 
 def _other_step(match: re.Match[bytes]) -> bytes:
-    number = int(match[2])
-    return match[0] if number == 1 else b"%s-%d" % (match[1], number ^ 0x5A5A5A5A)
+    return b"%s-%d" % (match[1], _number(int(match[2])))
+
+
+def _number(step: int) -> int:
+    return step if step == 1 else step ^ 0x5A5A5A5A
 
 
 def _time(piece: Piece) -> int:
