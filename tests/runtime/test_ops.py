@@ -31,7 +31,15 @@ WITHOUT_ROW = {
     "Timestamp": "the time",
     "VarHandleOp": "variables are made before a row is watched",
     **dict.fromkeys(
-        ("VariableV2", "Assign", "AssignAdd", "AssignSub", "ApplyGradientDescent"),
+        (
+            "VariableV2",
+            "Assign",
+            "AssignAdd",
+            "AssignSub",
+            "ApplyGradientDescent",
+            "ApplyMomentum",
+            "ApplyAdam",
+        ),
         "references, of graphs that a session runs: user_programs has them",
     ),
     **dict.fromkeys(

@@ -11,6 +11,8 @@ import pytest
 
 import tflogscope.runtime.api as tf
 from tests.runtime.comparing import difference
+from tflogscope.runtime import context, reference_variables
+from tflogscope.runtime.eager import EAGER
 from tflogscope.runtime.simulate import run_program
 
 HERE = Path(__file__).parent
@@ -25,6 +27,8 @@ def python_as_it_was() -> Iterator[None]:
     tf.random.set_seed(None)
     tf.keras.backend.clear_session()
     yield
+    context.make_default(EAGER)
+    reference_variables.enable_resource_variables()
     np.set_printoptions(**options)
     sys.argv[:], sys.path[:], sys.meta_path[:] = arguments, path, finders
     for name in set(sys.modules) - set(modules):

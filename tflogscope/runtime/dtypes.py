@@ -89,6 +89,11 @@ class DType:
         """The largest value it can hold. Raises TypeError for types without order."""
         return self._limit("max")
 
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """What it is scaled to where it stands for brightness: 0 to 1 or to the largest value."""
+        return 0, self.max if self.is_integer or self.is_bool else 1
+
     def _limit(self, which: str) -> Any:
         if self is bfloat16:
             return np.float32(-3.3895314e38 if which == "min" else 3.3895314e38)

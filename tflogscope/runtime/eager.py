@@ -17,7 +17,7 @@ import numpy as np
 from tflogscope.runtime import stacks, telling
 from tflogscope.runtime.devices import CPU
 from tflogscope.runtime.dtypes import DType, bfloat16, round_to_bfloat16
-from tflogscope.runtime.errors import OpError
+from tflogscope.runtime.errors import KERNEL_ERRORS, OpError, as_op_error
 from tflogscope.runtime.operations import Inference, OpDef, bind
 from tflogscope.runtime.record import EagerRecord
 from tflogscope.runtime.resources import Resource
@@ -52,7 +52,7 @@ class EagerContext:
     ) -> EagerRecord:
         """Run the op. Raises OpError if its kernel does."""
         values = [_value(tensor) for tensor in inputs]
-        kernel, cached = self._kernel(definition, inputs, attributes)
+        kernel, cached = self._kernel(definition, inputs, attributes, name)
         listener = telling.listener
         shown = definition.type
         if listener is not None:
@@ -61,10 +61,12 @@ class EagerContext:
         try:
             with np.errstate(all="ignore"):
                 result = kernel.run(*values)
-        except OpError as error:
+        except KERNEL_ERRORS as raised:
+            error = as_op_error(raised)
             if listener is not None:
                 listener.op_finished(shown, (), error)
-            raise _located(error, definition.type, attributes, name) from None
+            lists = _lengths(definition.type, attributes, kernel.dtypes)
+            raise _located(error, definition.type, attributes, lists, name) from None
         outputs = [
             EagerTensor(value, dtype, CPU)
             for value, dtype in zip(
@@ -91,7 +93,11 @@ class EagerContext:
             self._kernels.pop(key, None)
 
     def _kernel(
-        self, definition: OpDef, inputs: Sequence[Tensor], attributes: dict[str, Any]
+        self,
+        definition: OpDef,
+        inputs: Sequence[Tensor],
+        attributes: dict[str, Any],
+        name: str | None,
     ) -> tuple[CachedKernel, bool]:
         key = (
             definition.type,
@@ -105,7 +111,11 @@ class EagerContext:
             kernel = self._kernels.get(key)
         if kernel is not None:
             return kernel, True
-        kernel = CachedKernel(bind(definition, attributes), _dtypes(definition, inputs, attributes))
+        try:
+            dtypes = _dtypes(definition, inputs, attributes)
+        except ValueError as error:  # the attributes alone are wrong
+            raise _located(as_op_error(error), definition.type, attributes, "", name) from None
+        kernel = CachedKernel(bind(definition, attributes), dtypes)
         self._kernels[key] = kernel
         return kernel, False
 
@@ -190,34 +200,48 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _located(error: OpError, op: str, attributes: dict[str, Any], name: str | None) -> OpError:
+def _located(
+    error: OpError, op: str, attributes: dict[str, Any], lists: str, name: str | None
+) -> OpError:
     """The same error, saying where: as TensorFlow's message does."""
     message = error.message
     if op.startswith("__"):  # a function
-        return type(error)(error.node_def, error.op, f"{message} [Op:{op}]")
+        message = f"{{{{function_node {op}}}}} {message} [Op:{op}]"
+        return type(error)(error.node_def, error.op, message)
     if not message.startswith("{{function_node"):
         from tflogscope.runtime.passes.eager_ops import rewritten
 
         run = rewritten(op, attributes).replace("_", "__")
-        wrapper = f"__wrapped__{run}{_lengths(op, attributes)}_device_{CPU}"
+        wrapper = f"__wrapped__{run}{lists}_device_{CPU}"
         message = f"{{{{function_node {wrapper}}}}} {message}"
     return type(error)(error.node_def, error.op, f"{message} [Op:{op}] name: {name or ''}")
 
 
-def _lengths(op: str, attributes: dict[str, Any]) -> str:
+def _lengths(op: str, attributes: dict[str, Any], dtypes: tuple[DType, ...]) -> str:
     """`_N_2`: what the name of the function around an op says of its lists."""
     from tflogscope.runtime.ops.declare import signature_of
 
     signature = signature_of(op)
-    if signature is None:
-        return ""
     found: dict[str, int] = {}
+    if signature is None:  # an op of tf.data: its lists of inputs, and of outputs, of these dtypes
+        for key, value in sorted(attributes.items()):
+            if key == "N":
+                found[key] = value
+            elif (key[0] == "T" and isinstance(value, tuple)) or (
+                key == "output_types" and tuple(value) == dtypes
+            ):
+                found[key] = len(value)
+        return _numbered(found)
     for argument in (*signature.inputs, *signature.outputs):
         if argument.count:
             found[argument.count] = attributes[argument.count]
         elif argument.list_of_types:
             found[argument.type] = len(attributes[argument.type])
-    return "".join(f"_{key}_{length}" for key, length in found.items())
+    return _numbered(found)
+
+
+def _numbered(lists: dict[str, int]) -> str:
+    return "".join(f"_{key}_{length}" for key, length in lists.items())
 
 
 EAGER = EagerContext()

@@ -11,6 +11,7 @@ from typing import ClassVar, NoReturn
 
 __all__ = [
     "BY_CODE",
+    "KERNEL_ERRORS",
     "AbortedError",
     "AlreadyExistsError",
     "CancelledError",
@@ -32,6 +33,7 @@ __all__ = [
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "as_op_error",
     "missing_attribute",
 ]
 
@@ -160,6 +162,20 @@ BY_CODE: dict[int, type[OpError]] = {kind.code: kind for kind in OpError.__subcl
 """The class for each status code."""
 
 
+KERNEL_ERRORS = (OpError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError)
+"""What may leave a kernel: its own errors, and what Python and NumPy raise where it checked too
+little.
+"""
+
+
+def as_op_error(error: BaseException) -> OpError:
+    """The error as one of TensorFlow's: no other leaves an op."""
+    if isinstance(error, OpError):
+        return error
+    kind = ResourceExhaustedError if isinstance(error, MemoryError) else InvalidArgumentError
+    return kind(None, None, str(error))
+
+
 class InaccessibleTensorError(ValueError):
     """A tensor of one graph was used in another from which it can't be reached."""
 
@@ -191,5 +207,5 @@ def missing_attribute(owner: str, name: str) -> NoReturn:
     raise MissingName(f"{owner}.{name}")
 
 
-for _class in BY_CODE.values():
+for _class in (*BY_CODE.values(), InaccessibleTensorError, OperatorNotAllowedInGraphError):
     _class.__module__ = "tensorflow.python.framework.errors_impl"  # as tracebacks name them

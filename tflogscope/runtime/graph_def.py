@@ -21,7 +21,13 @@ import numpy as np
 
 from tflogscope.runtime.dtypes import DType, of_array
 from tflogscope.runtime.errors import MissingName
-from tflogscope.runtime.node_text import attribute_text, endpoint_text, escaped, type_name
+from tflogscope.runtime.node_text import (
+    attribute_text,
+    endpoint_text,
+    escaped,
+    function_name,
+    type_name,
+)
 from tflogscope.runtime.shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -135,7 +141,7 @@ def _value_lines(attribute: AttrValue) -> list[str]:
         case "list":
             return list(_block("list", [line for each in value for line in _value_lines(each)]))
         case "func":
-            return list(_block("func", [f'name: "{getattr(value, "name", value)}"']))
+            return list(_block("func", [f'name: "{function_name(value) or value}"']))
     return [f"{attribute.field}: {attribute_text(value)}"]
 
 

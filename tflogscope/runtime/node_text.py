@@ -20,12 +20,15 @@ __all__ = [
     "attribute_text",
     "endpoint_text",
     "escaped",
+    "function_name",
     "node_text",
     "shape_text",
     "short_name",
     "type_name",
 ]
 
+_SHOWN = 3
+"""How many values of a tensor are shown."""
 _CPP = {"float16": "half", "float32": "float", "float64": "double"}
 
 
@@ -71,16 +74,56 @@ def attribute_text(value: Any) -> str:
         return "[" + ", ".join(map(attribute_text, value)) + "]"
     if isinstance(value, np.ndarray):
         return _tensor_text(value)
-    return str(getattr(value, "name", value))
+    name = function_name(value)
+    return str(value) if name is None else f"{name}[]"
 
 
-def _tensor_text(value: Any) -> str:
-    values = " ".join(str(each) for each in value.ravel()[:5])
+def function_name(value: Any) -> str | None:
+    """The name of a function that is an attribute; None for what is none."""
+    return getattr(getattr(value, "inference", value), "name", None)
+
+
+def _tensor_text(value: np.ndarray) -> str:
+    """The first three values, in brackets by dimension. Told about: `SummarizeArray` of
+    `core/framework/tensor.cc`.
+    """
+    kind = "string" if value.dtype.kind in "OSU" else value.dtype.name
     sizes = "[" + ",".join(map(str, value.shape)) + "]"
-    kind = _CPP.get(value.dtype.name, value.dtype.name)
-    rest = "..." if value.size > 5 else ""
-    shown = f"{values}{rest}" if not value.shape else f"[{values}{rest}]"
-    return f"Tensor<type: {kind} shape: {sizes} values: {shown}>"
+    shown = _values_text(value, _SHOWN) + ("..." if value.size > _SHOWN else "")
+    return f"Tensor<type: {_CPP.get(kind, kind)} shape: {sizes} values: {shown}>"
+
+
+def _values_text(value: np.ndarray, left: int) -> str:
+    """Of these values the first `left`."""
+    if value.ndim == 0:
+        return _element_text(value.item() if value.dtype.kind in "OSU" else value[()])
+    if value.ndim == 1:
+        return " ".join(_values_text(each, left) for each in map(np.asarray, value[:left]))
+    text = ""
+    for part in value:
+        if left <= 0:
+            break
+        cut = "..." if part.ndim == 1 and part.size > left else ""
+        text += f"[{_values_text(part, left)}{cut}]"
+        left -= part.size
+    return text
+
+
+def _element_text(value: Any) -> str:
+    """A value in a tensor."""
+    if isinstance(value, bytes | str):
+        return escaped(value.encode() if isinstance(value, str) else value)
+    if isinstance(value, np.complexfloating):
+        return "?"
+    if isinstance(value, np.float64):
+        short = f"{value:.15g}"
+        return short if float(short) == value or np.isnan(value) else f"{value:.17g}"
+    if isinstance(value, bool | np.bool_ | np.integer | int):
+        return str(int(value))
+    try:
+        return _float_text(float(value))
+    except (TypeError, ValueError):
+        return str(value)
 
 
 def endpoint_text(tensor: SymbolicTensor) -> str:
@@ -92,7 +135,8 @@ def endpoint_text(tensor: SymbolicTensor) -> str:
 def _float_text(value: float) -> str:
     """As `strings::StrCat` prints a float: six digits, if these tell it from all others."""
     short = f"{value:.6g}"
-    return short if np.float32(short) == np.float32(value) else f"{value:.8g}"
+    single = np.float32(value)
+    return short if np.float32(short) == single or np.isnan(single) else f"{single:.9g}"
 
 
 _NAMED = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}

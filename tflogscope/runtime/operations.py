@@ -2,8 +2,8 @@
 
 An entry says which outputs an op has (`infer`, TensorFlow's shape function) and how they are
 computed (`kernel`, a plain function of NumPy arrays). How an op is differentiated is another
-registry's matter (`gradients.py`), since not every op can be. A traced function, once registered,
-is an op like any other.
+registry's matter (`gradients/registry.py`), since not every op can be. A traced function, once
+registered, is an op like any other.
 
 Told about: `REGISTER_OP` and `REGISTER_KERNEL_BUILDER` of TensorFlow's C++ core.
 """

@@ -39,6 +39,8 @@ __all__ = ["numpy_function", "py_function"]
 _functions: weakref.WeakValueDictionary[str, _PythonFunction] = weakref.WeakValueDictionary()
 """The functions by the token that stands in the node. The graph that has the node keeps them."""
 _numbers = itertools.count()
+_HOST = "/job:localhost/replica:0/task:0"
+"""Where Python is: any device there will do."""
 _kept_for_ever: list[
     _PythonFunction
 ] = []  # those called eagerly: TensorFlow's default graph has them
@@ -94,7 +96,8 @@ def _call(
     _keep(function)
     inputs = [each.read_value() if isinstance(each, Variable) else each for each in inp]
     attributes: dict[str, Any] = {"is_async": False} if type == "EagerPyFunc" else {}
-    outputs = results(type, inputs, token=token, Tout=dtypes, name=name, **attributes)
+    with context.device(_HOST):
+        outputs = results(type, inputs, token=token, Tout=dtypes, name=name, **attributes)
     return outputs if several else outputs[0]
 
 
@@ -216,10 +219,10 @@ class _Kernel:
             if self.eager:
                 return tuple(function.call_eagerly(arrays, Tin))
             return tuple(function.call_with_arrays(arrays))
-        except errors.OpError:
+        except errors.NotInThisRuntime:
             raise
         except Exception as error:
-            raise _as_op_error(error) from error
+            raise from_python(error) from error
 
 
 _KINDS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
@@ -231,7 +234,10 @@ _KINDS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
 )
 
 
-def _as_op_error(error: Exception) -> errors.OpError:
+def from_python(error: Exception) -> errors.OpError:
+    """The error that an op ends with whose Python function raised this one, with the user's part of
+    the traceback. Told about: `py_func.cc`.
+    """
     kind = next((to for of, to in _KINDS if isinstance(error, of)), errors.UnknownError)
     users = [
         frame

@@ -9,23 +9,24 @@ Told about: `python/client/session.py`, `core/common_runtime/direct_session.cc`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from tflogscope.runtime import context, executor, nest, resources, telling
-from tflogscope.runtime.dtypes import DType, as_dtype, float32
-from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.dtypes import as_dtype
+from tflogscope.runtime.errors import NotInThisRuntime, OpError
+from tflogscope.runtime.executor.failing import explained
 from tflogscope.runtime.function.concrete import ConcreteFunction
 from tflogscope.runtime.function.definition import FunctionDef, define
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.tracing import trace
 from tflogscope.runtime.graph import Graph, Node
-from tflogscope.runtime.library import graphs, grouping, random
-from tflogscope.runtime.ops.call import call, call_node
+from tflogscope.runtime.library import grouping, random
+from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.references import dereferenced
 from tflogscope.runtime.passes.functions import SESSION_FUNCTION
 from tflogscope.runtime.shapes import TensorShape
@@ -33,9 +34,9 @@ from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 from tflogscope.runtime.variables import Variable
 
 __all__ = [
-    "GradientDescentOptimizer", "Session", "disable_eager_execution", "get_default_graph",
-    "get_variable", "global_variables_initializer", "placeholder", "set_random_seed",
-    "wrap_function",
+    "Session", "disable_eager_execution", "get_default_graph", "global_variables",
+    "global_variables_initializer", "placeholder", "placeholder_with_default", "set_random_seed",
+    "trainable_variables", "wrap_function",
 ]  # fmt: skip
 
 
@@ -69,99 +70,28 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return result
 
 
+def placeholder_with_default(value: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that has this value unless `Session.run` is given another."""
+    result: Tensor = call("PlaceholderWithDefault", value, shape=TensorShape(shape), name=name)
+    return result
+
+
 # Variables
 
 
-class _RefVariable(Variable):
-    """What `use_resource=False` gives: its handle is a reference to the value. It is read once, and
-    the graph uses that: `NAME/read`.
-    """
-
-    def _set_handle(self, shape: TensorShape, dtype: DType, scope: str) -> None:
-        # NB: TensorFlow's node finds its value by its own name, and `shared_name` stays empty
-        shared = self._name
-        self.handle = call("VariableV2", shape=shape, dtype=dtype, shared_name=shared, name=scope)
-        self._shape, self._dtype = shape, dtype
-
-    def _initialize(self, value: Tensor, *, validate_shape: bool) -> None:
-        self._initializer = call_node(
-            "Assign", self.handle, value, name="Assign", validate_shape=validate_shape
-        )
-        self._snapshot = call("Identity", self.handle, name="read")
-        self.graph_element = self.handle
-        self._collect()
-
-    def value(self) -> Tensor:
-        """The value, as `NAME/read` gives it."""
-        return self._snapshot
-
-    def read_value(self) -> Tensor:
-        """The value, read once more."""
-        return call("Identity", self.handle, name="read")
-
-    def assign(
-        self, value: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Give it this value; gives a reference to it."""
-        return self._change("Assign", value, use_locking, name, read_value=read_value)
-
-    def assign_add(
-        self, delta: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Add this to its value."""
-        return self._change("AssignAdd", delta, use_locking, name, read_value=read_value)
-
-    def assign_sub(
-        self, delta: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Take this from its value."""
-        return self._change("AssignSub", delta, use_locking, name, read_value=read_value)
-
-    def _change(
-        self, op: str, value: Any, use_locking: Any, name: str | None, *, read_value: bool
-    ) -> Any:
-        reference = call(op, self.handle, value, use_locking=bool(use_locking), name=name)
-        return reference if read_value else reference.op  # type: ignore[attr-defined]
+def global_variables() -> list[Variable]:
+    """All variables of the graph."""
+    return list(get_default_graph().collections.get("variables", []))
 
 
-def get_variable(
-    name: str,
-    shape: Any = None,
-    dtype: Any = float32,
-    initializer: Callable[..., Any] | None = None,
-    trainable: bool = True,
-    use_resource: bool = True,
-) -> Variable:
-    """A new variable, drawn as Glorot says unless there is an initializer.
-
-    NB: variables are not shared: a name that is there already gets a number.
-    """
-    dims: Any = TensorShape(shape).as_list()
-    wanted = as_dtype(dtype)
-    kind = Variable if use_resource else _RefVariable
-    return kind(
-        lambda: (initializer or _glorot_uniform)(dims, wanted),
-        name=name,
-        trainable=trainable,
-        dtype=wanted,
-        shape=dims,
-    )
-
-
-def _glorot_uniform(shape: Sequence[int], dtype: DType) -> Tensor:
-    if len(shape) < 2:
-        fans = [(shape or [1])[0]] * 2
-    else:
-        window = math.prod(shape[:-2])
-        fans = [window * shape[-2], window * shape[-1]]
-    limit = math.sqrt(6.0 / max(2.0, sum(fans)))
-    return random.uniform(shape, -limit, limit, dtype)
+def trainable_variables() -> list[Variable]:
+    """Those that optimizers change."""
+    return list(get_default_graph().collections.get("trainable_variables", []))
 
 
 def global_variables_initializer() -> Node:
     """A node that gives all variables their first values."""
-    variables = get_default_graph().collections.get("variables", [])
-    node: Node = grouping.group(*[each.initializer for each in variables], name="init")
+    node: Node = grouping.group(*[each.initializer for each in global_variables()], name="init")
     return node
 
 
@@ -176,26 +106,66 @@ class Session:
         self.graph = graph or get_default_graph()
         self._resources: dict[str, resources.Resource] = {}
         self._definitions: dict[Any, FunctionDef] = {}
+        self._closed = False
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
         """The values of tensors and variables, None for nodes, in the structure of `fetches`.
 
-        Raises OpError if a kernel does: InvalidArgumentError for a placeholder without a value.
+        Raises OpError if a kernel does: InvalidArgumentError for a placeholder without a value;
+        ValueError for names of nothing, for what is of another graph, and for values of a wrong
+        shape; RuntimeError if it was closed.
         """
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
         if options is not None or run_metadata is not None:
             raise NotInThisRuntime("Session.run with options or run_metadata")
-        fed = dict(feed_dict or {}) if not feed_dict else _by_tensor(feed_dict)
-        wanted = [_fetched(each) for each in nest.flatten(fetches)]
+        fed = self._fed(feed_dict or {})
+        wanted = [self._fetched(each) for each in nest.flatten(fetches)]
         tensors = [each for each in wanted if isinstance(each, Tensor)]
-        definition = self._definition([tensor for tensor, _ in fed.values()], tensors, wanted)
-        values = [np.asarray(value, tensor.dtype.as_numpy_dtype) for tensor, value in fed.values()]
+        definition = self._definition([tensor for tensor, _ in fed], tensors, wanted)
+        values = [value for _, value in fed]
         with resources.of_session(self._resources):
-            results = (_plain(each) for each in executor.run(definition, values))
+            results = map(_plain, self._computed(definition, values))
         return nest.pack_sequence_as(
             fetches, [next(results) if isinstance(each, Tensor) else None for each in wanted]
         )
+
+    def _computed(self, definition: FunctionDef, values: list[Any]) -> list[Any]:
+        try:
+            return executor.run(definition, values)
+        except OpError as error:
+            error.message = explained(error.message, self.graph)
+            raise
+
+    def _fed(self, feed_dict: Any) -> list[tuple[Any, Any]]:
+        fed = []
+        for key, given in feed_dict.items():
+            tensor = self._fetched(key)
+            value = np.asarray(given, tensor.dtype.as_numpy_dtype)
+            if not tensor.shape.is_compatible_with(value.shape):
+                raise ValueError(
+                    f"Cannot feed value of shape {value.shape} for Tensor {tensor.name}, which has "
+                    f"shape {tensor.shape}"
+                )
+            fed.append((tensor, value))
+        return fed
+
+    def _fetched(self, value: Any) -> Any:
+        """The tensor or the node that is meant by it, its name or a variable."""
+        if isinstance(value, Variable):
+            value = value.graph_element
+        if isinstance(value, str):
+            value = _named(self.graph, value)
+        node = value.op if isinstance(value, SymbolicTensor) else value
+        if isinstance(node, Node) and node.graph is not self.graph:
+            of = "Tensor" if node is not value else "Operation"
+            raise ValueError(
+                f"Argument `fetch` = {value} cannot be interpreted as a {of}. "
+                f"({of} {value} is not an element of this graph.)"
+            )
+        return value
 
     def _definition(self, fed: list[Any], tensors: list[Any], wanted: list[Any]) -> FunctionDef:
         nodes = [each for each in wanted if isinstance(each, Node)]
@@ -213,15 +183,27 @@ class Session:
 
     def close(self) -> None:
         """Forget the variables."""
+        self._closed = True
         self._resources.clear()
 
     def __enter__(self) -> Self:
-        _entered.append(self)
+        self._default = self.as_default()
+        self._default.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        _entered.remove(self)
+    def __exit__(self, *error: object) -> None:
+        self._default.__exit__(*error)  # type: ignore[arg-type]
         self.close()
+
+    @contextmanager
+    def as_default(self) -> Iterator[Self]:
+        """Makes it what `eval` of tensors asks, and its graph the current one."""
+        _entered.append(self)
+        try:
+            with context.enter(self.graph):
+                yield self
+        finally:
+            _entered.remove(self)
 
 
 _entered: list[Session] = []
@@ -243,7 +225,7 @@ def evaluate(tensor: Any, feed_dict: Any = None, session: Session | None = None)
     return session.run(tensor, feed_dict)
 
 
-SymbolicTensor.eval = evaluate  # type: ignore[attr-defined]
+SymbolicTensor.eval = Variable.eval = evaluate  # type: ignore[attr-defined]
 
 
 def _plain(value: Any) -> Any:
@@ -252,38 +234,21 @@ def _plain(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
-def _by_tensor(feed_dict: Any) -> dict[int, tuple[Any, Any]]:
-    """Tensors are no keys that can be compared."""
-    return {tensor.uid: (tensor, value) for tensor, value in feed_dict.items()}
-
-
-def _fetched(value: Any) -> Any:
-    return value.graph_element if isinstance(value, Variable) else value
-
-
-class GradientDescentOptimizer:
-    """`tf.compat.v1.train.GradientDescentOptimizer`."""
-
-    def __init__(self, learning_rate: float) -> None:
-        self._learning_rate = learning_rate
-
-    def minimize(self, loss: Tensor) -> Node:
-        """A node that takes one step."""
-        variables = [
-            each for each in get_default_graph().collections["variables"] if each.trainable
-        ]
-        gradients = graphs.gradients(loss, variables, gate_gradients=True)
-        with context.name_scope("GradientDescent") as scope:
-            rate = call("Const", value=np.float32(self._learning_rate), dtype=float32,
-                        name="learning_rate")  # fmt: skip
-            updates = []
-            for variable, gradient in zip(variables, gradients, strict=True):
-                with context.name_scope(f"update_{variable.name.partition(':')[0]}"):
-                    kind = "" if isinstance(variable, _RefVariable) else "Resource"
-                    op = f"{kind}ApplyGradientDescent"
-                    updates.append(call_node(op, variable.handle, rate, gradient))
-            node: Node = grouping.group(*updates, name=scope)
-        return node
+def _named(graph: Graph, name: str) -> Any:
+    node, _, index = name.partition(":")
+    try:
+        return graph.get_tensor_by_name(name) if index else graph.get_operation_by_name(node)
+    except KeyError:
+        kind, exists = ("Tensor", "does not exist") if index else ("Operation", "not in the graph.")
+        why = (
+            f"The name '{name}' refers to a {kind} which {exists}. The operation, '{node}', does "
+            "not exist in the graph."
+            if index
+            else f"The name '{name}' refers to an {kind} {exists}"
+        )
+        raise ValueError(
+            f'Argument `fetch` = {name} cannot be interpreted as a Tensor. ("{why}")'
+        ) from None
 
 
 def wrap_function(python_function: Callable[..., Any], signature: Any) -> Any:

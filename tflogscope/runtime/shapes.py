@@ -10,7 +10,7 @@ from functools import reduce
 from operator import index, mul
 from typing import Any, overload
 
-__all__ = ["TensorShape", "as_shape", "broadcast_shapes"]
+__all__ = ["TensorShape", "as_shape", "broadcast_shapes", "dims_text"]
 
 
 class TensorShape:
@@ -246,3 +246,8 @@ def _broadcast(a: int | None, b: int | None) -> int | None:
 
 
 TensorShape.__module__ = "tensorflow.python.framework.tensor_shape"  # as types are printed
+
+
+def dims_text(dims: Iterable[Any]) -> str:
+    """The shape of a value as TensorFlow's C++ prints it: `[2,3]`."""
+    return f"[{','.join(map(str, dims))}]"

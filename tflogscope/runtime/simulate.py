@@ -11,6 +11,7 @@ import importlib.abc
 import os
 import sys
 import traceback
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ import numpy as np
 from tflogscope.runtime import release, stacks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec
 
 NAMES = ("tensorflow", "keras")
@@ -51,17 +52,22 @@ def bind(followed: str = release.BASE) -> ModuleType:
     from tflogscope.runtime import api
 
     release.follow(followed)
-    keras = keras_of_release()
+    api.version.follow(followed)
+    keras: Any = keras_of_release()
+    api.__version__, keras.__version__ = api.version.VERSION, api.version.KERAS_VERSION
     api.keras = keras
     for chapter in ("initializers", "losses", "metrics", "optimizers"):
         setattr(api, chapter, getattr(keras, chapter))
     bound = {name: module for name, module in sys.modules.items() if _is_ours(name)}
     for name in bound:
         del sys.modules[name]
-    sys.modules.update(_namespaces("tensorflow", api))
-    sys.modules.update(_namespaces("keras", keras))
-    if not any(isinstance(finder, _Refusal) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Refusal())
+    namespaces = {**dict(_namespaces("keras", keras)), **dict(_namespaces("tensorflow", api))}
+    for module in namespaces.values():
+        if not hasattr(module, "__path__"):
+            module.__path__ = []  # to Python a package: what it lacks is looked for
+    sys.modules.update(namespaces)
+    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, _Refusal)]
+    sys.meta_path.insert(0, _Refusal({part.__name__: name for name, part in namespaces.items()}))
     return api
 
 
@@ -121,12 +127,22 @@ def _is_part(found: ModuleType, module: ModuleType) -> bool:
 
 
 class _Refusal(importlib.abc.MetaPathFinder):
-    """Says which part of TensorFlow the runtime does not have, when a program imports it."""
+    """Says which part of TensorFlow the runtime does not have, when a program imports it.
+
+    `names`: what programs call the modules of the runtime. `from tensorflow.nn import x` looks for
+    a submodule of the module that `tensorflow.nn` is, if that has no `x`.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        del path, target
+        del target
+        parent, _, part = name.rpartition(".")
+        if parent in self._names and PathFinder.find_spec(name, path) is None:
+            name = f"{self._names[parent]}.{part}"
         if _is_ours(name):
             raise ModuleNotFoundError(f"{name} is not in tflogscope's reference runtime", name=name)
         return None

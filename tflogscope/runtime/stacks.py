@@ -20,6 +20,7 @@ from typing import Any
 
 __all__ = [
     "AROUND",
+    "LAMBDA",
     "PREFIX",
     "Frame",
     "called_from",
@@ -36,6 +37,7 @@ Frame = tuple[str, int, str]
 
 AROUND = "ag__around"
 """The function that converted code is compiled in."""
+LAMBDA = "<lambda>"
 PREFIX = "tf__"
 """What the names of converted functions begin with."""
 
@@ -68,7 +70,9 @@ def called_from() -> tuple[Frame, ...]:
     while frame is not None:
         code = frame.f_code
         if is_users(code.co_filename):
-            frames.append((code.co_filename, frame.f_lineno, user_name(code)))
+            name = user_name(code)
+            times = 1 if name else 2  # TensorFlow converts a lambda to one lambda in another
+            frames += [(code.co_filename, frame.f_lineno, name)] * times
             if code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
                 break
         frame = frame.f_back  # type: ignore[assignment]
@@ -82,13 +86,15 @@ def is_converted(code: CodeType) -> bool:
 
 @lru_cache(maxsize=1024)
 def user_name(code: CodeType) -> str:
-    """The name of the user's function that the code is, or was made of."""
+    """The name of the user's function that the code is, or was made of; "" for a lambda that was
+    converted.
+    """
     if not is_converted(code):
         return code.co_name
     names = code.co_qualname.split(".<locals>.")[1:]
     names[0] = names[0].removeprefix(PREFIX)
     kept = [name for name in names if not _HELPER.fullmatch(name)]
-    return kept[-1].rpartition(".")[2] if kept else names[0]
+    return kept[-1].rpartition(".")[2] if kept else names[0].replace(LAMBDA, "")
 
 
 def out_of_scope(tensor: Any, where: str) -> str:

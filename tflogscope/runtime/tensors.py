@@ -384,7 +384,8 @@ class SymbolicTensor(Tensor):
 
     def __str__(self) -> str:
         shape = "" if self._shape.rank is None else f", shape={self._shape}"
-        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
+        device = f", device={self.op.device}" if self.op.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
 
     def __repr__(self) -> str:
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"

@@ -136,14 +136,8 @@ class Variable(NotInPlace, Operators, Scattering, metaclass=_VariableType):
         it.
         """
         shared = ANONYMOUS if context.executing_eagerly() else self._name
-        handle = call(
-            "VarHandleOp",
-            shape=shape,
-            dtype=dtype,
-            shared_name=shared,
-            container="",
-            name=scope,
-        )
+        named = {"shared_name": shared, "debug_name": scope, "name": scope}
+        handle = call("VarHandleOp", shape=shape, dtype=dtype, container="", **named)
         handle.handle_data = HandleData(shape, dtype)
         self._adopt(handle)
         if telling.listener is not None:
@@ -413,6 +407,8 @@ class UnreadVariable(Variable):
         self._validate_shape = getattr(variable, "_validate_shape", False)
         self._adopt(variable.handle)
         self._node = node
+        if not (context.executing_eagerly() or context.current().building_function):
+            self.graph_element = self._read()  # a session may ask for it
 
     @property
     def name(self) -> str:

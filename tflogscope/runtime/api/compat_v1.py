@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from tflogscope.runtime import context, graph, module, sessions, variables
+from typing import Any
+
+from tflogscope.runtime import (
+    context,
+    graph,
+    module,
+    reference_variables,
+    sessions,
+    variable_scopes,
+    variables,
+)
 from tflogscope.runtime.api import compat_v1_logging as logging
 from tflogscope.runtime.api import compat_v1_nn as nn
 from tflogscope.runtime.api import compat_v1_train as train
-from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.api.compat_v1_names import shared as _shared
 from tflogscope.runtime.control_flow import while_loop as _while_loop
-from tflogscope.runtime.library import comparison, debugging, initializers
+from tflogscope.runtime.library import comparison, debugging, initializers, initializers_v1
 
 Graph = graph.Graph
 Module = module.Module
@@ -24,11 +34,21 @@ get_default_session = sessions.get_default_session
 ones_initializer = initializers.Ones
 zeros_initializer = initializers.Zeros
 constant_initializer = initializers.ConstantInitializer
-random_normal_initializer = initializers.RandomNormal
-random_uniform_initializer = initializers.RandomUniform
+random_normal_initializer = initializers_v1.random_normal
+random_uniform_initializer = initializers_v1.random_uniform
+truncated_normal_initializer = initializers_v1.truncated_normal
+glorot_uniform_initializer = initializers_v1.glorot_uniform
+glorot_normal_initializer = initializers_v1.glorot_normal
 disable_eager_execution = sessions.disable_eager_execution
 get_default_graph = sessions.get_default_graph
-get_variable = sessions.get_variable
+get_variable = variable_scopes.get_variable
+get_variable_scope = variable_scopes.get_variable_scope
+variable_scope = variable_scopes.variable_scope
+VariableScope = variable_scopes.VariableScope
+AUTO_REUSE = variable_scopes.AUTO_REUSE
+global_variables = sessions.global_variables
+trainable_variables = sessions.trainable_variables
+placeholder_with_default = sessions.placeholder_with_default
 global_variables_initializer = sessions.global_variables_initializer
 placeholder = sessions.placeholder
 wrap_function = sessions.wrap_function
@@ -44,6 +64,39 @@ def enable_v2_behavior() -> None:
     """Nothing: it is TensorFlow 2 already."""
 
 
+def disable_v2_behavior() -> None:
+    """From now on ops are nodes of a graph, and variables references. NB: loops stay functions
+    until they run, and unknown dimensions are printed as TensorFlow 2 does.
+    """
+    sessions.disable_eager_execution()
+    reference_variables.disable_resource_variables()
+
+
+def disable_resource_variables() -> None:
+    """From now on variables are references."""
+    reference_variables.disable_resource_variables()
+
+
+def enable_resource_variables() -> None:
+    """From now on variables are resources, as they are from the start."""
+    reference_variables.enable_resource_variables()
+
+
+def assign(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+    """Give the variable this value."""
+    return ref.assign(value, use_locking, name)
+
+
+def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+    """Add this to the variable."""
+    return ref.assign_add(value, use_locking, name)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+    """Take this from the variable."""
+    return ref.assign_sub(value, use_locking, name)
+
+
 def disable_control_flow_v2() -> None:
     """Nothing. NB: loops and branches become the nodes of TensorFlow 1 only when a graph is made
     ready to run.
@@ -51,4 +104,4 @@ def disable_control_flow_v2() -> None:
 
 
 __all__ = ["logging", "nn", "train"]
-__getattr__ = missing("tf.compat.v1")
+__getattr__ = _shared()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.api.compat_v1_names import shared as _shared
 from tflogscope.runtime.library import normalization
 
 fused_batch_norm = normalization.fused_batch_norm
 
-__getattr__ = missing("tf.compat.v1.nn")
+__getattr__ = _shared("nn")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tflogscope.runtime import sessions
+from tflogscope.runtime import optimizers_v1
 from tflogscope.runtime.api.missing import missing
 
-GradientDescentOptimizer = sessions.GradientDescentOptimizer
+AdamOptimizer = optimizers_v1.AdamOptimizer
+GradientDescentOptimizer = optimizers_v1.GradientDescentOptimizer
+MomentumOptimizer = optimizers_v1.MomentumOptimizer
+Optimizer = optimizers_v1.Optimizer
 
 __getattr__ = missing("tf.compat.v1.train")

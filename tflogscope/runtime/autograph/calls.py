@@ -1,7 +1,7 @@
 """Each call `f(a, *b, c=d)` becomes `ag__.converted_call(f, (a, *b), {'c': d})`, which converts `f`
 too, if it is the user's.
 
-TensorFlow: autograph/converters/call_trees.py.
+Told about: autograph/converters/call_trees.py.
 """
 
 from __future__ import annotations

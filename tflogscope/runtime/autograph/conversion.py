@@ -3,7 +3,7 @@
 
 The user's functions are converted when they are called, whatever they call in turn too; those of
 libraries (TensorFlow, Keras, NumPy, …) are called as they are, and so is what has no source.
-TensorFlow: autograph/impl/{api,conversion}.py, core/{ag_ctx,config}.py.
+Told about: autograph/impl/{api,conversion}.py, core/{ag_ctx,config}.py.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ _CACHED = type(functools.lru_cache(len))
 
 
 def _is_convertible(function: Any, requested: bool) -> bool:
-    """Whether a callable is Python that the user wrote. TensorFlow: `is_unsupported` and
+    """Whether a callable is Python that the user wrote. Told about: `is_unsupported` and
     `is_allowlisted`.
     """
     if inspect.isclass(function) or inspect.isbuiltin(function) or isinstance(function, _CACHED):

@@ -2,7 +2,7 @@
 between Python and a graph.
 
 What Python evaluates only if need be is handed over as a lambda. `==` is left alone, tensors
-overload it. TensorFlow: autograph/converters/{conditional_expressions,logical_expressions}.py.
+overload it. Told about: autograph/converters/{conditional_expressions,logical_expressions}.py.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ give back.
 
 When the jumps are gone, control flow is as nested as the text, so no graph of basic blocks is
 needed: "defined" is carried forward and "live" backward through the blocks, around a loop until
-nothing changes. TensorFlow: autograph/pyct/static_analysis/{liveness,reaching_definitions}.py over
+nothing changes. Told about: autograph/pyct/static_analysis/{liveness,reaching_definitions}.py over
 pyct/cfg.py, which keep the jumps.
 """
 

@@ -1,4 +1,4 @@
-"""Fresh names for what a conversion adds to a function. TensorFlow: autograph/pyct/naming.py."""
+"""Fresh names for what a conversion adds to a function. Told about: autograph/pyct/naming.py."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The syntax tree of a function, found in the source file that its code was compiled from.
 
-NB: TensorFlow cuts the function's lines out of the file and parses those, and guesses among several
-lambdas on a line; here the file is parsed as a whole (once), and a code object knows its place in
-it. TensorFlow: autograph/pyct/parser.py.
+NB: TensorFlow cuts the function's lines out of the file and parses those; here the file is parsed
+as a whole (once), and a code object knows its place in it. Lambdas of the same arguments on one
+line it can't tell apart, and refuses. Told about: `autograph/pyct/parser.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 
 from tflogscope.runtime.autograph.symbols import Function, is_function
 
@@ -23,8 +23,11 @@ class Unsupported(Exception):
     """The function uses a feature of Python that AutoGraph does not convert."""
 
 
-def function_tree(code: CodeType) -> Function:
-    """A fresh syntax tree of the function, with the positions of its file. Raises NoSource."""
+def function_tree(function: FunctionType) -> Function:
+    """A fresh syntax tree of the function, with the positions of its file. Raises NoSource; for one
+    of several lambdas that could be meant too.
+    """
+    code = function.__code__
     source = "".join(linecache.getlines(code.co_filename))
     if not source:
         raise NoSource(f"no source file {code.co_filename}")
@@ -34,6 +37,8 @@ def function_tree(code: CodeType) -> Function:
         raise NoSource(f"{code.co_filename} has changed: {error}") from None
     if not found:
         raise NoSource(f"{code.co_name} is not in {code.co_filename} (any more)")
+    if isinstance(found[0], ast.Lambda):
+        _check_only(function, found[0], _functions(source))
     # NB: a deep copy of a tree is slower than to parse its lines, but keeps the positions.
     return _copy(found[0])
 
@@ -52,6 +57,35 @@ def _is(node: Function, code: CodeType) -> bool:
     body = node.body
     place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
     return place in set(code.co_positions())
+
+
+def _check_only(function: FunctionType, node: ast.Lambda, functions: list[Function]) -> None:
+    line = function.__code__.co_firstlineno
+    alike = [
+        ast.unparse(other)
+        for other in functions
+        if isinstance(other, ast.Lambda)
+        and other.lineno <= line <= (other.end_lineno or line)
+        and _argument_names(other) == _argument_names(node)
+    ]
+    if len(alike) > 1:
+        matches = "\n".join(f"Match {at}:\n{text}\n" for at, text in enumerate(alike))
+        raise NoSource(
+            f"could not parse the source code of {function}: found multiple definitions with "
+            "identical signatures at the location. This error may be avoided by defining each "
+            "lambda on a single line and with unique argument names. The matching definitions "
+            f"were:\n{matches}"
+        )
+
+
+def _argument_names(node: ast.Lambda) -> tuple[object, ...]:
+    every = node.args
+    return (
+        [each.arg for each in (*every.posonlyargs, *every.args)],
+        [each.arg for each in every.kwonlyargs],
+        every.vararg and every.vararg.arg,
+        every.kwarg and every.kwarg.arg,
+    )
 
 
 def _copy(node: Function) -> Function:

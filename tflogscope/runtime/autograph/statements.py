@@ -8,7 +8,7 @@ variables around them.
                      ag__.if_stmt(x > 0, if_body, else_body, get_state, set_state, ('x',), 1)
 
 The operator calls one block if the condition is a Python value, and both (to build a graph of each)
-if it is a tensor. TensorFlow: autograph/converters/control_flow.py and variables.py.
+if it is a tensor. Told about: autograph/converters/control_flow.py and variables.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a piece of code reads and assigns: the symbols, simple (`x`) and composite (`self.x`,
 `state[0]`).
 
-TensorFlow: autograph/pyct/qual_names.py and static_analysis/activity.py.
+Told about: autograph/pyct/qual_names.py and static_analysis/activity.py.
 """
 
 from __future__ import annotations

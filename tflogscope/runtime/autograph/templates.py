@@ -3,7 +3,7 @@
 A hole is a name of the text. A string put into it renames it, an expression replaces it, a list of
 statements replaces the line that consists of it alone. Whatever the text adds gets the position of
 the code that it stands for, so that tracebacks through converted code show the user's own file and
-line. TensorFlow: autograph/pyct/templates.py.
+line. Told about: autograph/pyct/templates.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def statements(text: str, like: ast.AST, /, **holes: Hole) -> list[ast.stmt]:
     for node in ast.walk(module):
         if isinstance(node, ast.stmt | ast.expr | ast.arg | ast.excepthandler | ast.keyword):
             ast.copy_location(node, like)
-            node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+            node.end_lineno = node.lineno
+            node.col_offset = node.end_col_offset = -1  # no columns: nothing of the line is marked
     return cast(ast.Module, _Filler(holes).visit(module)).body
 
 

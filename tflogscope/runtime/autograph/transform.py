@@ -6,6 +6,7 @@ TensorFlow: `PyToTF.transform_ast` of autograph/impl/api.py and pyct/transpiler.
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -19,15 +20,17 @@ from tflogscope.runtime.autograph.source import function_tree, refuse_unsupporte
 from tflogscope.runtime.autograph.statements import ReadGuard, StatementRewriter
 from tflogscope.runtime.autograph.symbols import Function, parameters
 from tflogscope.runtime.autograph.templates import expression
-from tflogscope.runtime.stacks import AROUND, PREFIX
+from tflogscope.runtime.stacks import AROUND, LAMBDA, PREFIX
 
 OPERATORS = "ag__"
 """The name by which converted code knows the operators."""
 
 _converted: dict[CodeType, CodeType] = {}
+_lambdas: dict[CodeType, ast.Lambda] = {}
+"""Where the lambdas among the converted functions stand."""
 
 
-def converted(function: Callable[..., Any], operators: object) -> Callable[..., Any]:
+def converted(function: FunctionType, operators: object) -> Callable[..., Any]:
     """The function with its control flow as calls of `operators`; it shares globals, closure and
     defaults with the original.
 
@@ -35,8 +38,10 @@ def converted(function: Callable[..., Any], operators: object) -> Callable[..., 
     """
     original = function.__code__
     if original not in _converted:
-        tree = convert_tree(function_tree(original))
-        _converted[original] = _compiled(tree, original)
+        source = function_tree(function)
+        _converted[original] = _compiled(convert_tree(source), original)
+        if isinstance(source, ast.Lambda):
+            _lambdas[_converted[original]] = source
     code = _converted[original]
     cells: dict[str, CellType] = dict(
         zip(original.co_freevars, function.__closure__ or (), strict=True)
@@ -51,6 +56,18 @@ def converted(function: Callable[..., Any], operators: object) -> Callable[..., 
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def users_line(code: CodeType, path: str, line: int) -> str:
+    """A line of the user's function that the converted code was made of; of a lambda only what is
+    its own.
+    """
+    text = linecache.getline(path, line).rstrip().encode()
+    if code in _lambdas:
+        node = _lambdas[code]
+        end = node.end_col_offset if line == node.end_lineno else None
+        text = text[node.col_offset if line == node.lineno else 0 : end]
+    return text.decode().strip()
 
 
 def convert_tree(tree: Function) -> ast.FunctionDef:
@@ -75,7 +92,7 @@ def _plain(tree: Function) -> ast.FunctionDef:
     """
     if isinstance(tree, ast.Lambda):
         body: list[ast.stmt] = [ast.copy_location(ast.Return(tree.body), tree.body)]
-        function = ast.copy_location(ast.FunctionDef("lambda_", tree.args, body, []), tree)
+        function = ast.copy_location(ast.FunctionDef(LAMBDA, tree.args, body, []), tree)
     else:
         function = tree
         function.decorator_list, function.returns = [], None

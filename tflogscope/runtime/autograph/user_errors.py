@@ -8,10 +8,11 @@ autograph/pyct/error_utils.py.
 
 from __future__ import annotations
 
-import linecache
 import traceback
 from collections.abc import Iterator
+from types import CodeType
 
+from tflogscope.runtime.autograph.transform import users_line
 from tflogscope.runtime.errors import (
     InaccessibleTensorError,
     NotInThisRuntime,
@@ -59,9 +60,9 @@ def translated(error: Exception) -> Exception | None:
         return None
     cause: str = getattr(error, "_cause", None) or f"{type(error).__name__}: {error}"
     text = ["in user code:", ""]
-    for (path, line, name), mark in places:
-        text.append(f'    File "{path}", line {line}, in {name}{mark}')
-        text.append(f"        {linecache.getline(path, line).strip()}")
+    for code, (path, line, name), mark in places:
+        text.append(f'    File "{path}", line {line}, in {name or None}{mark}')
+        text.append(f"        {users_line(code, path, line)}")
     text += ["", *(f"    {line}" for line in cause.split("\n")), ""]
     result = _again(error, "\n".join(text))
     result.__dict__["_cause"] = cause
@@ -79,23 +80,23 @@ def _again(error: Exception, message: str) -> Exception:
     return StagingError(message)
 
 
-def _places(error: Exception) -> Iterator[tuple[Frame, str]]:
+def _places(error: Exception) -> Iterator[tuple[CodeType, Frame, str]]:
     """From the outside in: for each call of a converted function, the last place it came to; at the
     end where it went from the last one, into functions that are not converted.
     """
-    last: Frame | None = None
-    beyond: list[tuple[Frame, str]] = []
+    last: tuple[CodeType, Frame] | None = None
+    beyond: list[tuple[CodeType, Frame, str]] = []
     caller = called_by = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
         place = code.co_filename, line, user_name(code)
         if is_converted(code):
-            if last and caller == "converted_call":
-                yield last, "  *"
-            last, beyond = place, []
+            if last and caller == "converted_call" and code.co_qualname.count("<locals>") == 1:
+                yield *last, "  *"
+            last, beyond = (code, place), []
         elif is_users(code.co_filename):
-            beyond.append((place, "  **" if called_by.endswith(_CALLER) else ""))
+            beyond.append((code, place, "  **" if called_by.endswith(_CALLER) else ""))
         caller, called_by = code.co_name, code.co_filename
     if last:
-        yield last, "  *"
+        yield *last, "  *"
         yield from beyond

@@ -136,7 +136,7 @@ def copy_in(
             dict(node.attributes),
             node.device,
             list(node.dtypes),
-            origin=node.origin,
+            origin=_inlined(node.origin, definition.name) if prefix else node.origin,
         )
         for node in (*definition.arguments, *definition.nodes)
     }
@@ -149,6 +149,10 @@ def copy_in(
         [made[node.name] for node in definition.nodes],
         [(made[name], at) for name, at in definition.results],
     )
+
+
+def _inlined(origin: Origin | None, function: str) -> Origin | None:
+    return origin if origin is None or origin.function else origin._replace(function=function)
 
 
 def _followed(value: Value) -> Value:

@@ -30,6 +30,7 @@ from tflogscope.runtime.data.regrouping import Regrouping
 from tflogscope.runtime.data.seeds import get_seeds
 from tflogscope.runtime.data.sources import Sources, made_by
 from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import SCALAR, as_shape
 from tflogscope.runtime.tensors import TensorSpec
 
@@ -72,6 +73,7 @@ class Dataset(Sources, Regrouping):
         function = MappedFunction(map_func, "Dataset_map", self.element_spec)
         attributes: Any = {"use_inter_op_parallelism": True, "preserve_cardinality": True}
         if num_parallel_calls is None:
+            attributes |= {"force_synchronous": False} if since(2, 18) else {}
             return self._with("_MapDataset", function.output_spec, name, f=function, **attributes)
         calls = {"num_parallel_calls": int64(num_parallel_calls, "num_parallel_calls")}
         return self._with(

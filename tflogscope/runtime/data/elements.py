@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.errors import InvalidArgumentError
-from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.shapes import TensorShape, dims_text
 
 __all__ = [
     "INFINITE", "UNKNOWN", "Batch", "Cached", "Concatenate", "Element", "Elements", "Filter",
@@ -253,14 +253,10 @@ def stacked(components: Sequence[Any]) -> Any:
         if np.shape(component) != first:
             raise InvalidArgumentError(
                 message="Cannot add tensor to the batch: number of elements does not match. "
-                f"Shapes are: [tensor]: {_brackets(np.shape(component))}, "
-                f"[batch]: {_brackets(first)}"
+                f"Shapes are: [tensor]: {dims_text(np.shape(component))}, "
+                f"[batch]: {dims_text(first)}"
             )
     return np.stack(components)
-
-
-def _brackets(shape: tuple[int, ...]) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 @dataclass(frozen=True)
@@ -414,6 +410,6 @@ def checked(element: Element, shapes: Sequence[TensorShape]) -> Element:
         if isinstance(component, np.ndarray) and not shape.is_compatible_with(component.shape):
             raise InvalidArgumentError(
                 message=f"Incompatible shapes at component {index}: expected {shape} but got "
-                f"{_brackets(component.shape)}."
+                f"{dims_text(component.shape)}."
             )
     return element

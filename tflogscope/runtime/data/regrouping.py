@@ -18,7 +18,7 @@ from tflogscope.runtime.data.functions import MappedFunction, dataset_function
 from tflogscope.runtime.data.making import int64, tensor_dtypes
 from tflogscope.runtime.data.sources import made_by
 from tflogscope.runtime.errors import NotInThisRuntime
-from tflogscope.runtime.shapes import SCALAR, as_shape
+from tflogscope.runtime.shapes import SCALAR, TensorShape, as_shape
 from tflogscope.runtime.tensors import TensorSpec
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Regrouping:
         if padded_shapes is not None:
             given = _flat_shapes(padded_shapes, len(specs))
             shapes = [as_shape(each) for each in given]
+            _check_padded(shapes, [spec.shape for spec in specs])
         values: list[Any] = [None] * len(specs)
         if padding_values is not None:
             values = structure.flatten(padding_values)
@@ -285,6 +286,24 @@ def _flat_shapes(shapes: Any, count: int) -> list[Any]:
         )
         return [shapes[0] if one_in_a_tuple else shapes]
     return structure.flatten(shapes) if isinstance(shapes, dict) else list(shapes)
+
+
+def _check_padded(shapes: Sequence[TensorShape], components: Sequence[TensorShape]) -> None:
+    for padded, shape in zip(shapes, components, strict=True):
+        if padded.rank is None or shape.rank is None:
+            continue
+        if padded.rank != shape.rank or any(
+            None not in (large, small) and large < small
+            for large, small in zip(padded, shape, strict=True)
+        ):
+            raise ValueError(
+                f"The padded shape {_as_tuple(padded)} is not compatible with the shape "
+                f"{_as_tuple(shape)} of the corresponding input component."
+            )
+
+
+def _as_tuple(shape: TensorShape) -> tuple[int | None, ...]:
+    return tuple(shape.as_list())
 
 
 def _default(dtype: dtypes.DType) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tflogscope.runtime import telling
-from tflogscope.runtime.errors import InvalidArgumentError, OpError
+from tflogscope.runtime.errors import KERNEL_ERRORS, InvalidArgumentError, as_op_error
 from tflogscope.runtime.executor.failing import located
 from tflogscope.runtime.executor.frames import (
     DEAD,
@@ -91,11 +91,13 @@ class Run:
             listener.node_started(self.step_id, node)
         try:
             outputs = kernel_values(item.step, inputs)
-        except Exception as error:  # noqa: BLE001 - whatever it is ends the step and is raised to the caller
+        except Exception as raised:  # noqa: BLE001 - whatever it is ends the step and is raised to the caller
+            failed = isinstance(raised, KERNEL_ERRORS)
+            error = located(as_op_error(raised), node) if failed else raised
             if listener is not None:
                 listener.node_failed(self.step_id, node, error)
             if self.error is None:
-                self.error = located(error, node) if isinstance(error, OpError) else error
+                self.error = error
             return [], False
         if listener is not None:
             listener.node_done(self.step_id, node, outputs)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tflogscope.runtime import telling
 from tflogscope.runtime.eager import as_value, output_values
-from tflogscope.runtime.errors import OpError
+from tflogscope.runtime.errors import KERNEL_ERRORS, as_op_error
 from tflogscope.runtime.executor.failing import located
 from tflogscope.runtime.executor.plan import Plan, kernel_values
 
@@ -41,8 +41,8 @@ def run_flat(plan: Plan, values: Sequence[Any], step_id: int) -> list[Any]:
                 slots[step.first : step.first + len(outputs)] = outputs
             for slot in step.spent:
                 slots[slot] = None
-    except OpError as error:
-        raise located(error, step.node if step else None) from None
+    except KERNEL_ERRORS as error:
+        raise located(as_op_error(error), step.node if step else None) from None
     return [slots[slot] for slot in plan.results]
 
 
@@ -56,7 +56,8 @@ def _run_told(
         listener.node_started(step_id, step.node)
         try:
             outputs = kernel_values(step, [slots[slot] for slot in step.inputs])
-        except OpError as error:
+        except KERNEL_ERRORS as raised:
+            error = as_op_error(raised)
             listener.node_failed(step_id, step.node, error)
             raise located(error, step.node) from None
         slots[step.first : step.first + len(outputs)] = outputs

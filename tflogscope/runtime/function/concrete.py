@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tflogscope.runtime import composites, context, nest, tape
-from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.errors import InvalidArgumentError, missing_attribute
 from tflogscope.runtime.function.describing import described, structured_signature, summary
 from tflogscope.runtime.function.forward_backward import DelayedRewrite, TapeFunctions
@@ -208,25 +207,19 @@ class ConcreteFunction:
         if len(args) > len(known):
             problem = "too many positional arguments"
             raise self._signature.refusal(problem, args, kwargs, shown)
-        bound: Bound = {}
-        for name, type_ in known.items():
-            if name in given:
-                try:
-                    bound[name] = type_.cast(given[name])
-                except TypeError as error:
-                    raise self._signature.refusal(str(error), args, kwargs, shown) from None
-            elif _takes_tensors(type_):
-                problem = f"missing a required argument: '{name}'"
-                raise self._signature.refusal(problem, args, kwargs, shown)
+        if missing := [name for name in known if name not in given]:
+            problem = f"missing a required argument: '{missing[0]}'"
+            raise self._signature.refusal(problem, args, kwargs, shown)
         if unknown := sorted(set(kwargs) - set(known)):
             problem = f"got an unexpected keyword argument '{unknown[0]}'"
             raise self._signature.refusal(problem, args, kwargs, shown)
-        return [
-            tensor
-            for name, type_ in known.items()
-            if name in bound
-            for tensor in type_.tensors(bound[name])
-        ]
+        bound: Bound = {}
+        for name, type_ in known.items():
+            try:
+                bound[name] = type_.cast(given[name])
+            except TypeError as error:
+                raise self._signature.refusal(str(error), args, kwargs, shown) from None
+        return [tensor for name, type_ in known.items() for tensor in type_.tensors(bound[name])]
 
     def _by_input_names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
         """The arguments as a flat list of tensors, those given by keyword under the names of the
@@ -237,15 +230,11 @@ class ConcreteFunction:
         names = [
             tensor.op.attributes.get("_user_specified_name", tensor.op.name) for tensor in inputs
         ]
-        if len(args) > len(names) or any(name not in kwargs for name in names[len(args) :]):
+        if len(args) > len(names) or set(names[len(args) :]) != set(kwargs):
             return None
-        values = [*args, *(kwargs[name] for name in names[len(args) :])]
-        flat = [
-            value
-            if isinstance(value, (Tensor, Variable))
-            else convert_to_tensor(value, tensor.dtype)
-            for value, tensor in zip(values, inputs, strict=True)
-        ]
+        flat = [*args, *(kwargs[name] for name in names[len(args) :])]
+        if not all(isinstance(value, (Tensor, Variable)) for value in flat):
+            return None
         for index, (value, tensor) in enumerate(zip(flat, inputs, strict=True)):
             if isinstance(value, Tensor) and value.dtype is not tensor.dtype:
                 raise InvalidArgumentError(
@@ -291,27 +280,6 @@ def _dtype_of(output: Any) -> Any:
 
 def _named(type_: Any, name: str) -> Any:
     return TensorType(type_.dtype, type_.shape, name) if isinstance(type_, TensorType) else type_
-
-
-class _Anything:
-    """Tells whether a type asks for placeholders."""
-
-    def __init__(self) -> None:
-        self.asked = False
-
-    def tensor(self, *_: Any) -> None:
-        self.asked = True
-
-    def variable(self, *_: Any) -> None:
-        self.asked = True
-
-
-def _takes_tensors(type_: Any) -> bool:
-    naming = _Anything()
-    if hasattr(type_, "spec"):
-        return True
-    type_.placeholder(naming)
-    return naming.asked
 
 
 def _handles(args: Sequence[Any]) -> list[Tensor]:

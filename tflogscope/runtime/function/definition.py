@@ -28,10 +28,13 @@ Endpoint = tuple[str, int]
 
 
 class Origin(NamedTuple):
-    """What a node was called in the function that was traced, and where in the user's program."""
+    """What a node was called in the function that was traced, where in the user's program, and
+    that function's name if the node was inlined since ("" if it was not).
+    """
 
     name: str
     frames: tuple[Frame, ...]
+    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)

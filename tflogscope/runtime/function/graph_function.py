@@ -18,6 +18,7 @@ from typing import Any
 from tflogscope.runtime import operations, tape
 from tflogscope.runtime.context import execute, executing_eagerly
 from tflogscope.runtime.eager import EAGER
+from tflogscope.runtime.errors import OpError
 from tflogscope.runtime.function.control_dependencies import READ_ONLY, read_only_inputs
 from tflogscope.runtime.function.definition import FunctionDef, define
 from tflogscope.runtime.function.func_graph import FuncGraph
@@ -26,6 +27,9 @@ from tflogscope.runtime.operations import Inference, Spec
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 
 __all__ = ["GraphFunction", "Instance"]
+
+
+_functions: weakref.WeakValueDictionary[str, GraphFunction] = weakref.WeakValueDictionary()
 
 
 class GraphFunction:
@@ -52,6 +56,7 @@ class GraphFunction:
         specs: list[Spec] = [(t.dtype, t.shape, t.handle_data) for t in outputs]  # type: ignore[misc]
         operations.register(name, lambda _: specs, _Runner(definition), stateful=True)
         weakref.finalize(self, _forget, name)
+        _functions[name] = self
 
     @property
     def stateful(self) -> bool:
@@ -68,7 +73,7 @@ class GraphFunction:
             )
         with tape.stop_recording():
             if executing_eagerly():
-                outputs = execute(self.name, arguments)
+                outputs = self._called_eagerly(arguments)
             else:
                 outputs = execute(
                     "StatefulPartitionedCall" if self.stateful else "PartitionedCall",
@@ -79,6 +84,15 @@ class GraphFunction:
             if inner.handle_data is not None and output.handle_data is None:
                 output.handle_data = inner.handle_data
         return outputs
+
+    def _called_eagerly(self, arguments: Sequence[Tensor]) -> list[Tensor]:
+        try:
+            return execute(self.name, arguments)
+        except OpError as error:
+            from tflogscope.runtime.executor.failing import explained_by_call
+
+            error.message = explained_by_call(error.message, self.name, self.graph, _graph_of)
+            raise
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The values of the outputs for these values of the inputs; no dispatch, no tape."""
@@ -150,6 +164,11 @@ class _Runner:
         return tuple(run(self._definition, values))
 
 
+def _graph_of(name: str) -> FuncGraph | None:
+    function = _functions.get(name)
+    return None if function is None else function.graph
+
+
 def _forget(name: str) -> None:
     """Take a function out of the registry, and its kernel out of the eager cache."""
     operations.unregister(name)
@@ -162,7 +181,13 @@ def _call_infer(inference: Inference) -> list[Spec]:
 
 
 def _call_kernel(*values: Any, f: GraphFunction) -> tuple[Any, ...]:
-    return tuple(f.run(values))
+    """A call that was not inlined. NB: TensorFlow names the function twice if it fails."""
+    try:
+        return tuple(f.run(values))
+    except OpError as error:
+        from tflogscope.runtime.executor.failing import in_function
+
+        raise in_function(in_function(error, f.name), f.name) from None
 
 
 _ATTRIBUTES = ("Tin", "Tout", "f", "config", "config_proto", "executor_type")

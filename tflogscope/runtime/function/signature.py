@@ -178,6 +178,8 @@ class Signature:
         types = [type_of(spec) for spec in self.input_signature]
         fixed: dict[str, TraceType] = {}
         for p in self.parameters:
+            if p.name == "self":
+                continue  # of a method in the body of its class: it is no tensor
             if p.kind is p.VAR_POSITIONAL:
                 fixed |= {f"{p.name}_{index}": type_ for index, type_ in enumerate(types)}
                 types = []

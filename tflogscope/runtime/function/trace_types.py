@@ -121,7 +121,7 @@ class TensorType(TraceType):
             given = TensorSpec(
                 value.shape,
                 value.dtype,
-                getattr(value, "name", None) if isinstance(value, TensorSpec) else None,
+                value.name if isinstance(value, TensorSpec) else self.name,
             )
             raise TypeError(f"Can not cast {given!r} to {self!r}")
         return value

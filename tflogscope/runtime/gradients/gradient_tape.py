@@ -13,7 +13,6 @@ from typing import Any, Self
 
 from tflogscope.runtime import nest, tape
 from tflogscope.runtime.conversion import convert_to_tensor
-from tflogscope.runtime.dtypes import resource
 from tflogscope.runtime.gradients.backprop import backpropagate
 from tflogscope.runtime.logs import log
 from tflogscope.runtime.tensors import Tensor
@@ -234,12 +233,6 @@ def _target(value: Any) -> Tensor:
     value = getattr(value, "handle", value)  # the gradient of a variable's handle is the value's
     if not isinstance(value, Tensor):
         value = convert_to_tensor(value)
-    if not tape.trainable(value.dtype):
-        log.warning(
-            "The dtype of the target tensor must be floating (e.g. tf.float32) when calling "
-            "GradientTape.gradient, got %r",
-            value.dtype,
-        )
     return value  # type: ignore[no-any-return]
 
 
@@ -251,12 +244,6 @@ def _source(value: Any) -> Tensor:
         raise ValueError(
             f"Passed in object {value} of type {type(value).__name__!r}, not tf.Tensor or "
             "tf.Variable or ExtensionType."
-        )
-    if handle.dtype is not resource and not tape.trainable(handle.dtype):
-        log.warning(
-            "The dtype of the source tensor must be floating (e.g. tf.float32) when calling "
-            "GradientTape.gradient, got %r",
-            handle.dtype,
         )
     return handle
 

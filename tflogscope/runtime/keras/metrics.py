@@ -187,9 +187,11 @@ def _wrapper(
 ) -> Any:
     name = called or backend.to_snake_case(class_name)
 
-    def made(self: Any, *args: Any, name: str = name, dtype: Any = None, **kwargs: Any) -> None:
-        given = dict(zip(options, args, strict=False))
-        MeanMetricWrapper.__init__(self, function, name, dtype, **{**options, **given, **kwargs})
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        # as TensorFlow's parameters stand: options come last, `k` of the best ones first
+        order = ("k", "name", "dtype") if "k" in options else ("name", "dtype", *options)
+        given = {"name": name, "dtype": None, **options, **dict(zip(order, args, strict=False))}
+        MeanMetricWrapper.__init__(self, function, **given | kwargs)
 
     body = {"__init__": made, "__doc__": text, "__module__": __name__}
     return type(class_name, (MeanMetricWrapper,), body)

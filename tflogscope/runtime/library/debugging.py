@@ -10,7 +10,7 @@ Told about: `python/ops/check_ops.py`, `python/ops/control_flow_assert.py`,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -305,6 +305,35 @@ assert_rank_at_least = _rank_check(
 )
 
 
+def assert_rank_in(
+    x: Any, ranks: Sequence[int], message: str | None = None, name: str | None = None
+) -> Any:
+    """Raises ValueError unless it has one of these ranks.
+
+    NB: a rank that is not known while building is not checked here.
+    """
+    with op_scope(name, "assert_rank"):
+        x = convert_to_tensor(x, name="x")
+        if x.shape.rank is None or x.shape.rank in ranks:
+            return no_op("static_checks_determined_all_ok")
+        called = "" if executing_eagerly() else x.name
+        raise ValueError(
+            f"{_prefix(message)}Tensor {called} must have rank in {tuple(ranks)}.  Received rank "
+            f"{x.shape.rank}, shape {x.shape}"
+        )
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Raises TypeError unless it has whole numbers."""
+    with op_scope(name, "assert_integer"):
+        x = convert_to_tensor(x, name="x")
+        if x.dtype.is_integer:
+            return no_op("statically_determined_was_integer")
+        found = f"tensor of dtype {x.dtype}"
+        called = '"x"' if executing_eagerly() else x.name
+        raise TypeError(f"{_prefix(message)}Expected {called} to be integer type.  Found: {found}")
+
+
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> None:
     """Raises ValueError if the tensor has a shape."""
     with op_scope(name, "assert_scalar") as scope:
@@ -337,15 +366,22 @@ def assert_shapes(
         for x, _ in tensors:
             arrays.shape(x)
         checks = []
-        sizes: dict[Any, int] = {}
+        sizes: dict[Any, tuple[int, str]] = {}
         for x, symbols in tensors:
             if len(symbols) > 1:
                 checks.append(assert_rank(x, len(symbols), message))
             for place, (dim, symbol) in enumerate(zip(x.shape, symbols, strict=True)):
-                wanted = symbol if isinstance(symbol, int) else sizes.setdefault(symbol, dim)
-                if symbol is not None and None not in (dim, wanted) and dim != wanted:
+                if symbol is None or dim is None:
+                    continue
+                by = f"Specified by tensor {_called(x)} dimension {place}"
+                wanted, by = (
+                    (symbol, "Specified explicitly")
+                    if isinstance(symbol, int)
+                    else sizes.setdefault(symbol, (dim, by))
+                )
+                if dim != wanted:
                     raise ValueError(
-                        f"{_prefix(message)}Specified explicitly.  Tensor {_called(x)} dimension "
+                        f"{_prefix(message)}{by}.  Tensor {_called(x)} dimension "
                         f"{place} must have size {wanted}.  Received size {dim}, shape {x.shape}"
                     )
     from tflogscope.runtime.ops.call import control_dependencies

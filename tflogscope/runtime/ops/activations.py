@@ -20,7 +20,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call, control_dependencies
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.shapes import TensorShape, dims_text
 
 Array = NDArray[Any]
 
@@ -206,19 +206,19 @@ def _bias_shape(i: Inference) -> TensorShape:
 def _bias_add(value: Array, bias: Array, data_format: str) -> Array:
     """Adds a vector along the channels: the last dimension, in NCHW the second."""
     axis = -1 if data_format == "NHWC" else 1
-    if bias.ndim != 1 or value.ndim < 2 or value.shape[axis] != bias.shape[0]:
-        which = "last" if data_format == "NHWC" else "channel"
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"Must provide as many biases as the {which} dimension of the input tensor: "
-            f"{_text(bias.shape)} vs. {_text(value.shape)}",
+    wrong = ""
+    if value.ndim < 2:
+        wrong = f"Input tensor must be at least 2D: {dims_text(value.shape)}"
+    elif bias.ndim != 1:
+        wrong = f"Biases must be 1D: {dims_text(bias.shape)}"
+    elif value.shape[axis] != bias.shape[0]:
+        wrong = (
+            f"Must provide as many biases as the {'last' if axis == -1 else 'channel'} dimension "
+            f"of the input tensor: {dims_text(bias.shape)} vs. {dims_text(value.shape)}"
         )
+    if wrong:
+        raise InvalidArgumentError(None, None, wrong)
     return value + (bias if axis == -1 else bias.reshape((-1,) + (1,) * (value.ndim - 2)))
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 def _channels(i: Inference) -> TensorShape:

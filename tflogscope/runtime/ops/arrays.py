@@ -25,7 +25,7 @@ from tflogscope.runtime.ops.declare import op, scalar, unknown_shape
 from tflogscope.runtime.ops.references import dereferenced
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
 from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor
 
 Array = NDArray[Any]
@@ -405,6 +405,12 @@ def _one_hot_shape(i: Inference) -> TensorShape:
     shape=_one_hot_shape,
 )
 def _one_hot(indices: Array, depth: Array, on_value: Array, off_value: Array, axis: int) -> Array:
+    if not -1 <= axis <= indices.ndim:
+        text = f"Expected axis to be -1 or between [0, {indices.ndim + 1}).  But received: {axis}"
+        raise InvalidArgumentError(None, None, text)
+    if depth.ndim:
+        text = f"depth must be a scalar, but got: {dims_text(depth.shape)}"
+        raise InvalidArgumentError(None, None, text)
     if depth < 0:
         raise InvalidArgumentError(None, None, f"depth must be non-negative, got: {depth}")
     hot = np.expand_dims(indices, axis) == np.arange(int(depth)).reshape(

@@ -24,7 +24,7 @@ from tflogscope.runtime.ops.call import results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes, dims_text
 from tflogscope.runtime.tensors import Tensor
 
 __all__ = [
@@ -63,12 +63,8 @@ def broadcast_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def incompatible(x: Array, y: Array) -> InvalidArgumentError:
     """The error of two arrays that can't be broadcast."""
     return InvalidArgumentError(
-        None, None, f"Incompatible shapes: {_text(x.shape)} vs. {_text(y.shape)}"
+        None, None, f"Incompatible shapes: {dims_text(x.shape)} vs. {dims_text(y.shape)}"
     )
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 @op("BroadcastArgs(s0: T, s1: T; T=int32) -> r0: T", shape=lambda _: UNKNOWN)
@@ -88,7 +84,7 @@ def _broadcast_gradient_args(s0: Array, s1: Array) -> tuple[Array, Array]:
     both = list(zip(first, second, strict=True))
     if any(a != b and 1 not in (a, b) for a, b in both):
         raise InvalidArgumentError(
-            None, None, f"Incompatible shapes: {_text(tuple(s0))} vs. {_text(tuple(s1))}"
+            None, None, f"Incompatible shapes: {dims_text(tuple(s0))} vs. {dims_text(tuple(s1))}"
         )
     # a dimension that is 1 in both counts as stretched in both
     result = (

@@ -29,6 +29,7 @@ from tflogscope.runtime.ops.declare import (
     signature_of,
 )
 from tflogscope.runtime.ops.describing import op_text
+from tflogscope.runtime.release import since
 from tflogscope.runtime.tensors import EagerTensor, Tensor
 
 __all__ = ["call", "call_node", "control_dependencies", "generated", "results"]
@@ -130,6 +131,10 @@ def control_dependencies(inputs: Sequence[Any] | None) -> AbstractContextManager
     return context.current().control_dependencies(inputs)  # type: ignore[attr-defined, no-any-return]
 
 
+_LATER = {"debug_name": (2, 15)}
+"""Attributes that ops of the releases from then on have."""
+
+
 def _with_defaults(signature: Signature, given: dict[str, Any]) -> dict[str, Any]:
     """The attributes: those given, and the defaults of others that follow from no input."""
     from_inputs = {each.type for each in signature.inputs} | {
@@ -138,6 +143,8 @@ def _with_defaults(signature: Signature, given: dict[str, Any]) -> dict[str, Any
     full = {}
     for name, default in signature.attributes.items():
         value = given.pop(name, None)
+        if name in _LATER and not since(*_LATER[name]):
+            continue
         if value is not None:
             full[name] = (
                 as_dtype(value)

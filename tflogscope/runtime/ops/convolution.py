@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflogscope.runtime.constant_value import constant_shape
-from tflogscope.runtime.errors import InvalidArgumentError
+from tflogscope.runtime.errors import AbortedError, InvalidArgumentError
 from tflogscope.runtime.gradients import gradient
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.operations import Inference
@@ -119,8 +119,14 @@ def _conv2d(input: Array, filter: Array, **attributes: Any) -> Array:
             f"{filter.shape[2]}"
         )
         raise InvalidArgumentError(None, None, text)
-    g = _layout(x.shape, filter.shape, attributes)
     groups = x.shape[3] // filter.shape[2]
+    if filter.shape[3] % groups:
+        text = (
+            "output depth must be evenly divisible by number of groups: "
+            f"{filter.shape[3]} vs {groups}"
+        )
+        raise InvalidArgumentError(None, None, text)
+    g = _layout(x.shape, filter.shape, attributes)
     parts = [
         _flat(windows(part, g)) @ weights.reshape(-1, weights.shape[3])
         for part, weights in zip(np.split(x, groups, 3), np.split(filter, groups, 3), strict=True)
@@ -141,13 +147,14 @@ def _conv2d_backprop_input(
 ) -> Array:
     shape = _full_sizes(input_sizes, filter, out_backprop, attributes["data_format"])
     dy = channels_last(out_backprop, attributes["data_format"])
-    g = _layout(shape, filter.shape, attributes)
-    if dy.shape[1:3] != g.output:
+    if shape[3] % filter.shape[2]:
         text = (
-            "Conv2DSlowBackpropInput: Size of out_backprop doesn't match computed: actual = "
-            f"{dy.shape[1]}, computed = {g.output[0]}"
+            f"input depth must be evenly divisible by filter depth: {shape[3]} vs {filter.shape[2]}"
         )
         raise InvalidArgumentError(None, None, text)
+    g = _layout(shape, filter.shape, attributes)
+    if dy.shape != (shape[0], *g.output, filter.shape[3]):
+        raise AbortedError(None, None, _NO_PRIMITIVE)
     groups = shape[3] // filter.shape[2]
     parts = []
     for part, weights in zip(np.split(dy, groups, 3), np.split(filter, groups, 3), strict=True):
@@ -155,6 +162,14 @@ def _conv2d_backprop_input(
         each = flat.reshape(shape[0], *g.output, *g.size, filter.shape[2])
         parts.append(spread(each, shape[1:3], g))
     return original_layout(np.concatenate(parts, -1), attributes["data_format"])
+
+
+_NO_PRIMITIVE = (
+    "Operation received an exception:Status: 2, message: could not create a descriptor for a "
+    "dilated convolution backward propagation primitive, in file "
+    "tensorflow/core/kernels/mkl/mkl_conv_grad_input_ops.cc:540"
+)
+"""What becomes of shapes that don't belong together. NB: without oneDNN it is another text."""
 
 
 def _full_sizes(sizes: Array, filter_: Array, dy: Array, data_format: str) -> tuple[int, ...]:
@@ -230,7 +245,10 @@ def _depthwise_shape(i: Inference) -> TensorShape:
 def _depthwise(input: Array, filter: Array, **attributes: Any) -> Array:
     x = channels_last(input, attributes["data_format"])
     if x.shape[3] != filter.shape[2]:
-        text = f"input and filter must have the same depth: {x.shape[3]} vs {filter.shape[2]}"
+        text = (
+            f"input depth must be evenly divisible by filter depth: {x.shape[3]} vs "
+            f"{filter.shape[2]}"
+        )
         raise InvalidArgumentError(None, None, text)
     g = _layout(x.shape, filter.shape, attributes)
     y = np.einsum("nhwijc,ijcm->nhwcm", windows(x, g), filter, optimize=True)

@@ -26,17 +26,13 @@ from tflogscope.runtime.ops.broadcasting import broadcast_gradient_args
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes, dims_text
 from tflogscope.runtime.tensors import Tensor
 
 Array = NDArray[Any]
 _TYPES = (
     "bfloat16 float16 float32 float64 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128"
 )
-
-
-def _text(shape: Any) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 # -- MatMul
@@ -70,7 +66,7 @@ def _matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
             raise InvalidArgumentError(None, None, f"In[{index}] ndims must be >= 2")
     left, right = a.T if transpose_a else a, b.T if transpose_b else b
     if left.shape[1] != right.shape[0]:
-        text = f"Matrix size-incompatible: In[0]: {_text(a.shape)}, In[1]: {_text(b.shape)}"
+        text = f"Matrix size-incompatible: In[0]: {dims_text(a.shape)}, In[1]: {dims_text(b.shape)}"
         raise InvalidArgumentError(None, None, text)
     return left @ right
 
@@ -131,17 +127,22 @@ def _batch_matmul(x: Array, y: Array, adj_x: bool, adj_y: bool) -> Array:
     for index, each in enumerate((x, y)):
         if each.ndim < 2:
             raise InvalidArgumentError(None, None, f"In[{index}] ndims must be >= 2: {each.ndim}")
-    if left.shape[-1] != right.shape[-2]:
-        text = f"Matrix size-incompatible: In[0]: {_text(x.shape)}, In[1]: {_text(y.shape)}"
-        raise InvalidArgumentError(None, None, text)
     try:
-        product: Array = np.matmul(left, right)
+        np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     except ValueError:
         text = (
-            f"In[0] and In[1] must have compatible batch dimensions: {_text(x.shape)} vs. "
-            f"{_text(y.shape)}"
+            f"In[0] and In[1] must have compatible batch dimensions: {dims_text(x.shape)} vs. "
+            f"{dims_text(y.shape)}"
         )
         raise InvalidArgumentError(None, None, text) from None
+    if left.shape[-1] != right.shape[-2]:
+        # NB: without oneDNN TensorFlow says nothing of the two flags.
+        text = (
+            f"Matrix size-incompatible: In[0]: {dims_text(x.shape)}, In[1]: {dims_text(y.shape)} "
+            f"{adj_x:d} {adj_y:d}"
+        )
+        raise InvalidArgumentError(None, None, text)
+    product: Array = np.matmul(left, right)
     return product
 
 
@@ -277,7 +278,7 @@ def _different_sizes(inputs: tuple[Array, ...], terms: list[str]) -> str | None:
             if "." not in term and sizes.setdefault(letter, size) != size:
                 return (
                     f"Expected dimension {sizes[letter]} at axis {axis} of the input shaped "
-                    f"{_text(x.shape)} but got dimension {size}"
+                    f"{dims_text(x.shape)} but got dimension {size}"
                 )
     return None
 

@@ -19,7 +19,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.activations import log_softmax, softmax
 from tflogscope.runtime.ops.declare import op, scalar
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import TensorShape, broadcast_shapes
+from tflogscope.runtime.shapes import TensorShape, broadcast_shapes, dims_text
 from tflogscope.runtime.tensors import Tensor
 
 Array = NDArray[Any]
@@ -37,14 +37,18 @@ def _xent_shape(i: Inference) -> list[TensorShape]:
 def _xent(features: Array, labels: Array) -> tuple[Array, Array]:
     """-sum(labels * log(softmax)) of each row, and softmax - labels."""
     try:
-        loss = -np.sum(labels * log_softmax(features), axis=-1)
+        shape = np.broadcast_shapes(features.shape, labels.shape)
     except ValueError:
         raise InvalidArgumentError(
             None,
             None,
-            f"logits and labels must be broadcastable: logits_size={list(features.shape)} "
-            f"labels_size={list(labels.shape)}",
+            f"logits and labels must be broadcastable: logits_size={dims_text(features.shape)} "
+            f"labels_size={dims_text(labels.shape)}",
         ) from None
+    if len(shape) != 2:
+        text = "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional"
+        raise InvalidArgumentError(None, None, text)
+    loss = -np.sum(labels * log_softmax(features), axis=-1)
     return np.asarray(loss, features.dtype), softmax(features) - labels
 
 
@@ -60,6 +64,7 @@ def _sparse_xent(features: Array, labels: Array) -> tuple[Array, Array]:
     """The same with the label as a number. NB: TensorFlow gives NaN for a label out of range on
     GPUs.
     """
+    _check_sparse(features.shape, labels.shape)
     classes = features.shape[1]
     bad = (labels < 0) | (labels >= classes)
     if np.any(bad):
@@ -74,6 +79,23 @@ def _sparse_xent(features: Array, labels: Array) -> tuple[Array, Array]:
     loss = -log_softmax(features)[rows, labels]
     backprop[rows, labels] -= 1
     return np.asarray(loss, features.dtype), backprop
+
+
+def _check_sparse(logits: tuple[int, ...], labels: tuple[int, ...]) -> None:
+    wrong = ""
+    if len(logits) != 2:
+        wrong = f"logits must be 2-D, but got shape {dims_text(logits)}"
+    elif len(labels) != 1:
+        wrong = f"labels must be 1-D, but got shape {dims_text(labels)}"
+    elif logits[0] != labels[0]:
+        wrong = (
+            "logits and labels must have the same first dimension, got logits shape "
+            f"{dims_text(logits)} and labels shape {dims_text(labels)}"
+        )
+    elif not logits[1]:
+        wrong = f"Must have at least one class, but got logits shape {dims_text(logits)}"
+    if wrong:
+        raise InvalidArgumentError(None, None, wrong)
 
 
 def _of_logits(record: OpRecord, grad_loss: Any, grad_grad: Any) -> Tensor:

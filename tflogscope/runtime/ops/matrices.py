@@ -22,7 +22,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
 
 Array = NDArray[Any]
 FLOATS = "float64 float32 float16 complex64 complex128"
@@ -91,6 +91,9 @@ def _part_shape(i: Inference) -> TensorShape:
     shape=_part_shape,
 )
 def _matrix_diag_part(input: Array, k: Array, padding_value: Array) -> Array:  # noqa: ARG001
+    if input.ndim < 2:
+        text = f"input must be at least 2-dim, received shape: {dims_text(input.shape)}"
+        raise InvalidArgumentError(None, None, text)
     return np.diagonal(input, _single(k), -2, -1).copy()
 
 
@@ -155,6 +158,9 @@ def _half_shape(i: Inference) -> TensorShape:
 
 @op("DiagPart(input: T) -> diagonal: T", shape=_half_shape)
 def _tensor_diag_part(input: Array) -> Array:
+    if input.ndim % 2 or not input.ndim:
+        text = f"The rank of the tensor should be {' ' * 41}even and positive, got shape "
+        raise InvalidArgumentError(None, None, text + dims_text(input.shape))
     half = input.shape[: input.ndim // 2]
     size = int(np.prod(half))
     return np.diagonal(input.reshape(size, size)).reshape(half).copy()

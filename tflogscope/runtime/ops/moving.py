@@ -6,7 +6,6 @@ Told about: `core/ops/array_ops.cc`, `python/ops/array_grad.py`, `python/ops/man
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,17 +23,13 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op, unknown_shape
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
 
 Array = NDArray[Any]
 
 
 def _refuse(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, text)
-
-
-def _text(shape: Sequence[int]) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 def _tile_shape(i: Inference) -> TensorShape:
@@ -83,7 +78,7 @@ def _pad(input: Array, paddings: Array) -> Array:
     if len(paddings) != input.ndim:
         raise _refuse(
             "The first dimension of paddings must be the rank of inputs"
-            f"{_text(paddings.shape)} {_text(input.shape)}"
+            f"{dims_text(paddings.shape)} {dims_text(input.shape)}"
         )
     return np.pad(input, paddings)
 
@@ -148,7 +143,17 @@ gradient("PadV2")(_pad_gradient)
 
 @op("ReverseV2(tensor: T, axis: Tidx; Tidx=int32) -> output: T")
 def _reverse(tensor: Array, axis: Array) -> Array:
-    return np.flip(tensor, tuple(int(each) for each in axis)).copy()
+    """NB: a scalar stays as it is whatever the axes."""
+    axes: list[int] = []
+    for at, each in enumerate(map(int, axis) if tensor.ndim else ()):
+        place = each + tensor.ndim if each < 0 else each
+        if not 0 <= place < tensor.ndim:
+            text = f"'axis'[{at}] = {each} is out of valid range [0, {tensor.ndim - 1}"
+            raise InvalidArgumentError(None, None, text)
+        if place in axes:
+            raise InvalidArgumentError(None, None, f"axis {place} specified more than once.")
+        axes.append(place)
+    return np.flip(tensor, tuple(axes)).copy()
 
 
 @gradient("ReverseV2")

@@ -174,6 +174,9 @@ def _multinomial(
         shape = ",".join(map(str, logits.shape))
         text = f"logits should be a matrix, got shape [{shape}]"
         raise InvalidArgumentError(None, None, text)
+    if samples < 0:
+        text = f"num_samples should be nonnegative, got {samples}"
+        raise InvalidArgumentError(None, None, text)
     numbers = 2 * (-(-samples // 4) * 4)  # two for each double
     taken = generator.reserve(logits.shape[0] * numbers * 256)
     return _categories(taken, logits, samples, attributes["output_dtype"])

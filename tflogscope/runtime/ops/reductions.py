@@ -72,9 +72,11 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Array]:
 
 
 def _mean(x: Array, axis: Any, keepdims: bool) -> Any:
+    count = np.prod([x.shape[k] for k in axis], dtype=np.int64)
     if x.dtype.kind in "iu":
-        count = np.prod([x.shape[k] for k in axis], dtype=np.int64)
         return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) // x.dtype.type(max(count, 1))
+    if not count:  # NumPy would warn
+        return np.sum(x, axis=axis, keepdims=keepdims) * np.nan
     return np.mean(x, axis=axis, keepdims=keepdims)
 
 

@@ -80,4 +80,43 @@ def _gradient_descent(var: Resource, alpha: Array, delta: Array) -> Resource:
     return var
 
 
+@op(
+    "ApplyMomentum(var: T, accum: T, lr: T, grad: T, momentum: T; use_locking=False, "
+    "use_nesterov=False) -> out: T",
+    stateful=True,
+)
+def _momentum(
+    var: Resource, accum: Resource, lr: Array, grad: Array, momentum: Array, use_nesterov: bool
+) -> Resource:
+    speed = _put(accum, dereferenced(accum) * momentum + grad)
+    return _less(var, (grad + speed * momentum if use_nesterov else speed) * lr)
+
+
+@op(
+    "ApplyAdam(var: T, m: T, v: T, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, "
+    "epsilon: T, grad: T; use_locking=False, use_nesterov=False) -> out: T",
+    stateful=True,
+)
+def _adam(
+    var: Resource, m: Resource, v: Resource, beta1_power: Any, beta2_power: Any, lr: Array,
+    beta1: Array, beta2: Array, epsilon: Array, grad: Array, use_nesterov: bool,
+) -> Resource:  # fmt: skip
+    rate = lr * np.sqrt(1 - dereferenced(beta2_power)) / (1 - dereferenced(beta1_power))
+    first = _put(m, dereferenced(m) + (grad - dereferenced(m)) * (1 - beta1))
+    second = _put(v, dereferenced(v) + (grad * grad - dereferenced(v)) * (1 - beta2))
+    step = first * beta1 + (1 - beta1) * grad if use_nesterov else first
+    return _less(var, rate * step / (np.sqrt(second) + epsilon))
+
+
+def _put(var: Resource, value: Any) -> Any:
+    """The new value, in the dtype of the old one."""
+    var.value = np.asarray(value, dereferenced(var).dtype)
+    return var.value
+
+
+def _less(var: Resource, step: Any) -> Resource:
+    _put(var, dereferenced(var) - step)
+    return var
+
+
 not_differentiable("VariableV2", "Assign", "AssignAdd", "AssignSub")

@@ -61,8 +61,8 @@ def _handle_shape(i: Inference) -> list[tuple[TensorShape, HandleData]]:
 
 
 @op(
-    "VarHandleOp(; container='', shared_name='', dtype, shape, allowed_devices=[]) -> resource: "
-    "resource",
+    "VarHandleOp(; container='', shared_name='', debug_name='', dtype, shape, allowed_devices=[]) "
+    "-> resource: resource",
     shape=_handle_shape,
     stateful=True,
 )

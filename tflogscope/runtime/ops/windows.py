@@ -43,6 +43,8 @@ def output_size(
 
     `padding` is SAME, VALID, or a pair. Raises ValueError if not even one fits.
     """
+    if stride <= 0:
+        raise ValueError(f"Stride must be > 0, but got {stride}")
     if whole is None or window is None:
         return None, 0, 0
     reach = (window - 1) * dilation + 1

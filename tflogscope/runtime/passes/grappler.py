@@ -2,7 +2,7 @@
 
 Told about: `MetaOptimizer` of `core/grappler/optimizers/meta_optimizer.cc`. Its other optimizers
 (`implementation_selector`, `layout`, `memory_optimizer`, `tfg_optimizer`) find nothing to do on a
-CPU in functions such as these.
+CPU in functions such as these, but that `memory_optimizer` marks assignments.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = ["optimize_graph"]
 
 _ROUNDS = 2
 _ONCE = "loop_optimizer"  # in the first round only
+_ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
 _SMALLEST = 4
 """Smaller graphs are left as they are: `min_graph_nodes`. A session gives all of its graph."""
 
@@ -63,6 +64,9 @@ def optimize_graph(graph: MutableGraph, *, onednn: bool, folding: bool = True) -
     except PassFailed:
         return graph
     _forget_places(work)
+    for node in work:
+        if node.type in _ASSIGNMENTS:  # `RelaxAllocatorConstraints`: nothing is sent elsewhere
+            node.attributes = {**node.attributes, "_grappler_relax_allocator_constraints": True}
     return work
 
 

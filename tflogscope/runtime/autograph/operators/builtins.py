@@ -1,4 +1,4 @@
-"""Python's built-in functions, of tensors. TensorFlow: autograph/operators/py_builtins.py."""
+"""Python's built-in functions, of tensors. Told about: autograph/operators/py_builtins.py."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`if`: a tensor as condition makes a `tf.cond`, with the variables that a block assigns as its
 outputs.
 
-TensorFlow: `if_stmt` of autograph/operators/control_flow.py.
+Told about: `if_stmt` of autograph/operators/control_flow.py.
 """
 
 from __future__ import annotations

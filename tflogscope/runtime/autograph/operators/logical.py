@@ -1,6 +1,6 @@
 """`and`, `or`, `not` and `a if c else b`, of tensors and of anything else.
 
-TensorFlow: autograph/operators/logical.py and conditional_expressions.py.
+Told about: autograph/operators/logical.py and conditional_expressions.py.
 """
 
 from __future__ import annotations

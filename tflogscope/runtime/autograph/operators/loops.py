@@ -2,7 +2,7 @@
 `tf.while_loop`.
 
 The loop's variables are the state of the statement; `for` adds its own (the index or the next
-number). TensorFlow: `while_stmt` and `for_stmt` of autograph/operators/control_flow.py.
+number). Told about: `while_stmt` and `for_stmt` of autograph/operators/control_flow.py.
 """
 
 from __future__ import annotations

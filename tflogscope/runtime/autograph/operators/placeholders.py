@@ -6,7 +6,7 @@ the same kind.
     return y
 
 One iteration is traced on trial, to learn what `y` is; then it starts as zeros of that kind.
-TensorFlow: `_try_handling_undefineds` of autograph/operators/control_flow.py.
+Told about: `_try_handling_undefineds` of autograph/operators/control_flow.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names without a value, as values: a block that may assign a variable takes it in and gives it
 back like any other.
 
-TensorFlow: autograph/operators/variables.py.
+Told about: autograph/operators/variables.py.
 """
 
 from __future__ import annotations

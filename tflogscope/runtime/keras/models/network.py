@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from tflogscope.runtime import nest
-from tflogscope.runtime.keras.keras_tensor import Node
+from tflogscope.runtime.keras.keras_tensor import KerasTensor, Node
 
 __all__ = ["Network"]
 
@@ -21,8 +21,9 @@ class Network:
 
     def __init__(self, inputs: list[Any], outputs: list[Any]) -> None:
         """Raises ValueError if an output depends on what is not among the inputs, and for two
-        layers of one name.
+        layers of one name, or a value that is none of Keras' tensors.
         """
+        _check_tensors(inputs, outputs)
         found, layer_order = _reached(outputs)
         depths, layer_depths = _depths(found)
         _check_connected(sorted(found, key=lambda node: -depths[node]), inputs)
@@ -45,6 +46,22 @@ class Network:
         self.layers = sorted(
             layer_depths, key=lambda layer: (-layer_depths[layer], layer_order[layer])
         )
+
+
+def _check_tensors(inputs: list[Any], outputs: list[Any]) -> None:
+    for value in inputs:
+        if not isinstance(value, KerasTensor):
+            raise ValueError(
+                "Found unexpected instance while processing input tensors for keras functional "
+                "model. Expecting KerasTensor which is from tf.keras.Input() or output from keras "
+                f"layer call(). Got: {value}"
+            )
+    for value in outputs:
+        if not isinstance(value, KerasTensor):
+            raise ValueError(
+                "Output tensors of a Functional model must be the output of a TensorFlow `Layer` "
+                f"(thus holding past layer metadata). Found: {value}"
+            )
 
 
 def _reached(outputs: list[Any]) -> tuple[list[Node], dict[Any, int]]:
