@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,23 +71,53 @@ def folded_value(tensor: Tensor) -> Value | None:
 
 
 def _folded(tensor: Tensor) -> Value | None:
+    values: dict[Any, Value] = {}
+    waiting = [tensor]
+    while waiting:  # not by recursion: graphs are deep, and their paths many
+        current = waiting[-1]
+        if _key(current) not in values:
+            value = _known_alone(current)
+            if value is None:
+                if not _may_be_folded(current):
+                    return None  # then nothing below it is known either
+                sources = current.op.inputs
+                missing = [source for source in sources if _key(source) not in values]
+                if missing:
+                    waiting.extend(missing)
+                    continue
+                value = _computed(current, [values[_key(source)] for source in sources])
+                if value is None:
+                    return None
+            values[_key(current)] = value
+        waiting.pop()
+    return values[_key(tensor)]
+
+
+def _key(tensor: Tensor) -> Any:
+    if not isinstance(tensor, SymbolicTensor) or getattr(tensor, "op", None) is None:
+        return id(tensor)
+    return tensor.op.name, tensor.value_index
+
+
+def _known_alone(tensor: Tensor) -> Value | None:
+    """What is known of it without running anything."""
     known = constant_value(tensor)
-    if (
-        known is not None
-        or not isinstance(tensor, SymbolicTensor)
-        or getattr(tensor, "op", None) is None
-    ):
+    if known is not None or not _may_be_folded(tensor):
         return known
-    node = tensor.op
-    if node.definition.stateful or not node.inputs or node.type in _NOT_FOLDED:
-        return None
     # grappler, whose nodes have no graph, does not look for single dimensions
-    element = refining.shape_element(tensor) if hasattr(node, "graph") else None
-    if element is not None:
-        return np.array(element, tensor.dtype.as_numpy_dtype)
-    values = [_folded(source) for source in node.inputs]
-    if any(value is None for value in values):
-        return None
+    element = refining.shape_element(tensor) if hasattr(tensor.op, "graph") else None
+    return None if element is None else np.array(element, tensor.dtype.as_numpy_dtype)
+
+
+def _may_be_folded(tensor: Tensor) -> TypeGuard[SymbolicTensor]:
+    if not isinstance(tensor, SymbolicTensor) or getattr(tensor, "op", None) is None:
+        return False
+    node = tensor.op
+    return not node.definition.stateful and bool(node.inputs) and node.type not in _NOT_FOLDED
+
+
+def _computed(tensor: SymbolicTensor, values: list[Value]) -> Value | None:
+    node = tensor.op
     try:
         with np.errstate(all="ignore"):
             result = bind(node.definition, node.attributes)(*values)
