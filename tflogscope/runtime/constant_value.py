@@ -235,6 +235,12 @@ def _from_inputs(tensor: SymbolicTensor) -> Value | None:
     return np.asarray(result[tensor.value_index] if isinstance(result, (tuple, list)) else result)
 
 
+@_rule("_Arg")
+def _argument(tensor: SymbolicTensor) -> Value | None:
+    """Of a function's body while a call's results are looked at: what the caller knows of it."""
+    return folded_value(tensor.op.attributes["value"])
+
+
 @_rule("StopGradient")
 def _through(tensor: SymbolicTensor) -> Value | None:
     return constant_value(tensor.op.inputs[0])

@@ -147,7 +147,8 @@ def _tell(target: SymbolicTensor, fold: Fold) -> None:
     for source in edges:  # the list grows
         if source.op.name in copied or _key(source) in fed:
             continue
-        if _key(source) in known or follows_from_shape(source):
+        at_hand = _key(source) in known or source.op.type == "_Arg"  # its caller's value
+        if at_hand or follows_from_shape(source):
             fed[_key(source)] = source
         else:
             copied[source.op.name] = source.op

@@ -21,7 +21,11 @@ from tflogscope.runtime.constant_value import (
 from tflogscope.runtime.node_text import node_text, shape_text
 from tflogscope.runtime.operations import Inference, OpDef
 
-__all__ = ["refusal"]
+__all__ = ["RefusedInside", "refusal"]
+
+
+class RefusedInside(ValueError):
+    """A shape function in a called function refused what the call brought; the text says which."""
 
 
 def refusal(name: str, definition: OpDef, inference: Inference) -> ValueError:
@@ -29,6 +33,8 @@ def refusal(name: str, definition: OpDef, inference: Inference) -> ValueError:
     with noting_what_is_asked() as asked:
         try:
             definition.infer(inference)
+        except RefusedInside as error:
+            return ValueError(str(error))
         except ValueError as error:
             why = error
         known = _known_inputs(inference, asked)

@@ -19,6 +19,7 @@ from tflogscope.runtime import operations, tape
 from tflogscope.runtime.context import execute, executing_eagerly
 from tflogscope.runtime.eager import EAGER
 from tflogscope.runtime.errors import OpError
+from tflogscope.runtime.function.call_shapes import result_specs
 from tflogscope.runtime.function.control_dependencies import READ_ONLY, read_only_inputs
 from tflogscope.runtime.function.definition import FunctionDef, define
 from tflogscope.runtime.function.func_graph import FuncGraph
@@ -176,8 +177,7 @@ def _forget(name: str) -> None:
 
 
 def _call_infer(inference: Inference) -> list[Spec]:
-    function = inference.attributes["f"]
-    return [(t.dtype, t.shape, t.handle_data) for t in function.outputs]  # type: ignore[misc]
+    return result_specs(inference.attributes["f"], inference.inputs)
 
 
 def _call_kernel(*values: Any, f: GraphFunction) -> tuple[Any, ...]:
