@@ -70,8 +70,8 @@ def folded_value(tensor: Tensor) -> Value | None:
     return _folded(tensor)
 
 
-def _folded(tensor: Tensor) -> Value | None:
-    values: dict[Any, Value] = {}
+def _folded(tensor: Tensor, values: dict[Any, Value] | None = None) -> Value | None:
+    values = {} if values is None else values
     waiting = [tensor]
     while waiting:  # not by recursion: graphs are deep, and their paths many
         current = waiting[-1]
@@ -257,6 +257,12 @@ def _shape_rule(type: str) -> Callable[[Callable[[SymbolicTensor], TensorShape]]
 @_shape_rule("Shape")
 def _shape_of(tensor: SymbolicTensor) -> TensorShape:
     return tensor.op.inputs[0].shape
+
+
+@_shape_rule("ShapeN")
+def _shape_of_one(tensor: SymbolicTensor) -> TensorShape:
+    """`ShapeRefiner::ConstantPartialShape` looks through this one too."""
+    return tensor.op.inputs[tensor.value_index].shape
 
 
 @_shape_rule("Cast")

@@ -10,7 +10,7 @@ Told about: `ShapeRefiner::EvaluateConstantTensorForEdge` and `ConstantPartialSh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["shape_asked", "value_asked"]
 
 Value = NDArray[Any]
-Fold = Callable[[Tensor], "Value | None"]
+Fold = Callable[..., "Value | None"]  # of a tensor, and of what is known of others in its graph
 
 _TOO_LARGE = 1024  # bytes that are worth keeping: `ShapeRefiner::kMaxTensorSize`
 
@@ -153,30 +153,40 @@ def _tell(target: SymbolicTensor, fold: Fold) -> None:
         else:
             copied[source.op.name] = source.op
             edges += source.op.inputs
-    order: dict[str, NodeDef] = {}
-    _visit(target.op, copied, order)
-    values = {name: [fold(output) for output in copied[name].outputs] for name in order}
+    order = _inputs_first(target.op, copied)
+    found: dict[Any, Value] = {}
+    values = {name: [fold(output, found) for output in copied[name].outputs] for name in order}
     inputs = [
-        (key, tensor.dtype, fold(tensor)) for key, tensor in fed.items() if key[0] not in copied
+        (key, tensor.dtype, fold(tensor, found))
+        for key, tensor in fed.items()
+        if key[0] not in copied
     ]
     tell_run(
         getattr(target.graph, "name", ""), inputs, list(order.values()), values, [_key(target)]
     )
 
 
-def _visit(node: Node, copied: dict[str, Node], order: dict[str, NodeDef]) -> None:
-    """Inputs first."""
+def _inputs_first(target: Node, copied: Mapping[str, Node]) -> dict[str, NodeDef]:
+    """Those nodes that were copied, inputs first; not by recursion: graphs are deep."""
     from tflogscope.runtime.function.definition import NodeDef
 
-    for source in node.inputs:
-        if source.op.name in copied and source.op.name not in order:
-            _visit(source.op, copied, order)
-    order[node.name] = NodeDef(
-        node.name,
-        node.definition,
-        tuple(_key(source) for source in node.inputs),
-        (),
-        node.attributes,
-        "",
-        tuple(output.dtype for output in node.outputs),
-    )
+    order: dict[str, NodeDef] = {}
+    waiting = [(target, iter(target.inputs))]
+    while waiting:
+        node, sources = waiting[-1]
+        missing = (each.op for each in sources if each.op.name in copied)
+        source = next((op for op in missing if op.name not in order), None)
+        if source is not None:
+            waiting.append((source, iter(source.inputs)))
+            continue
+        waiting.pop()
+        order[node.name] = NodeDef(
+            node.name,
+            node.definition,
+            tuple(_key(source) for source in node.inputs),
+            (),
+            node.attributes,
+            "",
+            tuple(output.dtype for output in node.outputs),
+        )
+    return order
