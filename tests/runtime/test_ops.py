@@ -39,8 +39,13 @@ WITHOUT_ROW = {
             "ApplyGradientDescent",
             "ApplyMomentum",
             "ApplyAdam",
+            "IsVariableInitialized",
         ),
         "references, of graphs that a session runs: user_programs has them",
+    ),
+    **dict.fromkeys(
+        ("HashTableV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableSizeV2"),
+        "tables are objects: user_programs/tables_of_words.py",
     ),
     **dict.fromkeys(
         ("CudnnRNN", "CudnnRNNV3", "CudnnRNNBackprop", "CudnnRNNBackpropV3"),

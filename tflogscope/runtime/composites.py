@@ -8,10 +8,15 @@ Told about: `tensorflow/python/framework/composite_tensor.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["components", "from_components", "is_composite", "specs", "type_spec"]
+from tflogscope.runtime import nest
+
+__all__ = [
+    "components", "flatten", "from_components", "is_composite", "map_structure", "pack_sequence_as",
+    "specs", "type_spec",
+]  # fmt: skip
 
 
 def is_composite(value: Any) -> bool:
@@ -39,3 +44,46 @@ def from_components(spec: Any, parts: Sequence[Any]) -> Any:
 def specs(spec: Any) -> list[Any]:
     """The TensorSpecs of what one of that kind is made of."""
     return list(spec._component_specs)  # noqa: SLF001
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves of a nested structure; if so wanted, what composites are made of instead."""
+    leaves = nest.flatten(structure)
+    if not expand_composites:
+        return leaves
+    return [
+        part for leaf in leaves for part in (components(leaf) if is_composite(leaf) else [leaf])
+    ]
+
+
+def pack_sequence_as(
+    structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
+) -> Any:
+    """The same structure with these leaves. Raises ValueError if their number differs."""
+    if not expand_composites:
+        return nest.pack_sequence_as(structure, flat_sequence)
+    count = len(flatten(structure, expand_composites=True))
+    if count != len(flat_sequence):
+        return nest.pack_sequence_as([None] * count, flat_sequence)  # which refuses it
+    rest = iter(flat_sequence)
+
+    def packed(leaf: Any) -> Any:
+        if not is_composite(leaf):
+            return next(rest)
+        return from_components(type_spec(leaf), [next(rest) for _ in components(leaf)])
+
+    return nest.map_structure(packed, structure)
+
+
+def map_structure(
+    func: Callable[..., Any],
+    *structure: Any,
+    check_types: bool = True,
+    expand_composites: bool = False,
+) -> Any:
+    """The structure of the first, with `func` of the corresponding leaves of all."""
+    if not expand_composites:
+        return nest.map_structure(func, *structure, check_types=check_types)
+    flat = [flatten(each, expand_composites=True) for each in structure]
+    found = [func(*leaves) for leaves in zip(*flat, strict=True)]
+    return pack_sequence_as(structure[0], found, expand_composites=True)

@@ -145,6 +145,9 @@ def _known_shape(tensor: Tensor, value: Value | None = None) -> TensorShape:
     if value is None:
         value = _folded(tensor)
     if value is not None:
+        for dim in value.ravel():
+            if dim < -1:
+                raise ValueError(f"Invalid value in tensor used for shape: {dim}")
         return TensorShape([None if dim == -1 else int(dim) for dim in value.ravel()])
     if isinstance(tensor, SymbolicTensor) and getattr(tensor, "op", None) is not None:
         rule = _SHAPE_RULES.get(tensor.op.type)

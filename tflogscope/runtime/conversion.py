@@ -60,6 +60,8 @@ def constant(
         value, wanted = value.value, wanted or value.dtype
     elif isinstance(value, Tensor):
         raise TypeError(f"Expected any non-tensor type, but got a tensor instead: {value!r}")
+    if value is None:  # `make_tensor_proto`
+        raise ValueError("None values not supported.")
     try:
         array, found = to_array(value, wanted)
     except TypeError:

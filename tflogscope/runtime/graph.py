@@ -79,11 +79,11 @@ class Node:
         if node is not self and node not in self.control_inputs:
             self.control_inputs.append(node)
 
-    def run(self) -> None:
-        """A TF1 graph's op runs in a session, which this runtime does not have."""
-        raise NotImplementedError(
-            "A node does not run by itself: call the function whose graph this is."
-        )
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Run it in a session, the default one if none is given. Raises ValueError without one."""
+        from tflogscope.runtime.sessions import run_node
+
+        run_node(self, feed_dict, session)
 
     @property
     def node_def(self) -> NodeDef:
@@ -130,6 +130,7 @@ class Graph:
         self.gradient_functions: dict[str, Any] = {}
         self._marks: dict[str, Any] = {}
         self.collections: dict[str, list[Any]] = {}
+        self.finalized = False
 
     # -- as a context ----------------------------------------------------------
 
@@ -140,7 +141,11 @@ class Graph:
         attributes: dict[str, Any],
         name: str | None,
     ) -> Node:
-        """Add a node. Raises ValueError if the op's shape function refuses the inputs."""
+        """Add a node. Raises ValueError if the op's shape function refuses the inputs, RuntimeError
+        if the graph is finalized.
+        """
+        if self.finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
         captured = [self.capture(tensor) for tensor in inputs]
         full_name = (
             name[:-1] if name and name.endswith("/") else self.unique_name(name or definition.type)
@@ -279,6 +284,10 @@ class Graph:
         """Make it the current context: ops called in it become its nodes."""
         with context.enter(self):
             yield self
+
+    def finalize(self) -> None:
+        """From now on no node is added."""
+        self.finalized = True
 
     def get_operations(self) -> list[Node]:
         """All nodes."""

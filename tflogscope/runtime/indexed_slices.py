@@ -18,7 +18,9 @@ from tflogscope.runtime.dtypes import DType, int32, int64
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import Tensor, TensorSpec
 
-__all__ = ["IndexedSlices", "IndexedSlicesSpec", "add_gradients", "dense"]
+__all__ = [
+    "IndexedSlices", "IndexedSlicesSpec", "add_gradients", "dense", "values_of", "with_values",
+]  # fmt: skip
 
 
 class IndexedSlices:
@@ -97,6 +99,18 @@ class IndexedSlicesSpec:
 
     def _from_components(self, components: list[Any]) -> IndexedSlices:
         return IndexedSlices(*components)
+
+
+def values_of(value: Any) -> Any:
+    """The values of slices; anything else as it is."""
+    return value.values if isinstance(value, IndexedSlices) else value
+
+
+def with_values(value: Any, values: Tensor) -> Any:
+    """Slices of other values at the same places; for anything else the values alone."""
+    if not isinstance(value, IndexedSlices):
+        return values
+    return IndexedSlices(values, value.indices, value.dense_shape)
 
 
 def dense(value: Any) -> Tensor:

@@ -57,6 +57,13 @@ class Inference:
             raise ValueError(f"Shape must be rank {rank} but is rank {shape.rank}")
         return shape.with_rank(rank)
 
+    def shape_of_rank_from(self, index: int, rank: int) -> TensorShape:
+        """The same, of that many dimensions or more. Raises ValueError if it has fewer."""
+        shape = self.shape(index)
+        if shape.rank is not None and shape.rank < rank:
+            raise ValueError(f"Shape must be at least rank {rank} but is rank {shape.rank}")
+        return shape
+
     def dtype(self, index: int) -> DType:
         """The element type of that input."""
         return self.inputs[index].dtype

@@ -40,7 +40,7 @@ def named_value(tensor: EagerTensor) -> str:
     return f"numpy={_own_line(shown)}"
 
 
-_SHORT: Any = {"float_kind": lambda number: f"{number:.4g}"}
+_SHORT: Any = {"float_kind": lambda number: f"{number:.6g}"}
 
 
 def _array_text(value: NDArray[Any], dtype: str) -> str:
@@ -52,7 +52,7 @@ def _array_text(value: NDArray[Any], dtype: str) -> str:
 def _scalar_text(value: NDArray[Any], dtype: str) -> str:
     item: Any = value[()]
     if dtype == "bfloat16":
-        return f"{item:.4g}"
+        return f"{item:.6g}"
     return repr(item) if isinstance(item, bytes) else str(item)
 
 

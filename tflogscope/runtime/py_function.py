@@ -23,7 +23,7 @@ from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.devices import CPU
 from tflogscope.runtime.dtypes import DType, as_dtype
 from tflogscope.runtime.eager import EAGER
-from tflogscope.runtime.gradients import gradient
+from tflogscope.runtime.gradients import gradient, not_differentiable
 from tflogscope.runtime.gradients.gradient_tape import GradientTape
 from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import control_dependencies, results
@@ -263,6 +263,9 @@ op("PyFunc(input: list(Tin); token, Tout) -> output: list(Tout)", _unknown, stat
 op("PyFuncStateless(input: list(Tin); token, Tout) -> output: list(Tout)", _unknown)(
     _Kernel(eager=False)
 )
+
+
+not_differentiable("PyFunc", "PyFuncStateless")
 
 
 @gradient("EagerPyFunc")

@@ -59,11 +59,14 @@ class RaggedTensor:
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Each value in the row of that number."""
+        """Each value in the row of that number. Told about: `from_value_rowids` of
+        `python/ops/ragged/row_partition.py`.
+        """
         del name, validate
         rows = convert_to_tensor(value_rowids, dtypes.int64)
         count: Any = reductions.reduce_max(rows) + 1 if nrows is None else nrows
-        lengths = reductions.unsorted_segment_sum(arrays.ones_like(rows), rows, count)
+        numbers, size = elementary.cast(rows, dtypes.int32), elementary.cast(count, dtypes.int32)
+        lengths = reductions.bincount(numbers, minlength=size, maxlength=size, dtype=rows.dtype)
         return cls.from_row_lengths(values, lengths)
 
     @property

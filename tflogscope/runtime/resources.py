@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.shapes import TensorShape
 
-__all__ = ["ANONYMOUS", "Resource", "named", "of_session"]
+__all__ = ["ANONYMOUS", "Resource", "kept", "named", "of_session"]
 
 ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 """The name of resources that are found by their handle only."""
@@ -40,6 +40,13 @@ _named: dict[str, Resource] = {}
 def named(name: str, dtype: DType, shape: TensorShape, kind: type[Resource] = Resource) -> Resource:
     """The resource of that name in the session that runs, made if it is not there."""
     return _named.setdefault(name, kind(name, dtype, shape))
+
+
+def kept(name: str, make: Callable[[], Any]) -> Any:
+    """What the session that runs keeps under that name, made if it is not there."""
+    if name not in _named:
+        _named[name] = make()
+    return _named[name]
 
 
 @contextmanager

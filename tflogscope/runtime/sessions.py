@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from tflogscope.runtime import context, executor, nest, resources, telling
 from tflogscope.runtime.dtypes import as_dtype
 from tflogscope.runtime.errors import NotInThisRuntime, OpError
-from tflogscope.runtime.executor.failing import explained
+from tflogscope.runtime.executor.failing import explained, failed_node
 from tflogscope.runtime.function.concrete import ConcreteFunction
 from tflogscope.runtime.function.definition import FunctionDef, define
 from tflogscope.runtime.function.func_graph import FuncGraph
@@ -29,14 +30,14 @@ from tflogscope.runtime.library import grouping, random
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.references import dereferenced
 from tflogscope.runtime.passes.functions import SESSION_FUNCTION
-from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
 from tflogscope.runtime.variables import Variable
 
 __all__ = [
-    "Session", "disable_eager_execution", "get_default_graph", "global_variables",
-    "global_variables_initializer", "placeholder", "placeholder_with_default", "set_random_seed",
-    "trainable_variables", "wrap_function",
+    "ConfigProto", "InteractiveSession", "Session", "disable_eager_execution", "get_default_graph",
+    "global_variables", "global_variables_initializer", "placeholder", "placeholder_with_default",
+    "reset_default_graph", "run_node", "set_random_seed", "trainable_variables", "wrap_function",
 ]  # fmt: skip
 
 
@@ -52,6 +53,19 @@ def get_default_graph() -> Graph:
     if not isinstance(graph, Graph):
         raise NotInThisRuntime("tf.compat.v1.get_default_graph() of an eager program")
     return graph
+
+
+def reset_default_graph() -> None:
+    """Begin with an empty graph; eagerly nothing. Raises AssertionError within another graph."""
+    if context.executing_eagerly():
+        return
+    try:
+        context.make_default(Graph())
+    except ValueError:
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared "
+            "graph, exit the nesting and create a new graph."
+        ) from None
 
 
 def set_random_seed(seed: int) -> None:
@@ -136,6 +150,8 @@ class Session:
         try:
             return executor.run(definition, values)
         except OpError as error:
+            error.op = failed_node(error.message, self.graph)
+            error.node_def = None if error.op is None else error.op.node_def
             error.message = explained(error.message, self.graph)
             raise
 
@@ -178,8 +194,23 @@ class Session:
                 "session", self.graph, fed, tensors, {SESSION_FUNCTION: True}, nodes
             )
             names = tuple(f"_retval_{each.op.name}_0_{at}" for at, each in enumerate(tensors))
-            self._definitions[key] = replace(definition, result_names=names)
+            # optimizers do not rely on the shapes of what is fed: `assume_valid_feeds`
+            types = tuple((UNKNOWN, handle) for _, handle in definition.argument_types)
+            self._definitions[key] = replace(definition, result_names=names, argument_types=types)
         return self._definitions[key]
+
+    def make_callable(self, fetches: Any, feed_list: Any = None) -> Callable[..., Any]:
+        """A function of the values of `feed_list` that runs them."""
+        fed = list(feed_list or ())
+
+        def run(*values: Any) -> Any:
+            if len(values) != len(fed):
+                raise ValueError(
+                    f"Expected {len(fed)} feed values. Received {len(values)} feed values."
+                )
+            return self.run(fetches, dict(zip(fed, values, strict=True)))
+
+        return run
 
     def close(self) -> None:
         """Forget the variables."""
@@ -206,6 +237,30 @@ class Session:
             _entered.remove(self)
 
 
+class InteractiveSession(Session):
+    """A session that is the default one from the start until it is closed."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._entered = self.as_default()
+        self._entered.__enter__()
+
+    def close(self) -> None:
+        """Forget the variables, and be the default no more."""
+        if not self._closed:
+            self._entered.__exit__(None, None, None)
+        super().close()
+
+
+class ConfigProto:
+    """Options of a session: none of them means anything here."""
+
+    def __init__(self, **options: Any) -> None:
+        self.gpu_options = SimpleNamespace()
+        self.graph_options = SimpleNamespace()
+        vars(self).update(options)
+
+
 _entered: list[Session] = []
 
 
@@ -223,6 +278,17 @@ def evaluate(tensor: Any, feed_dict: Any = None, session: Session | None = None)
             "sess.as_default()` or pass an explicit session to `eval(session=sess)`"
         )
     return session.run(tensor, feed_dict)
+
+
+def run_node(node: Node, feed_dict: Any = None, session: Session | None = None) -> None:
+    """`operation.run()`. Raises ValueError if there is no session."""
+    session = session or get_default_session()
+    if session is None:
+        raise ValueError(
+            "Cannot execute operation using `run()`: No default session is registered. Use `with "
+            "sess.as_default():` or pass an explicit session to `run(session=sess)`"
+        )
+    session.run(node, feed_dict)
 
 
 SymbolicTensor.eval = Variable.eval = evaluate  # type: ignore[attr-defined]

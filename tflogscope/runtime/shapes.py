@@ -10,7 +10,7 @@ from functools import reduce
 from operator import index, mul
 from typing import Any, overload
 
-__all__ = ["TensorShape", "as_shape", "broadcast_shapes", "dims_text"]
+__all__ = ["TensorShape", "as_shape", "broadcast_shapes", "dims_text", "merged"]
 
 
 class TensorShape:
@@ -192,14 +192,20 @@ class TensorShape:
     def __str__(self) -> str:
         if self.sizes is None:
             return "<unknown>"
-        return (
-            f"({self.sizes[0]},)"
-            if len(self.sizes) == 1
-            else f"({', '.join(map(str, self.sizes))})"
-        )
+        dims = [_unknown if size is None else str(size) for size in self.sizes]
+        return f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"
 
     def __repr__(self) -> str:
         return f"TensorShape({self.dims})"
+
+
+_unknown = "None"
+
+
+def show_unknown_dimensions_as(text: str) -> None:
+    """What an unknown dimension is printed as: `?` with TensorFlow 1's behaviour."""
+    global _unknown  # noqa: PLW0603 - it is said once, at the start of a program
+    _unknown = text
 
 
 UNKNOWN = TensorShape(None)
@@ -243,6 +249,25 @@ def _broadcast(a: int | None, b: int | None) -> int | None:
     if a == 1:
         return b
     raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
+
+
+def merged(first: TensorShape, second: TensorShape) -> TensorShape:
+    """What both know together. Raises ValueError, in the words of C++, if they contradict.
+
+    Told about: `InferenceContext::Merge`.
+    """
+    if None not in (first.rank, second.rank) and first.rank != second.rank:
+        raise ValueError(f"Shapes must be equal rank, but are {first.rank} and {second.rank}")
+    try:
+        return first.merge_with(second)
+    except ValueError:
+        pairs = enumerate(zip(first, second, strict=False))
+        at, (a, b) = next((k, pair) for k, pair in pairs if None not in pair and pair[0] != pair[1])
+        one, other = (dims_text("?" if dim is None else dim for dim in s) for s in (first, second))
+        raise ValueError(
+            f"Dimension {at} in both shapes must be equal, but are {a} and {b}. Shapes are {one} "
+            f"and {other}."
+        ) from None
 
 
 TensorShape.__module__ = "tensorflow.python.framework.tensor_shape"  # as types are printed

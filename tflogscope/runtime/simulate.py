@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tflogscope.runtime import release, stacks
+from tflogscope.runtime import release, shapes, stacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +52,7 @@ def bind(followed: str = release.BASE) -> ModuleType:
     from tflogscope.runtime import api
 
     release.follow(followed)
+    shapes.show_unknown_dimensions_as("None")
     api.version.follow(followed)
     keras: Any = keras_of_release()
     api.__version__, keras.__version__ = api.version.VERSION, api.version.KERAS_VERSION
@@ -86,8 +87,9 @@ def run_program(
         The exit status; what the program raised and did not catch was printed as Python prints it.
     """
     bind(followed)
-    # TensorFlow 2.13 came with NumPy 1: a list of numbers prints [0.5], not [np.float32(0.5)]
-    np.set_printoptions(legacy="1.25")
+    # with NumPy 1 a list of numbers prints [0.5], not [np.float32(0.5)]; 2.18 was the first
+    # TensorFlow to allow NumPy 2 (REQUIRED_PACKAGES of tensorflow/tools/pip_package/setup.py)
+    np.set_printoptions(legacy=False if release.since(2, 18) else "1.25")
     sys.argv = [path, *arguments]
     file = Path(path).absolute()
     sys.path.insert(0, str(file.parent))

@@ -21,6 +21,7 @@ from tflogscope.runtime import printing
 from tflogscope.runtime.dtypes import DType, as_dtype, float32
 from tflogscope.runtime.errors import OperatorNotAllowedInGraphError
 from tflogscope.runtime.operators import OPERATORS, Operators
+from tflogscope.runtime.release import since
 from tflogscope.runtime.shapes import TensorShape, as_shape
 
 if TYPE_CHECKING:
@@ -193,8 +194,7 @@ class EagerTensor(Tensor):
         """Check that the shape fits. Raises ValueError if it doesn't."""
         if not self.shape.is_compatible_with(shape):
             raise ValueError(
-                f"Tensor's shape {self.shape} is not compatible with supplied shape "
-                f"{as_shape(shape)}."
+                f"Tensor's shape {self.shape} is not compatible with supplied shape {shape}."
             )
 
     def numpy(self) -> Any:
@@ -283,6 +283,11 @@ class EagerTensor(Tensor):
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, {value}>"
 
 
+def _type_name() -> str:
+    """What Python's own conversions call a symbolic tensor."""
+    return "SymbolicTensor" if since(2, 15) else "Tensor"
+
+
 class SymbolicTensor(Tensor):
     """Output `value_index` of a node of a graph."""
 
@@ -362,10 +367,13 @@ class SymbolicTensor(Tensor):
         )
 
     def __float__(self) -> float:
-        raise TypeError(f"Cannot convert the symbolic tensor {self.name} to a Python float.")
+        raise TypeError(f"float() argument must be a string or a real number, not {_type_name()!r}")
 
     def __int__(self) -> int:
-        raise TypeError(f"Cannot convert the symbolic tensor {self.name} to a Python int.")
+        raise TypeError(
+            "int() argument must be a string, a bytes-like object or a real number, not "
+            f"{_type_name()!r}"
+        )
 
     def __index__(self) -> int:
         raise TypeError(f"The symbolic tensor {self.name} has no value to use as an index.")

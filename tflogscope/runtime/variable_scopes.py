@@ -66,11 +66,14 @@ class _Store:
         return name
 
 
+_eager = _Store()
+
+
 def _store() -> _Store:
-    """That of the current graph. Eagerly a new one: variables are not shared then."""
+    """That of the current graph. Eagerly one that keeps no variables: they are not shared then."""
     graph = context.current()
     if not isinstance(graph, Graph):
-        return _Store()
+        return _eager
     found = graph.collections.setdefault("variable store", [])
     if not found:
         found.append(_Store())
@@ -171,7 +174,8 @@ def get_variable(
             shape=dims,
             use_resource=use_resource,
         )
-    store.variables[full_name] = made
+    if store is not _eager:
+        store.variables[full_name] = made
     return made
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from tflogscope.runtime import context, nest, tape, telling
 from tflogscope.runtime.conversion import convert_to_tensor, register_conversion
+from tflogscope.runtime.copies import VariableAggregation, VariableSynchronization
 from tflogscope.runtime.dtypes import DType, as_dtype
 from tflogscope.runtime.operators import OPERATORS, NotInPlace, Operators
 from tflogscope.runtime.ops.call import call, call_node
@@ -104,8 +105,8 @@ class Variable(NotInPlace, Operators, Scattering, metaclass=_VariableType):
         """Raises ValueError without an initial value, or if it does not fit the shape."""
         del caching_device, variable_def, import_scope
         self.constraint = constraint
-        self.synchronization = synchronization
-        self.aggregation = aggregation
+        self.synchronization = synchronization or VariableSynchronization.AUTO
+        self.aggregation = aggregation or VariableAggregation.NONE
         self._trainable = True if trainable is None else trainable
         if initial_value is None:
             raise ValueError(
@@ -223,6 +224,11 @@ class Variable(NotInPlace, Operators, Scattering, metaclass=_VariableType):
     def value(self) -> Tensor:
         """The value now: a `ReadVariableOp`."""
         return self._read()
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of that."""
+        return self._dtype
 
     def read_value(self) -> Tensor:
         """The value now, as a tensor of its own: a `ReadVariableOp` and an `Identity`."""
@@ -479,7 +485,7 @@ def values_of(structure: Any) -> Any:
 
 def _to_tensor(variable: Any, dtype: DType | None, name: str | None) -> Any:
     del name
-    if dtype is not None and variable.dtype is not dtype:
+    if dtype is not None and variable.value_dtype is not dtype:
         raise ValueError(
             f"Incompatible type conversion requested to type {dtype.name!r} for `tf.Variable of "
             f"type {variable.dtype.name!r}`. (Variable: {variable})"

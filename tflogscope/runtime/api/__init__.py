@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tflogscope.runtime import context as _context
 from tflogscope.runtime import conversion as _conversion
+from tflogscope.runtime import copies as _copies
 from tflogscope.runtime import dtypes as _dtypes
 from tflogscope.runtime import graph as _graph
 from tflogscope.runtime import indexed_slices as _indexed_slices
@@ -26,7 +27,9 @@ from tflogscope.runtime.api import (
     dtypes,
     errors,
     experimental,
+    image,
     linalg,
+    lookup,
     math,
     nest,
     nn,
@@ -36,6 +39,7 @@ from tflogscope.runtime.api import (
     strings,
     sysconfig,
     test,
+    train,
     types,
     version,
 )
@@ -53,7 +57,9 @@ from tflogscope.runtime.library import (
     arithmetic as _arithmetic,
 )
 from tflogscope.runtime.library import arrays as _arrays
+from tflogscope.runtime.library import atrous as _atrous
 from tflogscope.runtime.library import comparison as _comparison
+from tflogscope.runtime.library import complexes as _complexes
 from tflogscope.runtime.library import elementary as _elementary
 from tflogscope.runtime.library import graphs as _graphs
 from tflogscope.runtime.library import grouping as _grouping
@@ -75,12 +81,14 @@ UnconnectedGradients = _gradient_tape.UnconnectedGradients
 custom_gradient = _custom.custom_gradient
 recompute_grad = _custom.recompute_grad
 gradients = _graphs.gradients
+grad_pass_through = _custom.grad_pass_through
+hessians = _graphs.hessians
 RegisterGradient = _registry.gradient
 no_gradient = _registry.not_differentiable
 Variable = _variables.Variable
 variable_creator_scope = _variables.creator_scope
-VariableAggregation = _graphs.VariableAggregation
-VariableSynchronization = _graphs.VariableSynchronization
+VariableAggregation = _copies.VariableAggregation
+VariableSynchronization = _copies.VariableSynchronization
 constant_initializer = _initializers.ConstantInitializer
 ones_initializer = _initializers.Ones
 random_normal_initializer = _initializers.RandomNormal
@@ -101,8 +109,11 @@ register_tensor_conversion_function = _graphs.register_tensor_conversion_functio
 is_tensor = _graphs.is_tensor
 timestamp = _call.generated("Timestamp")
 is_symbolic_tensor = _graphs.is_symbolic_tensor
+type_spec_from_value = _graphs.type_spec_from_value
 get_static_value = _arrays.static_value
 newaxis = None
+space_to_batch = _atrous.space_to_batch
+batch_to_space = _atrous.batch_to_space
 
 # dtypes
 DType = _dtypes.DType
@@ -183,6 +194,7 @@ cast = _elementary.cast
 clip_by_global_norm = _reductions.clip_by_global_norm
 clip_by_norm = _reductions.clip_by_norm
 clip_by_value = _arithmetic.clip_by_value
+complex = _complexes.complex
 concat = _joining.concat
 cos = math.cos
 cosh = math.cosh
@@ -303,9 +315,11 @@ __all__ = [
     "dtypes",
     "errors",
     "experimental",
+    "image",
     "initializers",
     "keras",
     "linalg",
+    "lookup",
     "losses",
     "math",
     "metrics",
@@ -318,6 +332,7 @@ __all__ = [
     "strings",
     "sysconfig",
     "test",
+    "train",
     "types",
     "version",
 ]

@@ -5,20 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from tflogscope.runtime import (
+    collections_v1,
     context,
     graph,
     module,
     reference_variables,
     sessions,
+    shapes,
     variable_scopes,
     variables,
+    variables_v1,
 )
+from tflogscope.runtime.api import compat_v1_data as data
 from tflogscope.runtime.api import compat_v1_logging as logging
+from tflogscope.runtime.api import compat_v1_losses as losses
 from tflogscope.runtime.api import compat_v1_nn as nn
 from tflogscope.runtime.api import compat_v1_train as train
 from tflogscope.runtime.api.compat_v1_names import shared as _shared
 from tflogscope.runtime.control_flow import while_loop as _while_loop
-from tflogscope.runtime.library import comparison, debugging, initializers, initializers_v1
+from tflogscope.runtime.library import (
+    comparison,
+    debugging,
+    graphs,
+    initializers,
+    initializers_v1,
+    lookup,
+)
 
 Graph = graph.Graph
 Module = module.Module
@@ -26,7 +38,22 @@ Variable = variables.Variable
 executing_eagerly = context.executing_eagerly
 name_scope = context.name_scope
 set_random_seed = sessions.set_random_seed
+ConfigProto = sessions.ConfigProto
+GraphKeys = collections_v1.GraphKeys
+InteractiveSession = sessions.InteractiveSession
 Session = sessions.Session
+add_to_collection = collections_v1.add_to_collection
+get_collection = collections_v1.get_collection
+get_collection_ref = collections_v1.get_collection_ref
+hessians = graphs.hessians
+initialize_variables = variables_v1.variables_initializer
+is_variable_initialized = variables_v1.is_variable_initialized
+local_variables = variables_v1.local_variables
+local_variables_initializer = variables_v1.local_variables_initializer
+report_uninitialized_variables = variables_v1.report_uninitialized_variables
+reset_default_graph = sessions.reset_default_graph
+tables_initializer = lookup.tables_initializer
+variables_initializer = variables_v1.variables_initializer
 assert_equal = debugging.assert_equal
 assert_greater = debugging.assert_greater
 assert_less = debugging.assert_less
@@ -66,8 +93,9 @@ def enable_v2_behavior() -> None:
 
 def disable_v2_behavior() -> None:
     """From now on ops are nodes of a graph, and variables references. NB: loops stay functions
-    until they run, and unknown dimensions are printed as TensorFlow 2 does.
+    until they run, and dimensions are numbers.
     """
+    shapes.show_unknown_dimensions_as("?")
     sessions.disable_eager_execution()
     reference_variables.disable_resource_variables()
 
@@ -103,5 +131,5 @@ def disable_control_flow_v2() -> None:
     """
 
 
-__all__ = ["logging", "nn", "train"]
+__all__ = ["data", "logging", "losses", "nn", "train"]
 __getattr__ = _shared()

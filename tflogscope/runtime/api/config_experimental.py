@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.library import seeds
 
 
 def enable_op_determinism() -> None:
-    """Nothing: every op here is deterministic but for random ones without seeds."""
+    """Random ops without seeds are refused from now on; all others are deterministic already."""
+    seeds.require_seeds()
 
 
 def list_physical_devices(device_type: str | None = None) -> Any:

@@ -7,6 +7,8 @@ from tflogscope.runtime.library import (
     arithmetic,
     arrays,
     comparison,
+    complexes,
+    debugging,
     elementary,
     nn,
     reductions,
@@ -19,6 +21,7 @@ acos = elementary.acos
 acosh = elementary.acosh
 add = arithmetic.add
 add_n = arithmetic.add_n
+angle = complexes.angle
 argmax = reductions.argmax
 argmin = reductions.argmin
 asin = elementary.asin
@@ -51,11 +54,14 @@ floordiv = arithmetic.floordiv
 floormod = mod = arithmetic.floormod
 greater = comparison.greater
 greater_equal = comparison.greater_equal
+imag = complexes.imag
 in_top_k = nn.in_top_k
 invert_permutation = arrays.invert_permutation
 is_finite = elementary.is_finite
 is_inf = elementary.is_inf
 is_nan = elementary.is_nan
+is_non_decreasing = debugging.is_non_decreasing
+is_strictly_increasing = debugging.is_strictly_increasing
 l2_normalize = reductions.l2_normalize
 lbeta = reductions.lbeta
 less = comparison.less
@@ -80,6 +86,7 @@ not_equal = comparison.not_equal
 polygamma = elementary.polygamma
 polyval = arithmetic.polyval
 pow = arithmetic.pow
+real = complexes.real
 reciprocal = elementary.reciprocal
 reciprocal_no_nan = elementary.reciprocal_no_nan
 reduce_all = reductions.reduce_all

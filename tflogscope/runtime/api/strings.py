@@ -17,6 +17,7 @@ regex_replace = strings.regex_replace
 split = strings.split
 strip = strings.strip
 substr = strings.substr
+to_hash_bucket_fast = strings.to_hash_bucket_fast
 to_number = strings.to_number
 unicode_split = strings.unicode_split
 upper = strings.upper

@@ -123,7 +123,8 @@ class StatementRewriter(ast.NodeTransformer):
 
     def _rewritten(self, node: Branching, flow: Flow, text: str, **holes: Hole) -> Block:
         variables, _ = flow.variables()
-        missing = sorted(each.text for each in flow.undefined() & set(variables))
+        # Also what is no variable of the state: an inner conditional may declare it nonlocal.
+        missing = sorted(each.text for each in flow.undefined())
         self.undefined.update(missing)
         getter, setter = self.namer.fresh("get_state"), self.namer.fresh("set_state")
         declare = _declarations(variables, flow, node)

@@ -1,5 +1,5 @@
-"""Values that go through branches and loops: tensors in nested structures, and TensorArrays as the
-flow of theirs.
+"""Values that go through branches and loops: tensors in nested structures, TensorArrays as the flow
+of theirs, and composites as what they are made of.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any
 from tflogscope.runtime import composites, nest
 from tflogscope.runtime.control_flow.tensor_array import TensorArray
 from tflogscope.runtime.conversion import convert_to_tensor
+from tflogscope.runtime.indexed_slices import IndexedSlices
 from tflogscope.runtime.tensors import HandleData, Tensor
 from tflogscope.runtime.variables import Variable
 
@@ -28,17 +29,29 @@ def is_tensor(value: Any) -> bool:
 
 
 def to_tensors(structure: Any) -> Any:
-    """The structure with a tensor for each leaf; TensorArrays stay."""
+    """The structure with a tensor for each leaf; TensorArrays and composites stay."""
     return nest.map_structure(
-        lambda leaf: leaf if isinstance(leaf, TensorArray) else convert_to_tensor(leaf), structure
+        lambda leaf: leaf if _stays(leaf) else convert_to_tensor(leaf), structure
     )
+
+
+def _stays(leaf: Any) -> bool:
+    if isinstance(leaf, Tensor | Variable | IndexedSlices):
+        return False
+    return isinstance(leaf, TensorArray) or composites.is_composite(leaf)
 
 
 def to_flows(structure: Any) -> Any:
-    """The structure with the flow of each TensorArray in its place."""
-    return nest.map_structure(
-        lambda leaf: leaf.flow if isinstance(leaf, TensorArray) else leaf, structure
-    )
+    """The structure with the flow of each TensorArray and the parts of each composite in its
+    place.
+    """
+
+    def flow(leaf: Any) -> Any:
+        if isinstance(leaf, TensorArray):
+            return leaf.flow
+        return composites.components(leaf) if _stays(leaf) else leaf
+
+    return nest.map_structure(flow, structure)
 
 
 def packed(like: Any, tensors: Any) -> Any:

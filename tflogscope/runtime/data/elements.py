@@ -12,6 +12,7 @@ threads and reads ahead; the elements and their order are the same.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -74,7 +75,30 @@ class Captured:
     captures: tuple[Any, ...]
 
     def __call__(self, *components: Any) -> Element:
-        return list(self.function.run([*components, *self.captures]))
+        values = [*components, *self.captures]
+        if self.passed_on is not None:
+            return [values[index] for index in self.passed_on]
+        return list(self.function.run(values))
+
+    @functools.cached_property
+    def passed_on(self) -> list[int] | None:
+        """The arguments that are its results, if it does no more than to pass some on: then it
+        need not run. Told about: `CreateShortCircuitInfo` of `core/data/captured_function.cc`.
+        """
+        function = getattr(self.function, "inference", self.function)
+        definition = function.definition
+        if definition.stateful:
+            return None
+        nodes = {node.name: node for node in definition.nodes}
+        arguments = [node.name for node in definition.arguments]
+        found = []
+        for name, _ in definition.results:
+            while name in nodes and nodes[name].op.type == "Identity":
+                name = nodes[name].inputs[0][0]  # noqa: PLW2901
+            if name not in arguments:
+                return None
+            found.append(arguments.index(name))
+        return found
 
     def for_one_iterator(self) -> Captured:
         """The same with an instance of the function for one iterator alone."""

@@ -91,6 +91,11 @@ class Optional:
             types = {"Toutput_types": structure.dtypes(spec)}
             return cls(execute("OptionalFromValue", tensors, types, scope)[0], spec)
 
+    @classmethod
+    def empty(cls, element_spec: Any) -> Optional:
+        """One that is not."""
+        return cls(execute("OptionalNone", [])[0], element_spec)
+
     @property
     def _type_spec(self) -> OptionalSpec:
         return OptionalSpec(self.element_spec)

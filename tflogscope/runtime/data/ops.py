@@ -26,6 +26,7 @@ from tflogscope.runtime.data.generator import Generated
 from tflogscope.runtime.data.shuffling import RandomNumbers, SeedGenerator, Shuffle
 from tflogscope.runtime.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from tflogscope.runtime.operations import Inference, Spec, register
+from tflogscope.runtime.resources import kept
 from tflogscope.runtime.shapes import SCALAR, TensorShape
 
 __all__ = ["IteratorResource", "call"]
@@ -210,6 +211,20 @@ def _directed(
     return r.DirectedInterleave(selector, sources, stop_on_empty_dataset)
 
 
+_OF_GENERATOR = ("init", "next", "finalize")
+
+
+def _generator(*inputs: Any, **attributes: Any) -> Generated:
+    count = len(attributes["init_func"].inputs) - len(attributes["init_func"].captured_inputs)
+    arguments, captured = inputs[:count], inputs[count:]
+    functions = []
+    for each in _OF_GENERATOR:
+        count = len(attributes[f"{each}_func"].captured_inputs)
+        functions.append(e.Captured(attributes[f"{each}_func"], captured[:count]))
+        captured = captured[count:]
+    return Generated(arguments, *functions)
+
+
 _PARALLEL = ("deterministic", "use_inter_op_parallelism", "preserve_cardinality")
 _dataset("RandomDataset", lambda seed, seed2: RandomNumbers(int(seed), int(seed2)), stateful=True)
 _dataset("TensorDataset", lambda *components: e.Tensors(components), "Toutput_types", stateful=True)
@@ -246,7 +261,13 @@ _dataset("PrefetchDataset", _unchanged, "buffer_size_min", "legacy_autotune", "s
 _dataset("CacheDatasetV2", lambda source, *_: e.Cached(source), stateful=True)
 _dataset("OptionsDataset", _unchanged, "serialized_options")
 _dataset("RewriteDataset", _unchanged)
-_dataset("GeneratorDataset", Generated, "arguments", "element_spec", "generator", stateful=True)
+_dataset(
+    "GeneratorDataset",
+    _generator,
+    *(f"{each}_func" for each in _OF_GENERATOR),
+    *(f"T{each}_func_args" for each in _OF_GENERATOR),
+    stateful=True,
+)
 _dataset("WindowDataset", _window)
 _dataset("PaddedBatchDatasetV2", _padded_batch, "N", "Toutput_types", "parallel_copy")
 _dataset("UnbatchDataset", r.Unbatch)
@@ -310,12 +331,38 @@ def _reduce(source: e.Elements, *others: Any, f: Any, Tstate: Sequence[Any]) -> 
     return tuple(e.reduce(source, others[: len(Tstate)], e.Captured(f, others[len(Tstate) :])))
 
 
+def _started(factory: Any, shapes: Sequence[TensorShape]) -> IteratorResource:
+    """An iterator at the first element of the dataset that the function makes."""
+    factory.instantiate()
+    iterator = IteratorResource(shapes)
+    iterator.start(e.Captured(factory, ())()[0])
+    return iterator
+
+
 _ITERATOR = ("output_shapes", "output_types")
 register(
     "AnonymousIteratorV3",
     lambda _: [(dtypes.resource, SCALAR)],
     lambda *, output_shapes: IteratorResource(output_shapes),
     attributes=_ITERATOR,
+    stateful=True,
+)
+register(
+    "IteratorV2",
+    lambda _: [(dtypes.resource, SCALAR)],
+    lambda *, shared_name, output_shapes: kept(
+        shared_name, lambda: IteratorResource(output_shapes)
+    ),
+    attributes=("shared_name", *_ITERATOR),
+    stateful=True,
+)
+register(
+    "OneShotIterator",
+    lambda _: [(dtypes.resource, SCALAR)],
+    lambda *, dataset_factory, shared_name, output_shapes: kept(
+        shared_name, lambda: _started(dataset_factory, output_shapes)
+    ),
+    attributes=("dataset_factory", "shared_name", *_ITERATOR),
     stateful=True,
 )
 register(

@@ -242,7 +242,7 @@ class GroupByWindow(Elements):
             group.append(element)
             if len(group) == int(self.size(key)[0]):
                 yield from self._reduced(int(key), groups.pop(int(key)))
-        for number, group in groups.items():
+        for number, group in sorted(groups.items()):  # a std::map, in `GroupByWindowDatasetOp`
             yield from self._reduced(number, group)
 
     def _reduced(self, key: int, group: list[Element]) -> Iterator[Element]:

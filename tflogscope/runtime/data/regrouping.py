@@ -105,7 +105,20 @@ class Regrouping:
         spec = structure.map_structure(
             lambda each: TensorSpec(each.shape[1:], each.dtype), self.element_spec
         )
-        return self._with("_UnbatchDataset", spec, name)  # type: ignore[no-any-return]
+        return self._dense()._with("_UnbatchDataset", spec, name)  # type: ignore[no-any-return]
+
+    def _dense(self) -> Any:
+        """The components as they are: TensorFlow makes dense here what is sparse or ragged, and
+        maps the others all the same. Told about: `normalize_to_dense` of `dataset_ops.py`.
+        """
+
+        def normalize(*components: Any) -> Any:
+            whole = components if type(self.element_spec) is tuple else components[0]
+            return structure.to_tensors(whole)
+
+        made: Any = self.map(normalize)  # type: ignore[attr-defined]
+        made.element_spec = self.element_spec
+        return made
 
     def rebatch(
         self, batch_size: Any, drop_remainder: bool = False, name: str | None = None
@@ -121,7 +134,9 @@ class Regrouping:
         )
         known = int(sizes[0]) if drop_remainder and len(set(sizes)) == 1 else None
         spec = making.batched(slices, known)
-        return self._with("_RebatchDataset", spec, name, inputs, op="RebatchDatasetV2")  # type: ignore[no-any-return]
+        return self._dense()._with(  # type: ignore[no-any-return]
+            "_RebatchDataset", spec, name, inputs, op="RebatchDatasetV2"
+        )
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`th element, beginning with number `index`."""
@@ -256,24 +271,34 @@ class Regrouping:
             return tf.squeeze(drawn, axis=[0, 1])
 
         seeds = Dataset.random(seed, rerandomize_each_iteration).batch(2)
-        return Dataset.choose_from_datasets(datasets, seeds.map(choose), stop_on_empty_dataset)
+        return _in_turn(seeds.map(choose), datasets, stop_on_empty_dataset)
 
     @staticmethod
     def choose_from_datasets(
         datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
     ) -> Dataset:
         """The next element of the dataset whose number `choice_dataset` says."""
-        spec = datasets[0].element_spec
-        for each in datasets[1:]:
-            spec = making.most_general(spec, each.element_spec)
-        inputs = {
-            "selector_input_dataset": choice_dataset._variant_tensor,
-            "data_input_datasets": [each._variant_tensor for each in datasets],
-        }
-        return made_by(
-            "_DirectedInterleaveDataset", (choice_dataset, *datasets), spec, inputs, None,
-            stop_on_empty_dataset=stop_on_empty_dataset, N=len(datasets),
-        )  # fmt: skip
+        rewritten = {"rewrite_name": convert_to_tensor("replicate_on_split")}
+        choices = choice_dataset._with(
+            "_RewriteDataset", choice_dataset.element_spec, None, rewritten
+        )
+        return _in_turn(choices, datasets, stop_on_empty_dataset)
+
+
+def _in_turn(
+    selector: Dataset, datasets: Sequence[Dataset], stop_on_empty_dataset: bool
+) -> Dataset:
+    spec = datasets[0].element_spec
+    for each in datasets[1:]:
+        spec = making.most_general(spec, each.element_spec)
+    inputs = {
+        "selector_input_dataset": selector._variant_tensor,
+        "data_input_datasets": [each._variant_tensor for each in datasets],
+    }
+    return made_by(
+        "_DirectedInterleaveDataset", (selector, *datasets), spec, inputs, None,
+        stop_on_empty_dataset=stop_on_empty_dataset, N=len(datasets),
+    )  # fmt: skip
 
 
 def _flat_shapes(shapes: Any, count: int) -> list[Any]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.runtime import dtypes
 from tflogscope.runtime.data import making, structure
-from tflogscope.runtime.data.generator import argument_arrays
-from tflogscope.runtime.data.making import int64
+from tflogscope.runtime.data.functions import MappedFunction
+from tflogscope.runtime.data.generator import PythonGenerator
+from tflogscope.runtime.data.making import int64, tensor_dtypes
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.shapes import SCALAR
 from tflogscope.runtime.tensors import TensorSpec
@@ -112,12 +113,36 @@ class Sources:
             spec = making.spec_of_types(output_types, output_shapes)
         else:
             raise TypeError("Either `output_signature` or `output_types` must be specified.")
-        attributes = {
-            "generator": generator,
-            "arguments": argument_arrays(args or ()),
-            "element_spec": spec,
-        }
-        return made_by("_FlatMapDataset", (), spec, {}, name, op="GeneratorDataset", **attributes)
+        state = PythonGenerator(generator, args or (), spec)
+
+        def flat_map_fn(dummy: Any) -> Dataset:
+            return _generated(dummy, state, name)
+
+        return Sources.from_tensors(0, name=name).flat_map(flat_map_fn, name=name)
+
+
+def _generated(dummy: Any, state: PythonGenerator, name: str | None) -> Dataset:
+    """The elements of one iteration."""
+    first, second, third = state.functions()
+    begin = MappedFunction(first, "Dataset_from_generator", structure.spec_of(dummy))
+    number = begin.output_spec
+    following = MappedFunction(second, "Dataset_from_generator", number)
+    end = MappedFunction(third, "Dataset_from_generator", number)
+    functions = {"init": begin, "next": following, "finalize": end}
+    captured = {each: function.captured_inputs for each, function in functions.items()}
+    inputs = {
+        "init_func_other_args": [dummy, *captured["init"]],
+        "next_func_other_args": captured["next"],
+        "finalize_func_other_args": captured["finalize"],
+    }
+    attributes: dict[str, Any] = {"Tinit_func_args": tensor_dtypes([dummy, *captured["init"]])}
+    for each in ("next", "finalize"):
+        attributes[f"T{each}_func_args"] = tensor_dtypes(captured[each])
+    for each, function in functions.items():
+        attributes[f"{each}_func"] = function.function
+    made = made_by("_GeneratorDataset", (), state.element_spec, inputs, name, **attributes)
+    made._functions += functions.values()
+    return made
 
 
 def made_by(

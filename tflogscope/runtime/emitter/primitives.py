@@ -331,14 +331,19 @@ def _layer_norm(kernel: Kernel) -> list[Plan]:
     return [*(reorder(kernel, "a", "a", each) for each in kernel.inputs[1:3]), main]
 
 
-def _swish(kernel: Kernel) -> list[Plan]:
+_ALONE = {"_MklSwish": "swish", "_MklFusedMish": "mish"}
+"""Activations that are kernels of their own, as oneDNN calls them."""
+
+
+def _activation(kernel: Kernel) -> list[Plan]:
+    """Told about: `core/kernels/mkl/mkl_eltwise_activation_base_op.h`."""
     shape = kernel.inputs[0]
     memories = [Memory("data", kernel.dtype, letters(len(shape)))]
     if kernel.dialect.onednn < "3.6":
         memories.append(undefined("diff"))
     size = 8 * prod(shape)
     kind, implementation = "forward_training", f"jit:avx512_core{_suffix(kernel)}"
-    alg = "alg:eltwise_swish alpha:1 beta:0"
+    alg = f"alg:eltwise_{_ALONE[kernel.op]} alpha:1 beta:0"
     return [Plan("eltwise", implementation, kind, tuple(memories), "", alg, _by(shape), size, size)]
 
 
@@ -355,7 +360,7 @@ _MODELS: dict[str, Callable[[Kernel], list[Plan]]] = {
     "_MklEinsum": _einsum,
     "_MklLayerNorm": _layer_norm,
     "_MklSoftmax": _softmax,
-    "_MklSwish": _swish,
+    **dict.fromkeys(_ALONE, _activation),
     "_MklTranspose": _transpose,
     **dict.fromkeys(
         (

@@ -23,9 +23,9 @@ from tflogscope.runtime.errors import OpError
 
 if TYPE_CHECKING:
     from tflogscope.runtime.function.definition import NodeDef
-    from tflogscope.runtime.graph import Graph
+    from tflogscope.runtime.graph import Graph, Node
 
-__all__ = ["explained", "explained_by_call", "in_function", "located", "reason"]
+__all__ = ["explained", "explained_by_call", "failed_node", "in_function", "located", "reason"]
 
 _NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.\-/]*?"
 _TAG = re.compile(rf"{{{{(?P<type>{_NAME}) (?P<name>{_NAME})}}}}")
@@ -55,6 +55,19 @@ def reason(message: str) -> str:
     while message.startswith("{{function_node "):
         message = message.partition("}} ")[2]
     return message.partition("\n\t [[")[0]
+
+
+def failed_node(message: str, graph: Graph) -> Node | None:
+    """The node of the graph that the message names, if it names one. Told about: `_do_call` of
+    `python/client/session.py`.
+    """
+    for tag in _TAG.finditer(message):
+        if tag["type"] == "node":
+            try:
+                return graph.get_operation_by_name(tag["name"])
+            except KeyError:
+                continue
+    return None
 
 
 def explained(message: str, graph: Graph) -> str:

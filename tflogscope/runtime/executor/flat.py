@@ -34,7 +34,7 @@ def run_flat(plan: Plan, values: Sequence[Any], step_id: int) -> list[Any]:
             result = step.kernel(*[slots[slot] for slot in step.inputs])
             if type(result) is np.ndarray and step.simple:
                 slots[step.first] = result
-            elif step.simple and type(result) is not tuple:
+            elif step.simple and type(result) not in (tuple, list):
                 slots[step.first] = as_value(result, step.dtypes[0])
             else:
                 outputs = output_values(result, step.dtypes)

@@ -26,7 +26,7 @@ from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.dtypes import variant
 from tflogscope.runtime.function.func_graph import FuncGraph, captured_from, placeholder
 from tflogscope.runtime.function.graph_function import GraphFunction
-from tflogscope.runtime.function.tracing import trace
+from tflogscope.runtime.function.tracing import result_tensors, trace
 from tflogscope.runtime.gradients.backprop import shape_and_dtype, zeros_like
 from tflogscope.runtime.gradients.symbolic import gradients_of
 from tflogscope.runtime.graph import Node
@@ -194,10 +194,10 @@ class TapeFunctions:
                 given.append(placeholder(backward, dtype, shape))
                 given[-1].handle_data = output.handle_data if dtype.name == "variant" else None
             grads = gradients_of(trainable, list(self._graph.inputs), given, source=self._graph)
-            grads = [None if grad is None else _dense(grad) for grad in grads]
         _keep_captured(self._graph, backward)
         backward.inputs = given + backward.internal_captures
-        backward.outputs = [backward.capture(grad) for grad in grads if grad is not None]
+        # NB: a gather's gradient leaves the function as the slices it is: its tensors are outputs.
+        backward.outputs = [backward.capture(each) for each in result_tensors(grads)]
         backward.structured_outputs = grads
         return _make_pair(self._graph, backward, self._attributes)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.runtime import context
+from tflogscope.runtime.copies import VariableAggregation, VariableSynchronization
 from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.function.compiler import TracingCompiler
 from tflogscope.runtime.function.func_graph import FuncGraph
@@ -64,8 +65,8 @@ class UnliftedVariable(Variable):
                 "None."
             )
         self.constraint = constraint
-        self.synchronization = synchronization
-        self.aggregation = aggregation
+        self.synchronization = synchronization or VariableSynchronization.AUTO
+        self.aggregation = aggregation or VariableAggregation.NONE
         self._trainable = True if trainable is None else trainable
         self._validate_shape = True
         with context.name_scope(name or "Variable") as scope:
@@ -160,7 +161,7 @@ def lift(tensors: Sequence[SymbolicTensor], graph: FuncGraph) -> dict[int, Symbo
     Raises NotLiftable if they need a placeholder that is no capture.
     """
     source: Any = tensors[0].op.graph
-    captured = {internal.uid: external for external, internal in source.captures}
+    captured = {internal.uid: external for external, internal in getattr(source, "captures", ())}
     copies: dict[int, SymbolicTensor] = {}
     nodes: dict[Node, Node] = {}
     with context.enter(graph):

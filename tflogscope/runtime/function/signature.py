@@ -82,6 +82,30 @@ class Signature:
         self.input_signature = _checked(input_signature)
         self._fixed = self._fixed_types()
 
+    @property
+    def fullargspec(self) -> inspect.FullArgSpec:
+        """The parameters, as `inspect.getfullargspec` tells them."""
+        named = {each.name: each.default for each in self.parameters}
+
+        def of(*kinds: Any) -> list[str]:
+            return [each.name for each in self.parameters if each.kind in kinds]
+
+        kinds = inspect.Parameter
+        args = of(kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+        only = of(kinds.KEYWORD_ONLY)
+        defaults = tuple(named[name] for name in args if named[name] is not kinds.empty)
+        of_only = {name: named[name] for name in only if named[name] is not kinds.empty}
+        varargs, varkw = of(kinds.VAR_POSITIONAL), of(kinds.VAR_KEYWORD)
+        return inspect.FullArgSpec(
+            args,
+            varargs[0] if varargs else None,
+            varkw[0] if varkw else None,
+            defaults or None,
+            only,
+            of_only or None,
+            {},
+        )
+
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
         """Each parameter's value, NumPy arrays as tensors. Raises TypeError if the arguments don't
         fit the function.

@@ -24,7 +24,7 @@ from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor, TensorSpec
 from tflogscope.runtime.variables import Variable, values_of
 
-__all__ = ["make_placeholders", "trace"]
+__all__ = ["make_placeholders", "result_tensors", "trace"]
 
 
 class ArgumentNaming:
@@ -90,7 +90,7 @@ def trace(
             raise _mutated(python_function, copies, (args, kwargs))
         graph.inputs = _argument_tensors(graph, before) + graph.internal_captures
         graph.structured_outputs = results
-        graph.outputs += [graph.capture(tensor) for tensor in _result_tensors(results)]
+        graph.outputs += [graph.capture(tensor) for tensor in result_tensors(results)]
         if dependencies is not None:
             graph.control_outputs += dependencies.finish()
     return graph
@@ -181,7 +181,8 @@ def _composite_result(value: Any, dependencies: AutomaticControlDependencies | N
     return composites.from_components(composites.type_spec(value), parts)
 
 
-def _result_tensors(results: Any) -> list[Tensor]:
+def result_tensors(results: Any) -> list[Tensor]:
+    """The tensors of the results, also those of which others are made."""
     tensors: list[Tensor] = []
     for leaf in nest.flatten(results):
         if leaf is None:

@@ -136,6 +136,19 @@ def call_identity_n(tensors: Sequence[Any], gradient_name: str) -> list[Any]:
         return context.execute("IdentityN", list(tensors), attributes)
 
 
+def grad_pass_through(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same values; the gradient is that of doing nothing."""
+
+    @custom_gradient
+    def passing(*args: Any, **kwargs: Any) -> Any:
+        def grad(*grads: Any, variables: Sequence[Variable] | None = None) -> Any:
+            return grads if variables is None else (grads, [None] * len(variables))
+
+        return function(*args, **kwargs), grad
+
+    return functools.wraps(function)(passing)
+
+
 def recompute_grad(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, which keeps nothing for its gradient: it is computed again."""
     from tflogscope.runtime.gradients.gradient_tape import GradientTape

@@ -207,6 +207,7 @@ class GradientTape:
         if not self._persistent:
             if self._recording:
                 self._pop()
+            self.watched_variables()
             self._tape = None
 
     def _push(self) -> None:

@@ -14,7 +14,7 @@ from tflogscope.runtime import dtypes
 from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.indexed_slices import IndexedSlices
+from tflogscope.runtime.indexed_slices import IndexedSlices, values_of, with_values
 from tflogscope.runtime.library.elementary import cast
 from tflogscope.runtime.ops.call import call, generated
 from tflogscope.runtime.tensors import Tensor
@@ -196,17 +196,15 @@ def accumulate_n(
     return add_n(inputs, name)
 
 
-def clip_by_value(
-    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
-) -> Tensor:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """`t` with its elements kept between the two values."""
     with op_scope(name, "clip_by_value") as name:
-        values = convert_to_tensor(t, name="t")
+        values = convert_to_tensor(values_of(t), name="t")
         smaller = call("Minimum", values, clip_value_max)
         values.shape.assert_is_compatible_with(smaller.shape)
         larger: Tensor = call("Maximum", smaller, clip_value_min, name=name)
         values.shape.assert_is_compatible_with(larger.shape)
-        return larger
+        return with_values(t, larger)
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:

@@ -75,7 +75,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
             raise ValueError(
                 "mask cannot be scalar."
                 if rank == 0
-                else "Number of mask dimensions must be specified."
+                else "Number of mask dimensions must be specified, even if some dimensions are "
+                "None.  E.g. shape=[None] is ok, but shape=None is not."
             )
         at = 0 if axis is None else axis
         if isinstance(at, Tensor):

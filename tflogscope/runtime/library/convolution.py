@@ -11,6 +11,7 @@ from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.atrous import with_space_to_batch
 from tflogscope.runtime.library.joining import concat
 from tflogscope.runtime.ops.call import call, generated, results
 from tflogscope.runtime.tensors import Tensor
@@ -19,7 +20,7 @@ depth_to_space = generated("DepthToSpace")
 space_to_depth = generated("SpaceToDepth")
 
 
-def _sequence(value: Any, count: int, channel_index: int, name: str) -> list[int]:
+def one_per_dimension(value: Any, count: int, channel_index: int, name: str) -> list[int]:
     """One number, one per spatial dimension, or one per dimension: as one per dimension."""
     if value is None:
         return [1] * (count + 2)
@@ -58,7 +59,8 @@ def _padding(padding: Any, expected: int = 4) -> tuple[str, list[int]]:
     return "EXPLICIT", [int(number) for pair in padding for number in pair]
 
 
-def _channel(data_format: str | None, default: int) -> int:
+def channel_place(data_format: str | None, default: int) -> int:
+    """Which dimension is that of the channels."""
     return 1 if data_format is not None and data_format.startswith("NC") else default
 
 
@@ -74,17 +76,17 @@ def conv2d(
     """Convolves images with filters [height, width, input channels, output channels]."""
     kind, explicit = _padding(padding)
     data_format = data_format or "NHWC"
-    channel = _channel(data_format, 3)
+    channel = channel_place(data_format, 3)
     return call(
         "Conv2D",
         input,
         filters,
-        strides=_sequence(strides, 2, channel, "strides"),
+        strides=one_per_dimension(strides, 2, channel, "strides"),
         padding=kind,
         use_cudnn_on_gpu=True,
         explicit_paddings=explicit,
         data_format=data_format,
-        dilations=_sequence(dilations, 2, channel, "dilations"),
+        dilations=one_per_dimension(dilations, 2, channel, "dilations"),
         name=name,
     )
 
@@ -102,9 +104,9 @@ def conv2d_transpose(
     """The way back through a convolution: from its output to an image of `output_shape`."""
     with op_scope(name, "conv2d_transpose") as name:
         data_format = data_format or "NHWC"
-        channel = _channel(data_format, 3)
-        strides = _sequence(strides, 2, channel, "strides")
-        dilations = _sequence(dilations, 2, channel, "dilations")
+        channel = channel_place(data_format, 3)
+        strides = one_per_dimension(strides, 2, channel, "strides")
+        dilations = one_per_dimension(dilations, 2, channel, "dilations")
         kind, explicit = _padding(padding)
         return call(
             "Conv2DBackpropInput",
@@ -139,10 +141,14 @@ def conv1d_transpose(
         image = arrays.expand_dims(input, 1)
         kernel = arrays.expand_dims(filters, 0)
         whole = concat([output_shape[:1], [1], output_shape[1:]], axis=0)
-        gaps = [1, 1, 1, 1] if dilations is None else [1, *_sequence(dilations, 1, 2, "dilations")]
+        gaps = (
+            [1, 1, 1, 1]
+            if dilations is None
+            else [1, *one_per_dimension(dilations, 1, 2, "dilations")]
+        )
         result = call(
             "Conv2DBackpropInput", whole, kernel, image,
-            strides=[1, *_sequence(strides, 1, 2, "stride")], padding=padding,
+            strides=[1, *one_per_dimension(strides, 1, 2, "stride")], padding=padding,
             explicit_paddings=[], data_format="NHWC", dilations=gaps,
             name=name,
         )  # fmt: skip
@@ -168,8 +174,8 @@ def conv1d(
             )
         first = data_format in ("NCW", "NCHW")
         channel, row = (1, -2) if first else (2, -3)
-        strides = [1, *_sequence(stride, 1, channel, "stride")]
-        gaps = [1, *_sequence(dilations, 1, channel, "dilations")]
+        strides = [1, *one_per_dimension(stride, 1, channel, "stride")]
+        gaps = [1, *one_per_dimension(dilations, 1, channel, "dilations")]
         value = arrays.expand_dims(input, row)
         filters = arrays.expand_dims(filters, 0)
         result = call(
@@ -197,7 +203,16 @@ def convolution(
         raise NotInThisRuntime(f"tf.nn.convolution of a tensor with {rank} dimensions")
     function = conv1d if rank == 3 else conv2d
     steps = 1 if strides is None else strides
+    channel = channel_place(data_format, rank - 1)
+    gaps = one_per_dimension(dilations, rank - 2, channel, "dilations")
     with op_scope(name, "convolution") as scope:
+        if any(gap != 1 for gap in gaps):
+            if channel == 1:
+                raise NotInThisRuntime("tf.nn.convolution with dilations and channels first")
+            return with_space_to_batch(
+                convert_to_tensor(input), filters, padding, gaps[1:-1],
+                lambda blocks: function(blocks, filters, steps, "VALID", data_format, None, scope),
+            )  # fmt: skip
         return function(input, filters, steps, padding, data_format, dilations, scope)
 
 
@@ -277,10 +292,10 @@ def max_pool2d(
 ) -> Tensor:
     """The largest of each window."""
     with op_scope(name, "MaxPool2d") as name:
-        channel = _channel(data_format, 3)
+        channel = channel_place(data_format, 3)
         ksize, strides = (
-            _sequence(ksize, 2, channel, "ksize"),
-            _sequence(strides, 2, channel, "strides"),
+            one_per_dimension(ksize, 2, channel, "ksize"),
+            one_per_dimension(strides, 2, channel, "strides"),
         )
         kind, explicit = _padding(padding)
         return call(
@@ -305,10 +320,10 @@ def avg_pool2d(
 ) -> Tensor:
     """The mean of each window; padding does not count."""
     with op_scope(name, "AvgPool2D") as name:
-        channel = _channel(data_format, 3)
+        channel = channel_place(data_format, 3)
         ksize, strides = (
-            _sequence(ksize, 2, channel, "ksize"),
-            _sequence(strides, 2, channel, "strides"),
+            one_per_dimension(ksize, 2, channel, "ksize"),
+            one_per_dimension(strides, 2, channel, "strides"),
         )
         return call(
             "AvgPool",
@@ -331,9 +346,9 @@ def _pool1d(
     name: str | None,
 ) -> Tensor:
     data_format = data_format or "NWC"
-    channel = _channel(data_format, 2)
-    sizes = [1, *_sequence(ksize, 1, channel, "ksize")]
-    steps = [1, *_sequence(strides, 1, channel, "strides")]
+    channel = channel_place(data_format, 2)
+    sizes = [1, *one_per_dimension(ksize, 1, channel, "ksize")]
+    steps = [1, *one_per_dimension(strides, 1, channel, "strides")]
     row = 1 if data_format == "NWC" else 2
     layout = "NHWC" if data_format == "NWC" else "NCHW"
     image = arrays.expand_dims(x, row)
@@ -377,9 +392,11 @@ def max_pool(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The largest of each window, in one or two dimensions."""
+    """The largest of each window, in one, two or three dimensions."""
     if len(input.shape) == 3:
         return max_pool1d(input, ksize, strides, padding, data_format or "NWC", name)
+    if len(input.shape) == 5:
+        return _pool_volumes("MaxPool3D", input, (ksize, strides), padding, data_format, name)
     return max_pool2d(input, ksize, strides, padding, data_format or "NHWC", name)
 
 
@@ -391,13 +408,15 @@ def avg_pool(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window, in one or two dimensions."""
+    """The mean of each window, in one, two or three dimensions."""
     if len(input.shape) == 3:
         return avg_pool1d(input, ksize, strides, padding, data_format or "NWC", name)
-    channel = _channel(data_format, 3)
+    if len(input.shape) == 5:
+        return _pool_volumes("AvgPool3D", input, (ksize, strides), padding, data_format, name)
+    channel = channel_place(data_format, 3)
     ksize, strides = (
-        _sequence(ksize, 2, channel, "ksize"),
-        _sequence(strides, 2, channel, "strides"),
+        one_per_dimension(ksize, 2, channel, "ksize"),
+        one_per_dimension(strides, 2, channel, "strides"),
     )
     return call(
         "AvgPool",
@@ -408,6 +427,19 @@ def avg_pool(
         data_format=data_format,
         name=name,
     )
+
+
+def _pool_volumes(
+    type: str, input: Any, sizes: tuple[Any, Any], padding: str, data_format: Any, name: Any
+) -> Tensor:
+    """Not by `max_pool3d` and its name scope: TensorFlow too calls the op itself."""
+    channel = channel_place(data_format, 4)
+    ksize, strides = (
+        one_per_dimension(each, 3, channel, what)
+        for each, what in zip(sizes, ("ksize", "strides"), strict=True)
+    )
+    given = {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format}
+    return call(type, input, **given, name=name)
 
 
 def max_pool_with_argmax(
@@ -429,7 +461,10 @@ def max_pool_with_argmax(
             "`data_format` values other than 'NHWC' are not supported. Received: "
             f"data_format={data_format}"
         )
-    sizes, steps = _sequence(ksize, 2, 3, "ksize"), _sequence(strides, 2, 3, "strides")
+    sizes, steps = (
+        one_per_dimension(ksize, 2, 3, "ksize"),
+        one_per_dimension(strides, 2, 3, "strides"),
+    )
     return results(
         "MaxPoolWithArgmax",
         input,

@@ -19,10 +19,10 @@ from tflogscope.runtime import dtypes
 from tflogscope.runtime.constant_value import constant_value
 from tflogscope.runtime.context import executing_eagerly, op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
-from tflogscope.runtime.dtypes import as_dtype
+from tflogscope.runtime.dtypes import DType, as_dtype, float32
 from tflogscope.runtime.errors import InvalidArgumentError
 from tflogscope.runtime.library import arrays, elementary
-from tflogscope.runtime.library.comparison import boolean_mask
+from tflogscope.runtime.library.comparison import boolean_mask, less, less_equal
 from tflogscope.runtime.library.grouping import group, no_op, with_dependencies
 from tflogscope.runtime.library.reductions import reduce_all
 from tflogscope.runtime.ops.call import call, call_node, generated
@@ -396,6 +396,67 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
         x = convert_to_tensor(x, name="x")
         verified = call("CheckNumerics", x, message=message)
         return with_dependencies([verified], x)
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Is no element less than the one before it?"""
+    with op_scope(name, "is_non_decreasing"):
+        steps = _steps(x)
+        return reduce_all(less_equal(convert_to_tensor(0, dtype=steps.dtype), steps))
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Is each element greater than the one before it?"""
+    with op_scope(name, "is_strictly_increasing"):
+        steps = _steps(x)
+        return reduce_all(less(convert_to_tensor(0, dtype=steps.dtype), steps))
+
+
+def _steps(x: Any) -> Tensor:
+    """From each element to the next. Told about: `_get_diff_for_monotonic_comparison`."""
+    from tflogscope.runtime.control_flow.cond import cond
+    from tflogscope.runtime.library.slicing import strided_slice
+
+    flat: Any = arrays.reshape(x, [-1])
+    if not is_numeric_tensor(flat):
+        raise TypeError(f"Expected x to be numeric, instead found: {flat}")
+    short = less(arrays.size(flat), 2)
+    count = arrays.shape(flat) - 1
+
+    def steps() -> Any:
+        return strided_slice(flat, [1], 1 + count) - strided_slice(flat, [0], count)
+
+    return cond(short, lambda: convert_to_tensor([], dtype=flat.dtype), steps)  # type: ignore[no-any-return]
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Raise TypeError for what is no iterable of tensors but a tensor, an array or a text."""
+    if isinstance(values, (Tensor, np.ndarray, bytes, str)):
+        kind = 'Expected argument "values" to be a "proper" iterable.'
+        raise TypeError(f"{kind}  Found: {type(values)}")
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+    """The one dtype of them all. Raises ValueError if it is not one, or none of floats."""
+    given, first = dtype, None
+    for item in tensors or ():
+        if item is None:
+            continue
+        called = item.name if hasattr(item, "name") else str(item)
+        if dtype is None:
+            dtype, first = item.dtype, called
+        elif dtype != item.dtype:
+            said = f" as {first}" if given is None else ""
+            raise ValueError(
+                f"{called}, type={item.dtype}, must be of the same type ({dtype}){said}."
+            )
+    if dtype is None:
+        return float32
+    if not dtype.is_floating:
+        raise ValueError(f"Expected floating point type, got {dtype}.")
+    return dtype  # type: ignore[no-any-return]
 
 
 def is_numeric_tensor(tensor: Any) -> bool:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime import dtypes
+from tflogscope.runtime import dtypes, nest
 from tflogscope.runtime.context import name_scope, op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.dtypes import as_dtype
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.library import arrays, reductions
-from tflogscope.runtime.library.arithmetic import add
+from tflogscope.runtime.library.arithmetic import add, maximum
 from tflogscope.runtime.library.elementary import cast
 from tflogscope.runtime.library.joining import concat, stack, unstack
 from tflogscope.runtime.ops.call import call
@@ -45,16 +45,24 @@ def _algorithm(given: Any) -> int:
 
 
 def create_rng_state(seed: Any, alg: Any) -> Tensor:
-    """Two halves of a counter and a key; a number gives the counter.
-
-    NB: TensorFlow puts it together by ops.
+    """Two halves of a counter and a key; a number gives the counter, low bits first. What is too
+    short is filled from the left.
     """
     _algorithm(alg)
     parts = [seed >> 64 * k & (2**64 - 1) for k in range(3)] if isinstance(seed, int) else seed
-    numbers = np.array([int(each) for each in parts], np.object_) % 2**64
-    state = numbers[:3].astype(np.uint64).astype(np.int64)
-    found: Tensor = convert_to_tensor(np.concatenate([np.zeros(3 - len(state), np.int64), state]))
-    return found
+    state: Tensor = arrays.reshape(cast(nest.map_structure(_signed, parts), dtypes.int64), [-1])
+    state = state[0:3]
+    missing = maximum(3 - state.shape[0], 0)
+    state = concat([arrays.zeros([missing], dtypes.int64), state], axis=0)
+    state.set_shape([3])
+    return state
+
+
+def _signed(number: Any) -> Any:
+    """An unsigned number of 64 bits as the signed one of the same bits."""
+    if isinstance(number, np.ndarray) and number.dtype == np.uint64:
+        return number.astype(np.int64)
+    return number - 2**64 if isinstance(number, int) and number >= 2**63 else number
 
 
 class Generator:

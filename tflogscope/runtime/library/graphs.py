@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 
 from tflogscope.runtime import conversion, nest
@@ -15,20 +14,8 @@ from tflogscope.runtime.context import executing_eagerly
 from tflogscope.runtime.gradients.gradient_tape import UnconnectedGradients
 from tflogscope.runtime.gradients.symbolic import gradients_of
 from tflogscope.runtime.indexed_slices import IndexedSlices
-from tflogscope.runtime.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.tensors import SymbolicTensor, Tensor, TensorSpec
 from tflogscope.runtime.variables import Variable
-
-
-class VariableSynchronization(Enum):
-    """When the copies of a variable on several devices are brought together: there is one here."""
-
-    AUTO, NONE, ON_WRITE, ON_READ = range(4)
-
-
-class VariableAggregation(Enum):
-    """How the copies of a variable on several devices are brought together."""
-
-    NONE, SUM, MEAN, ONLY_FIRST_REPLICA = range(4)
 
 
 def gradients(
@@ -60,6 +47,50 @@ def gradients(
         gate=gate_gradients,
         name=name,
     )
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    name: str = "hessians",
+) -> list[Tensor]:
+    """For each of `xs` the second derivatives of the sum of `ys`: a loop over the elements of the
+    first ones. Told about: `HessiansV2`.
+    """
+    from tflogscope.runtime.control_flow.tensor_array import TensorArray
+    from tflogscope.runtime.control_flow.while_loop import while_loop
+    from tflogscope.runtime.library import arrays
+    from tflogscope.runtime.library.joining import concat
+
+    del name
+    options: Any = {"gate_gradients": gate_gradients, "aggregation_method": aggregation_method}
+    found = []
+    xs = nest.flatten(xs)
+    for first, x in zip(gradients(ys, xs, **options), xs, strict=True):
+        gradient, count = arrays.reshape(first, [-1]), arrays.size(x)
+        rows = TensorArray(x.dtype, count)
+
+        def step(j: Any, rows: Any, gradient: Any = gradient, x: Any = x) -> Any:
+            return j + 1, rows.write(j, gradients(gradient[j], x)[0])
+
+        loop = [conversion.constant(0), rows]
+        _, rows = while_loop(lambda j, _, count=count: j < count, step, loop)
+        shape = arrays.shape(x)
+        found.append(arrays.reshape(rows.stack(), concat([shape, shape], 0)))
+    return found
+
+
+def type_spec_from_value(value: Any) -> Any:
+    """What kind of value it is. Told about: `framework/type_spec.py`."""
+    if isinstance(value, (Tensor, Variable)):
+        name = value.op.name if isinstance(value, SymbolicTensor) else None
+        return TensorSpec(value.shape, value.dtype, name)
+    if hasattr(value, "_type_spec"):
+        return value._type_spec  # noqa: SLF001
+    tensor: Tensor = conversion.convert_to_tensor(value)
+    return TensorSpec(tensor.shape, tensor.dtype)
 
 
 def get_logger() -> logging.Logger:

@@ -12,12 +12,12 @@ import numpy as np
 
 from tflogscope.runtime import dtypes
 from tflogscope.runtime.constant_value import folded_value
-from tflogscope.runtime.context import executing_eagerly, op_scope
+from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.ops.call import call, generated, results
 from tflogscope.runtime.shapes import TensorShape
-from tflogscope.runtime.tensors import Tensor
+from tflogscope.runtime.tensors import EagerTensor, Tensor
 
 dynamic_partition = generated("DynamicPartition")
 dynamic_stitch = generated("DynamicStitch")
@@ -137,7 +137,15 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         axis = _positive(axis, data.shape.rank)
         if repeats.shape.num_elements() == 1:
             return _repeat_all(data, arrays.reshape(repeats, []), dims, axis)
+        if repeats.shape.rank == 1:
+            _check_same(data.shape[axis], repeats.shape[0])
         return _repeat_each(data, repeats, dims, axis)
+
+
+def _check_same(size: int | None, count: int | None) -> None:
+    """Told about: `Dimension.assert_is_compatible_with` of `framework/tensor_shape.py`."""
+    if None not in (size, count) and size != count:
+        raise ValueError(f"Dimensions {size} and {count} are not compatible")
 
 
 def _positive(axis: int, rank: int | None) -> int:
@@ -186,10 +194,20 @@ def _repeat_each(data: Tensor, repeats: Tensor, dims: Tensor, axis: int) -> Tens
 
 
 def paddings_shape(shape: TensorShape, paddings: Tensor) -> TensorShape:
-    """What a shape becomes by these paddings."""
-    value = None if executing_eagerly() else folded_value(paddings)
+    """What a shape becomes by these paddings, which also tell its rank.
+
+    Told about: `PadShapeFn` of `core/framework/common_shape_fns.cc`.
+    """
+    value = None if isinstance(paddings, EagerTensor) else folded_value(paddings)
+    rank = paddings.shape[0] if paddings.shape.rank == 2 else None
+    if rank is not None and shape.rank not in (None, rank):
+        raise ValueError(f"Shape must be rank {rank} but is rank {shape.rank}")
+    if rank is not None and shape.rank is None:
+        shape = TensorShape([None] * rank)
     if shape.rank is None or value is None:
         return TensorShape([None] * shape.rank) if shape.rank is not None else TensorShape(None)
+    if (value < 0).any():
+        raise ValueError("Paddings must be non-negative")
     return TensorShape(
         None if dim is None else dim + int(sum(pair))
         for dim, pair in zip(shape.as_list(), value, strict=True)

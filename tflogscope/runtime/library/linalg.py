@@ -17,11 +17,12 @@ from tflogscope.runtime.context import executing_eagerly, op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.comparison import where
 from tflogscope.runtime.library.elementary import conj
 from tflogscope.runtime.library.joining import concat, stack
 from tflogscope.runtime.library.reductions import reduce_prod, reduce_sum
 from tflogscope.runtime.library.slicing import gather
-from tflogscope.runtime.ops.call import call, generated
+from tflogscope.runtime.ops.call import call, generated, results
 from tflogscope.runtime.tensors import Tensor
 
 band_part = generated("MatrixBandPart")
@@ -104,15 +105,14 @@ def transpose(
     with op_scope(name, "transpose") as name:
         if not isinstance(a, Tensor):
             a = convert_to_tensor(a, name="a")
-        if conjugate and a.dtype.is_complex:
-            raise NotInThisRuntime("The op ConjugateTranspose")
         if perm is None:
             rank = a.shape.rank
             if rank is None:
                 perm = call("Range", call("Rank", a) - 1, -1, -1)
             else:
                 perm = np.arange(rank - 1, -1, -1, dtype=np.int32)
-        return call("Transpose", a, perm, name=name)
+        type = "ConjugateTranspose" if conjugate and a.dtype.is_complex else "Transpose"
+        return call(type, a, perm, name=name)
 
 
 def triangular_solve(
@@ -150,8 +150,13 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 # -- sums of products
 
 
-def _axes_of(axes: Any, a: Tensor, b: Tensor) -> tuple[list[int], list[int]]:
+def _axes_of(axes: Any, a: Tensor, b: Tensor) -> tuple[Any, Any]:
+    """Which dimensions of both; as they were given, or tensors, where a rank is not known."""
     if isinstance(axes, int):
+        if a.shape.rank is None:
+            rank: Any = arrays.rank(a)
+            last = arrays.range(rank - axes, rank, dtype=dtypes.int32)
+            return last, arrays.range(axes, dtype=dtypes.int32)
         return list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
     first, second = axes
     first, second = (
@@ -162,13 +167,19 @@ def _axes_of(axes: Any, a: Tensor, b: Tensor) -> tuple[list[int], list[int]]:
         raise ValueError(
             f"Different number of contraction axes `a` and `b`, {len(first)} != {len(second)}."
         )
-    return [axis % len(a.shape) for axis in first], [axis % len(b.shape) for axis in second]
+    return _from_zero(a, first), _from_zero(b, second)
 
 
-def _as_matrix(a: Tensor, axes: list[int], *, flipped: bool) -> tuple[Tensor, Any]:
+def _from_zero(a: Tensor, axes: list[int]) -> list[int]:
+    return axes if a.shape.rank is None else [axis % a.shape.rank for axis in axes]
+
+
+def _as_matrix(a: Tensor, axes: Any, *, flipped: bool) -> tuple[Tensor, Any]:
     """`a` as a matrix whose columns (rows if `flipped`) run over the contracted axes; and the
     dimensions left.
     """
+    if a.shape.rank is None or isinstance(axes, Tensor):
+        return _as_matrix_of_unknown_rank(a, axes, flipped=flipped)
     dims = a.shape.as_list()
     free = [k for k in range(len(dims)) if k not in axes]
     if not a.shape.is_fully_defined():
@@ -189,7 +200,21 @@ def _as_matrix_by_ops(
     """
     inner_axes = convert_to_tensor(axes, dtypes.int32, name="axes")
     outer_axes = convert_to_tensor(free, dtypes.int32, name="free")
-    shape = arrays.shape(a)
+    return _split_by_ops(a, arrays.shape(a), inner_axes, outer_axes, flipped=flipped)
+
+
+def _as_matrix_of_unknown_rank(a: Tensor, axes: Any, *, flipped: bool) -> tuple[Tensor, Tensor]:
+    """The same where also the dimensions that are left are only known then."""
+    shape, rank = arrays.shape(a), arrays.rank(a)
+    inner_axes: Any = convert_to_tensor(axes, dtypes.int32, name="axes")
+    inner_axes = where(inner_axes >= 0, inner_axes, inner_axes + rank)
+    outer_axes, _ = results("ListDiff", arrays.range(rank), inner_axes, out_idx=dtypes.int32)
+    return _split_by_ops(a, shape, inner_axes, outer_axes, flipped=flipped)
+
+
+def _split_by_ops(
+    a: Tensor, shape: Tensor, inner_axes: Tensor, outer_axes: Tensor, *, flipped: bool
+) -> tuple[Tensor, Tensor]:
     outer_dims, inner_dims = gather(shape, outer_axes), gather(shape, inner_axes)
     outer, inner = reduce_prod(outer_dims), reduce_prod(inner_dims)
     if flipped:
@@ -207,32 +232,54 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         a_matrix, a_free = _as_matrix(a, a_axes, flipped=False)
         b_matrix, b_free = _as_matrix(b, b_axes, flipped=True)
         product = matmul(a_matrix, b_matrix)
-        known = [each.shape.as_list()[k] for each, contracted in ((a, a_axes), (b, b_axes))
-                 for k in range(len(each.shape)) if k not in contracted]  # fmt: skip
+        known = _left((a, a_axes), (b, b_axes))
         if isinstance(a_free, list) and isinstance(b_free, list):
             if product.shape.as_list() == known:
                 return product
             return arrays.reshape(product, known, name=name)
         dims = [convert_to_tensor(each, dtypes.int32) for each in (a_free, b_free)]
         product = arrays.reshape(product, concat(dims, 0), name=name)
-        product.set_shape(known)
+        if known is not None:
+            product.set_shape(known)
         return product
 
 
-_EQUATION = re.compile(r"^[a-zA-Z.,]*(?:->[a-zA-Z.]*)?$")
+def _left(*factors: tuple[Tensor, Any]) -> list[int | None] | None:
+    """The dimensions of the product, as far as they are known; None if their number is not."""
+    dims: list[int | None] = []
+    for each, axes in factors:
+        if isinstance(axes, Tensor) or each.shape.rank is None:
+            return None
+        dims += [size for k, size in enumerate(each.shape.as_list()) if k not in axes]
+    return dims
 
 
-def _resolved_equation(equation: str) -> str:
-    """With its output written out. Raises ValueError for what is no equation."""
-    equation = equation.replace(" ", "")
+_EQUATION = re.compile(r"^[a-zA-Z0,]*(?:->[a-zA-Z0]*)?$")
+
+
+def _resolved_equation(given: str, count: int) -> str:
+    """With its output written out. Raises ValueError for what is no equation of so many inputs.
+
+    Told about: `_einsum_v2_parse_and_resolve_equation`, where too an ellipsis is a 0 at first.
+    """
+    equation = given.replace(" ", "").replace("...", "0")
     if not _EQUATION.match(equation):
-        raise ValueError(f"Invalid equation {equation!r}")
+        raise ValueError(f"Subscripts have incorrect format: {equation}")
     inputs, arrow, output = equation.partition("->")
+    wanted = inputs.count(",") + 1
+    if wanted != count:
+        raise ValueError(f'Got {count} inputs for equation "{given}", expecting {wanted}')
     if not arrow:
-        letters = [letter for letter in inputs if letter.isalpha()]
-        once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
-        output = ("..." if "..." in inputs else "") + "".join(once)
-    return f"{inputs}->{output}"
+        output = "".join(sorted(each for each in set(inputs) - {","} if inputs.count(each) == 1))
+        output = ("0" if "0" in inputs else "") + output.replace("0", "")
+    if len(set(output)) != len(output):
+        raise ValueError(f"Output subscripts contain a label appearing more than once: {given}")
+    for label in output.replace("0", ""):
+        if label not in inputs:
+            raise ValueError(
+                f"Output subscripts contain the label {label} not present in the input subscripts."
+            )
+    return f"{inputs}->{output}".replace("0", "...")
 
 
 def einsum(
@@ -243,12 +290,7 @@ def einsum(
     """
     del optimize
     with op_scope(name, "einsum"):
-        wanted = equation.partition("->")[0].count(",") + 1
-        if wanted != len(inputs):
-            raise ValueError(
-                f'Got {len(inputs)} inputs for equation "{equation}", expecting {wanted}'
-            )
-        equation = _resolved_equation(equation)
+        equation = _resolved_equation(equation, len(inputs))
         if len(inputs) <= 2:
             return call("Einsum", list(inputs), equation=equation)
         return _einsum_of_many(equation, [convert_to_tensor(each) for each in inputs])
@@ -256,11 +298,16 @@ def einsum(
 
 def _einsum_of_many(equation: str, tensors: list[Tensor]) -> Tensor:
     """Two at a time, in the order that costs least. TensorFlow asks `opt_einsum` for it."""
-    if "." in equation or any(not each.shape.is_fully_defined() for each in tensors):
-        raise NotInThisRuntime("tf.einsum of more than two tensors of unknown shapes")
+    if "." in equation:
+        raise NotInThisRuntime("tf.einsum of more than two tensors with an ellipsis")
     given, output = equation.split("->")
     terms = given.split(",")
-    shapes = [np.broadcast_to(0.0, tuple(each.shape)) for each in tensors]
+    # of an unknown dimension TensorFlow guesses that it is 1
+    sizes = dict.fromkeys(given.replace(",", ""), 1)
+    for term, each in zip(terms, tensors, strict=True):
+        dims = each.shape.as_list() if each.shape.rank == len(term) else []
+        sizes |= {k: dim for k, dim in zip(term, dims, strict=False) if dim not in (None, 1)}
+    shapes = [np.broadcast_to(0.0, [sizes[k] for k in term]) for term in terms]
     path = np.einsum_path(equation, *shapes, optimize="greedy")[0][1:]
     for places in path:
         taken = sorted(places, reverse=True)

@@ -5,17 +5,18 @@ Told about: `python/ops/nn_ops.py`, `python/ops/nn_impl.py`, `python/ops/embeddi
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tflogscope.runtime import dtypes
 from tflogscope.runtime.context import current, executing_eagerly, op_scope
-from tflogscope.runtime.conversion import convert_to_tensor
+from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.errors import InvalidArgumentError, NotInThisRuntime
 from tflogscope.runtime.library import arrays, elementary
 from tflogscope.runtime.library.arithmetic import add
 from tflogscope.runtime.library.elementary import cast, sigmoid
 from tflogscope.runtime.library.joining import concat
-from tflogscope.runtime.library.linalg import transpose
+from tflogscope.runtime.library.linalg import matmul, transpose
 from tflogscope.runtime.library.reductions import clip_by_norm, reduce_sum
 from tflogscope.runtime.library.slicing import gather
 from tflogscope.runtime.ops.call import call, control_dependencies, generated, results
@@ -122,6 +123,20 @@ def bias_add(
 
 
 # -- softmax
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """`x @ weights + biases`, as TensorFlow 1 has it."""
+    with op_scope(name, "xw_plus_b") as name:
+        product = matmul(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))
+        return bias_add(product, convert_to_tensor(biases, name="biases"), name=name)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """The same, and nothing below zero."""
+    with op_scope(name, "relu_layer") as name:
+        product = matmul(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))
+        return call("Relu", bias_add(product, convert_to_tensor(biases, name="biases")), name=name)
 
 
 def _with_last(x: Tensor, axis: int, last: Any, name: str | None = None) -> Tensor:
@@ -283,6 +298,28 @@ def sigmoid_cross_entropy_with_logits(
         return add(relu_logits - logits * labels, call("Log1p", call("Exp", negative)), name=name)
 
 
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+) -> Tensor:
+    """The loss of log rates for counts; with Stirling's approximation of what depends on the
+    counts alone if it is to be full.
+    """
+    with op_scope(name, "log_poisson_loss"):
+        log_input = convert_to_tensor(log_input, name="log_input")
+        targets = convert_to_tensor(targets, name="targets")
+        result: Any = call("Exp", log_input) - log_input * targets
+        if compute_full_loss:
+            half = constant(0.5, dtype=targets.dtype)
+            two_pi = constant(2 * math.pi, dtype=targets.dtype)
+            stirling = targets * call("Log", targets) - targets
+            stirling += half * call("Log", two_pi * targets)
+            zeros = arrays.zeros_like(targets)
+            ones = arrays.ones_like(targets)
+            small = call("LogicalAnd", targets >= zeros, targets <= ones)
+            result += call("SelectV2", small, zeros, stirling)
+        return result  # type: ignore[no-any-return]
+
+
 def weighted_cross_entropy_with_logits(
     labels: Any, logits: Any, pos_weight: Any, name: str | None = None
 ) -> Tensor:
@@ -327,7 +364,7 @@ def embedding_lookup(
             current().capture(params.handle)  # type: ignore[attr-defined]
         rows = gather(params, ids, name=name)
         if max_norm is not None:
-            rows = clip_by_norm(rows, max_norm, axes=list(range(len(ids.shape), len(params.shape))))
+            rows = clip_by_norm(rows, max_norm, axes=list(range(len(ids.shape), len(rows.shape))))
         return arrays.identity(rows)  # type: ignore[no-any-return]
 
 

@@ -5,6 +5,7 @@ Told about: `python/ops/nn_impl.py`, `_dropout` of `python/ops/nn_ops.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -15,8 +16,9 @@ from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.elementary import cast
 from tflogscope.runtime.library.random import stateless_uniform, uniform
-from tflogscope.runtime.library.reductions import reduce_mean
+from tflogscope.runtime.library.reductions import reduce_mean, reduce_prod, reduce_sum
 from tflogscope.runtime.library.seeds import get_seed
+from tflogscope.runtime.library.slicing import gather
 from tflogscope.runtime.ops.call import call, results
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import Tensor
@@ -33,6 +35,67 @@ def moments(
         mean = reduce_mean(y, axes, keepdims=True, name="mean")
         deviations = call("SquaredDifference", y, arrays.stop_gradient(mean))
         variance = reduce_mean(deviations, axes, keepdims=True, name="variance")
+        if not keepdims:
+            mean, variance = arrays.squeeze(mean, axes), arrays.squeeze(variance, axes)
+        if half:
+            return cast(mean, dtypes.float16), cast(variance, dtypes.float16)
+        return mean, variance
+
+
+def sufficient_statistics(
+    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Any, Any, Any, Any]:
+    """How many elements there are along `axes`, their sum and that of their squares, and `shift`,
+    by which they were shifted.
+    """
+    axes = list(dict.fromkeys(axes))
+    with op_scope(name, "sufficient_statistics"):
+        x = convert_to_tensor(x, name="x")
+        if x.shape.rank is not None and all(x.shape[axis] is not None for axis in axes):
+            counts = constant(math.prod(x.shape[axis] for axis in axes), dtype=x.dtype)
+        else:
+            rank = arrays.rank(x)
+            positive = [axis + rank if axis < 0 else axis for axis in axes]
+            counts = reduce_prod(gather(cast(arrays.shape(x), x.dtype), positive), name="count")
+        if shift is not None:
+            shift = convert_to_tensor(shift, name="shift")
+            values, squares = x - shift, call("SquaredDifference", x, shift)
+        else:
+            values, squares = x, call("Square", x)
+        total = reduce_sum(values, axes, keepdims=keepdims, name="mean_ss")
+        return counts, total, reduce_sum(squares, axes, keepdims=keepdims, name="var_ss"), shift
+
+
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+) -> tuple[Any, Any]:
+    """The mean and variance that these statistics tell."""
+    with op_scope(name, "normalize"):
+        divisor: Any = call("Reciprocal", counts, name="divisor")
+        named = "mean" if shift is None else "shifted_mean"
+        shifted = call("Mul", mean_ss, divisor, name=named)
+        mean = shifted if shift is None else call("AddV2", shifted, shift, name="mean")
+        scaled = call("Mul", variance_ss, divisor)
+        return mean, call("Sub", scaled, call("Square", shifted), name="variance")
+
+
+def weighted_moments(
+    x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None
+) -> tuple[Any, Any]:
+    """The mean and variance along `axes`, where each element counts as often as its weight says."""
+    with op_scope(name, "weighted_moments"):
+        x = convert_to_tensor(x, name="x")
+        weights: Any = convert_to_tensor(frequency_weights, name="frequency_weights")
+        half = x.dtype is dtypes.float16
+        x = cast(x, dtypes.float32) if half else x
+        weights = cast(weights, x.dtype)
+        weighted = reduce_sum(weights * x, axes, name="weighted_input_sum", keepdims=True)
+        spread = weights + arrays.zeros_like(x)
+        total = reduce_sum(spread, axes, name="sum_of_weights", keepdims=True)
+        mean: Any = call("DivNoNan", weighted, total)
+        distances = weights * call("SquaredDifference", x, mean)
+        distance = reduce_sum(distances, axes, name="weighted_distsq", keepdims=True)
+        variance = call("DivNoNan", distance, total)
         if not keepdims:
             mean, variance = arrays.squeeze(mean, axes), arrays.squeeze(variance, axes)
         if half:
@@ -173,6 +236,26 @@ def dropout(
         return uniform(shape, dtype=dtype, seed=seed)
 
     return _dropout(x, rate, noise_shape, sample, lambda: get_seed(seed), name, "dropout")
+
+
+def dropout_v1(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """The same, of the probability that an element is kept, or that it is not. Raises ValueError
+    if there is neither, or both.
+    """
+    if keep_prob is not None:
+        if rate is not None:
+            raise ValueError("Cannot specify both 'rate' and 'keep_prob'.")
+        rate = 1.0 - keep_prob
+    if rate is None:
+        raise ValueError(f"`rate` must be provided. Received: rate={rate}")
+    return dropout(x, rate, noise_shape, seed, name)
 
 
 def stateless_dropout(

@@ -25,7 +25,8 @@ set_seed = set_global_seed
 _AUTO_SELECT = 3  # the algorithm: let the device choose; on a CPU that is Philox
 
 
-def _shape_tensor(shape: Any) -> Tensor:
+def shape_tensor(shape: Any) -> Tensor:
+    """A shape as a tensor."""
     if isinstance(shape, TensorShape):
         shape = shape.as_list()
     empty = isinstance(shape, (list, tuple)) and not shape
@@ -60,12 +61,12 @@ def _scaled(op: str, scope: str, doc: str) -> Any:
         name: str | None = None,
     ) -> Tensor:
         with op_scope(name, scope) as name:
-            shape_tensor = _shape_tensor(shape)
+            dims = shape_tensor(shape)
             mean, stddev = (
                 convert_to_tensor(value, dtype, name=key)
                 for key, value in (("mean", mean), ("stddev", stddev))
             )
-            drawn = call(op, shape_tensor, dtype=dtype, **_two_seeds(seed))
+            drawn = call(op, dims, dtype=dtype, **_two_seeds(seed))
             return _set_static_shape(add(drawn * stddev, mean, name=name), shape)
 
     draw.__doc__ = doc
@@ -117,7 +118,7 @@ def uniform(
             raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
         maxval = 1
     with op_scope(name, "random_uniform") as name:
-        given, shape = shape, _shape_tensor(shape)
+        shape = shape_tensor(shape)
         from_zero, to_one = (
             isinstance(minval, int) and minval == 0,
             isinstance(maxval, int) and maxval == 1,
@@ -133,7 +134,7 @@ def uniform(
                 result = add(result * (maxval - minval), minval, name=name)
             elif not to_one:
                 result = multiply(result, maxval)
-        return _set_static_shape(result, given)
+        return _set_static_shape(result, shape)
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -163,7 +164,8 @@ def categorical(
 # -- stateless: the same numbers for the same seed
 
 
-def _key_counter(seed: Any) -> tuple[Tensor, Tensor]:
+def key_and_counter(seed: Any) -> tuple[Tensor, Tensor]:
+    """The place in a stream that a seed of two numbers means."""
     key, counter = results("StatelessRandomGetKeyCounter", seed)
     return key, counter
 
@@ -180,12 +182,12 @@ def _stateless_scaled(op: str, scope: str, doc: str) -> Any:
     ) -> Tensor:
         del alg
         with op_scope(name, scope) as name:
-            given, shape = shape, _shape_tensor(shape)
+            given, shape = shape, shape_tensor(shape)
             mean, stddev = (
                 convert_to_tensor(value, dtype, name=key)
                 for key, value in (("mean", mean), ("stddev", stddev))
             )
-            key, counter = _key_counter(seed)
+            key, counter = key_and_counter(seed)
             drawn = call(op, shape, key, counter, _AUTO_SELECT, dtype=dtype)
             return _set_static_shape(add(drawn * stddev, mean, name=name), given)
 
@@ -227,11 +229,11 @@ def stateless_uniform(
     if not dtype.is_integer and maxval is None:
         maxval = 1
     with op_scope(name, "stateless_random_uniform") as name:
-        given, shape = shape, _shape_tensor(shape)
+        given, shape = shape, shape_tensor(shape)
         whole = dtype.is_integer and minval is None
         if not whole:
             minval, maxval = _limits(dtype, minval, maxval)
-        key, counter = _key_counter(seed)
+        key, counter = key_and_counter(seed)
         if whole:
             result = call(
                 "StatelessRandomUniformFullIntV2",
@@ -265,7 +267,7 @@ def stateless_shuffle(
     """The slices along the first dimension in an order that depends on the seed."""
     del alg
     with op_scope(name, "stateless_shuffle"):
-        key, counter = _key_counter(seed)
+        key, counter = key_and_counter(seed)
         return call("StatelessShuffle", value, key, counter, _AUTO_SELECT)
 
 

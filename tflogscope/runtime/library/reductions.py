@@ -16,6 +16,7 @@ from tflogscope.runtime.constant_value import constant_value
 from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import constant, convert_to_tensor
 from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.indexed_slices import values_of, with_values
 from tflogscope.runtime.library import arrays, elementary
 from tflogscope.runtime.library.elementary import cast
 from tflogscope.runtime.library.grouping import colocated_with
@@ -187,9 +188,9 @@ def count_nonzero(
     """How many elements are not zero along `axis`."""
     with op_scope(name, "count_nonzero"):
         x = convert_to_tensor(input, name="input")
-        zero = "" if x.dtype is dtypes.string else arrays.zeros((), x.dtype)
-        found = cast(call("NotEqual", x, zero), dtypes.int64)
-        return cast(reduce_sum(found, axis=axis, keepdims=keepdims), dtype)
+        if not (x.dtype is dtypes.bool_ and since(2, 20)):
+            x = call("NotEqual", x, "" if x.dtype is dtypes.string else arrays.zeros((), x.dtype))
+        return cast(reduce_sum(cast(x, dtypes.int64), axis=axis, keepdims=keepdims), dtype)
 
 
 def top_k(
@@ -215,7 +216,10 @@ def _sorted(values: Any, axis: int, direction: str, *, places: bool) -> Tensor:
     values = convert_to_tensor(values, name="values")
     rising = direction == "ASCENDING"
     shifted = values.dtype.is_integer
-    if rising:
+    largest = values.dtype.max if values.dtype.is_unsigned else None
+    if rising and largest is not None:
+        values = largest - values
+    elif rising:
         values = -values - 1 if shifted else -values
     k = arrays.shape(values)[at]
     arrays.rank(values)
@@ -234,6 +238,8 @@ def _sorted(values: Any, axis: int, direction: str, *, places: bool) -> Tensor:
         result = transpose(result, order)
     if not rising or places:
         return result
+    if largest is not None:
+        return largest - result  # type: ignore[no-any-return]
     negated: Tensor = -result
     return negated - 1 if shifted else negated
 
@@ -269,12 +275,16 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = dtypes.int32,
     name: str | None = None,
-    **others: Any,
+    axis: int | None = None,
+    binary_output: bool = False,
 ) -> Tensor:
-    """How often each number from 0 comes. Raises NotInThisRuntime for an axis or binary output."""
-    if any(others.values()):
-        raise NotInThisRuntime("tf.math.bincount with axis or binary_output")
-    with op_scope(name, "bincount"):
+    """How often each number from 0 comes, or whether it does; of each row with `axis=-1`."""
+    with op_scope(name or "bincount", "bincount"):
+        if binary_output or axis is not None:
+            of_axis = axis or 0
+            return _dense_bincount(
+                arr, weights, (minlength, maxlength), dtype, of_axis, binary_output=binary_output
+            )
         arr = convert_to_tensor(arr, name="arr", dtype=dtypes.int32)
         nonempty = reduce_prod(arrays.shape(arr)) > 0
         size = cast(nonempty, dtypes.int32) * (reduce_max(arr) + 1)
@@ -290,6 +300,38 @@ def bincount(
             return call("UnsortedSegmentSum", convert_to_tensor(weights, name="weights"), arr, size)
         empty = constant([], dtype)
         return call("Bincount", arrays.reshape(arr, [-1]), size, empty)
+
+
+def _dense_bincount(
+    arr: Any, weights: Any, lengths: tuple[Any, Any], dtype: Any, axis: int, *, binary_output: bool
+) -> Tensor:
+    """The same by the newer op. Raises ValueError for other axes than 0 and -1."""
+    arr = convert_to_tensor(arr, name="arr")
+    if weights is not None:
+        weights = convert_to_tensor(weights, name="weights")
+        if binary_output:
+            raise ValueError(
+                "Arguments `binary_output` and `weights` are mutually exclusive. Please specify "
+                "only one."
+            )
+    if not arr.dtype.is_integer:
+        arr = cast(arr, dtypes.int32)
+    if axis not in (0, -1):
+        raise ValueError(
+            f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported."
+        )
+    nonempty = arrays.size(arr) > 0
+    size = cast(nonempty, arr.dtype) * (reduce_max(arr) + 1)
+    for name, type, length in zip(
+        ("minlength", "maxlength"), ("Maximum", "Minimum"), lengths, strict=True
+    ):
+        if length is not None:
+            size = call(type, convert_to_tensor(length, arr.dtype, name=name), size)
+    if axis == 0:
+        weights = None if weights is None else arrays.reshape(weights, [-1])
+        arr = arrays.reshape(arr, [-1])
+    given = constant([], dtype) if weights is None else weights
+    return call("DenseBincount", arr, size, given, binary_output=binary_output)
 
 
 # -- norms
@@ -392,16 +434,17 @@ def _count(value: Tensor, dtype: Any) -> Tensor:
 # -- clipping
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Tensor:
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """`t`, made shorter if its length is more than `clip_norm`."""
     with op_scope(name, "clip_by_norm") as name:
-        values = convert_to_tensor(t, name="t")
+        values = convert_to_tensor(values_of(t), name="t")
         squares = reduce_sum(values * values, axes, keepdims=True)
         positive = squares > 0
         safe = call("Select", positive, squares, arrays.ones_like(squares))
         length = call("Select", positive, call("Sqrt", safe), squares)
         scaled = values * clip_norm
-        return arrays.identity(scaled / call("Maximum", length, clip_norm), name=name)  # type: ignore[no-any-return]
+        shorter = arrays.identity(scaled / call("Maximum", length, clip_norm), name=name)
+        return with_values(t, shorter)
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
@@ -422,7 +465,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
 
 
 def _values(t: Any, index: int) -> Any:
-    return None if t is None else convert_to_tensor(getattr(t, "values", t), name=f"t_{index}")
+    return None if t is None else convert_to_tensor(values_of(t), name=f"t_{index}")
 
 
 def clip_by_global_norm(
@@ -431,8 +474,6 @@ def clip_by_global_norm(
     """All tensors, made shorter by one factor if together they are longer than `clip_norm`; and
     that length.
     """
-    from tflogscope.runtime.indexed_slices import IndexedSlices
-
     length = global_norm(t_list, name) if use_norm is None else use_norm
     with op_scope(name, "clip_by_global_norm") as name:
         finite = clip_norm * call("Minimum", 1.0 / length, constant(1.0, length.dtype) / clip_norm)
@@ -445,9 +486,5 @@ def clip_by_global_norm(
                 continue
             with colocated_with(value):
                 result = arrays.identity(value * scale, name=f"{name}_{index}")
-            clipped.append(
-                IndexedSlices(result, t.indices, t.dense_shape)
-                if isinstance(t, IndexedSlices)
-                else result
-            )
+            clipped.append(with_values(t, result))
         return clipped, length

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from tflogscope.runtime.context import current, executing_eagerly
 from tflogscope.runtime.eager import EAGER
 
-__all__ = ["get_seed", "global_seed", "set_global_seed"]
+__all__ = ["get_seed", "global_seed", "require_seeds", "set_global_seed"]
 
 _LARGEST = 2**31 - 1
 _DEFAULT = 87654321  # the first seed, if only the op has one
@@ -25,6 +25,7 @@ _DEFAULT = 87654321  # the first seed, if only the op has one
 
 class _State:
     seed: int | None = None
+    deterministic = False
     generator = random.Random()  # noqa: S311 - not for secrets
 
 
@@ -44,14 +45,30 @@ def global_seed() -> int | None:
     return _state.seed
 
 
+def require_seeds() -> None:
+    """`enable_op_determinism`: a random op without any seed is refused from now on."""
+    _state.deterministic = True
+
+
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op; both None if it may draw what it likes."""
+    """The two seeds of a random op; both None if it may draw what it likes.
+
+    Raises RuntimeError if there are none and determinism was asked for.
+    """
     graph = None if executing_eagerly() else current()
     first = _state.seed if graph is None else getattr(graph, "seed", None)
     if graph is not None and first is None and graph.building_function:
         first = _state.seed
+    if first is None and op_seed is None:
+        if _state.deterministic:
+            raise RuntimeError(
+                "Random ops require a seed to be set when determinism is enabled. Please set a "
+                "seed before running the op, e.g. by calling tf.random.set_seed(1)."
+            )
+        return None, None
     if first is None:
-        return (None, None) if op_seed is None else (_DEFAULT, op_seed % _LARGEST)
+        assert op_seed is not None
+        return _DEFAULT, op_seed % _LARGEST
     if op_seed is None:
         if graph is None:
             op_seed = _state.generator.randint(0, _LARGEST)

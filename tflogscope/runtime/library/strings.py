@@ -23,6 +23,7 @@ as_string = generated("AsString")
 length = generated("StringLength")
 lower = generated("StringLower")
 strip = generated("StringStrip")
+to_hash_bucket_fast = generated("StringToHashBucketFast")
 substr = generated("Substr")
 upper = generated("StringUpper")
 
@@ -164,6 +165,9 @@ def _stream(output_stream: Any) -> str:
     if output_stream is sys.stderr:
         return "stderr"
     levels = {10: "log(info)", 20: "log(info)", 30: "log(warning)", 40: "log(error)"}
+    if callable(output_stream):  # `tf.compat.v1.logging.info` itself
+        names = {"info": 20, "warning": 30, "error": 40}
+        output_stream = names.get(getattr(output_stream, "__name__", ""), output_stream)
     found = levels.get(output_stream) if isinstance(output_stream, int) else None
     if found is None:
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflogscope.runtime.errors import InvalidArgumentError
+from tflogscope.runtime.errors import AbortedError, InvalidArgumentError
 from tflogscope.runtime.gradients import gradient
 from tflogscope.runtime.library import arrays, reductions
 from tflogscope.runtime.library.elementary import sigmoid
@@ -168,10 +168,16 @@ def log_softmax(logits: Array) -> Array:
 
 
 def _at_least_a_vector(i: Inference) -> TensorShape:
-    return i.shape(0).with_rank_at_least(1)
+    return i.shape_of_rank_from(0, 1)
 
 
-op("Softmax(logits: T; T in neural) -> softmax: T", shape=_at_least_a_vector)(softmax)
+@op("Softmax(logits: T; T in neural) -> softmax: T", shape=_at_least_a_vector)
+def _softmax(logits: Array) -> Array:
+    if not 1 <= logits.ndim <= 5:  # `MklSoftmaxOp`
+        raise AbortedError(None, None, "Input dims must be <= 5 and >=1")
+    return softmax(logits)
+
+
 op("LogSoftmax(logits: T; T in neural) -> logsoftmax: T", shape=_at_least_a_vector)(log_softmax)
 
 
@@ -192,7 +198,9 @@ def _log_softmax_gradient(record: OpRecord, grad: Any) -> list[Any]:
 
 
 def _bias_shape(i: Inference) -> TensorShape:
-    value, bias = i.shape(0), i.shape(1)
+    """Told about: `BiasAddShape` of `core/framework/common_shape_fns.cc`."""
+    least = 3 if i.attributes["data_format"] == "NCHW" else 2
+    value, bias = i.shape_of_rank_from(0, least), i.shape_of_rank(1, 1)
     if value.rank is None:
         return value
     axis = -1 if i.attributes["data_format"] == "NHWC" else 1

@@ -34,7 +34,7 @@ from tflogscope.runtime.ops.call import call, control_dependencies
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.shapes import TensorShape, dims_text, merged
 from tflogscope.runtime.tensors import Tensor
 
 Array = NDArray[Any]
@@ -84,7 +84,7 @@ def _added_shape(i: Inference) -> TensorShape:
     shape = i.shape(0)
     for index in range(1, len(i.inputs)):
         try:
-            shape = shape.merge_with(i.shape(index))
+            shape = merged(shape, i.shape(index))
         except ValueError as error:
             raise ValueError(
                 f"{error}\n\tFrom merging shape {index - 1} with other shapes."
@@ -100,7 +100,7 @@ def _add_n(*inputs: Any) -> Any:
             None,
             None,
             f"Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: "
-            f"{list(inputs[0].shape)} != input {other}: {list(inputs[other].shape)}",
+            f"{dims_text(inputs[0].shape)} != input {other}: {dims_text(inputs[other].shape)}",
         )
     total = inputs[0]
     for each in inputs[1:]:
@@ -125,12 +125,20 @@ def _mul_gradient(record: OpRecord, grad: Any) -> Gradients:
         return call("Mul", grad, elementary.conj(y)), None
     if same_known_shapes(x, y, grad) and grad.dtype in (dtypes.int32, dtypes.float32):
         return call("Mul", grad, y), call("Mul", grad, x)
+    if x.dtype.is_complex:
+        return _complex_product_gradient(record, grad)
     return gradients_of_both(
-        record,
-        grad,
-        lambda: call("Mul", grad, elementary.conj(y)),
-        lambda: call("Mul", elementary.conj(x), grad),
+        record, grad, lambda: call("Mul", grad, y), lambda: call("Mul", x, grad)
     )
+
+
+def _complex_product_gradient(record: OpRecord, grad: Any) -> Gradients:
+    """Both are conjugated after it is known how to reduce, and before anything is multiplied."""
+    x, y = record.inputs
+    of_x, of_y = reductions(x, y, grad)
+    x, y = elementary.conj(x), elementary.conj(y)
+    gx = None if skips(record, 0) else summed(call("Mul", grad, y), of_x)
+    return gx, None if skips(record, 1) else summed(call("Mul", x, grad), of_y)
 
 
 @op("MulNoNan(x: T, y: T; T in inexact) -> z: T", shape=broadcast_shape)
@@ -263,7 +271,7 @@ def _floor_mod_gradient(record: OpRecord, grad: Any) -> Gradients:
     return gx, summed(grad * call("Neg", quotient), of_y)
 
 
-@op("Xdivy(x: T, y: T; T in inexact) -> z: T", shape=broadcast_shape)
+@op("Xdivy(x: T, y: T; T in half_first) -> z: T", shape=broadcast_shape)
 @broadcast_kernel
 def _xdivy(x: Array, y: Array) -> Array:
     """X / y, and 0 where x is 0."""
@@ -287,7 +295,7 @@ def _not_zero(x: Tensor) -> Tensor:
     return elementary.cast(call("NotEqual", x, zero), x.dtype)
 
 
-@op("Xlogy(x: T, y: T; T in inexact) -> z: T", shape=broadcast_shape)
+@op("Xlogy(x: T, y: T; T in half_first) -> z: T", shape=broadcast_shape)
 @broadcast_kernel
 def _xlogy(x: Array, y: Array) -> Array:
     """X * log(y), and 0 where x is 0."""
@@ -304,7 +312,7 @@ def _xlogy_gradient(record: OpRecord, grad: Any) -> Gradients:
         return summed(partial_x * grad, of_x), summed(partial_y * grad, of_y)
 
 
-@op("Xlog1py(x: T, y: T; T in inexact) -> z: T", shape=broadcast_shape)
+@op("Xlog1py(x: T, y: T; T in half_first) -> z: T", shape=broadcast_shape)
 @broadcast_kernel
 def _xlog1py(x: Array, y: Array) -> Array:
     """X * log(1 + y), and 0 where x is 0."""

@@ -151,6 +151,7 @@ def _rank(input: Array) -> Array:
 
 
 def _reshape_shape(i: Inference) -> TensorShape:
+    i.shape_of_rank(1, 1)
     wanted = constant_shape(i.inputs[1])
     count = i.shape(0).num_elements()
     if wanted.rank is None or count is None:
@@ -162,16 +163,20 @@ def _reshape_shape(i: Inference) -> TensorShape:
             f"Cannot reshape a tensor with {count} elements to shape {_text(wanted)} ({known} "
             "elements)"
         )
-    if len(free) != 1 or not _literal(i.inputs[1]):
+    if len(free) != 1 or not known or not _literal(i.inputs[1]):
         return wanted
-    if known and count % known:
-        raise ValueError(
-            f"Dimension size, given by scalar input {free[0]} must be divisible: cannot reshape a "
-            f"tensor with {count} elements to shape {_text(wanted)}"
-        )
+    if count % known:
+        text = f"Dimension size must be evenly divisible by {known} but is {count}"
+        raise ValueError(text)
     dims = wanted.as_list()
-    dims[free[0]] = count // known if known else 0
+    dims[free[0]] = count // known
     return TensorShape(dims)
+
+
+def _missing_of_empty(shape: tuple[int, ...], dims: list[int]) -> int:
+    """What -1 stands for in a shape with a 0. Told about: `core/kernels/reshape_op.h`."""
+    product = math.prod(dim for dim in dims if dim > 0)
+    return math.prod(dim for dim in shape if dim) // product
 
 
 def _literal(tensor: Any) -> bool:
@@ -184,7 +189,14 @@ def _text(shape: Any) -> str:
 
 @op("Reshape(tensor: T, shape: Tshape; Tshape=int32) -> output: T", shape=_reshape_shape)
 def _reshape(tensor: Array, shape: Array) -> Array:
-    dims = [int(dim) for dim in shape]
+    dims = [int(dim) for dim in shape.ravel()]  # NB: a scalar passes
+    if dims.count(-1) == 1 and not tensor.size and 0 in dims:
+        # NB: what is missing is then inferred from the other dimensions that are not 0
+        dims[dims.index(-1)] = _missing_of_empty(tensor.shape, dims)
+    for place, dim in enumerate(dims):
+        if dim < -1:
+            text = f"Size {place} must be non-negative, not {dim}"
+            raise InvalidArgumentError(None, None, text)
     try:
         return tensor.reshape(dims)
     except ValueError:
@@ -306,7 +318,15 @@ def _ensure_shape_gradient(record: OpRecord, grad: Any) -> list[Any]:
 
 
 def _bitcast_shape(i: Inference) -> TensorShape:
-    return i.shape(0) if i.dtype(0).size == i.attributes["type"].size else UNKNOWN
+    shape, have, want = i.shape(0), i.dtype(0).size, i.attributes["type"].size
+    if have == want or shape.rank is None:
+        return shape
+    if have > want:
+        return shape.concatenate([have // want])
+    last, wanted = i.shape_of_rank_from(0, 1)[-1], want // have
+    if last not in (None, wanted):
+        raise ValueError(f"Cannot bitcast due to shape. {last} does not match {wanted}")
+    return shape[:-1]
 
 
 @op("Bitcast(input: T; type) -> output: type", shape=_bitcast_shape)
@@ -321,19 +341,28 @@ def _bitcast(input: Array, type: DType) -> Array:
     return same_bytes.reshape(input.shape if have == want else input.shape[:-1])
 
 
-not_differentiable("Bitcast")
-
 # -- filled tensors
+
+
+def _filled_shape(i: Inference) -> TensorShape:
+    i.shape_of_rank(0, 1)
+    dims = folded_value(i.inputs[0])
+    if dims is not None and (dims < 0).any():
+        raise ValueError("Fill dimensions must be >= 0")
+    return constant_shape(i.inputs[0])
 
 
 @op(
     "Fill(dims: index_type, value: T; index_type=int32) -> output: T",
-    shape=lambda i: constant_shape(i.inputs[0]),
+    shape=_filled_shape,
 )
 def _fill(dims: Array, value: Array) -> Array:
+    if dims.ndim > 1:  # NB: a scalar passes
+        text = f"dims must represent a vector, got shape {dims_text(dims.shape)}"
+        raise InvalidArgumentError(None, None, text)
     if np.any(dims < 0):
         raise InvalidArgumentError(None, None, f"Dimension {int(dims[dims < 0][0])} must be >= 0")
-    return np.full(tuple(dims), value[()], value.dtype)
+    return np.full(tuple(dims.ravel()), value[()], value.dtype)
 
 
 @gradient("Fill")
@@ -395,6 +424,10 @@ def _one_hot_shape(i: Inference) -> TensorShape:
         return UNKNOWN
     dims = i.shape(0).as_list()
     axis = i.attributes["axis"]
+    if depth is not None and depth < 0:
+        raise ValueError(
+            f"Dimension size, given by scalar input 1, must be non-negative but is {depth}"
+        )
     dims.insert(len(dims) if axis == -1 else axis, None if depth is None else int(depth))
     return TensorShape(dims)
 
@@ -419,7 +452,7 @@ def _one_hot(indices: Array, depth: Array, on_value: Array, off_value: Array, ax
     return np.where(hot, on_value, off_value)
 
 
-@op("InvertPermutation(x: T; T=int32) -> y: T")
+@op("InvertPermutation(x: T; T=int32) -> y: T", shape=lambda i: i.shape_of_rank(0, 1))
 def _invert_permutation(x: Array) -> Array:
     result = np.full(x.shape, -1, x.dtype)
     if x.size and (x.min() < 0 or x.max() >= x.size):

@@ -24,7 +24,7 @@ from tflogscope.runtime.ops.call import results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes, dims_text
+from tflogscope.runtime.shapes import TensorShape, broadcast_shapes, dims_text
 from tflogscope.runtime.tensors import Tensor
 
 __all__ = [
@@ -67,7 +67,13 @@ def incompatible(x: Array, y: Array) -> InvalidArgumentError:
     )
 
 
-@op("BroadcastArgs(s0: T, s1: T; T=int32) -> r0: T", shape=lambda _: UNKNOWN)
+def _longer(i: Inference) -> TensorShape:
+    """As many dimensions as the longer of two shapes has."""
+    sizes = [i.shape_of_rank(index, 1)[0] for index in (0, 1)]
+    return TensorShape([None if None in sizes else max(sizes)])
+
+
+@op("BroadcastArgs(s0: T, s1: T; T=int32) -> r0: T", shape=_longer)
 def _broadcast_args(s0: Array, s1: Array) -> Array:
     return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype)
 

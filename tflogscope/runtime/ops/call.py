@@ -53,8 +53,15 @@ def results(type: str, /, *values: Any, name: str | None = None, **attributes: A
     if signature is None:
         raise NotInThisRuntime(f"The op {type}")
     full = _with_defaults(signature, attributes)
+    if signature.words:
+        _check_words(signature, full)
     if context.executing_eagerly():
-        inputs = _eager_inputs(signature, values, full)
+        try:
+            inputs = _eager_inputs(signature, values, full)
+        except InvalidArgumentError as error:
+            if error.message.endswith(" name: "):
+                error.message += name or ""
+            raise
         try:
             outputs = context.execute(type, inputs, full, name)
         except OpError as error:
@@ -160,6 +167,28 @@ def _with_defaults(signature: Signature, given: dict[str, Any]) -> dict[str, Any
             f"{signature.type} got an unexpected keyword argument {next(iter(given))!r}"
         )
     return full
+
+
+def _check_words(signature: Signature, attributes: dict[str, Any]) -> None:
+    """Raise ValueError (eagerly InvalidArgumentError) for a text that the attribute may not be.
+
+    NB: eagerly TensorFlow goes on with the declaration of the op that would have run, oneDNN's.
+    """
+    for name, words in signature.words.items():
+        given = attributes[name]
+        if given in words:
+            continue
+        known = ", ".join(f'"{word}"' for word in words)
+        if context.executing_eagerly():
+            text = (
+                f"Value for attr '{name}' of \"{given}\" is not in the list of allowed values: "
+                f"{known}\n\t; NodeDef: {{{{node {signature.type}}}}}; {op_text(signature)} "
+                f"[Op:{signature.type}] name: "
+            )
+            raise InvalidArgumentError(None, None, text)
+        raise ValueError(
+            f"Attr '{name}' of '{signature.type}' Op passed string '{given}' not in: {known}."
+        )
 
 
 def _is_type(signature: Signature, attribute: str) -> bool:

@@ -204,7 +204,10 @@ def _clip_by_value_gradient(record: OpRecord, grad: Any) -> list[Any]:
 
 
 def _in_top_k_shape(i: Inference) -> TensorShape:
-    return i.shape(1)
+    rows, targets = i.shape_of_rank(0, 2)[0], i.shape_of_rank(1, 1)[0]
+    if None not in (rows, targets) and rows != targets:
+        raise ValueError(f"Dimensions must be equal, but are {rows} and {targets}")
+    return TensorShape([rows if targets is None else targets])
 
 
 @op(
@@ -213,6 +216,12 @@ def _in_top_k_shape(i: Inference) -> TensorShape:
 )
 def _in_top_k(predictions: Array, targets: Array, k: Array) -> Array:
     """Is the target's prediction among the k highest of its row (ties count as among them)?"""
+    if len(predictions) != len(targets):
+        text = (
+            f"First dimension of predictions {len(predictions)} must match length of targets "
+            f"{len(targets)}"
+        )
+        raise InvalidArgumentError(None, None, text)
     rows = np.arange(len(targets))
     valid = (targets >= 0) & (targets < predictions.shape[1])
     chosen = predictions[rows, np.where(valid, targets, 0)]

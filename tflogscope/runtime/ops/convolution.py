@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflogscope.runtime.constant_value import constant_shape
-from tflogscope.runtime.errors import AbortedError, InvalidArgumentError
+from tflogscope.runtime.errors import AbortedError, InvalidArgumentError, UnimplementedError
 from tflogscope.runtime.gradients import gradient
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.operations import Inference
@@ -38,9 +38,12 @@ from tflogscope.runtime.shapes import TensorShape
 Array = NDArray[Any]
 _CONV = (
     "strides, use_cudnn_on_gpu=True, padding, explicit_paddings=[], data_format='NHWC', "
-    "dilations=[1, 1, 1, 1]"
+    "dilations=[1, 1, 1, 1], padding in 'SAME' 'VALID' 'EXPLICIT'"
 )
-_DEPTHWISE = "strides, padding, explicit_paddings=[], data_format='NHWC', dilations=[1, 1, 1, 1]"
+_DEPTHWISE = (
+    "strides, padding, explicit_paddings=[], data_format='NHWC', dilations=[1, 1, 1, 1], "
+    "padding in 'SAME' 'VALID' 'EXPLICIT'"
+)
 _NAMES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 
 
@@ -92,15 +95,28 @@ def _shape_of_image(sizes: Array, data_format: str) -> tuple[int, ...]:
 
 def _image_shape(i: Inference) -> TensorShape:
     shape = constant_shape(i.inputs[0])
-    if shape.rank == 2:  # only height and width were given
-        batch, depth = i.shape_of_rank(2, 4)[0], i.shape_of_rank(1, 4)[2]
-        dims = shape.as_list()
-        return TensorShape(
-            [batch, *dims, depth]
-            if i.attributes["data_format"] == "NHWC"
-            else [batch, depth, *dims]
-        )
     return shape if shape.rank is not None else TensorShape([None] * 4)
+
+
+def _image_shape_of_batch(i: Inference) -> TensorShape:
+    """The number of images is that of the gradients, whatever the sizes say.
+
+    Told about: `Conv2DBackpropInputShape` of `core/framework/common_shape_fns.cc`.
+    """
+    shape, batch = constant_shape(i.inputs[0]), i.shape_of_rank(2, 4)[0]
+    if shape.rank == 2:  # only height and width were given
+        depth, dims = i.shape_of_rank(1, 4)[2], shape.as_list()
+        last = i.attributes["data_format"] == "NHWC"
+        return TensorShape([batch, *dims, depth] if last else [batch, depth, *dims])
+    if shape.rank not in (None, 4):
+        raise ValueError(
+            "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: "
+            f"{shape.rank}"
+        )
+    sizes = [None] * 4 if shape.rank is None else shape.as_list()
+    if None not in (sizes[0], batch) and sizes[0] != batch:
+        raise ValueError(f"Dimensions must be equal, but are {sizes[0]} and {batch}")
+    return TensorShape([batch, *sizes[1:]])
 
 
 # -- Conv2D: with fewer channels in the filter than in the image it is done in groups
@@ -126,6 +142,12 @@ def _conv2d(input: Array, filter: Array, **attributes: Any) -> Array:
             f"{filter.shape[3]} vs {groups}"
         )
         raise InvalidArgumentError(None, None, text)
+    channel = 3 if attributes["data_format"] == "NHWC" else 1
+    if attributes["strides"][0] != 1 or attributes["strides"][channel] != 1:
+        text = (
+            "Current implementation does not yet support strides in the batch and depth dimensions."
+        )
+        raise UnimplementedError(None, None, text)
     g = _layout(x.shape, filter.shape, attributes)
     parts = [
         _flat(windows(part, g)) @ weights.reshape(-1, weights.shape[3])
@@ -141,7 +163,7 @@ def _flat(parts: Array) -> Array:
 
 
 @op(f"Conv2DBackpropInput(input_sizes: int32, filter: T, out_backprop: T; {_CONV}) -> output: T",
-    shape=_image_shape)  # fmt: skip
+    shape=_image_shape_of_batch)  # fmt: skip
 def _conv2d_backprop_input(
     input_sizes: Array, filter: Array, out_backprop: Array, **attributes: Any
 ) -> Array:

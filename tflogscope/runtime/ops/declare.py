@@ -7,7 +7,7 @@ REGISTER_OP does.
 Before the semicolon are the inputs, each with its type: a dtype, or the name of an attribute that
 holds it. `N*T` is a list of tensors of one type, `list(T)` of any. After it are the attributes with
 their defaults; those without a default must be given, unless they follow from an input (`T`, `N`).
-`T in number` limits T to the types of that set.
+`T in number` limits T to the types of that set, `padding in 'SAME' 'VALID'` a text to these.
 
 A shape function gives the shape of each output (`Inference` in operations.py tells what it sees);
 the dtypes follow from the line above.
@@ -46,6 +46,7 @@ _NAMED = {dtype.name: dtype for dtype in dtypes.ALL}
 _SETS = {
     "float": "bfloat16 float16 float32 float64",
     "inexact": "bfloat16 float16 float32 float64 complex64 complex128",
+    "half_first": "float16 bfloat16 float32 float64 complex64 complex128",
     "real": "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64",
     "number": (
         "float32 float64 int32 uint8 int16 int8 complex64 int64 bfloat16 uint16 "
@@ -100,6 +101,8 @@ class Signature:
     attributes: dict[str, Any]
     """Their defaults; REQUIRED where there is none."""
     allowed: dict[str, tuple[DType, ...]] = field(default_factory=dict)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """For attributes that are text: what they may be."""
     result: Any = None
     """For several outputs: the named tuple that holds them."""
 
@@ -211,9 +214,13 @@ def _parse(line: str) -> Signature:
     outputs = tuple(_argument(part) for part in _parts(match["outputs"] or ""))
     attributes: dict[str, Any] = {}
     allowed: dict[str, tuple[DType, ...]] = {}
+    words: dict[str, tuple[str, ...]] = {}
     for part in _parts(match["attributes"] or ""):
         if " in " in part:
             name, names = part.split(" in ")
+            if "'" in names:
+                words[name] = tuple(map(ast.literal_eval, names.split()))
+                continue
             allowed[name] = tuple(_NAMED[each] for each in _SETS.get(names, names).split())
         else:
             name, _, default = part.partition("=")
@@ -229,7 +236,7 @@ def _parse(line: str) -> Signature:
                 attributes.setdefault(attribute, REQUIRED)
     results = [each.name for each in outputs]
     result = namedtuple(match["type"], results) if len(outputs) > 1 else None  # noqa: PYI024
-    return Signature(match["type"], inputs, outputs, attributes, allowed, result)
+    return Signature(match["type"], inputs, outputs, attributes, allowed, words, result)
 
 
 def _parts(text: str) -> list[str]:

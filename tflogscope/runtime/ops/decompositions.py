@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from tflogscope.runtime.dtypes import DType
 from tflogscope.runtime.errors import InvalidArgumentError, NotInThisRuntime
 from tflogscope.runtime.gradients import gradient
-from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library import arrays, reductions
 from tflogscope.runtime.library import linalg as lib
 from tflogscope.runtime.library.joining import concat
 from tflogscope.runtime.operations import Inference
+from tflogscope.runtime.ops.broadcasting import broadcast_gradient_args
 from tflogscope.runtime.ops.call import call, control_dependencies, results
 from tflogscope.runtime.ops.declare import op
-from tflogscope.runtime.ops.matrices import FLOATS, SMALLEST_FIRST, solve
+from tflogscope.runtime.ops.matrices import FLOATS, SMALLEST_FIRST, solution_shape, solve
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.shapes import UNKNOWN, TensorShape
 
@@ -36,7 +37,7 @@ def _adjoint(x: Array) -> Array:
 @op(
     f"MatrixTriangularSolve(matrix: T, rhs: T; lower=True, adjoint=False, T in {FLOATS}) -> "
     "output: T",
-    shape=lambda i: i.shape(1),
+    shape=solution_shape,
 )
 def _triangular_solve(matrix: Array, rhs: Array, lower: bool, adjoint: bool) -> Array:
     triangle = np.tril(matrix) if lower else np.triu(matrix)
@@ -45,23 +46,37 @@ def _triangular_solve(matrix: Array, rhs: Array, lower: bool, adjoint: bool) -> 
 
 @gradient("MatrixTriangularSolve")
 def _triangular_solve_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    a, c = record.inputs[0], record.outputs[0]
+    (a, b), c = record.inputs, record.outputs[0]
     adjoint, lower = record.get_attr("adjoint"), record.get_attr("lower")
     grad_b = lib.triangular_solve(a, grad, lower=lower, adjoint=not adjoint)
     one, other = (c, grad_b) if adjoint else (grad_b, c)
     grad_a = -lib.matmul(one, other, adjoint_b=True)
-    return [call("MatrixBandPart", grad_a, *((-1, 0) if lower else (0, -1))), grad_b]
+    grad_a = call("MatrixBandPart", grad_a, *((-1, 0) if lower else (0, -1)))
+    known = a.shape.is_fully_defined() and b.shape.is_fully_defined()
+    if known and a.shape[:-2] == b.shape[:-2]:
+        return [grad_a, grad_b]
+    sa, sb = arrays.shape(a), arrays.shape(b)
+    ra, rb = broadcast_gradient_args(sa[:-2], sb[:-2])
+    grad_a = arrays.reshape(reductions.reduce_sum(grad_a, ra), sa)
+    return [grad_a, arrays.reshape(reductions.reduce_sum(grad_b, rb), sb)]
 
 
 # -- QR
 
 
+def _smaller(rows: int | None, columns: int | None) -> int | None:
+    """`InferenceContext::Min`: 0 is the smallest in any case."""
+    if 0 in (rows, columns):
+        return 0
+    return None if rows is None or columns is None else min(rows, columns)
+
+
 def _qr_shape(i: Inference) -> list[TensorShape]:
-    shape, full = i.shape(0), i.attributes["full_matrices"]
-    if not shape.is_fully_defined():
+    shape, full = i.shape_of_rank_from(0, 2), i.attributes["full_matrices"]
+    if shape.rank is None:
         return [UNKNOWN] * 2
     rows, columns = shape[-2], shape[-1]
-    inner = rows if full else min(rows, columns)
+    inner = rows if full else _smaller(rows, columns)
     return [shape[:-2].concatenate([rows, inner]), shape[:-2].concatenate([inner, columns])]
 
 
@@ -75,6 +90,10 @@ def _qr(input: Array, full_matrices: bool) -> tuple[Array, Array]:
 def _qr_gradient(record: OpRecord, grad_q: Any, grad_r: Any) -> list[Any]:
     """Of square and tall matrices. Raises NotInThisRuntime for others."""
     q, r = record.outputs
+    if r.shape.rank is None or None in r.shape.as_list()[-2:]:
+        raise NotImplementedError(
+            f"QrGrad not implemented with dynamic shapes. Received r.shape: {r.shape}"
+        )
     rows, columns = r.shape[-2:]
     if rows != columns:
         raise NotInThisRuntime("The gradient of Qr of a wide matrix")
@@ -96,10 +115,10 @@ def _divided_by(x: Any, r: Any) -> Any:
 
 
 def _svd_shape(i: Inference) -> list[TensorShape]:
-    shape = i.shape(0)
-    if not shape.is_fully_defined():
+    shape = i.shape_of_rank_from(0, 2)
+    if shape.rank is None:
         return [UNKNOWN] * 3
-    rows, columns, inner = shape[-2], shape[-1], min(shape[-2:])
+    rows, columns, inner = shape[-2], shape[-1], _smaller(shape[-2], shape[-1])
     values = shape[:-2].concatenate([inner])
     if not i.attributes["compute_uv"]:
         return [values, TensorShape([0]), TensorShape([0])]
@@ -134,6 +153,10 @@ def _svd_gradient(record: OpRecord, grad_s: Any, grad_u: Any, grad_v: Any) -> li
 def _svd_gradient_of_parts(record: OpRecord, slopes: Any, grad_u: Any, grad_v: Any) -> Any:
     a = record.inputs[0]
     s, u, v = record.outputs
+    if a.shape.rank is None or None in a.shape.as_list()[-2:]:
+        raise NotImplementedError(
+            "SVD gradient has not been implemented for input with unknown inner matrix shape."
+        )
     rows, columns = a.shape[-2:]
     if record.get_attr("full_matrices") and rows != columns:
         raise NotInThisRuntime("The gradient of Svd with full_matrices=True")

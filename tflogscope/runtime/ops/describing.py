@@ -40,7 +40,9 @@ def _attributes(signature: Signature) -> Iterator[str]:
         if name not in types:
             kind = "int" if name in counts else _kind(default)
             minimum = ",min=1" if name in counts else ""
-            yield f"{name}:{kind}{_default(default)}{minimum}"
+            words = ", ".join(f'"{word}"' for word in signature.words.get(name, ()))
+            limits = f",allowed=[{words}]" if words else minimum
+            yield f"{name}:{kind}{_default(default)}{limits}"
     lists = {each.type for each in arguments if each.list_of_types}
     for name in types:
         allowed = ", ".join(type_name(each) for each in signature.allowed.get(name, ()))

@@ -27,7 +27,7 @@ from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
 from tflogscope.runtime.tensors import Tensor
 
 Array = NDArray[Any]
@@ -197,13 +197,42 @@ def _gather_nd_gradient(record: OpRecord, grad: Any) -> list[Any]:
     return [call("ScatterNd", indices, grad, shape), None]
 
 
+def _scattered_shape(i: Inference) -> TensorShape:
+    """Told about: `ScatterNdShapeHelper` of `core/framework/common_shape_fns.cc`."""
+    indices, updates, shape = i.shape(0), i.shape(1), constant_shape(i.inputs[2])
+    if indices.rank and updates.rank is not None:
+        outer = indices.rank - 1
+        one, other = indices[:-1], updates[:outer]
+        if one.rank == other.rank and not one.is_compatible_with(other):
+            pairs = enumerate(zip(one, other, strict=True))
+            at, (a, b) = next(
+                (k, pair) for k, pair in pairs if None not in pair and len({*pair}) > 1
+            )
+            texts = [dims_text("?" if d is None else d for d in s) for s in (one, other)]
+            whole = [dims_text("?" if d is None else d for d in s) for s in (indices, updates)]
+            raise ValueError(
+                f"Dimensions [0,{outer}) of indices[shape={whole[0]}] = {texts[0]} must match "
+                f"dimensions [0,{outer}) of updates[shape={whole[1]}] = {texts[1]}: Dimension {at} "
+                f"in both shapes must be equal, but are {a} and {b}. Shapes are {texts[0]} and "
+                f"{texts[1]}."
+            )
+    return shape
+
+
 @op(
     "ScatterNd(indices: Tindices, updates: T, shape: Tindices; Tindices in int16 int32 int64) -> "
     "output: T",
-    shape=lambda i: constant_shape(i.inputs[2]),
+    shape=_scattered_shape,
 )
 def _scatter_nd(indices: Array, updates: Array, shape: Array) -> Array:
     result = np.zeros(tuple(shape), updates.dtype)
+    outer = indices.ndim - 1
+    if indices.shape[:-1] != updates.shape[:outer]:
+        text = (
+            f"Dimensions [0,{outer}) of indices[shape={dims_text(indices.shape)}] must match "
+            f"dimensions [0,{outer}) of updates[shape={dims_text(updates.shape)}]"
+        )
+        raise InvalidArgumentError(None, None, text)
     check_coordinates(indices, result.shape)
     np.add.at(result, tuple(np.moveaxis(indices, -1, 0)), updates)
     return result
@@ -263,6 +292,23 @@ def _tensor_scatter_add_gradient(record: OpRecord, grad: Any) -> list[Any]:
 def _tensor_scatter_sub_gradient(record: OpRecord, grad: Any) -> list[Any]:
     updates = slicing.gather_nd(grad, record.inputs[1])
     return [arrays.identity(grad), None, -updates]
+
+
+def _tensor_scatter_extreme_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    """To whoever is the largest, in equal parts if there are several."""
+    x, indices, y = record.inputs
+    output = record.outputs[0]
+    of_x = cast(call("Equal", x, output), grad.dtype)
+    found = slicing.gather_nd(output, indices)
+    of_y = cast(call("Equal", y, found), grad.dtype)
+    shape = arrays.shape(x, out_type=indices.dtype)
+    number: Any = of_x + call("ScatterNd", indices, of_y, shape)
+    x_grad = grad * of_x / number
+    return [x_grad, None, slicing.gather_nd(grad / number, indices) * of_y]
+
+
+gradient("TensorScatterMax")(_tensor_scatter_extreme_gradient)
+gradient("TensorScatterMin")(_tensor_scatter_extreme_gradient)
 
 
 def _bound(side: str) -> Any:

@@ -23,7 +23,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call, results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, merged
 from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor
 
 Array = NDArray[Any]
@@ -37,36 +37,31 @@ def _refuse(text: str) -> InvalidArgumentError:
 
 
 def _concat_shape(i: Inference) -> TensorShape:
+    """Told about: `ConcatShapeHelper` of `core/framework/common_shape_fns.cc`."""
     axis = folded_value(i.inputs[-1])
     shapes = [each.shape for each in i.inputs[:-1]]
-    if axis is None or any(shape.rank is None for shape in shapes):
-        ranks = {shape.rank for shape in shapes} - {None}
-        if axis is not None or len(ranks) != 1:
-            return UNKNOWN
-        return TensorShape([None] * int(ranks.pop() or 0))
+    rank = next((shape.rank for shape in shapes if shape.rank is not None), None)
+    if rank is None:
+        return UNKNOWN
+    if rank == 0:
+        raise ValueError("Can't concatenate scalars (use tf.stack instead)")
+    shapes = [shape.with_rank(rank) if shape.rank is None else shape for shape in shapes]
+    if axis is None:
+        return TensorShape([None] * rank)
     at = int(axis)
+    needed = -at if at < 0 else at + 1
+    if rank < needed:
+        raise ValueError(f"Shape must be at least rank {needed} but is rank {rank}")
     first = shapes[0].as_list()
     at = at if at >= 0 else at + len(first)
     total: int | None = 0
     rest = TensorShape(first[:at] + first[at + 1 :])
     for shape in shapes:
         dims = shape.as_list()
-        rest = _merged(rest, TensorShape(dims[:at] + dims[at + 1 :]))
+        rest = merged(rest, TensorShape(dims[:at] + dims[at + 1 :]))
         total = None if total is None or dims[at] is None else total + dims[at]  # type: ignore[operator]
-    merged = rest.as_list()
-    return TensorShape([*merged[:at], total, *merged[at:]])
-
-
-def _merged(first: TensorShape, second: TensorShape) -> TensorShape:
-    try:
-        return first.merge_with(second)
-    except ValueError:
-        pairs = enumerate(zip(first, second, strict=False))
-        at, (a, b) = next((k, pair) for k, pair in pairs if None not in pair and pair[0] != pair[1])
-        raise ValueError(
-            f"Dimension {at} in both shapes must be equal, but are {a} and {b}. Shapes are "
-            f"{_text(first)} and {_text(second)}."
-        ) from None
+    sizes = rest.as_list()
+    return TensorShape([*sizes[:at], total, *sizes[at:]])
 
 
 def _text(shape: Any) -> str:
@@ -77,6 +72,8 @@ def _text(shape: Any) -> str:
 def _concat(*inputs: Array) -> Array:
     *values, axis = inputs
     at = int(axis)
+    if not values[0].ndim:
+        raise _refuse("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
     if not -values[0].ndim <= at < values[0].ndim:
         raise _refuse(
             f"ConcatOp : Expected concatenating dimensions in the range [{-values[0].ndim}, "
@@ -169,7 +166,7 @@ def _merged_exactly(first: TensorShape, second: TensorShape) -> TensorShape:
             "shape 0 with other shapes."
         )
     try:
-        return _merged(first, second)
+        return merged(first, second)
     except ValueError as error:
         raise ValueError(f"{error}\n\tFrom merging shape 0 with other shapes.") from None
 
@@ -182,6 +179,9 @@ def _pack(*values: Array, axis: int) -> Array:
                 f"Shapes of all inputs must match: values[0].shape = {_text(values[0].shape)} != "
                 f"values[{number}].shape = {_text(value.shape)}"
             )
+    rank = values[0].ndim + 1
+    if not -rank <= axis < rank:
+        raise _refuse(f"axis = {axis} not in [{-rank}, {rank})")
     return np.stack(values, axis)
 
 
@@ -257,10 +257,19 @@ def _split_v_shape(i: Inference) -> list[TensorShape]:
     shape = i.shape(0)
     if axis is None or shape.rank is None:
         return [UNKNOWN if shape.rank is None else TensorShape([None] * shape.rank)] * number
+    whole = shape[int(axis)]
+    known = [None if sizes is None or sizes[k] == -1 else int(sizes[k]) for k in range(number)]
+    if whole is not None and sizes is not None:
+        total, free = sum(size or 0 for size in known), known.count(None)
+        if total > whole or (not free and total < whole):
+            pieces = "[" + ",".join(str(size) for size in sizes) + "]"
+            raise ValueError(f"can't split axis of size {whole} into pieces of size {pieces}")
+        if free == 1:
+            known[known.index(None)] = whole - total
     found = []
-    for k in range(number):
+    for size in known:
         dims = shape.as_list()
-        dims[int(axis)] = None if sizes is None or sizes[k] == -1 else int(sizes[k])
+        dims[int(axis)] = size
         found.append(TensorShape(dims))
     return found
 

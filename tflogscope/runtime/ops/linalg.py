@@ -188,32 +188,41 @@ gradient("BatchMatMulV3")(_batch_matmul_gradient)
 # -- Transpose
 
 
-def _transpose_shape(i: Inference) -> TensorShape:
+def transpose_shape(i: Inference) -> TensorShape:
+    """The dimensions in that order; of an unknown shape the order tells how many."""
     perm, shape = folded_value(i.inputs[1]), i.shape(0)
     if shape.rank is None:
-        return UNKNOWN
+        count = i.shape(1).num_elements()
+        return UNKNOWN if count is None else TensorShape([None] * count)
     if perm is None:
         return TensorShape([None] * shape.rank)
     if len(perm) != shape.rank:
         raise ValueError(f"Dimension must be {shape.rank} but is {len(perm)}")
     dims = shape.as_list()
+    for k in perm:
+        if not -shape.rank <= k < shape.rank:
+            raise ValueError(f"perm dim {k} is out of range of input rank {shape.rank}")
     return TensorShape([dims[int(k)] for k in perm])
 
 
-@op("Transpose(x: T, perm: Tperm; Tperm=int32) -> y: T", shape=_transpose_shape)
-def _transpose(x: Array, perm: Array) -> Array:
+@op("Transpose(x: T, perm: Tperm; Tperm=int32) -> y: T", shape=transpose_shape)
+def transposed(x: Array, perm: Array) -> Array:
+    """The dimensions in that order. Raises InvalidArgumentError for what is no order of them."""
     if len(perm) != x.ndim:
         text = (
             f"transpose expects a vector of size {x.ndim}. But input(1) is a vector of size "
             f"{len(perm)}"
         )
         raise InvalidArgumentError(None, None, text)
-    order = [int(k) for k in perm]
+    order = [int(k) + x.ndim if k < 0 else int(k) for k in perm]
+    for k in order:
+        if not 0 <= k < x.ndim:
+            raise InvalidArgumentError(None, None, f"{k} is out of range [0 .. {x.ndim})")
     missing = next((k for k in range(x.ndim) if k not in order), None)
     if missing is not None:
         text = f"{missing} is missing from {{{','.join(map(str, order))}}}."
         raise InvalidArgumentError(None, None, text)
-    return np.ascontiguousarray(np.transpose(x, order))
+    return np.array(np.transpose(x, order), order="C")  # NB: ascontiguousarray has no scalars
 
 
 @gradient("Transpose")
@@ -228,15 +237,16 @@ def _einsum_shape(i: Inference) -> TensorShape:
     inputs, output = i.attributes["equation"].split("->")
     sizes: dict[str, int | None] = {}
     ellipsis = TensorShape([])
-    for subscripts, tensor in zip(inputs.split(","), i.inputs, strict=True):
-        dims = tensor.shape
-        if dims.rank is None:
-            return UNKNOWN
+    for index, subscripts in enumerate(inputs.split(",")):
         before, dots, after = subscripts.partition("...")
-        if not dots and dims.rank != len(before):
-            raise ValueError(
-                f'Expected {len(before)} dimensions for "{subscripts}", got {dims.rank}'
-            )
+        dims = i.shape(index) if dots else i.shape_of_rank(index, len(before))
+        if dims.rank is None:
+            ellipsis = UNKNOWN
+            sizes = dict.fromkeys(before + after) | sizes
+            continue
+        if dims.rank < len(before + after):
+            text = f"Shape must be at least rank {len(before + after)} but is rank {dims.rank}"
+            raise ValueError(text)
         ellipsis = broadcast_shapes(ellipsis, dims[len(before) : len(dims) - len(after)])
         for letter, dim in zip(
             before + after, [*dims[: len(before)], *dims[len(dims) - len(after) :]], strict=False
@@ -246,6 +256,8 @@ def _einsum_shape(i: Inference) -> TensorShape:
             elif dim is not None and dim != sizes[letter]:
                 raise ValueError(f"Dimensions must be equal, but are {sizes[letter]} and {dim}")
     before, dots, after = output.partition("...")
+    if dots and ellipsis.rank is None:
+        return UNKNOWN
     middle = ellipsis.as_list() if dots else []
     return TensorShape([*(sizes[k] for k in before), *middle, *(sizes[k] for k in after)])
 
@@ -254,15 +266,13 @@ def _einsum_shape(i: Inference) -> TensorShape:
 def _einsum(*inputs: Array, equation: str) -> Array:
     given, output = equation.split("->")
     try:
-        if len(inputs) == 1 and len(set(output)) < len(output):
+        letters = output.replace("...", "")
+        if len(inputs) == 1 and len(set(letters)) < len(letters):
             return _onto_diagonal(inputs[0], given, output)
-        repeated = [
-            letter for letter in set(output) - set(given.replace(",", "")) if letter.isalpha()
-        ]
-        if repeated:
-            raise InvalidArgumentError(
-                None, None, f"Label {repeated[0]} is only in the output: {equation}"
-            )
+        for index, (term, x) in enumerate(zip(given.split(","), inputs, strict=True)):
+            if "." not in term and len(term) != x.ndim:
+                text = f"Expected input {index} to have rank {len(term)} but got: {x.ndim}"
+                raise InvalidArgumentError(None, None, text)
         result = np.einsum(equation, *inputs, optimize=len(inputs) > 1)
     except ValueError as error:
         text = _different_sizes(inputs, given.split(",")) or str(error)

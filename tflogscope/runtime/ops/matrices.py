@@ -22,7 +22,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes, dims_text
 
 Array = NDArray[Any]
 FLOATS = "float64 float32 float16 complex64 complex128"
@@ -133,6 +133,16 @@ def _matrix_band_part(input: Array, num_lower: Array, num_upper: Array) -> Array
     """Zeros outside of the band; a negative number keeps the whole triangle."""
     rows, columns = np.indices(input.shape[-2:])
     lower, upper = int(num_lower), int(num_upper)
+    for name, what, given, size in zip(
+        ("num_lower", "num_upper"),
+        ("rows", "columns"),
+        (lower, upper),
+        input.shape[-2:],
+        strict=True,
+    ):
+        if given > size:
+            text = f"{name} must be negative or less or equal to number of {what} ({size})"
+            raise InvalidArgumentError(None, None, f"{text} got: {given}")
     kept = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
     return np.where(kept, input, np.zeros((), input.dtype))
 
@@ -185,6 +195,9 @@ def _solvable(function: Callable[..., Any], message: str) -> Callable[..., Any]:
     def checked(*arguments: Array) -> Any:
         if arguments[0].shape[-1] != arguments[0].shape[-2]:
             raise InvalidArgumentError(None, None, "Input matrix must be square.")
+        if len(arguments) > 1 and arguments[0].shape[-1] != arguments[1].shape[-2]:
+            text = "Input matrix and rhs are incompatible."
+            raise InvalidArgumentError(None, None, text)
         try:
             return np.asarray(function(*arguments), arguments[0].dtype)
         except np.linalg.LinAlgError:
@@ -201,9 +214,39 @@ def _adjoint(x: Array) -> Array:
     return np.conj(np.swapaxes(x, -1, -2))
 
 
+def square_matrices(i: Inference, index: int = 0) -> TensorShape:
+    """A stack of square matrices. Raises ValueError for others.
+
+    Told about: `MakeBatchSquareMatrix` of `core/ops/linalg_ops.cc`.
+    """
+    shape = i.shape_of_rank_from(index, 2)
+    if shape.rank is None:
+        return UNKNOWN
+    rows, columns = shape.as_list()[-2:]
+    if None not in (rows, columns) and rows != columns:
+        raise ValueError(f"Dimensions must be equal, but are {rows} and {columns}")
+    size = columns if rows is None else rows
+    return shape[:-2].concatenate([size, size])
+
+
+def solution_shape(i: Inference) -> TensorShape:
+    """As many rows as the matrix has, for each of the right sides.
+
+    Told about: `MatrixSolveShapeFn` of `core/ops/linalg_ops.cc`.
+    """
+    matrix, right = square_matrices(i), i.shape_of_rank_from(1, 2)
+    if matrix.rank is None or right.rank is None:
+        return UNKNOWN
+    rows, given = matrix[-1], right[-2]
+    if None not in (rows, given) and rows != given:
+        raise ValueError(f"Dimensions must be equal, but are {rows} and {given}")
+    batch = broadcast_shapes(matrix[:-2], right[:-2])
+    return batch.concatenate([given if rows is None else rows, right[-1]])
+
+
 @op(
     f"MatrixDeterminant(input: T; T in {SMALLEST_FIRST}) -> output: T",
-    shape=lambda i: i.shape(0)[:-2],
+    shape=lambda i: square_matrices(i)[:-2],
 )
 def _determinant(input: Array) -> Array:
     return np.asarray(np.linalg.det(input), input.dtype)
@@ -217,7 +260,7 @@ def _determinant_gradient(record: OpRecord, grad: Any) -> list[Any]:
     return [factors * inverse]
 
 
-@op(f"MatrixInverse(input: T; adjoint=False, T in {FLOATS}) -> output: T")
+@op(f"MatrixInverse(input: T; adjoint=False, T in {FLOATS}) -> output: T", shape=square_matrices)
 def _matrix_inverse(input: Array, adjoint: bool) -> Array:
     return _inverse(_adjoint(input) if adjoint else input)  # type: ignore[no-any-return]
 
@@ -231,7 +274,7 @@ def _matrix_inverse_gradient(record: OpRecord, grad: Any) -> list[Any]:
 
 @op(
     f"MatrixSolve(matrix: T, rhs: T; adjoint=False, T in {FLOATS}) -> output: T",
-    shape=lambda i: i.shape(1),
+    shape=solution_shape,
 )
 def _matrix_solve(matrix: Array, rhs: Array, adjoint: bool) -> Array:
     return solve(_adjoint(matrix) if adjoint else matrix, rhs)  # type: ignore[no-any-return]
@@ -247,7 +290,7 @@ def _matrix_solve_gradient(record: OpRecord, grad: Any) -> list[Any]:
     return [-product, grad_b]
 
 
-@op(f"Cholesky(input: T; T in {FLOATS}) -> output: T")
+@op(f"Cholesky(input: T; T in {FLOATS}) -> output: T", shape=square_matrices)
 def _cholesky(input: Array) -> Array:
     """NaN where there is none. NB: TensorFlow fills in what it had come to by then."""
     try:

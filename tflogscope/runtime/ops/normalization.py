@@ -32,7 +32,8 @@ def _channels(i: Inference) -> TensorShape:
 
 def _norm_shape(i: Inference) -> list[TensorShape]:
     channels = _channels(i)
-    return [i.shape(0), *[channels] * 4, UNKNOWN]
+    rank = len(i.attributes["data_format"])
+    return [i.shape_of_rank(0, rank), *[channels] * 4, UNKNOWN]
 
 
 @op(
@@ -200,7 +201,7 @@ def _neighbours(x: Array, radius: int) -> Array:
     return np.asarray(sums[..., width:] - sums[..., :-width], x.dtype)
 
 
-@op(f"LRN(input: T; {_LRN}) -> output: T")
+@op(f"LRN(input: T; {_LRN}) -> output: T", shape=lambda i: i.shape_of_rank(0, 4))
 def _lrn(input: Array, depth_radius: int, bias: float, alpha: float, beta: float) -> Array:
     return np.asarray(
         input / (bias + alpha * _neighbours(input * input, depth_radius)) ** beta, input.dtype

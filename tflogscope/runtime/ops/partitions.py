@@ -30,6 +30,7 @@ def _refuse(text: str) -> InvalidArgumentError:
 
 def _unique_shape(i: Inference) -> list[TensorShape]:
     vector = TensorShape([None])
+    i.shape_of_rank(0, 1)
     return [vector, i.shape(0), vector][: 3 if i.op == "UniqueWithCounts" else 2]
 
 

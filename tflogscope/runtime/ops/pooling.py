@@ -33,11 +33,14 @@ from tflogscope.runtime.ops.windows import (
     windows,
 )
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import TensorShape
 
 Array = NDArray[Any]
-_MAX = "ksize, strides, padding, explicit_paddings=[], data_format='NHWC'"
-_AVG = "ksize, strides, padding, data_format='NHWC'"
+_MAX = (
+    "ksize, strides, padding, explicit_paddings=[], data_format='NHWC', padding in 'SAME' 'VALID' "
+    "'EXPLICIT'"
+)
+_AVG = "ksize, strides, padding, data_format='NHWC', padding in 'SAME' 'VALID'"
 
 
 def _pool_shape(i: Inference) -> TensorShape:
@@ -55,6 +58,10 @@ def _pool_shape(i: Inference) -> TensorShape:
 def _layout(image: tuple[int, ...], a: Mapping[str, Any]) -> Geometry:
     data_format = a.get("data_format", "NHWC")
     size = spatial(a["ksize"], data_format)
+    for place, window in enumerate(a["ksize"]):
+        if window <= 0:
+            text = f"Sliding window ksize for dimension {place} was zero."
+            raise InvalidArgumentError(None, None, text)
     explicit = a.get("explicit_paddings", ())
     try:
         return geometry(image[1:3], size, a["strides"], a["padding"], data_format, explicit)
@@ -237,11 +244,19 @@ def _avg_pool_grad_gradient(record: OpRecord, grad: Any) -> list[Any]:
 
 
 def _space_to_depth_shape(i: Inference) -> TensorShape:
-    shape, b = i.shape(0), i.attributes["block_size"]
-    if not shape.is_fully_defined():
-        return UNKNOWN
-    n, h, w, c = shape.as_tuple()
-    return TensorShape([n, h // b, w // b, c * b * b])
+    b = i.attributes["block_size"]
+    n, h, w, c = i.shape_of_rank(0, 4).as_list()
+    for dim in (h, w):
+        if dim is not None and dim % b:
+            text = f"Dimension size must be evenly divisible by {b} but is {dim}"
+            raise ValueError(text)
+    return TensorShape(
+        [
+            n,
+            *(None if dim is None else dim // b for dim in (h, w)),
+            None if c is None else c * b * b,
+        ]
+    )
 
 
 @op(
@@ -259,11 +274,12 @@ def _space_to_depth(input: Array, block_size: int) -> Array:
 
 
 def _depth_to_space_shape(i: Inference) -> TensorShape:
-    shape, b = i.shape(0), i.attributes["block_size"]
-    if not shape.is_fully_defined():
-        return UNKNOWN
-    n, h, w, c = shape.as_tuple()
-    return TensorShape([n, h * b, w * b, c // (b * b)])
+    b = i.attributes["block_size"]
+    n, h, w, c = i.shape_of_rank(0, 4).as_list()
+    if c is not None and c % (b * b):
+        raise ValueError(f"Dimension size must be evenly divisible by {b * b} but is {c}")
+    sizes = [None if dim is None else dim * b for dim in (h, w)]
+    return TensorShape([n, *sizes, None if c is None else c // (b * b)])
 
 
 @op(

@@ -130,10 +130,14 @@ def _permutation(numbers: Array, count: int) -> Array:
 
 
 def _shuffle(generator: Philox, attributes: dict[str, Any], value: Array) -> Array:
+    """`RandomShuffleOp` of `random_shuffle_op.cc`: n places need `ReserveSamples32(n - 1)`, which
+    takes them from the stream four at a time.
+    """
     del attributes
     if value.ndim == 0 or value.shape[0] <= 1:
         return value
-    numbers = generator.reserve(-(-value.shape[0] // 4)).numbers(value.shape[0])
+    exchanges = value.shape[0] - 1
+    numbers = generator.reserve(-(-exchanges // 4)).numbers(exchanges)
     return value[_permutation(numbers, value.shape[0])]
 
 
@@ -193,7 +197,7 @@ op(
 # -- stateless: key and counter are inputs
 
 
-def _scrambled(seed: Array) -> Philox:
+def generator_of_seed(seed: Array) -> Philox:
     """A generator for two seeds of which no part needs to be strong: they are mixed once."""
     first, second = (int(part) % 2**64 for part in seed)
     mix = Philox((second << 64) | first, (0x02461E29 << 32) | 0x3EC8F720).numbers(4)
@@ -204,18 +208,20 @@ def _scrambled(seed: Array) -> Philox:
 @op("StatelessRandomGetKeyCounter(seed: Tseed; Tseed=int64) -> key: uint64, counter: uint64",
     shape=lambda _: [TensorShape([1]), TensorShape([2])])  # fmt: skip
 def _get_key_counter(seed: Array) -> tuple[Array, Array]:
-    generator = _scrambled(seed)
+    generator = generator_of_seed(seed)
     halves = [generator.counter & (2**64 - 1), generator.counter >> 64]
     return np.array([generator.key], np.uint64), np.array(halves, np.uint64)
 
 
-def _at(key: Array, counter: Array) -> Philox:
+def generator_at(key: Array, counter: Array) -> Philox:
+    """The generator at the place that these tensors tell."""
+    """The place in a stream that these tensors tell."""
     return Philox(int(counter[0]) | int(counter[1]) << 64, int(key[0]))
 
 
 def _stateless(function: Callable[[Philox, int, DType], Array]) -> Callable[..., Array]:
     def kernel(shape: Array, key: Array, counter: Array, alg: Array, dtype: DType) -> Array:  # noqa: ARG001
-        return function(_at(key, counter), _count(shape), dtype).reshape(tuple(shape))
+        return function(generator_at(key, counter), _count(shape), dtype).reshape(tuple(shape))
 
     return kernel
 
@@ -250,14 +256,16 @@ def _stateless_int(
     del alg
     low, high = int(minval), int(maxval)
     _check_range(low, high)
-    return uniform_int(_at(key, counter), _count(shape), low, high, dtype).reshape(tuple(shape))
+    return uniform_int(generator_at(key, counter), _count(shape), low, high, dtype).reshape(
+        tuple(shape)
+    )
 
 
 @op("StatelessShuffle(value: T, key: uint64, counter: uint64, alg: int32) -> output: T")
 def _stateless_shuffle(value: Array, key: Array, counter: Array, alg: Array) -> Array:  # noqa: ARG001
     if value.ndim == 0 or value.shape[0] <= 1:
         return value
-    return value[_permutation(_at(key, counter).numbers(value.shape[0]), value.shape[0])]
+    return value[_permutation(generator_at(key, counter).numbers(value.shape[0]), value.shape[0])]
 
 
 @op(
@@ -268,7 +276,7 @@ def _stateless_shuffle(value: Array, key: Array, counter: Array, alg: Array) -> 
 def _stateless_multinomial(
     logits: Array, num_samples: Array, seed: Array, output_dtype: DType
 ) -> Array:
-    return _categories(_scrambled(seed), logits, int(num_samples), output_dtype)
+    return _categories(generator_of_seed(seed), logits, int(num_samples), output_dtype)
 
 
 @op(

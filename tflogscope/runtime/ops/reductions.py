@@ -32,7 +32,7 @@ from tflogscope.runtime.ops.call import call, results
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
 from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
 
 Array = NDArray[Any]
 
@@ -65,7 +65,11 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Array]:
                     f"Invalid reduction dimension ({axis} for input with {input.ndim} dimension(s)"
                 )
                 raise InvalidArgumentError(None, None, text)
-        axes = tuple({axis % input.ndim for axis in axes})
+        axes = tuple(axis % input.ndim for axis in axes)
+        for place, axis in enumerate(axes):
+            if axis in axes[:place]:
+                text = "Invalid reduction arguments: Axes contains duplicate dimension: "
+                raise InvalidArgumentError(None, None, f"{text}{axis}")
         return np.asarray(function(input, axis=axes, keepdims=keep_dims), input.dtype)
 
     return kernel
@@ -74,7 +78,10 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Array]:
 def _mean(x: Array, axis: Any, keepdims: bool) -> Any:
     count = np.prod([x.shape[k] for k in axis], dtype=np.int64)
     if x.dtype.kind in "iu":
-        return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) // x.dtype.type(max(count, 1))
+        total = np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+        size = x.dtype.type(max(count, 1))
+        # as C++ divides integers: towards 0
+        return np.sign(total) * (np.abs(total) // size) if x.dtype.kind == "i" else total // size
     if not count:  # NumPy would warn
         return np.sum(x, axis=axis, keepdims=keepdims) * np.nan
     return np.mean(x, axis=axis, keepdims=keepdims)
@@ -275,15 +282,32 @@ def _arg(function: Callable[..., Any]) -> Callable[..., Array]:
         if not -input.ndim <= at < input.ndim:
             text = f"Expected dimension in the range [{-input.ndim}, {input.ndim}), but got {at}"
             raise InvalidArgumentError(None, None, text)
+        if not input.shape[at]:
+            text = f"Reduction axis {at} is empty in shape {dims_text(input.shape)}"
+            raise InvalidArgumentError(None, None, text)
         return np.asarray(function(input, axis=at), output_type.as_numpy_dtype)
 
     return kernel
 
 
-_places: dict[str, Callable[..., Any]] = {"ArgMax": np.argmax, "ArgMin": np.argmin}
+def _arg_max(x: Array, axis: int) -> Any:
+    """Eigen's ArgMax begins with the lowest number and compares with `>`: it passes by NaN."""
+    if x.dtype.kind == "f":
+        lowest = np.finfo(x.dtype).min
+        x = np.maximum(np.where(np.isnan(x), lowest, x), lowest)
+    return np.argmax(x, axis)
+
+
+def _arg_min(x: Array, axis: int) -> Any:
+    return _arg_max(-x, axis) if x.dtype.kind == "f" else np.argmin(x, axis)
+
+
+_ARG = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64 bool"
+_places: dict[str, Callable[..., Any]] = {"ArgMax": _arg_max, "ArgMin": _arg_min}
 for _type, _place in _places.items():
     op(
-        f"{_type}(input: T, dimension: Tidx; Tidx=int32, output_type=int64) -> output: output_type",
+        f"{_type}(input: T, dimension: Tidx; T in {_ARG}, Tidx=int32, output_type=int64) -> "
+        "output: output_type",
         shape=_arg_shape,
     )(_arg(_place))
 
@@ -341,6 +365,10 @@ def _top_k_gradient(record: OpRecord, grad: Any, _: Any) -> list[Any]:
 def _scan(function: Callable[..., Any], neutral: float) -> Callable[..., Array]:
     def kernel(x: Array, axis: Array, exclusive: bool, reverse: bool) -> Array:
         at = int(axis)
+        if not -x.ndim <= at < x.ndim:
+            limits = f"[{-x.ndim}, {x.ndim})"
+            text = f"ScanOp: Expected scan axis in the range {limits}, but got {at}"
+            raise InvalidArgumentError(None, None, text)
         moved = np.moveaxis(x, at, 0)
         if reverse:
             moved = moved[::-1]
@@ -386,15 +414,56 @@ def _cumprod_gradient(record: OpRecord, grad: Any) -> list[Any]:
     return [div_no_nan(out, x), None]
 
 
+def _bincount_shape(i: Inference) -> TensorShape:
+    """One row for a vector, one for each row of a matrix."""
+    shape, size = i.shape(0), folded_value(i.inputs[1])
+    if shape.rank is None:
+        return UNKNOWN
+    if shape.rank > 2:
+        raise ValueError(f"Shape must be at most rank 2 but is rank {shape.rank}")
+    if size is None:
+        return UNKNOWN
+    return TensorShape([shape[0], int(size)] if shape.rank == 2 else [int(size)])
+
+
+@gradient("CumulativeLogsumexp")
+def _cumulative_logsumexp_gradient(record: OpRecord, grad: Any) -> list[Any]:
+    """Positive and negative parts on their own, so that logarithms can be taken."""
+    x, axis = record.inputs
+    exclusive, reverse = record.get_attr("exclusive"), record.get_attr("reverse")
+
+    def part(log_grad: Any) -> Any:
+        scanned = lib.cumulative_logsumexp(
+            log_grad - record.outputs[0], axis=axis, reverse=not reverse, exclusive=exclusive
+        )
+        return call("Exp", scanned + x)
+
+    lowest = grad.dtype.min
+    positive = call("SelectV2", call("Greater", grad, 0), call("Log", grad), lowest)
+    negative = call("SelectV2", call("Less", grad, 0), call("Log", -grad), lowest)
+    return [part(positive) - part(negative), None]
+
+
 @op(
     "DenseBincount(input: Tidx, size: Tidx, weights: T; Tidx in index, T in int32 int64 float32 "
     "float64, binary_output=False) -> output: T",
-    shape=lambda _: TensorShape([None]),
+    shape=_bincount_shape,
 )
-def _dense_bincount(input: Array, size: Array, weights: Array) -> Array:
-    kept = input < size
-    found = np.bincount(input[kept], weights[kept] if weights.size else None, int(size))
-    return np.asarray(found[: int(size)], weights.dtype)
+def _dense_bincount(
+    input: Array, size: Array, weights: Array, binary_output: bool = False
+) -> Array:
+    """How often each number comes, or whether it does; of a matrix row by row."""
+    if np.any(input < 0):
+        raise InvalidArgumentError(None, None, "Input must be non-negative")
+    rows = np.zeros((input.shape[0] if input.ndim > 1 else 1, int(size)), weights.dtype)
+    places = input.reshape(len(rows), -1) if len(rows) else input
+    kept = places < size
+    where = (np.nonzero(kept)[0], places[kept])
+    if binary_output:
+        rows[where] = 1
+    else:
+        np.add.at(rows, where, weights.reshape(places.shape)[kept] if weights.size else 1)
+    return rows if input.ndim > 1 else rows[0]
 
 
 @op("Bincount(arr: int32, size: int32, weights: T; T in int32 int64 float32 float64) -> bins: T",
@@ -406,4 +475,4 @@ def _bincount(arr: Array, size: Array, weights: Array) -> Array:
     return bins
 
 
-not_differentiable("Bincount", "DenseBincount")
+not_differentiable("Bincount")

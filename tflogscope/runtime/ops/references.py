@@ -18,7 +18,7 @@ from tflogscope.runtime.errors import FailedPreconditionError
 from tflogscope.runtime.gradients import not_differentiable
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.resources import Resource, named
-from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.shapes import SCALAR, TensorShape
 
 __all__ = ["dereferenced"]
 
@@ -51,6 +51,12 @@ def dereferenced(value: Any) -> Any:
 )
 def _variable(shared_name: str, dtype: DType, shape: Any) -> Resource:
     return named(shared_name, dtype, TensorShape(shape), _Reference)
+
+
+@op("IsVariableInitialized(ref: dtype; dtype) -> is_initialized: bool",
+    shape=lambda _: SCALAR, stateful=True)  # fmt: skip
+def _is_initialized(ref: Resource) -> Array:
+    return np.array(ref.value is not None)
 
 
 @op(

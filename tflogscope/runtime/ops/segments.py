@@ -24,7 +24,7 @@ from tflogscope.runtime.operations import Inference
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
 
 Array = NDArray[Any]
 
@@ -54,6 +54,9 @@ def _check_sorted(segment_ids: Array) -> int:
 
 def _segment(function: Any) -> Callable[..., Array]:
     def kernel(data: Array, segment_ids: Array) -> Array:
+        if segment_ids.ndim == 1 and data.shape[:1] != segment_ids.shape:
+            text = "segment_ids should be the same size as dimension 0 of input."
+            raise InvalidArgumentError(None, None, text)
         number = _check_sorted(segment_ids)
         neutral = 1 if function is np.multiply else 0
         result = np.full((number, *data.shape[1:]), neutral, data.dtype)
@@ -106,12 +109,21 @@ def _unsorted_shape(i: Inference) -> TensorShape:
     data, ids, number = i.shape(0), i.shape(1), folded_value(i.inputs[2])
     if data.rank is None or ids.rank is None:
         return UNKNOWN
+    for one, other in zip(data.as_list(), ids.as_list(), strict=False):
+        if None not in (one, other) and one != other:
+            raise ValueError(f"Dimensions must be equal, but are {one} and {other}")
     return TensorShape([None if number is None else int(number)]).concatenate(data[ids.rank :])
 
 
 def _unsorted(function: Any, neutral: Callable[[Any], Any]) -> Callable[..., Array]:
     def kernel(data: Array, segment_ids: Array, num_segments: Array) -> Array:
         number = int(num_segments)
+        if data.shape[: segment_ids.ndim] != segment_ids.shape:
+            text = (
+                f"data.shape = {dims_text(data.shape)} does not start with segment_ids.shape = "
+                f"{dims_text(segment_ids.shape)}"
+            )
+            raise InvalidArgumentError(None, None, text)
         if np.any(segment_ids >= number):
             where = tuple(int(k) for k in np.argwhere(segment_ids >= number)[0])
             raise InvalidArgumentError(

@@ -6,6 +6,7 @@ Told about: `core/kernels/strided_slice_op.cc`, `core/util/strided_slice_op.cc`,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,7 @@ def _strided_slice_shape(i: Inference) -> TensorShape:
     keys = _keys(begin, end, strides, masks)
     dims = i.shape(0).as_list()
     _check_bounds(keys, dims)
-    result = _dimensions_of(keys, dims)
-    return TensorShape(result)
+    return TensorShape(_dimensions_of(keys, dims))
 
 
 def _unknown_limits(i: Inference, masks: dict[str, int]) -> TensorShape:
@@ -88,36 +88,47 @@ def _is_one(i: Inference, position: int) -> bool:
     return strides is not None and int(strides[position]) == 1
 
 
+_PROBES = (10**6, 10**6 + 7, 0)
+"""Sizes for an unknown dimension: even `x[:2]` may be shorter than that."""
+
+
 def _dimensions_of(keys: list[Any], dims: list[int | None]) -> list[int | None]:
     """The shape of `x[keys]`, where a dimension of x may be unknown."""
-    probe = np.broadcast_to(np.zeros((), np.int8), [10**6 if dim is None else dim for dim in dims])
-    shape: list[int | None] = list(probe[tuple(keys)].shape)
-    if None not in dims:
-        return shape
-    other = np.broadcast_to(
-        np.zeros((), np.int8), [10**6 + 7 if dim is None else dim for dim in dims]
-    )
-    changed = other[tuple(keys)].shape
-    return [a if a == b else None for a, b in zip(shape, changed, strict=True)]
+    dims = list(dims)
+    for at, key in _placed(keys, len(dims)):
+        if isinstance(key, int) and dims[at] is None:
+            dims[at] = abs(key) + 1  # it goes away, whatever its size
+    shapes = []
+    for unknown in _PROBES:
+        sizes = [unknown if dim is None else dim for dim in dims]
+        shapes.append(np.broadcast_to(np.int8(0), sizes)[tuple(keys)].shape)
+    return [sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True)]
+
+
+def _placed(keys: list[Any], rank: int) -> Iterator[tuple[int, Any]]:
+    """Each key with the dimension that it is for."""
+    positions = iter(range(rank))
+    for place, key in enumerate(keys):
+        if key is Ellipsis:
+            after = sum(1 for each in keys[place + 1 :] if each is not None)
+            positions = iter(range(rank - after, rank))
+        elif key is not None:
+            yield next(positions), key
 
 
 def _check_bounds(keys: list[Any], dims: list[int | None]) -> None:
     """Raise ValueError for a single index outside of its dimension, or too many of them."""
+    if sum(1 for key in keys if key is Ellipsis) > 1:
+        raise ValueError("Multiple ellipses in slice spec not allowed")
     real = [key for key in keys if key is not None and key is not Ellipsis]
     if len(real) > len(dims):
         raise ValueError(
             f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims"
         )
-    positions = iter(range(len(dims)))
-    for place, key in enumerate(keys):
-        if key is Ellipsis:
-            after = sum(1 for each in keys[place + 1 :] if each is not None)
-            positions = iter(range(len(dims) - after, len(dims)))
-        elif key is not None:
-            at = next(positions)
-            dim = dims[at]
-            if isinstance(key, int) and dim is not None and not -dim <= key < dim:
-                raise ValueError(f"slice index {key} of dimension {at} out of bounds.")
+    for at, key in _placed(keys, len(dims)):
+        dim = dims[at]
+        if isinstance(key, int) and dim is not None and not -dim <= key < dim:
+            raise ValueError(f"slice index {key} of dimension {at} out of bounds.")
 
 
 @op(

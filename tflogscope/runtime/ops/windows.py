@@ -46,7 +46,8 @@ def output_size(
     if stride <= 0:
         raise ValueError(f"Stride must be > 0, but got {stride}")
     if whole is None or window is None:
-        return None, 0, 0
+        known = whole is not None and padding == "SAME"  # then the window does not matter
+        return -(-whole // stride) if known else None, 0, 0  # type: ignore[operator]
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
         count = -(-whole // stride)

@@ -165,28 +165,32 @@ def _register_onednn() -> None:
                 continue  # this runtime does not have the op itself
         else:
             continue
-        if type == "MaxPool":
-            _enter(name, _pool_specs, _pool)
-        elif type == "MaxPoolGrad":
-            _enter(name, lambda i: _specs("MaxPoolGrad", i, 3), _pool_gradient)
+        if type in {"MaxPool", "MaxPool3D"}:
+            _enter(name, partial(_pool_specs, type), partial(_pool, type))
+        elif type in {"MaxPoolGrad", "MaxPool3DGrad"}:
+            _enter(name, partial(_pool_gradient_specs, type), partial(_pool_gradient, type))
         else:
             register(name, base.infer, base.kernel, attributes=base.attributes, types=base.types)
 
 
-def _pool_specs(i: Inference) -> Specs:
-    return [*_specs("MaxPool", i), (uint8, UNKNOWN)]
+def _pool_specs(type: str, i: Inference) -> Specs:
+    return [*_specs(type, i), (uint8, UNKNOWN)]
 
 
-def _pool(x: Any, **attributes: Any) -> Any:
+def _pool_gradient_specs(type: str, i: Inference) -> Specs:
+    return _specs(type, i, 3)
+
+
+def _pool(type: str, x: Any, **attributes: Any) -> Any:
     """NB: oneDNN's second output remembers where the maxima were; nothing here needs that."""
-    return _run("MaxPool", attributes, x), np.zeros(0, np.uint8)
+    return _run(type, attributes, x), np.zeros(0, np.uint8)
 
 
 def _pool_gradient(
-    before: Any, after: Any, grad: Any, workspace: Any = None, **attributes: Any
+    type: str, before: Any, after: Any, grad: Any, workspace: Any = None, **attributes: Any
 ) -> Any:
     del workspace
-    return _run("MaxPoolGrad", attributes, before, after, grad)
+    return _run(type, attributes, before, after, grad)
 
 
 register(

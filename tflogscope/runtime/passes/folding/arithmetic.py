@@ -88,10 +88,28 @@ def _hand_on(
         after = control_anchor(graph, node.inputs[1 - place])
         new_constant(graph, name, np.array(shape.as_tuple(), np.int32), int32, node.device, after)
     become_identity(graph, node, place)
+    if fitting[place] and _changes_tensors(graph):
+        graph.retype(node, "Snapshot", {"T": node.dtypes[0]})
     if not fitting[place]:
         graph.rewire(node, [node.inputs[0], (name, 0)])
         graph.retype(node, "BroadcastTo", {"T": node.dtypes[0], "Tidx": int32})
     return True
+
+
+_REFERRING = frozenset(
+    {
+        *("Assign", "AssignAdd", "AssignSub", "IsVariableInitialized"),
+        *("ApplyAdam", "ApplyGradientDescent", "ApplyMomentum"),
+    }
+)
+"""Ops with an input that is a reference."""
+
+
+def _changes_tensors(graph: MutableGraph) -> bool:
+    """May a value change while somebody has it, as those of TensorFlow 1's variables do? Then what
+    is handed on is copied. Told about: `graph_contains_assign_or_inplace_op_`.
+    """
+    return any(node.type in _REFERRING for node in graph)
 
 
 def _zero(graph: MutableGraph, node: Node, properties: Properties, fitting: Sequence[bool]) -> bool:

@@ -1,0 +1,11 @@
+"""`tf.image`."""
+
+from __future__ import annotations
+
+from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.library import images
+
+ResizeMethod = images.ResizeMethod
+resize = images.resize
+
+__getattr__ = missing("tf.image")
