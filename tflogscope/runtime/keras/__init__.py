@@ -7,13 +7,15 @@ In the order in which a program meets them:
     keras_tensor.py                     what layers are called on when a model is put together
     models/                             Sequential, functional and subclassed models;
                                         network.py orders their layers
-    loss_functions.py, losses.py, metrics_base.py, metrics.py, confusion_metrics.py
+    loss_functions.py, losses.py, metrics_base.py, metrics.py, confusion_metrics.py,
+    bounded_metrics.py, f_score_metrics.py
                                         numbers for how good it is;
                                         reduction.py makes one of one per example
     regularizers.py, constraints.py     what weights should be like
     optimizers/                         from gradients to new weights
     models/compiled.py, steps.py        what is compiled; one step
-    models/training.py                  fit, evaluate, predict; data_adapter.py makes batches
+    models/training.py                  fit, evaluate, predict; data_adapter.py makes batches,
+                                        generated_batches.py those of generators
     callbacks.py, progress.py           what is told and shown while it trains
     configuring.py, saving.py           what an object was made with, and how to make it again
 
@@ -32,6 +34,7 @@ from tflogscope.runtime.keras import (
     layers,
     losses,
     metrics,
+    mixed_precision,
     models,
     optimizers,
     preprocessing,
@@ -46,7 +49,7 @@ __version__ = "2.13.1"
 
 __all__ = [
     "Input", "Model", "Sequential", "activations", "backend", "callbacks", "constraints",
-    "initializers", "layers", "losses", "metrics", "models", "optimizers",
+    "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
     "preprocessing", "regularizers", "saving", "utils",
 ]  # fmt: skip
 

@@ -190,22 +190,26 @@ class RandomGenerator:
 
 
 class CallContext(threading.local):
-    """The layers that are being called in this thread: layers inside one inherit its `training`."""
+    """The layers that are being called in this thread: layers inside one inherit its `training`,
+    and whether this is a scratch graph, in which a layer is run to learn what it gives.
+    """
 
     def __init__(self) -> None:
         self.depth = 0
         self.training: Any = None
         self.layer: Any = None
+        self.inferring = False
 
     @contextmanager
-    def enter(self, layer: Any, training: Any) -> Iterator[None]:
+    def enter(self, layer: Any, training: Any, *, inferring: bool = False) -> Iterator[None]:
         """While that layer is called."""
-        previous = self.depth, self.training, self.layer
+        previous = self.depth, self.training, self.layer, self.inferring
         self.depth, self.training, self.layer = self.depth + 1, training, layer
+        self.inferring = self.inferring or inferring
         try:
             yield
         finally:
-            self.depth, self.training, self.layer = previous
+            self.depth, self.training, self.layer, self.inferring = previous
 
 
 call_context = CallContext()

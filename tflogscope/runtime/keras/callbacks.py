@@ -95,21 +95,63 @@ class Callback:
 
 
 class CallbackList:
-    """All callbacks: `tell("epoch_end", epoch, logs)` calls `on_epoch_end` of each."""
+    """All callbacks: `tell("epoch_end", epoch, logs)` calls `on_epoch_end` of each. So does
+    `on_epoch_end(epoch, logs)`, which is for loops that users write.
+    """
 
-    def __init__(self, callbacks: Any, model: Any, *, progress: bool, **params: Any) -> None:
-        """With a progress bar, if it is asked for and not among the callbacks."""
+    def __init__(
+        self,
+        callbacks: Any = None,
+        add_history: bool = False,
+        add_progbar: bool = False,
+        model: Any = None,
+        **params: Any,
+    ) -> None:
+        """With a history and a progress bar, if asked for and not among the callbacks."""
         self.callbacks: list[Callback] = tf.nest.flatten(callbacks) if callbacks else []
-        history = next((each for each in self.callbacks if isinstance(each, History)), None)
-        if history is None:
-            history = History()
-            self.callbacks.append(history)
-        if progress and not any(isinstance(each, ProgbarLogger) for each in self.callbacks):
+        self._history = next((each for each in self.callbacks if isinstance(each, History)), None)
+        if self._history is None and add_history:
+            self._history = History()
+            self.callbacks.append(self._history)
+        if add_progbar and not any(isinstance(each, ProgbarLogger) for each in self.callbacks):
             self.callbacks.append(self._progress())
-        model.history = history
+        if model:
+            self.set_model(model)
+        if params:
+            self.set_params(params)
+
+    def set_model(self, model: Any) -> None:
+        """The model that is trained; it gets the history."""
+        self.model = model
+        if self._history is not None:
+            model.history = self._history
         for callback in self.callbacks:
             callback.set_model(model)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """What the training is like: epochs, steps, verbose."""
+        self.params = params
+        for callback in self.callbacks:
             callback.set_params(params)
+
+    def append(self, callback: Callback) -> None:
+        """One more."""
+        self.callbacks.append(callback)
+
+    def __getattr__(self, name: str) -> Any:
+        """`on_train_begin(logs)`, `on_epoch_end(epoch, logs)`, …: the methods of `Callback`."""
+        event = name.removeprefix("on_")
+        if event == name or not hasattr(Callback, name):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if event in ("batch_begin", "batch_end"):
+            event = f"train_{event}"
+        numbered = "batch" in event or "epoch" in event
+
+        def told(*arguments: Any, logs: Any = None) -> None:
+            number, rest = arguments[:numbered], arguments[numbered:]
+            self.tell(event, *number, logs=rest[0] if rest else logs)
+
+        return told
 
     def _progress(self) -> Callback:
         return ProgbarLogger()
@@ -283,6 +325,10 @@ class EarlyStopping(Callback):
     def _stop(self, epoch: int) -> None:
         self.stopped_epoch = epoch
         self.model.stop_training = True
+        self.restore_best()
+
+    def restore_best(self) -> None:
+        """Give the model the best weights, if they were kept."""
         if self.best_weights is not None:
             if self.verbose > 0:
                 _print(
@@ -299,6 +345,8 @@ class EarlyStopping(Callback):
 class LearningRateScheduler(Callback):
     """Sets the learning rate at the start of each epoch: `schedule(epoch, rate)`."""
 
+    rate_name = "lr"
+
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
         self.schedule, self.verbose = schedule, verbose
 
@@ -314,11 +362,13 @@ class LearningRateScheduler(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         if logs is not None:
-            logs["lr"] = self.model.optimizer.learning_rate.numpy()
+            logs[self.rate_name] = self.model.optimizer.learning_rate.numpy()
 
 
 class ReduceLROnPlateau(EarlyStopping):
     """Makes the learning rate smaller when a number has not become better for `patience` epochs."""
+
+    rate_name = "lr"
 
     def __init__(
         self,
@@ -344,7 +394,7 @@ class ReduceLROnPlateau(EarlyStopping):
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         logs = {} if logs is None else logs
         optimizer = self.model.optimizer
-        logs["lr"] = optimizer.learning_rate.numpy()
+        logs[self.rate_name] = optimizer.learning_rate.numpy()
         current = logs.get(self.monitor)
         if current is None:
             log.warning(
@@ -360,8 +410,9 @@ class ReduceLROnPlateau(EarlyStopping):
             self.best, self.wait = current, 0
         elif not self.cooling:
             self.wait += 1
-            if self.wait >= self.patience and logs["lr"] > np.float32(self.min_lr):
-                self._reduce(epoch, float(logs["lr"]))
+            rate = logs[self.rate_name]
+            if self.wait >= self.patience and rate > np.float32(self.min_lr):
+                self._reduce(epoch, float(rate))
 
     def _reduce(self, epoch: int, rate: float) -> None:
         rate = max(rate * self.factor, self.min_lr)

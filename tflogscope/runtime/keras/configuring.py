@@ -26,7 +26,9 @@ _MODULES = {
     "models": "",
     "optimizers.schedules": ".optimizers.schedules",
     "metrics_base": ".metrics",
+    "bounded_metrics": ".metrics",
     "confusion_metrics": ".metrics",
+    "f_score_metrics": ".metrics",
 }
 custom_objects: dict[str, Any] = {}
 """Classes and functions of the user's, by the names under which they are found again."""

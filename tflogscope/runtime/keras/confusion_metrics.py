@@ -21,23 +21,34 @@ from tflogscope.runtime.keras.metrics_base import Metric
 from tflogscope.runtime.keras.reduction import match_ranks
 
 __all__ = [
-    "AUC", "FalseNegatives", "FalsePositives", "MeanIoU", "Precision", "Recall", "TrueNegatives",
-    "TruePositives",
+    "AUC", "COUNTS", "Counting", "FalseNegatives", "FalsePositives", "MeanIoU", "Precision",
+    "Recall", "TrueNegatives", "TruePositives",
 ]  # fmt: skip
 
-_COUNTS = ("true_positives", "true_negatives", "false_positives", "false_negatives")
+COUNTS = ("true_positives", "true_negatives", "false_positives", "false_negatives")
+_VERY_LOW = -1e10
 
 
-class _Counting(Metric):
+class Counting(Metric):
     """`kept` says which of the four counts there are, under which variable names."""
 
     kept: dict[str, str]
 
     def __init__(
-        self, thresholds: Sequence[float], name: str | None = None, dtype: Any = None
+        self,
+        thresholds: Sequence[float],
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        top_k: int | None = None,
+        class_id: int | None = None,
     ) -> None:
+        """`top_k`: only the highest predictions of a row can be a yes. `class_id`: only that column
+        counts.
+        """
         super().__init__(name=name, dtype=dtype)
         self._limits = list(thresholds)
+        self._top_k, self._class_id = top_k, class_id
         self._counts = {
             count: self.add_weight(variable, shape=(len(self._limits),))
             for count, variable in self.kept.items()
@@ -48,6 +59,10 @@ class _Counting(Metric):
         limits = tf.convert_to_tensor(self._limits, self.dtype)
         one_set = tf.cast(True, dtype=tf.bool)
         y_pred, y_true = match_ranks(y_pred, y_true)
+        if self._top_k is not None:
+            y_pred = _only_highest(y_pred, self._top_k)
+        if self._class_id is not None:
+            y_true, y_pred = (y[..., self._class_id, tf.newaxis] for y in (y_true, y_pred))
         if _evenly_spaced(self._limits):
             return self._update_by_buckets(y_true, y_pred, sample_weight)
         shape = tf.shape(y_pred)
@@ -109,8 +124,8 @@ class _Counting(Metric):
     def _counted(self, said_yes: Any, is_so: Any, weights: Any) -> list[Any]:
         """The counts with what is new added to them."""
         kept = self._counts.keys()
-        said_no = tf.logical_not(said_yes) if kept & {_COUNTS[1], _COUNTS[3]} else None
-        is_not = tf.logical_not(is_so) if kept & {_COUNTS[1], _COUNTS[2]} else None
+        said_no = tf.logical_not(said_yes) if kept & {COUNTS[1], COUNTS[3]} else None
+        is_not = tf.logical_not(is_so) if kept & {COUNTS[1], COUNTS[2]} else None
         pairs = {
             "true_positives": (is_so, said_yes),
             "false_negatives": (is_so, said_no),
@@ -134,6 +149,13 @@ class _Counting(Metric):
         )
 
 
+def _only_highest(values: Any, count: int) -> Any:
+    """All but the highest of a row become very low. Told about: `_filter_top_k`."""
+    _, places = tf.math.top_k(values, count, sorted=False)
+    kept = tf.reduce_sum(tf.one_hot(places, tf.shape(values)[-1], axis=-1), axis=-2)
+    return values * kept + _VERY_LOW * (1 - kept)
+
+
 def _evenly_spaced(limits: Sequence[float]) -> bool:
     return len(limits) >= 3 and np.allclose(limits, np.linspace(0, 1, len(limits)), atol=1e-7)
 
@@ -153,7 +175,7 @@ def _listed(thresholds: Any) -> list[float]:
     return limits
 
 
-class _SingleCount(_Counting):
+class _SingleCount(Counting):
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(_listed(thresholds), name, dtype)
 
@@ -186,7 +208,7 @@ class FalseNegatives(_SingleCount):
     kept = {"false_negatives": "accumulator"}  # noqa: RUF012
 
 
-class _Share(_Counting):
+class _Share(Counting):
     """The first count as a share of both."""
 
     def __init__(
@@ -197,9 +219,9 @@ class _Share(_Counting):
         name: str | None = None,
         dtype: Any = None,
     ) -> None:
-        if top_k is not None or class_id is not None:
-            raise NotInThisRuntime(f"{type(self).__name__}(top_k=..., class_id=...)")
-        super().__init__(_listed(thresholds), name, dtype)
+        lowest = top_k is not None and thresholds is None
+        limits = [_VERY_LOW] if lowest else _listed(thresholds)
+        super().__init__(limits, name, dtype, top_k=top_k, class_id=class_id)
 
     def result(self) -> Any:
         first, second = self._counts.values()
@@ -218,10 +240,10 @@ class Recall(_Share):
     kept = {name: name for name in ("true_positives", "false_negatives")}  # noqa: RUF012
 
 
-class AUC(_Counting):
+class AUC(Counting):
     """The area under the curve of two rates over all thresholds, `ROC` or `PR`."""
 
-    kept = {name: name for name in _COUNTS}  # noqa: RUF012
+    kept = {name: name for name in COUNTS}  # noqa: RUF012
 
     def __init__(
         self,
@@ -261,7 +283,7 @@ class AUC(_Counting):
         return super().update_state(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        positives, negatives, wrong_yes, wrong_no = (self._counts[name] for name in _COUNTS)
+        positives, negatives, wrong_yes, wrong_no = (self._counts[name] for name in COUNTS)
         if self.curve == "PR" and self.summation_method == "interpolation":
             return _interpolated(*map(tf.convert_to_tensor, (positives, wrong_yes, wrong_no)))
         recall = tf.math.divide_no_nan(positives, tf.math.add(positives, wrong_no))

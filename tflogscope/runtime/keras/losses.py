@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.autograph.conversion import control_status, tf_convert
-from tflogscope.runtime.keras import backend
-from tflogscope.runtime.keras.configuring import deserialize, serialize
+from tflogscope.runtime.keras import backend, configuring
+from tflogscope.runtime.keras.configuring import serialize
 from tflogscope.runtime.keras.loss_functions import (
     binary_crossentropy,
     binary_focal_crossentropy,
@@ -41,12 +41,31 @@ from tflogscope.runtime.keras.reduction import (
 )
 
 __all__ = [
-    "BinaryCrossentropy", "BinaryFocalCrossentropy", "CategoricalCrossentropy",
-    "CategoricalFocalCrossentropy", "CosineSimilarity", "Hinge", "Huber", "KLDivergence", "LogCosh",
-    "Loss", "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredError",
-    "MeanSquaredLogarithmicError", "Poisson", "Reduction", "SparseCategoricalCrossentropy",
-    "binary_crossentropy", "categorical_crossentropy", "get", "mean_absolute_error",
-    "mean_squared_error", "serialize", "sparse_categorical_crossentropy",
+    "BinaryCrossentropy",
+    "BinaryFocalCrossentropy",
+    "CategoricalCrossentropy",
+    "CategoricalFocalCrossentropy",
+    "CosineSimilarity",
+    "Hinge",
+    "Huber",
+    "KLDivergence",
+    "LogCosh",
+    "Loss",
+    "MeanAbsoluteError",
+    "MeanAbsolutePercentageError",
+    "MeanSquaredError",
+    "MeanSquaredLogarithmicError",
+    "Poisson",
+    "Reduction",
+    "SparseCategoricalCrossentropy",
+    "binary_crossentropy",
+    "categorical_crossentropy",
+    "deserialize",
+    "get",
+    "mean_absolute_error",
+    "mean_squared_error",
+    "serialize",
+    "sparse_categorical_crossentropy",
 ]  # fmt: skip
 
 
@@ -262,9 +281,18 @@ kld = KLD = kullback_leibler_divergence = kl_divergence
 huber_loss = huber
 
 
+def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The loss that a configuration describes, or the function of that name."""
+    with configuring.custom_object_scope(custom_objects or {}):
+        if isinstance(name, dict):
+            return configuring.deserialize(name, globals().get, "loss function")
+    return configuring.custom_objects.get(name) or get(name)
+
+
 def get(identifier: Any) -> Any:
     """The loss of that name, a function or an object. Raises ValueError for an unknown one."""
-    identifier = deserialize(identifier, globals().get, "loss function")
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
     if isinstance(identifier, str):
         found = globals().get(identifier)
         if isinstance(found, type) and issubclass(found, Loss):

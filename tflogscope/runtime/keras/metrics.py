@@ -13,7 +13,14 @@ import numpy as np
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
 from tflogscope.runtime.autograph.conversion import control_status, tf_convert
-from tflogscope.runtime.keras import backend, loss_functions, losses
+from tflogscope.runtime.keras import backend, configuring, loss_functions, losses
+from tflogscope.runtime.keras.bounded_metrics import (
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+)
+from tflogscope.runtime.keras.configuring import serialize
 from tflogscope.runtime.keras.confusion_metrics import (
     AUC,
     FalseNegatives,
@@ -24,6 +31,7 @@ from tflogscope.runtime.keras.confusion_metrics import (
     TrueNegatives,
     TruePositives,
 )
+from tflogscope.runtime.keras.f_score_metrics import F1Score, FBetaScore
 from tflogscope.runtime.keras.metrics_base import Mean, Metric, Sum
 from tflogscope.runtime.keras.reduction import apply_valid_mask, mask_of, match_ranks
 from tflogscope.runtime.tensors import EagerTensor
@@ -37,6 +45,8 @@ __all__ = [
     "CategoricalCrossentropy",
     "CategoricalHinge",
     "CosineSimilarity",
+    "F1Score",
+    "FBetaScore",
     "FalseNegatives",
     "FalsePositives",
     "Hinge",
@@ -47,22 +57,29 @@ __all__ = [
     "MeanAbsolutePercentageError",
     "MeanIoU",
     "MeanMetricWrapper",
+    "MeanRelativeError",
     "MeanSquaredError",
     "MeanSquaredLogarithmicError",
     "Metric",
     "Poisson",
     "Precision",
+    "PrecisionAtRecall",
     "Recall",
+    "RecallAtPrecision",
     "RootMeanSquaredError",
+    "SensitivityAtSpecificity",
     "SparseCategoricalAccuracy",
     "SparseCategoricalCrossentropy",
     "SparseTopKCategoricalAccuracy",
+    "SpecificityAtSensitivity",
     "SquaredHinge",
     "Sum",
     "TopKCategoricalAccuracy",
     "TrueNegatives",
     "TruePositives",
+    "deserialize",
     "get",
+    "serialize",
 ]  # fmt: skip
 
 
@@ -104,6 +121,22 @@ class RootMeanSquaredError(Mean):
 
     def result(self) -> Any:
         return tf.sqrt(tf.math.divide_no_nan(self.total, self.count))
+
+
+class MeanRelativeError(Mean):
+    """The error divided by what is normal."""
+
+    def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name or "mean_relative_error", dtype)
+        self.normalizer = tf.cast(normalizer, self.dtype)
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        y_true, y_pred = tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
+        y_pred, y_true = match_ranks(y_pred, y_true)
+        y_pred, self.normalizer = match_ranks(y_pred, self.normalizer)
+        y_pred.shape.assert_is_compatible_with(y_true.shape)
+        errors = tf.math.divide_no_nan(tf.abs(y_true - y_pred), self.normalizer)
+        return super().update_state(errors, sample_weight=sample_weight)
 
 
 # Functions: a value per example
@@ -283,16 +316,28 @@ log_cosh = logcosh = loss_functions.log_cosh
 poisson = loss_functions.poisson
 
 
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The metric that a configuration describes, or the one of that name."""
+    with configuring.custom_object_scope(custom_objects or {}):
+        if isinstance(config, dict):
+            return configuring.deserialize(config, globals().get, "metric function")
+    return configuring.custom_objects.get(config) or get(config)
+
+
 def get(identifier: Any) -> Any:
-    """The metric, or the function for one, of that name. Raises ValueError for an unknown name."""
+    """The metric, or the function for one, of that name.
+
+    An unknown name is given back as it is, as `deserialize_keras_object` does with all text: that
+    it can't be called is found out later.
+    """
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
     if not isinstance(identifier, str):
         return identifier
     found = globals().get(identifier, getattr(losses, identifier, None))
     if isinstance(found, type) and issubclass(found, Metric):
         return found()
-    if not callable(found) or identifier.startswith("_"):
-        raise ValueError(backend.unknown("metric function", identifier))
-    return found
+    return found if callable(found) and not identifier.startswith("_") else identifier
 
 
 def number_of(value: Any) -> Any:

@@ -24,7 +24,7 @@ class Metric(Layer):
     """Subclasses have `update_state` and `result`, and make their variables with `add_weight`."""
 
     def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        super().__init__(name=name, dtype=dtype, **kwargs)
+        super().__init__(name=name, dtype=dtype or backend.floatx(), **kwargs)
         self.built = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

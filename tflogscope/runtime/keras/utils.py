@@ -47,7 +47,9 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: str = "float32
     )
     flat = labels.ravel()
     classes = num_classes or int(flat.max()) + 1
-    return np.eye(classes, dtype=dtype)[flat].reshape((*shape, classes))
+    rows = np.zeros((len(flat), classes), dtype=dtype)
+    rows[np.arange(len(flat)), flat] = 1
+    return rows.reshape((*shape, classes))
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:

@@ -72,6 +72,7 @@ from tflogscope.runtime.keras.layers.merging import (
 )
 from tflogscope.runtime.keras.layers.noise import (
     ActivityRegularization,
+    AlphaDropout,
     GaussianDropout,
     GaussianNoise,
     Masking,
@@ -149,6 +150,7 @@ __all__ = [
     "ActivityRegularization",
     "Add",
     "AdditiveAttention",
+    "AlphaDropout",
     "Attention",
     "Average",
     "AveragePooling1D",

@@ -11,6 +11,7 @@ from typing import Any
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras import keras_tensor, regularizers
+from tflogscope.runtime.keras.backend import call_context
 from tflogscope.runtime.keras.layers.describing import Described
 
 __all__ = ["Adding"]
@@ -20,6 +21,8 @@ class Adding(Described):
     """The part of `Layer` that is about losses and metrics of its own."""
 
     _added_losses: list[Any]
+    _inferred_losses: list[Any]
+    _loss_functions: list[Any]
     _added_metrics: list[Any]
     _of_weights: dict[str, Any]
 
@@ -65,14 +68,27 @@ class Adding(Described):
 
     def add_loss(self, losses: Any) -> None:
         """A tensor to be added to the loss of this call, or a function that gives one each time."""
-        self._added_losses += tf.nest.flatten(losses)
+        for loss in tf.nest.flatten(losses):
+            if callable(loss):
+                self._loss_functions.append(loss)
+            elif call_context.inferring:
+                self._inferred_losses.append(loss)
+            else:
+                self._added_losses.append(loss)
 
     @property
     def losses(self) -> list[Any]:
-        """What it and the layers in it add to the loss: tensors of the last call, then others."""
-        added = [each for layer in self._with_sublayers() for each in layer._added_losses]
-        tensors = [each for each in added if not callable(each)]
-        return tensors + [each() for each in added if callable(each)]
+        """What it and the layers in it add to the loss, layer by layer: tensors of the last call
+        (of the scratch graphs, if there was none), then what functions give.
+        """
+        return [
+            loss
+            for layer in self._with_sublayers()
+            for loss in (
+                *(layer._added_losses or layer._inferred_losses),
+                *(function() for function in layer._loss_functions),
+            )
+        ]
 
     def _with_sublayers(self) -> Iterator[Any]:
         yield self
@@ -83,4 +99,4 @@ class Adding(Described):
     def _forget_losses(self) -> None:
         """A new call adds its losses anew."""
         for layer in self._with_sublayers():
-            layer._added_losses[:] = [each for each in layer._added_losses if callable(each)]
+            layer._added_losses.clear()

@@ -29,6 +29,7 @@ from tflogscope.runtime.keras import (
     keras_tensor,
     regularizers,
 )
+from tflogscope.runtime.keras.autocast import casting_to, create_autocast_variable
 from tflogscope.runtime.keras.backend import call_context
 from tflogscope.runtime.keras.layers.additions import Adding
 from tflogscope.runtime.keras.layers.checking import check_inputs, explaining
@@ -71,17 +72,21 @@ class Layer(Adding):
         self._lists()
         self._trainable = trainable
         self._name = name or self._default_name()
-        self._dtype = tf.as_dtype(dtype or backend.floatx()).name
+        self._set_policy(dtype)
         self._autocast = kwargs.get("autocast", True)
         self.built = False
         self.inbound_nodes: list[keras_tensor.Node]
         self._added_losses: list[Any]
+        self._inferred_losses: list[Any]
+        self._loss_functions: list[Any]
         self._added_metrics: list[Any]
         self._of_weights: dict[str, Any]
         self.input_spec: Any = None
         vars(self).update(  # not to be tracked
             inbound_nodes=[],
             _added_losses=[],
+            _inferred_losses=[],
+            _loss_functions=[],
             _added_metrics=[],
             _of_weights={option: kwargs[option] for option in of_weights},
         )
@@ -147,7 +152,9 @@ class Layer(Adding):
             with tf.name_scope(self._name if eager else self._full_scope()):
                 check_inputs(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)
-                outputs = explaining(function, self)(self._cast_inputs(inputs), *args, **kwargs)
+                inputs = self._cast_inputs(inputs)
+                with self._reading():
+                    outputs = explaining(function, self)(inputs, *args, **kwargs)
                 self._count_activity(inputs, outputs)
                 self._set_mask(inputs, outputs, masks)
                 return outputs
@@ -158,7 +165,7 @@ class Layer(Adding):
         explicit = dict(kwargs)
         masks = self._give_mask(inputs, kwargs)
         training = self._give_training(args, kwargs)
-        with call_context.enter(self, training):
+        with call_context.enter(self, training, inferring=True):
             outputs = self._infer_outputs(inputs, args, kwargs, masks)
         if outputs is None:
             raise ValueError(
@@ -179,7 +186,8 @@ class Layer(Adding):
                 check_inputs(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)
                 inputs = self._cast_inputs(inputs)
-                outputs = explaining(function, self)(inputs, *args, **kwargs)
+                with self._reading():
+                    outputs = explaining(function, self, inferring=True)(inputs, *args, **kwargs)
                 self._count_activity(inputs, outputs)
             self._set_mask(inputs, outputs, masks)
             return tf.nest.map_structure(keras_tensor.from_tensor, outputs)
@@ -232,9 +240,13 @@ class Layer(Adding):
         """
         return nullcontext() if tf.executing_eagerly() else tf.init_scope()
 
+    def _reading(self) -> AbstractContextManager[None]:
+        """While it computes, its variables are read in the dtype that it computes in."""
+        return casting_to(tf.as_dtype(self.compute_dtype))
+
     def _cast_inputs(self, inputs: Any) -> Any:
-        """Float inputs in the layer's dtype."""
-        dtype = tf.as_dtype(self._dtype)
+        """Float inputs in the dtype that the layer computes in."""
+        dtype = tf.as_dtype(self.compute_dtype)
 
         def cast(each: Any) -> Any:
             different = (
@@ -340,6 +352,7 @@ class Layer(Adding):
         regularizer: Any = None,
         trainable: bool | None = None,
         constraint: Any = None,
+        experimental_autocast: bool = True,
         **_: Any,
     ) -> Any:
         """A variable of this layer. Raises ValueError for an unknown initializer."""
@@ -357,6 +370,8 @@ class Layer(Adding):
             shape=dims,
             constraint=constraints.get(constraint or self._of_weights.get(f"{name}_constraint")),
         )
+        if experimental_autocast and self.dtype_policy.is_mixed and wanted.is_floating:
+            variable = create_autocast_variable(variable)
         self._own_variables.append(variable)
         regularize = regularizers.get(regularizer or self._of_weights.get(f"{name}_regularizer"))
         if regularize is not None:

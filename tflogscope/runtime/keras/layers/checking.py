@@ -14,7 +14,7 @@ from typing import Any
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 
-__all__ = ["InputSpec", "check_inputs", "explaining"]
+__all__ = ["InputSpec", "check_inputs", "explained", "explaining"]
 
 
 class InputSpec:
@@ -114,11 +114,24 @@ def check_inputs(spec: Any, inputs: Any, layer: str) -> None:
             )
 
 
-def explaining(call: Callable[..., Any], layer: Any) -> Callable[..., Any]:
-    """`call`, whose errors also say in which layer they happened, with which arguments."""
+def explaining(
+    call: Callable[..., Any], layer: Any, *, inferring: bool = False
+) -> Callable[..., Any]:
+    """`call`, whose errors also say in which layer they happened, with which arguments.
+
+    `Layer._infer_output_signature` puts the layer's name in other quotes than `Layer.__call__`.
+    """
+    quote = '"' if inferring else "'"
+    where = f"layer {quote}{layer.name}{quote} (type {type(layer).__name__})"
+    start, end = "Exception encountered when calling", "Call arguments received by"
+    return explained(call, layer, (f"{start} {where}.\n\n", f"\n\n{end} {where}:\n"))
+
+
+def explained(call: Callable[..., Any], layer: Any, around: tuple[str, str]) -> Callable[..., Any]:
+    """`call`, whose errors have these texts around theirs, and its arguments, shortened, behind."""
 
     @functools.wraps(call)
-    def explained(*args: Any, **kwargs: Any) -> Any:
+    def calling(*args: Any, **kwargs: Any) -> Any:
         try:
             return call(*args, **kwargs)
         except NotInThisRuntime:
@@ -126,31 +139,28 @@ def explaining(call: Callable[..., Any], layer: Any) -> Callable[..., Any]:
         except Exception as error:
             if hasattr(error, "_keras_call_info_injected"):
                 raise
-            raise _explained(error, layer, args, kwargs).with_traceback(
-                error.__traceback__
-            ) from None
+            new = _explained(error, inspect.signature(layer.call), (args, kwargs), around)
+            raise new.with_traceback(error.__traceback__) from None
 
-    return explained
+    return calling
 
 
-def _explained(error: Exception, layer: Any, args: Any, kwargs: Any) -> Exception:
-    signature = inspect.signature(layer.call)
+def _explained(error: Exception, signature: Any, given: Any, around: tuple[str, str]) -> Exception:
+    args, kwargs = given
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        bound = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return error
-    told = [
-        f"  • {name}={tf.nest.map_structure(_short, given.get(name, parameter.default))}"
-        for name, parameter in signature.parameters.items()
-    ]
-    if not told:
+    values = {
+        name: tf.nest.map_structure(_short, bound[name]) if name in bound else each.default
+        for name, each in signature.parameters.items()
+    }
+    if not values:
         return error
-    where = f"layer '{layer.name}' (type {type(layer).__name__})"
     of_op = isinstance(error, tf.errors.OpError)
     message = error.message if isinstance(error, tf.errors.OpError) else next(iter(error.args), "")
-    text = (
-        f"Exception encountered when calling {where}.\n\n{message}\n\n"
-        f"Call arguments received by {where}:\n" + "\n".join(told)
+    text = f"{message}".join(around) + "\n".join(
+        f"  • {name}={value}" for name, value in values.items()
     )
     kind: Any = type(error)
     try:
@@ -161,7 +171,8 @@ def _explained(error: Exception, layer: Any, args: Any, kwargs: Any) -> Exceptio
     return new  # type: ignore[no-any-return]
 
 
-def _short(value: Any) -> Any:
+def _short(value: Any) -> str:
+    """Told about: `format_argument_value` of `keras/src/utils/traceback_utils.py`."""
     if isinstance(value, tf.Tensor):
         return f"tf.Tensor(shape={value.shape}, dtype={value.dtype.name})"
-    return value
+    return repr(value)

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from tflogscope.runtime import nest
 from tflogscope.runtime.keras import activations, constraints, initializers, regularizers
 from tflogscope.runtime.keras.configuring import serialize
 
-__all__ = ["arguments_of", "configuration", "made_of"]
+__all__ = ["arguments_of", "configuration", "made_of", "told_by_itself"]
 
 _FORMAT = "data_format='channels_last'"
 _WEIGHTS = (
@@ -51,6 +52,7 @@ _POOL = f"pool_size padding strides {_FORMAT}"
 _NAMES = {
     "Activation": "activation",
     "ActivityRegularization": "l1=0.0 l2=0.0",
+    "AlphaDropout": "rate seed",
     "Attention": "dropout use_scale score_mode",
     "AdditiveAttention": "dropout use_scale",
     "AveragePooling1D": f"strides pool_size padding {_FORMAT}",
@@ -133,6 +135,50 @@ def configuration(layer: Any) -> dict[str, Any] | None:
     if names is None:
         return None
     return {key: _plain(key, value) for key, value in _values(layer, names.split())}
+
+
+def told_by_itself(layer: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of a layer of the user's: if its class does not say more, with the
+    arguments it was made with. Told about: `Layer.get_config` of `keras/src/engine/base_layer.py`.
+
+    Raises NotImplementedError for arguments other than numbers and texts.
+    """
+    owner = next(each for each in type(layer).__mro__ if "get_config" in vars(each))
+    known = next((each for each in type(layer).__mro__ if _known(each)), None)
+    if owner.__name__ != "Described" or known is None or known.__name__ != "Layer":
+        return config
+    arguments, keywords = layer._made_with
+    specification = inspect.getfullargspec(type(layer).__init__)
+    given: dict[str, Any] = keywords | dict(zip(specification.args[1:], arguments, strict=False))
+    simple = (str, int, float, bool, type(None))
+    if not all(isinstance(each, simple) for each in nest.flatten(given)):
+        raise NotImplementedError(_NOT_SERIALIZABLE.format(type(layer).__name__))
+    if specification.varkw != "kwargs":
+        config = {key: value for key, value in config.items() if key in specification.args[1:]}
+    return config | given
+
+
+_NOT_SERIALIZABLE = """
+Layer {} was created by passing
+non-serializable argument values in `__init__()`,
+and therefore the layer must override `get_config()` in
+order to be serializable. Please implement `get_config()`.
+
+Example:
+
+class CustomLayer(keras.layers.Layer):
+    def __init__(self, arg1, arg2, **kwargs):
+        super().__init__(**kwargs)
+        self.arg1 = arg1
+        self.arg2 = arg2
+
+    def get_config(self):
+        config = super().get_config()
+        config.update({{
+            "arg1": self.arg1,
+            "arg2": self.arg2,
+        }})
+        return config"""
 
 
 def made_of(kind: type, config: dict[str, Any]) -> dict[str, Any]:

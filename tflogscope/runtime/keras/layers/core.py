@@ -40,7 +40,7 @@ class InputLayer(Layer):
         make_functions_ask()
         backend.ask_for_graph()
         batch = kwargs.pop("batch_input_shape", None)
-        super().__init__(name=name or keras_tensor.input_name(), dtype=dtype)
+        super().__init__(name=name or keras_tensor.input_name(), dtype=dtype or backend.floatx())
         if isinstance(input_shape, int):
             input_shape = (input_shape,)
         shape = (

@@ -12,6 +12,7 @@ import numpy as np
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras.layers.tracking import Tracked
+from tflogscope.runtime.keras.mixed_precision import Policy, policy_of
 
 __all__ = ["Described"]
 
@@ -21,6 +22,7 @@ class Described(Tracked):
 
     _name: str
     _dtype: str
+    _policy: Policy
     _trainable: bool
     inbound_nodes: list[Any]
     built: bool
@@ -36,16 +38,22 @@ class Described(Tracked):
 
     def get_config(self) -> dict[str, Any]:
         """What it was made with. Raises NotInThisRuntime for layers of Keras of which that isn't
-        noted.
+        noted, NotImplementedError for a user's layer that was made with other things than numbers
+        and texts, and does not say itself what.
         """
-        from tflogscope.runtime.keras.layers.configurations import configuration
+        from tflogscope.runtime.keras.layers.configurations import configuration, told_by_itself
 
         own = configuration(self)
         if own is None:
             raise NotInThisRuntime(f"{type(self).__name__}.get_config")
-        config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        config = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": self._policy.serialized(),
+        }
         shape = getattr(self, "_batch_input_shape", None)
-        return {**config, **({} if shape is None else {"batch_input_shape": shape}), **own}
+        config |= {**({} if shape is None else {"batch_input_shape": shape}), **own}
+        return told_by_itself(self, config)
 
     def get_build_config(self) -> dict[str, Any]:
         """The shapes of the input for which it was built."""
@@ -79,8 +87,22 @@ class Described(Tracked):
 
     @property
     def compute_dtype(self) -> str:
-        """The dtype of its computation: this runtime has no mixed precision."""
-        return str(self._dtype)
+        """The dtype of its computation."""
+        return self.dtype_policy.compute_dtype
+
+    @property
+    def variable_dtype(self) -> str:
+        """The dtype of its weights, by another name."""
+        return self.dtype
+
+    @property
+    def dtype_policy(self) -> Policy:
+        """Which dtypes those are."""
+        return self._policy
+
+    def _set_policy(self, identifier: Any) -> None:
+        self._policy = policy_of(identifier)
+        self._dtype = self._policy.variable_dtype
 
     @property
     def trainable(self) -> bool:

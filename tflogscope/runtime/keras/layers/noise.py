@@ -15,9 +15,13 @@ from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.core import Dropout
 
 __all__ = [
-    "ActivityRegularization", "GaussianDropout", "GaussianNoise", "Masking", "SpatialDropout1D",
-    "SpatialDropout2D",
+    "ActivityRegularization", "AlphaDropout", "GaussianDropout", "GaussianNoise", "Masking",
+    "SpatialDropout1D", "SpatialDropout2D",
 ]  # fmt: skip
+
+
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
 
 
 class SpatialDropout1D(Dropout):
@@ -86,6 +90,29 @@ class GaussianDropout(_Noisy):
     def noised(self, inputs: Any) -> Any:
         stddev = math.sqrt(self.rate / (1 - self.rate))
         return inputs * self._random_generator.normal(tf.shape(inputs), 1.0, stddev, inputs.dtype)
+
+
+class AlphaDropout(_Noisy):
+    """Dropout for `selu`: what is hidden becomes its lowest value, then all is scaled so that mean
+    and variance stay.
+    """
+
+    def __init__(
+        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(seed, **kwargs)
+        self.rate, self.noise_shape = rate, noise_shape
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        return super().call(inputs, training) if 0.0 < self.rate < 1.0 else inputs
+
+    def noised(self, inputs: Any) -> Any:
+        lowest = -_SELU_ALPHA * _SELU_SCALE
+        shape = self.noise_shape or tf.shape(inputs)
+        drawn = self._random_generator.uniform(shape, 0.0, 1.0, backend.floatx())
+        kept = tf.cast(tf.greater_equal(drawn, self.rate), inputs.dtype)
+        factor = ((1 - self.rate) * (1 + self.rate * lowest**2)) ** -0.5
+        return factor * (inputs * kept + lowest * (1 - kept)) + -factor * lowest * self.rate
 
 
 class ActivityRegularization(Layer):

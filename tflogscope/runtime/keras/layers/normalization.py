@@ -16,6 +16,9 @@ from tflogscope.runtime.keras.layers.base import Layer
 __all__ = ["BatchNormalization", "GroupNormalization", "LayerNormalization", "UnitNormalization"]
 
 
+_HALF = frozenset({"float16", "bfloat16"})
+
+
 class _Normalization(Layer):
     """`gamma` scales, `beta` is added."""
 
@@ -42,9 +45,20 @@ class _Normalization(Layer):
 
     def _make_parameters(self, shape: list[int]) -> None:
         if self.scale:
-            self.gamma = self.add_weight("gamma", shape, initializer=self.gamma_initializer)
+            self.gamma = self._parameter("gamma", shape, self.gamma_initializer)
         if self.center:
-            self.beta = self.add_weight("beta", shape, initializer=self.beta_initializer)
+            self.beta = self._parameter("beta", shape, self.beta_initializer)
+
+    def _parameter(self, name: str, shape: Any, initializer: Any, trainable: bool = True) -> Any:
+        """A variable that stays `float32` where the layer computes in half of that."""
+        return self.add_weight(
+            name,
+            shape,
+            dtype="float32" if self.dtype in _HALF else self.dtype,
+            initializer=initializer,
+            trainable=trainable,
+            experimental_autocast=False,
+        )
 
     def _positive_axes(self, rank: int) -> None:
         """Raises ValueError for an axis that isn't there."""
@@ -103,14 +117,18 @@ class LayerNormalization(_Normalization):
         return outputs
 
     def _plain_call(self, inputs: Any) -> Any:
+        given = inputs.dtype
+        if given.name in _HALF and self.dtype == "float32":
+            inputs = tf.cast(inputs, "float32")
         mean, variance = tf.nn.moments(inputs, self.axis, keepdims=True)
         scale, offset = (
             self._broadcast(self.gamma, inputs.shape),
             self._broadcast(self.beta, inputs.shape),
         )
-        return tf.nn.batch_normalization(
+        outputs = tf.nn.batch_normalization(
             inputs, mean, variance, offset=offset, scale=scale, variance_epsilon=self.epsilon
         )
+        return tf.cast(outputs, given)
 
     def _fused_call(self, inputs: Any) -> Any:
         """As a batch of one image whose channels are the examples: each channel is normalised by
@@ -180,11 +198,11 @@ class BatchNormalization(_Normalization):
         if self._fused and self.axis != [3]:
             raise NotInThisRuntime("BatchNormalization of images with channels first")
         self._make_parameters([size])
-        self.moving_mean = self.add_weight(
-            "moving_mean", [size], initializer=self.moving_mean_initializer, trainable=False
+        self.moving_mean = self._parameter(
+            "moving_mean", [size], self.moving_mean_initializer, trainable=False
         )
-        self.moving_variance = self.add_weight(
-            "moving_variance", [size], initializer=self.moving_variance_initializer, trainable=False
+        self.moving_variance = self._parameter(
+            "moving_variance", [size], self.moving_variance_initializer, trainable=False
         )
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
@@ -222,7 +240,9 @@ class BatchNormalization(_Normalization):
         return outputs
 
     def _plain_call(self, inputs: Any, training: bool, mask: Any) -> Any:
-        shape = inputs.shape
+        shape, given = inputs.shape, inputs.dtype
+        if given.name in _HALF:
+            inputs = tf.cast(inputs, "float32")
         scale, offset = self._broadcast(self.gamma, shape), self._broadcast(self.beta, shape)
         if training:
             if mask is not None:
@@ -250,6 +270,7 @@ class BatchNormalization(_Normalization):
             scale,
             self.epsilon,
         )
+        outputs = tf.cast(outputs, given)
         outputs.set_shape(shape)
         return outputs
 

@@ -96,7 +96,7 @@ class AveragePooling1D(_Pooling1D):
     """The mean of each window of steps."""
 
     def call(self, inputs: Any) -> Any:
-        return self._pool(tf.nn.avg_pool, inputs)
+        return self._pool(tf.nn.avg_pool2d, inputs, name="AvgPool")
 
 
 MaxPool2D, AvgPool2D = MaxPooling2D, AveragePooling2D

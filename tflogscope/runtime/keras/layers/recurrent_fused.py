@@ -38,6 +38,12 @@ _OF_LAYER = (
 )
 
 
+_OF_CELL = {
+    "activation", "recurrent_activation", "use_bias", "kernel_initializer",
+    "recurrent_initializer", "bias_initializer", "unit_forget_bias", "dropout", "reset_after",
+}  # fmt: skip
+
+
 class _OfCell(RNN):
     """A recurrent layer that makes its cell itself: what is not of the layer is handed on to the
     cell.
@@ -53,6 +59,12 @@ class _OfCell(RNN):
         super().__init__(
             self.cell_class(units, *args, name=self.cell_name, **shared, **kwargs), **of_layer
         )
+
+    def __getattr__(self, name: str) -> Any:
+        """What the cell was made with can be asked of the layer, as by the properties of `LSTM`."""
+        if name in _OF_CELL:
+            return getattr(self.cell, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 class SimpleRNN(_OfCell):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras.layers.base import Layer
@@ -109,7 +111,7 @@ class UpSampling1D(Layer):
 
 
 class UpSampling2D(_OfImage):
-    """Each row and column several times. NB: TensorFlow has an op for it, that resizes images."""
+    """Images made larger: each row and column several times, or what lies between."""
 
     def __init__(
         self,
@@ -119,12 +121,18 @@ class UpSampling2D(_OfImage):
         **kwargs: Any,
     ) -> None:
         super().__init__(data_format, **kwargs)
-        if interpolation != "nearest":
-            raise NotInThisRuntime(f"UpSampling2D(interpolation={interpolation!r})")
         self.size = _two(size)
+        self.interpolation = interpolation
 
     def call(self, inputs: Any) -> Any:
-        return tf.repeat(tf.repeat(inputs, self.size[0], 1), self.size[1], 2)
+        known = inputs.shape[1:3]
+        size = (
+            tf.constant(known.as_list(), dtype="int32")
+            if known.is_fully_defined()
+            else tf.shape(inputs)[1:3]
+        )
+        size *= tf.constant(np.array(self.size, dtype="int32"))
+        return tf.image.resize(inputs, size, method=self.interpolation)
 
 
 class RepeatVector(Layer):

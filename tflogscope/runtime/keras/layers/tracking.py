@@ -71,6 +71,22 @@ class Tracked:
         for child in self._lists()[1]:
             yield from tracked_in(child)
 
+    @property
+    def submodules(self) -> tuple[Any, ...]:
+        """All tracked objects in it: those right below it first, then those in each of them. Told
+        about: `Module._flatten` of `tensorflow/python/module/module.py`.
+        """
+        found: dict[int, Any] = {id(self): self}
+
+        def visit(module: Tracked) -> None:
+            below = [each for each in module._sublayers() if id(each) not in found]
+            found.update((id(each), each) for each in below)
+            for each in below:
+                visit(each)
+
+        visit(self)
+        return tuple(found.values())[1:]
+
 
 def holds_tracked(value: Any) -> bool:
     """Is there a variable or layer in it? An empty list may get one later."""

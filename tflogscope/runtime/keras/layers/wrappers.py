@@ -22,6 +22,13 @@ class Wrapper(Layer):
         super().__init__(**kwargs)
         self.layer = layer
 
+    def build(self, input_shape: Any) -> None:
+        """The weights of the layer inside, whose `build` is no call: it opens no scope."""
+        if not self.layer.built:
+            self.layer.build(input_shape)
+            self.layer.built = True
+        self.built = True
+
 
 class TimeDistributed(Wrapper):
     """The layer on each time step, all steps as one batch."""
@@ -31,10 +38,7 @@ class TimeDistributed(Wrapper):
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        if not self.layer.built:
-            with tf.name_scope(self.layer.name):
-                self.layer.build(tf.TensorShape([None, *input_shape[2:]]))
-            self.layer.built = True
+        super().build(tf.TensorShape([input_shape[0], *input_shape[2:]]))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """That of the inputs. NB: for the layer's own mask Keras puts the steps together again."""

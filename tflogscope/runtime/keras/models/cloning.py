@@ -62,9 +62,15 @@ def network_config(model: Any) -> dict[str, Any]:
             }
             for layer in model._network.layers
         ],
-        "input_layers": tf.nest.map_structure(place, model.inputs),
-        "output_layers": tf.nest.map_structure(place, model.outputs),
+        "input_layers": _listed(model._nested_inputs, place),
+        "output_layers": _listed(model._nested_outputs, place),
     }
+
+
+def _listed(structure: Any, place: Any) -> Any:
+    """The places of inputs or outputs, in their structure; of a single one, as a list."""
+    places = tf.nest.map_structure(place, structure)
+    return [places] if is_keras_tensor(structure) else places
 
 
 def _parameters(layer: Any) -> list[str]:
@@ -110,6 +116,12 @@ def network_from_config(kind: Any, config: dict[str, Any]) -> Any:
     def is_place(value: Any) -> bool:
         return isinstance(value, list) and len(value) == 3 and value[0] in layers
 
+    def nested(places: Any) -> Any:
+        """The structure that the model was made with. A dict becomes JSON and back as one."""
+        if isinstance(places, dict):
+            return {name: nested(each) for name, each in places.items()}
+        return tensor(places) if is_place(places) else [nested(each) for each in places]
+
     while waiting:
         for ready_call in waiting:
             node = ready_call[1]
@@ -122,9 +134,7 @@ def network_from_config(kind: Any, config: dict[str, Any]) -> Any:
         inputs = [tensor(each) for each in places]
         keywords = {k: tensor(v) if is_place(v) else v for k, v in keywords.items()}
         layers[ready_call[0]](inputs[0] if len(inputs) == 1 else inputs, **keywords)
-    inputs, outputs = (
-        [tensor(each) for each in config[side]] for side in ("input_layers", "output_layers")
-    )
+    inputs, outputs = (nested(config[side]) for side in ("input_layers", "output_layers"))
     return kind(inputs, outputs, name=config["name"])
 
 

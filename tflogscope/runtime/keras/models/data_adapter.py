@@ -1,5 +1,5 @@
-"""From arrays, or a dataset, to batches: `fit(x, y)` makes a dataset of indices (`batching.py`) and
-takes as many steps as there are batches.
+"""From arrays, a dataset or a generator (`generated_batches.py`) to batches: `fit(x, y)` makes a
+dataset of indices (`batching.py`) and takes as many steps as there are batches.
 
 Told about: `keras/src/engine/data_adapter.py` (`TensorLikeDataAdapter`, `DatasetAdapter`,
 `DataHandler`).
@@ -7,7 +7,6 @@ Told about: `keras/src/engine/data_adapter.py` (`TensorLikeDataAdapter`, `Datase
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,53 +17,13 @@ import numpy as np
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.data.dataset import Dataset
 from tflogscope.runtime.errors import NotInThisRuntime, OutOfRangeError
-from tflogscope.runtime.keras import backend
 from tflogscope.runtime.keras.models.batching import batches_of_indices, gathered
+from tflogscope.runtime.keras.models.generated_batches import GeneratorBatches, SequenceBatches
+from tflogscope.runtime.keras.models.packing import as_tensors, pack, unpack
 from tflogscope.runtime.keras.utils import Sequence
 from tflogscope.runtime.logs import log
 
 __all__ = ["DataHandler", "pack", "single_batch_iterator", "train_validation_split", "unpack"]
-
-
-def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Inputs, labels and weights as one element, as short as possible."""
-    if y is None:
-        return (x,) if isinstance(x, (tuple, list)) else x
-    return (x, y) if sample_weight is None else (x, y, sample_weight)
-
-
-def unpack(data: Any) -> tuple[Any, Any, Any]:
-    """The reverse. Raises ValueError for a tuple of more than three."""
-    if isinstance(data, list):
-        data = tuple(data)
-    if not isinstance(data, tuple):
-        return data, None, None
-    if len(data) > 3:
-        raise ValueError(
-            "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, "
-            f"found: {data}"
-        )
-    return (*data, None, None, None)[:3]
-
-
-def _as_tensors(structure: Any) -> Any:
-    """Arrays as tensors, floats in the default dtype; lists as tuples."""
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            floating = issubclass(value.dtype.type, np.floating)
-            return tf.convert_to_tensor(value, dtype=backend.floatx() if floating else None)
-        return value
-
-    return lists_to_tuples(tf.nest.map_structure(convert, structure))
-
-
-def lists_to_tuples(structure: Any) -> Any:
-    if isinstance(structure, (list, tuple)):
-        return tuple(lists_to_tuples(each) for each in structure)
-    if isinstance(structure, dict):
-        return {key: lists_to_tuples(each) for key, each in structure.items()}
-    return structure
 
 
 class ArrayBatches:
@@ -86,7 +45,7 @@ class ArrayBatches:
         """Raises ValueError if lengths differ, NotInThisRuntime for `shuffle="batch"`."""
         if shuffle == "batch":
             raise NotInThisRuntime('shuffle="batch"')
-        inputs = pack(*_as_tensors((x, y, sample_weight)))
+        inputs = pack(*as_tensors((x, y, sample_weight)))
         lengths = {int(each.shape[0]) for each in tf.nest.flatten(inputs)}
         if len(lengths) > 1:
             raise ValueError(different_lengths(x, y, sample_weight))
@@ -97,6 +56,9 @@ class ArrayBatches:
             Dataset.range(1).repeat(epochs), self._length, self._batch_size, shuffled=bool(shuffle)
         )
         self.dataset = gathered(indices, inputs, shuffled=bool(shuffle))
+
+    def on_epoch_end(self) -> None:
+        """Nobody is told."""
 
 
 class DatasetBatches:
@@ -125,6 +87,9 @@ class DatasetBatches:
         """Start anew in each epoch? Not if an epoch is said to be only a part of the data."""
         return self._steps is None or self.dataset.cardinality().numpy() == self._steps
 
+    def on_epoch_end(self) -> None:
+        """Nobody is told."""
+
 
 class DataHandler:
     """Steps and epochs over batches."""
@@ -142,6 +107,7 @@ class DataHandler:
         shuffle: bool = False,
         class_weight: dict[int, float] | None = None,
         steps_per_execution: Any,
+        model: Any = None,
     ) -> None:
         self._initial_epoch, self._epochs = initial_epoch, epochs
         self._steps_per_epoch = steps_per_epoch
@@ -156,6 +122,7 @@ class DataHandler:
             epochs=epochs - initial_epoch,
             steps=steps_per_epoch,
             shuffle=shuffle,
+            model=model,
         )
         self.step_increment = self._execution() - 1
         dataset = self._adapter.dataset
@@ -202,6 +169,7 @@ class DataHandler:
                     if steps is not None:
                         self.inferred_steps = steps
                 yield epoch, iterator
+                self._adapter.on_epoch_end()
 
     @contextmanager
     def _truncated(self) -> Iterator[None]:
@@ -254,18 +222,16 @@ class DataHandler:
             )
 
 
-def _adapter(x: Any, y: Any, sample_weight: Any, *, steps: int | None, **options: Any) -> Any:
+def _adapter(
+    x: Any, y: Any, sample_weight: Any, *, steps: int | None, model: Any, **options: Any
+) -> Any:
     """The adapter for that kind of data. Raises NotInThisRuntime for kinds it does not know."""
     if isinstance(x, Dataset):
         return DatasetBatches(x, y, sample_weight, steps=steps)
     if isinstance(x, Sequence):
-        size = len(x)  # type: ignore[arg-type]
-        batches = itertools.chain.from_iterable(_epochs(x))
-        made = DatasetBatches(_generated(batches), y, sample_weight, steps=steps or size)
-        made.size = steps or size
-        return made
+        return SequenceBatches(x, y, sample_weight, model, shuffle=options["shuffle"])
     if isinstance(x, Iterator):
-        return DatasetBatches(_generated(x), y, sample_weight, steps=steps)
+        return GeneratorBatches(x, y, sample_weight, model)
     x, y, sample_weight = (_scalars_to_array(each) for each in (x, y, sample_weight))
     for leaf in tf.nest.flatten((x, y)):
         if not isinstance(leaf, (np.ndarray, tf.Tensor)) and leaf is not None:
@@ -281,24 +247,6 @@ def different_lengths(x: Any, y: Any, sample_weight: Any) -> str:
         sizes = [str(len(each)) for each in tf.nest.flatten(data) if each is not None]
         text += f"  {name} sizes: {', '.join(sizes)}\n" if sizes else ""
     return text + "Make sure all arrays contain the same number of samples."
-
-
-def _generated(generator: Any) -> Dataset:
-    """What a Python generator yields, as a dataset. The first batch says what they are like."""
-    first = lists_to_tuples(next(generator))
-    spec = tf.nest.map_structure(
-        lambda each: tf.TensorSpec([None] * np.ndim(each), _as_tensors(np.asarray(each)).dtype),
-        first,
-    )
-    batches = itertools.chain([first], generator)
-    return Dataset.from_generator(lambda: map(lists_to_tuples, batches), output_signature=spec)
-
-
-def _epochs(sequence: Sequence) -> Iterator[Any]:
-    """The batches again and again."""
-    while True:
-        yield sequence
-        sequence.on_epoch_end()
 
 
 def _scalars_to_array(value: Any) -> Any:
@@ -341,7 +289,7 @@ def single_batch_iterator(
     x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None
 ) -> Any:
     """An iterator that gives one batch: all of it."""
-    x, y, sample_weight = _as_tensors((x, y, sample_weight))
+    x, y, sample_weight = as_tensors((x, y, sample_weight))
     data = (x,) if y is None else pack(x, y, sample_weight)
     dataset = Dataset.from_tensors(data)
     if class_weight:

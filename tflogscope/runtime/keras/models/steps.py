@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tflogscope.runtime.api as tf
-from tflogscope.runtime.autograph.conversion import control_status, tf_convert
 from tflogscope.runtime.keras.callbacks import History
 from tflogscope.runtime.keras.models import data_adapter
 from tflogscope.runtime.keras.models.compiled import CompiledLosses, CompiledMetrics
@@ -192,10 +191,14 @@ class Steps:
     def _make_function(
         self, name: str, step: Callable[[Any], Any], counter: Any
     ) -> Callable[..., Any]:
-        """`name(iterator)`: a step, or as many as `steps_per_execution` says."""
+        """`name(iterator)`: a step, or as many as `steps_per_execution` says.
+
+        AutoGraph leaves files of Keras as they are, and so calls a user's `train_step` as it is:
+        `run_step` in `Model.make_train_function`.
+        """
 
         def run_step(data: Any) -> Any:
-            outputs = tf_convert(step, control_status())(data)
+            outputs = step(data)
             with tf.control_dependencies(_first_output(outputs)):
                 counter.assign_add(1)
             return outputs

@@ -66,6 +66,7 @@ class Trainer(Steps):
             shuffle=shuffle,
             class_weight=class_weight,
             steps_per_execution=self._steps_per_execution,
+            model=self,
         )
         told = self._callbacks(callbacks, verbose, epochs, handler)
         self.__dict__["stop_training"] = False
@@ -100,8 +101,9 @@ class Trainer(Steps):
         level = 1 if verbose == "auto" else int(verbose)
         return CallbackList(
             callbacks,
-            self,
-            progress=level != 0,
+            add_history=True,
+            add_progbar=level != 0,
+            model=self,
             verbose=level,
             epochs=epochs,
             steps=handler.inferred_steps,
@@ -155,7 +157,7 @@ class Trainer(Steps):
     ) -> DataHandler:
         return DataHandler(
             x, y, sample_weight, batch_size=batch_size, steps_per_epoch=steps,
-            steps_per_execution=self._steps_per_execution,
+            steps_per_execution=self._steps_per_execution, model=self,
         )  # fmt: skip
 
     def evaluate(
@@ -203,8 +205,9 @@ class Trainer(Steps):
             self._steps_per_execution if self._steps_per_execution is not None else tf.Variable(1)
         )
         handler = DataHandler(
-            x, batch_size=batch_size, steps_per_epoch=steps, steps_per_execution=execution
-        )
+            x, batch_size=batch_size, steps_per_epoch=steps, steps_per_execution=execution,
+            model=self,
+        )  # fmt: skip
         told = self._callbacks(callbacks, verbose, 1, handler)
         function = self.make_predict_function()
         self._predict_counter.assign(0)

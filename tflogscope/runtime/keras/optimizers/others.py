@@ -127,7 +127,7 @@ class Nadam(_TwoSlots):
         # NB: meant to be computed once for all variables; but in a function `_computed` is the
         # Python number of the time of tracing.
         product = tf.cond(
-            tf.equal(self.iterations + 2, self._computed), self._product.read_value, next_product
+            tf.equal(self.iterations + 2, self._computed), lambda: self._product, next_product
         )
         product_ahead = product * ahead
         power = tf.pow(beta_2, step)

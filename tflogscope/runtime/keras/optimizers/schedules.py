@@ -11,11 +11,13 @@ from typing import Any
 
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.api.missing import missing
-from tflogscope.runtime.keras.configuring import Configured
+from tflogscope.runtime.keras import configuring
+from tflogscope.runtime.keras.configuring import Configured, serialize
 
 __all__ = [
     "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",
-    "LearningRateSchedule", "PiecewiseConstantDecay", "PolynomialDecay",
+    "LearningRateSchedule", "PiecewiseConstantDecay", "PolynomialDecay", "deserialize",
+    "serialize",
 ]  # fmt: skip
 
 
@@ -110,14 +112,20 @@ class CosineDecay(LearningRateSchedule):
             step = tf.minimum(step, steps + warming)
             return tf.cond(
                 step < warming,
-                lambda: (target - initial) * (step / warming) + initial,
+                lambda: self._warmed(step, warming, target, initial),
                 lambda: self._decayed(step - warming, steps, target),
             )
 
+    def _warmed(self, step: Any, steps: Any, target: Any, start: Any) -> Any:
+        with tf.name_scope(self.name or "CosineDecay"):
+            done = step / steps
+            return (target - start) * done + start
+
     def _decayed(self, step: Any, steps: Any, start: Any) -> Any:
-        done = step / steps
-        cosine = 0.5 * (1.0 + tf.cos(tf.constant(math.pi, dtype=start.dtype) * done))
-        return tf.multiply(start, (1 - self.alpha) * cosine + self.alpha)
+        with tf.name_scope(self.name or "CosineDecay"):
+            done = step / steps
+            cosine = 0.5 * (1.0 + tf.cos(tf.constant(math.pi, dtype=start.dtype) * done))
+            return tf.multiply(start, (1 - self.alpha) * cosine + self.alpha)
 
 
 class CosineDecayRestarts(LearningRateSchedule):
@@ -200,9 +208,10 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
     def __call__(self, step: Any) -> Any:
         with tf.name_scope(self.name or "PiecewiseConstant"):
-            step = tf.convert_to_tensor(step)
+            limits = [tf.convert_to_tensor(each) for each in self.boundaries]
             values = tf.nest.map_structure(tf.convert_to_tensor, list(self.values))
-            limits = [tf.cast(tf.convert_to_tensor(b), step.dtype) for b in self.boundaries]
+            step = tf.convert_to_tensor(step)
+            limits = [tf.cast(each, step.dtype) for each in limits]
             cases: list[Any] = [
                 (step <= limits[0], lambda: values[0]),
                 (step > limits[-1], lambda: values[-1]),
@@ -212,6 +221,12 @@ class PiecewiseConstantDecay(LearningRateSchedule):
                 for low, high, value in zip(limits[:-1], limits[1:], values[1:-1], strict=True)
             ]
             return tf.case(cases, lambda: values[0], exclusive=True)
+
+
+def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+    """The schedule that a configuration describes. Raises ValueError for an unknown class."""
+    with configuring.custom_object_scope(custom_objects or {}):
+        return configuring.deserialize(config, globals().get, "decay")
 
 
 __getattr__ = missing("tf.keras.optimizers.schedules")
