@@ -24,9 +24,14 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PROGRAMS, DATA = HERE / "programs", HERE / "data" / "programs"
-KERAS_3 = ("cnn_fit", "data_fit", "functional", "lstm_fit", "mlp_fit", "run_eagerly", "sequences")
+LATER = {  # for Keras 3 only
+    "functions_later", "layers_later", "mixed_precision", "optimizers_later", "sequences",
+    "steps_at_once",
+}  # fmt: skip
+KERAS_3 = (
+    "cnn_fit", "data_fit", "functional", "lstm_fit", "mlp_fit", "run_eagerly", *sorted(LATER),
+)  # fmt: skip
 NOT_RECORDED = {"arguments", "beside", "failing"}
-LATER = {"sequences"}  # for Keras 3 only
 EXECUTED = re.compile(r"execute\.cc:\d+\] Executing op (\S+) in device")
 # The log at its first level, of that file only; ops keep their names without oneDNN.
 LOGGING = {"TF_CPP_VMODULE": "execute=1", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0"}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.runtime.comparing import ENVIRONMENT
@@ -75,8 +76,8 @@ def test_one_place_says_which_keras_a_release_has(series: str, expected: Any) ->
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(NotInThisRuntime, match=r"tf\.keras\.layers\.TextVectorization"):
         _ = keras3.layers.TextVectorization
-    with pytest.raises(NotInThisRuntime, match="steps_per_execution"):
-        keras3.Sequential([keras3.layers.Dense(1)]).compile(steps_per_execution=4)
+    with pytest.raises(NotInThisRuntime, match="gradient_accumulation_steps"):
+        keras3.optimizers.SGD(gradient_accumulation_steps=2)
 
 
 def test_names_count_by_class() -> None:
@@ -129,3 +130,78 @@ def test_a_summary_is_a_table_in_boxes() -> None:
     shown: list[str] = []
     model.summary(line_length=56, print_fn=shown.append)
     assert "".join(shown) == SUMMARY
+
+
+POLICY = {
+    "module": "keras",
+    "class_name": "DTypePolicy",
+    "config": {"name": "float32"},
+    "registered_name": None,
+}
+
+
+class Silent(keras3.Layer):
+    """A layer as users write it; it does not say what it was made with."""
+
+    def __init__(self, units: int, rate: float = 0.5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.inner = keras3.layers.Dense(units)
+        self.rate = rate
+
+    def call(self, inputs: Any) -> Any:
+        return self.inner(inputs) * self.rate
+
+
+def test_a_layer_says_what_it_was_made_with() -> None:
+    keras3.backend.clear_session()
+    told = {"name": "silent", "units": 2, "rate": 0.5, "trainable": True, "dtype": POLICY}
+    layer = Silent(2)
+    assert list(layer.get_config().items()) == list(told.items())
+    assert Silent.from_config(told | {"rate": 0.25}).rate == 0.25
+    with pytest.raises(NotImplementedError, match="non-serializable argument values"):
+        Silent(2, rate=np.float32(1.0)).get_config()  # type: ignore[arg-type]
+
+
+def test_a_model_is_cloned_with_new_layers() -> None:
+    keras3.backend.clear_session()
+    inputs = keras3.Input((4, 3))
+    steps = keras3.layers.TimeDistributed(keras3.layers.Dense(2), name="steps")(inputs)
+    inner = keras3.Sequential([keras3.Input((2,)), keras3.layers.Dense(3)])
+    hidden = Silent(2)(keras3.ops.relu(keras3.layers.LSTM(2)(steps)) * 2)
+    model = keras3.Model(inputs, {"a": inner(hidden), "b": hidden}, name="model")
+    clone = keras3.models.clone_model(model)
+    assert clone.name == "model"
+    assert [each.name for each in clone.layers] == [each.name for each in model.layers]
+    assert not {id(each) for each in clone.weights} & {id(each) for each in model.weights}
+    clone.set_weights(model.get_weights())
+    batch = np.random.default_rng(0).random((2, 4, 3), np.float32)
+    for name, value in model(batch).items():
+        assert np.allclose(value, clone(batch)[name])
+    with pytest.raises(ValueError, match="only supported for Sequential models"):
+        keras3.models.clone_model(type("Own", (keras3.Model,), {})(), lambda layer: layer)
+
+
+def test_the_learning_rate_has_its_full_name_in_the_history() -> None:
+    model = keras3.Sequential([keras3.Input((3,)), keras3.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    halved = keras3.callbacks.LearningRateScheduler(lambda _, rate: rate / 2)
+    history = model.fit(np.ones((4, 3)), np.ones(4), verbose=0, callbacks=[halved]).history
+    assert sorted(history) == ["learning_rate", "loss"]
+
+
+class Failing(keras3.Layer):
+    """Fails when it is called."""
+
+    def call(self, inputs: Any, extra: Any = None) -> Any:
+        del inputs, extra
+        raise ValueError("this")
+
+
+def test_an_error_says_in_which_layer() -> None:
+    with pytest.raises(ValueError, match="this") as failed:
+        Failing()(np.ones((2, 3), "float32"), extra=[1])
+    assert str(failed.value) == (
+        "Exception encountered when calling Failing.call().\n\n\x1b[1mthis\x1b[0m\n\nArguments "
+        "received by Failing.call():\n  • inputs=tf.Tensor(shape=(2, 3), dtype=float32)\n"
+        "  • extra=['1']"
+    )

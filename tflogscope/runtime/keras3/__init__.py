@@ -4,6 +4,7 @@ It has what Keras 3 does otherwise than Keras 2 (`keras/`), and takes from there
 In the order in which a program meets it:
 
     state.py, dtypes.py                 names and scopes; which dtype a result has
+    dtype_policies.py                   in which dtype a layer computes
     variables.py                        Keras' own variable
     operation.py, keras_tensor.py       what models are put together from
     ops/                                `keras.ops`: all else is written in terms of these
@@ -33,10 +34,13 @@ from tflogscope.runtime.keras3 import (
     models,
     ops,
     optimizers,
+    preprocessing,
     random,
     regularizers,
     utils,
 )
+from tflogscope.runtime.keras3 import dtype_policies as mixed_precision
+from tflogscope.runtime.keras3.dtype_policies import DTypePolicy
 from tflogscope.runtime.keras3.keras_tensor import KerasTensor
 from tflogscope.runtime.keras3.layers.base import Layer
 from tflogscope.runtime.keras3.layers.core import Input
@@ -46,9 +50,10 @@ from tflogscope.runtime.keras3.variables import Variable
 __version__ = "3.15.1"
 
 __all__ = [
-    "Input", "KerasTensor", "Layer", "Model", "Sequential", "Variable", "activations", "backend",
-    "callbacks", "constraints", "initializers", "layers", "losses", "metrics", "models", "ops",
-    "optimizers", "random", "regularizers", "utils",
+    "DTypePolicy", "Input", "KerasTensor", "Layer", "Model", "Sequential", "Variable",
+    "activations", "backend", "callbacks", "constraints", "initializers", "layers", "losses",
+    "metrics", "mixed_precision", "models", "ops", "optimizers", "preprocessing", "random",
+    "regularizers", "utils",
 ]  # fmt: skip
 
 __getattr__ = missing("tf.keras")

@@ -15,7 +15,6 @@ from tflogscope.runtime.keras.callbacks import (
     CSVLogger,
     History,
     LambdaCallback,
-    LearningRateScheduler,
     TerminateOnNaN,
 )
 from tflogscope.runtime.keras.metrics import number_of
@@ -46,11 +45,30 @@ class _Comparing(keras2.EarlyStopping):
 
 
 class EarlyStopping(_Comparing):
-    """Ends the training when a number has not become better for `patience` epochs."""
+    """Ends the training when a number has not become better for `patience` epochs.
+
+    NB: the best weights come back when the training ends, for whichever reason.
+    """
+
+    def _stop(self, epoch: int) -> None:
+        self.stopped_epoch = epoch
+        self.model.stop_training = True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        super().on_train_end(logs)
+        self.restore_best()
+
+
+class LearningRateScheduler(keras2.LearningRateScheduler):
+    """Sets the learning rate at the start of each epoch."""
+
+    rate_name = "learning_rate"
 
 
 class ReduceLROnPlateau(_Comparing, keras2.ReduceLROnPlateau):
     """Makes the learning rate smaller when a number has not become better for `patience` epochs."""
+
+    rate_name = "learning_rate"
 
 
 def numbers_of(logs: Any) -> dict[str, Any]:
@@ -62,16 +80,7 @@ def numbers_of(logs: Any) -> dict[str, Any]:
 
 
 class CallbackList(keras2.CallbackList):
-    """All that are told; the first keeps the history, if the model is being fitted."""
-
-    def __init__(
-        self, callbacks: Any, model: Any, verbose: Any, *, history: bool, **params: Any
-    ) -> None:
-        level = 1 if verbose == "auto" else int(verbose)
-        before = model.history
-        super().__init__(callbacks, model, progress=level != 0, verbose=level, **params)
-        if not history:
-            model.history = before
+    """All that are told."""
 
     def _progress(self) -> Callback:
         return ProgbarLogger()

@@ -128,8 +128,7 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
 
 def _normalized(x: Any, axis: int) -> Any:
     """With length 1. Told about: `normalize` of `keras/src/utils/numerical_utils.py`."""
-    squares = ops.sum(ops.square(x), axis=axis, keepdims=True)
-    return x * ops.rsqrt(ops.maximum(squares, epsilon()))
+    return ops.normalize(x, axis=axis)
 
 
 def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:

@@ -142,12 +142,16 @@ def _in_top_k(labels: Any, y_pred: Any, k: int) -> Any:
 
 
 def _metric(fn: Callable[..., Any], title: str, name: str, **defaults: Any) -> Any:
-    """A class for the mean of the function: its name and dtype, then the function's options."""
+    """A class for the mean of the function: its name and dtype, then the function's options; but
+    `k` comes first.
+    """
+    own = list(defaults)
+    order = [*own, "name", "dtype"] if own == ["k"] else ["name", "dtype", *own]
 
-    def made(
-        self: MeanMetricWrapper, name: str | None = name, dtype: Any = None, **kwargs: Any
-    ) -> None:
-        MeanMetricWrapper.__init__(self, fn, name, dtype, **(defaults | kwargs))
+    def made(self: MeanMetricWrapper, *args: Any, **kwargs: Any) -> None:
+        options = defaults | dict(zip(order, args, strict=False)) | kwargs
+        known, dtype = options.pop("name", name), options.pop("dtype", None)
+        MeanMetricWrapper.__init__(self, fn, known, dtype, **options)
 
     body = {"__init__": made, "__doc__": fn.__doc__, "__module__": __name__}
     return type(title, (MeanMetricWrapper,), body)

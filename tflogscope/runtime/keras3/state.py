@@ -20,6 +20,7 @@ import tflogscope.runtime.api as tf
 
 __all__ = [
     "auto_name",
+    "autocast_scope",
     "clear_session",
     "name_scope",
     "path",
@@ -45,6 +46,8 @@ class _State(threading.local):
         self.uninitialized: list[Any] = []
         self.call: Any = None
         self.seed_generator: Any = None
+        self.policy: Any = None
+        self.autocast: str | None = None
 
 
 state = _State()
@@ -97,6 +100,16 @@ def path() -> str:
             parts = [part for part in scope.parent.split("/") if part]
         parts.append(scope.name)
     return "/".join(parts)
+
+
+@contextmanager
+def autocast_scope(dtype: str | None) -> Iterator[None]:
+    """In it weights are cast to this dtype when they are read; with None they are not."""
+    before, state.autocast = state.autocast, dtype
+    try:
+        yield
+    finally:
+        state.autocast = before
 
 
 @contextmanager

@@ -32,6 +32,7 @@ class Variable:
         shape: Any = None,
         dtype: Any = None,
         trainable: bool = True,
+        autocast: bool = True,
         name: str | None = None,
         **_: Any,
     ) -> None:
@@ -39,7 +40,7 @@ class Variable:
         self.name = name or auto_name(type(self).__name__)
         scope = path()
         self.path = f"{scope}/{self.name}" if scope else self.name
-        self._trainable = bool(trainable)
+        self._trainable, self._autocast = bool(trainable), bool(autocast)
         self.regularizer: Any = None
         self.constraint: Any = None
         self._value: Any = None
@@ -90,21 +91,28 @@ class Variable:
 
     @property
     def value(self) -> Any:
-        """The `tf.Variable`; before it has a value, what its initializer gives."""
-        if self._value is not None:
-            return self._value
-        assert self._initializer is not None
-        return self._initializer(tuple(self._shape), dtype=self._dtype)
+        """The `tf.Variable`; before it has a value, what its initializer gives. Within a layer that
+        computes in another dtype: that, cast.
+        """
+        value = self._value
+        if value is None:
+            assert self._initializer is not None
+            value = self._initializer(tuple(self._shape), dtype=self._dtype)
+        return value if self._read_as() is None else tf.cast(value, self._read_as())
+
+    def _read_as(self) -> str | None:
+        """The dtype that it is cast to here."""
+        return state.autocast if self._autocast and dtypes.is_float(self._dtype) else None
 
     @property
     def handle(self) -> Any:
         """The handle of the resource: what tapes watch."""
-        return self.value.handle
+        return self._value.handle
 
     @property
     def dtype(self) -> str:
-        """The name of its dtype."""
-        return self._dtype
+        """The name of its dtype, or of that to which it is cast here."""
+        return self._read_as() or self._dtype
 
     @property
     def shape(self) -> Any:
@@ -127,7 +135,7 @@ class Variable:
 
     def ref(self) -> Any:
         """A hashable stand-in."""
-        return self.value.ref()
+        return self._value.ref()
 
     def read_value(self) -> Any:
         """The value as a tensor."""
@@ -135,7 +143,7 @@ class Variable:
 
     def numpy(self) -> Any:
         """The value as an array."""
-        return self.value.numpy()
+        return self._value.numpy()
 
     # Changing it
 

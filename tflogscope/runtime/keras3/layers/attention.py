@@ -72,8 +72,8 @@ class MultiHeadAttention(Layer):
             dense = self._projection("abc,cde->abde", [None, *heads], "de", name)
             setattr(self, f"_{name}_dense", dense)
             dense.build(shape)
-        self._softmax = Softmax(axis=(3,), dtype=self.dtype)
-        self._dropout_layer = Dropout(self._dropout, seed=self._seed, dtype=self.dtype)
+        self._softmax = Softmax(axis=(3,), dtype=self.dtype_policy)
+        self._dropout_layer = Dropout(self._dropout, seed=self._seed, dtype=self.dtype_policy)
         width = self._width or query_shape[-1]
         self._output_dense = self._projection(
             "abcd,cde->abe", [None, width], "e", "attention_output"
@@ -91,7 +91,7 @@ class MultiHeadAttention(Layer):
             output_shape=shape,
             bias_axes=bias_axes if self._use_bias else None,
             name=name,
-            dtype=self.dtype,
+            dtype=self.dtype_policy,
             **drawn,
             **self._of_parts,
         )

@@ -19,17 +19,18 @@ import numpy as np
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.keras import constraints
 from tflogscope.runtime.keras.keras_tensor import Node
-from tflogscope.runtime.keras.layers.checking import check_inputs, explaining
-from tflogscope.runtime.keras3 import dtypes, initializers, ops, regularizers
+from tflogscope.runtime.keras.layers.checking import check_inputs
+from tflogscope.runtime.keras3 import dtype_policies, dtypes, initializers, ops, regularizers
 from tflogscope.runtime.keras3.layers.call_arguments import (
     CallArguments,
     is_tensor_or_symbolic,
     parameters_of,
 )
 from tflogscope.runtime.keras3.layers.described import Described
+from tflogscope.runtime.keras3.layers.explaining import explaining
 from tflogscope.runtime.keras3.operation import any_symbolic, known_spec, output_spec
 from tflogscope.runtime.keras3.reduction import mask_of
-from tflogscope.runtime.keras3.state import auto_name, name_scope, path, state
+from tflogscope.runtime.keras3.state import auto_name, autocast_scope, name_scope, path, state
 from tflogscope.runtime.keras3.variables import Variable
 
 __all__ = ["Layer"]
@@ -64,7 +65,8 @@ class Layer(Described):
                 f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
             )
         self.name = name or auto_name(type(self).__name__)
-        self.dtype = dtypes.standardize(dtype)
+        self.dtype_policy = dtype_policies.get(dtype)
+        self.dtype = self.dtype_policy.variable_dtype
         self.autocast = autocast
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.built = False
@@ -120,7 +122,8 @@ class Layer(Described):
         masks = self._give_mask(arguments, kwargs)
         try:
             with self._scope():
-                outputs = self._compute(args, kwargs)
+                with self._casting():
+                    outputs = self._compute(args, kwargs)
                 self.built = True
                 self._count_activity(outputs)
             self._set_mask(arguments.first, outputs, masks)
@@ -147,23 +150,30 @@ class Layer(Described):
             self._parent_path = path()
         return name_scope(self.name, caller=self)
 
+    def _casting(self) -> AbstractContextManager[None]:
+        """Weights are read in the dtype of the computation, if theirs is another."""
+        compute = self.compute_dtype
+        if state.autocast is None:
+            return autocast_scope(compute if compute != self.dtype else None)
+        casts = self.autocast and dtypes.is_float(compute)
+        return autocast_scope(compute if casts else None)
+
     def _fits(self, args: Any, kwargs: Any) -> bool:
         """One tensor that has the layer's dtype needs no conversion."""
         one = not kwargs and len(args) == 1 and is_tensor_or_symbolic(args[0])
-        return one and dtypes.standardize(args[0].dtype) == self.dtype
+        return one and dtypes.standardize(args[0].dtype) == self.input_dtype
 
     def _converted(self, value: Any) -> Any:
         """A float tensor in the layer's dtype, and an array as a tensor."""
         if isinstance(value, np.ndarray):
-            same = not (self.autocast and dtypes.is_float(value.dtype))
-            return ops.convert_to_tensor(value, None if same else self.dtype)
+            value = ops.convert_to_tensor(value)
         if not is_tensor_or_symbolic(value) or not self.autocast:
             return value
         current = dtypes.standardize(value.dtype)
-        if not dtypes.is_float(current) or current == self.dtype:
+        if not dtypes.is_float(current) or current == self.input_dtype:
             return value
         mask = mask_of(value)
-        value = ops.cast(value, self.dtype)
+        value = ops.cast(value, self.input_dtype)
         value._keras_mask = mask
         return value
 
@@ -245,7 +255,6 @@ class Layer(Described):
         """A variable of this layer. Raises ValueError for an unknown initializer, and for a name in
         the place of the shape, where Keras 2 had it.
         """
-        del autocast
         if isinstance(shape, str):
             raise ValueError(
                 "`name` must be passed as a keyword argument. Received: "
@@ -259,6 +268,7 @@ class Layer(Described):
                 shape=() if shape is None else shape,
                 dtype=wanted,
                 trainable=trainable and self._trainable,
+                autocast=autocast,
                 name=name,
             )
         variable.regularizer = regularizers.get(regularizer)

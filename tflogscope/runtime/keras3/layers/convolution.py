@@ -12,7 +12,7 @@ from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras3 import activations, initializers, ops
 from tflogscope.runtime.keras3.layers.base import Layer
 
-__all__ = ["Conv1D", "Conv2D", "DepthwiseConv2D"]
+__all__ = ["Conv1D", "Conv2D", "DepthwiseConv2D", "as_tuple"]
 
 
 class _Convolution(Layer):
@@ -35,15 +35,13 @@ class _Convolution(Layer):
         groups: int = 1,
         **kwargs: Any,
     ) -> None:
-        """Raises NotInThisRuntime for groups, causal padding and channels first."""
+        """Raises NotInThisRuntime for groups and channels first."""
         super().__init__(**kwargs)
-        if groups != 1 or padding == "causal" or data_format == "channels_first":
-            raise NotInThisRuntime(
-                f"Keras 3's {type(self).__name__} with groups, causal padding or channels first"
-            )
-        self.kernel_size = _tuple(kernel_size, self.rank)
-        self.strides = _tuple(strides, self.rank)
-        self.dilation_rate = _tuple(dilation_rate, self.rank)
+        if groups != 1 or data_format == "channels_first":
+            raise NotInThisRuntime(f"Keras 3's {type(self).__name__} with groups or channels first")
+        self.kernel_size = as_tuple(kernel_size, self.rank)
+        self.strides = as_tuple(strides, self.rank)
+        self.dilation_rate = as_tuple(dilation_rate, self.rank)
         self.padding, self.use_bias = padding.lower(), use_bias
         self.activation = activations.get(activation)
         self.bias_initializer = initializers.get(bias_initializer)
@@ -51,8 +49,14 @@ class _Convolution(Layer):
         self.input_spec = InputSpec(min_ndim=self.rank + 2)
 
     def _make(self, shape: Any, channels: int, width: int, initializer: Any, options: Any) -> None:
-        self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={-1: channels})
+        self._expect(channels)
         self.kernel = self.add_weight(shape, initializer, name="kernel", **options)
+        self._make_bias(width)
+
+    def _expect(self, channels: int) -> None:
+        self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={-1: channels})
+
+    def _make_bias(self, width: int) -> None:
         self.bias = None
         if self.use_bias:
             self.bias = self.add_weight(
@@ -113,9 +117,17 @@ class Conv2D(_Convolution):
 
 
 class Conv1D(Conv2D):
-    """A convolution over sequences."""
+    """A convolution over sequences; a causal one does not look ahead: zeros stand before it."""
 
     rank = 1
+
+    def call(self, inputs: Any) -> Any:
+        window = self._window()
+        if self.padding == "causal":
+            before = self.dilation_rate[0] * (self.kernel_size[0] - 1)
+            inputs = ops.pad(inputs, [[0, 0], [before, 0], [0, 0]])
+            window["padding"] = "valid"
+        return self._finished(ops.conv(inputs, self.kernel, **window))
 
 
 class DepthwiseConv2D(_Convolution):
@@ -161,5 +173,6 @@ class DepthwiseConv2D(_Convolution):
         return self._finished(ops.depthwise_conv(inputs, self.kernel, **self._window()))
 
 
-def _tuple(value: Any, length: int) -> tuple[int, ...]:
+def as_tuple(value: Any, length: int) -> tuple[int, ...]:
+    """A number for each dimension."""
     return (value,) * length if isinstance(value, int) else tuple(value)

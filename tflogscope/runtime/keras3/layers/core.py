@@ -19,8 +19,8 @@ from tflogscope.runtime.keras3.layers.base import Layer
 
 __all__ = [
     "ELU", "Activation", "Dense", "Dropout", "Embedding", "Flatten", "Identity", "Input",
-    "InputLayer", "Lambda", "LeakyReLU", "Masking", "Permute", "ReLU", "Rescaling", "Reshape",
-    "Softmax",
+    "InputLayer", "Lambda", "LeakyReLU", "Masking", "PReLU", "Permute", "ReLU", "Rescaling",
+    "Reshape", "Softmax",
 ]  # fmt: skip
 
 
@@ -337,6 +337,37 @@ class LeakyReLU(Activation):
 
     def call(self, inputs: Any) -> Any:
         return activations.leaky_relu(inputs, negative_slope=self.negative_slope)
+
+
+class PReLU(Layer):
+    """x, or below 0 a part of it that is learned."""
+
+    def __init__(
+        self,
+        alpha_initializer: Any = "zeros",
+        alpha_regularizer: Any = None,
+        alpha_constraint: Any = None,
+        shared_axes: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.alpha_initializer = initializers.get(alpha_initializer)
+        self._of_alpha = {"regularizer": alpha_regularizer, "constraint": alpha_constraint}
+        self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else shared_axes or []
+
+    def build(self, input_shape: Any) -> None:
+        shape = list(input_shape[1:])
+        for axis in self.shared_axes:
+            shape[axis - 1] = 1
+        self.alpha = self.add_weight(shape, self.alpha_initializer, name="alpha", **self._of_alpha)
+        kept = [axis for axis in range(1, len(input_shape)) if axis not in self.shared_axes]
+        axes = {axis: input_shape[axis] for axis in kept} if self.shared_axes else {}
+        self.input_spec = InputSpec(ndim=len(input_shape), axes=axes)
+
+    def call(self, inputs: Any) -> Any:
+        positive = activations.relu(inputs)
+        return positive + -self.alpha * activations.relu(-inputs)
 
 
 class ELU(Activation):

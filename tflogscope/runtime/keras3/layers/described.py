@@ -9,8 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from tflogscope.runtime import nest
 from tflogscope.runtime.errors import NotInThisRuntime
+from tflogscope.runtime.keras3.dtype_policies import DTypePolicy
 from tflogscope.runtime.keras3.initializers import renewed
+from tflogscope.runtime.keras3.layers.configurations import configuration, made_of
 from tflogscope.runtime.keras3.layers.tracking import Tracked
 from tflogscope.runtime.keras3.metrics_base import Metric
 from tflogscope.runtime.keras3.random import SeedGenerator
@@ -18,12 +21,15 @@ from tflogscope.runtime.keras3.variables import Variable
 
 __all__ = ["Described"]
 
+_OURS = "tflogscope.runtime."
+
 
 class Described(Tracked):
     """The part of `Layer` that computes nothing."""
 
     name: str
     dtype: str
+    dtype_policy: DTypePolicy
     built: bool
     _trainable: bool
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
@@ -34,10 +40,17 @@ class Described(Tracked):
         made.__dict__["_made_with"] = (args, kwargs)
         return made
 
-    def copied(self, **changes: Any) -> Self:
-        """A new layer made with the same arguments, but for these; initializers draw anew."""
+    def copied(self, replaced: dict[int, Any] | None = None, **changes: Any) -> Self:
+        """A new layer made with the same arguments, but for these; initializers draw anew.
+        `replaced`: what takes the place of objects, by their ids.
+        """
+
+        def new(value: Any) -> Any:
+            return nest.map_structure(lambda each: (replaced or {}).get(id(each), each), value)
+
         args, kwargs = self._made_with
-        return type(self)(*args, **{name: renewed(each) for name, each in kwargs.items()} | changes)
+        named = {name: renewed(new(each)) for name, each in kwargs.items()}
+        return type(self)(*new(args), **named | changes)
 
     def _sublayers(self) -> list[Any]:
         """The layers right in it."""
@@ -116,7 +129,12 @@ class Described(Tracked):
     @property
     def compute_dtype(self) -> str:
         """The dtype of its computation."""
-        return self.dtype
+        return self.dtype_policy.compute_dtype
+
+    @property
+    def input_dtype(self) -> str:
+        """The dtype that its inputs are cast to."""
+        return self.compute_dtype
 
     def get_weights(self) -> list[Any]:
         """The values of the variables, as arrays."""
@@ -168,8 +186,21 @@ class Described(Tracked):
         return nodes[0]
 
     def get_config(self) -> dict[str, Any]:
-        """There are no files of layers here."""
-        raise NotInThisRuntime(f"{type(self).__name__}.get_config in Keras 3")
+        """What a layer of the user's was made with; if its class says that, what all layers have.
+        Raises NotInThisRuntime for Keras' own, NotImplementedError for arguments that are neither
+        numbers nor texts.
+        """
+        users = [each for each in type(self).__mro__ if not each.__module__.startswith(_OURS)]
+        first_of_keras = type(self).__mro__[len(users[:-1])]  # behind all is `object`
+        if first_of_keras.__name__ not in ("Layer", "Model"):
+            raise NotInThisRuntime(f"{first_of_keras.__name__}.get_config in Keras 3")
+        by_itself = type(self).get_config is Described.get_config
+        return configuration(self, by_itself=by_itself)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """A new one, made with what `get_config` gave."""
+        return cls(**made_of(config))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"

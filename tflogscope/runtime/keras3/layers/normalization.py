@@ -13,10 +13,10 @@ from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras3 import dtypes, initializers, ops
 from tflogscope.runtime.keras3.layers.base import Layer
 
-__all__ = ["BatchNormalization", "LayerNormalization"]
+__all__ = ["BatchNormalization", "LayerNormalization", "Normalizing"]
 
 
-class _Normalization(Layer):
+class Normalizing(Layer):
     """What both share: a scale and an offset that are learned."""
 
     def __init__(
@@ -46,13 +46,15 @@ class _Normalization(Layer):
     def _make(self, shape: Any) -> None:
         if self.scale:
             self.gamma = self.add_weight(
-                shape, self.gamma_initializer, name="gamma", **self._of_gamma
+                shape, self.gamma_initializer, autocast=False, name="gamma", **self._of_gamma
             )
         if self.center:
-            self.beta = self.add_weight(shape, self.beta_initializer, name="beta", **self._of_beta)
+            self.beta = self.add_weight(
+                shape, self.beta_initializer, autocast=False, name="beta", **self._of_beta
+            )
 
 
-class LayerNormalization(_Normalization):
+class LayerNormalization(Normalizing):
     """Each example by its own mean and variance."""
 
     def __init__(self, axis: Any = -1, epsilon: float = 1e-3, **kwargs: Any) -> None:
@@ -69,7 +71,7 @@ class LayerNormalization(_Normalization):
         return ops.cast(outputs, self.compute_dtype)
 
 
-class BatchNormalization(_Normalization):
+class BatchNormalization(Normalizing):
     """Each channel by its mean and variance: of the batch in training, of all batches otherwise."""
 
     def __init__(
@@ -101,10 +103,18 @@ class BatchNormalization(_Normalization):
         shape = (input_shape[self.axis],)
         self._make(shape)
         self.moving_mean = self.add_weight(
-            shape, self.moving_mean_initializer, trainable=False, name="moving_mean"
+            shape,
+            self.moving_mean_initializer,
+            trainable=False,
+            autocast=False,
+            name="moving_mean",
         )
         self.moving_variance = self.add_weight(
-            shape, self.moving_variance_initializer, trainable=False, name="moving_variance"
+            shape,
+            self.moving_variance_initializer,
+            trainable=False,
+            autocast=False,
+            name="moving_variance",
         )
         rank = len(input_shape)
         self.input_spec = InputSpec(ndim=rank, axes={self.axis: input_shape[self.axis]})

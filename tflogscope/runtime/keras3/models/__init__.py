@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tflogscope.runtime.api.missing import missing
+from tflogscope.runtime.keras3.models.cloning import clone_model
 from tflogscope.runtime.keras3.models.model import Functional, Model
 from tflogscope.runtime.keras3.models.sequential import Sequential
 
-__all__ = ["Functional", "Model", "Sequential"]
+__all__ = ["Functional", "Model", "Sequential", "clone_model"]
 
 __getattr__ = missing("tf.keras.models")

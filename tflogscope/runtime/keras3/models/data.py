@@ -23,11 +23,9 @@ from tflogscope.runtime.keras.backend import floatx
 from tflogscope.runtime.keras.models.batching import batches_of_indices, gathered
 from tflogscope.runtime.keras.models.data_adapter import (
     different_lengths,
-    lists_to_tuples,
-    pack,
-    unpack,
     with_class_weights,
 )
+from tflogscope.runtime.keras.models.packing import lists_to_tuples, pack, unpack
 
 __all__ = ["EpochIterator", "class_weights_to_sample_weights", "pack", "unpack"]
 
@@ -100,7 +98,9 @@ class EpochIterator:
         steps_per_epoch: int | None = None,
         shuffle: Any = False,
         class_weight: Any = None,
+        steps_per_execution: int = 1,
     ) -> None:
+        self._at_once = steps_per_execution
         if isinstance(x, Dataset):
             self._adapter: Any = _Dataset(x, class_weight)
         else:
@@ -123,27 +123,28 @@ class EpochIterator:
         self._iterator, self._seen = None, 0
         self._size = self._adapter.size()
 
-    def steps(self) -> Iterator[tuple[int, Any]]:
-        """The steps of an epoch, with the iterator to take the batch from.
+    def steps(self) -> Iterator[tuple[int, int, Any]]:
+        """The steps of an epoch (the first and the last of those that are done at once), with the
+        iterator to take the batches from.
 
         NB: at the end of the data a new iterator is made at once, for an epoch that may never come.
         """
-        total = self.steps_per_epoch or self._size
+        total, more = self.steps_per_epoch or self._size, self._at_once - 1
         if not total:
             iterator, step = iter(self._dataset), 0
             while True:
-                self._seen = step + 1
-                yield step, iterator
-                step += 1
+                self._seen = step + self._at_once
+                yield step, step + more, iterator
+                step += self._at_once
         if self._iterator is None or self.steps_per_epoch is None:
             self._iterator, self._seen = iter(self._dataset), 0
-        for step in range(total):
+        for step in range(0, total, self._at_once):
             if self._size and self._seen >= self._size:
                 if self.steps_per_epoch:
                     self._warn()
                 break
-            self._seen += 1
-            yield step, self._iterator
+            self._seen += self._at_once
+            yield step, step + more, self._iterator
         if self._size and self._seen >= self._size:
             self._iterator, self._seen = iter(self._dataset), 0
 

@@ -82,7 +82,7 @@ class Sequential(Model):
         if not self._stack:
             raise ValueError(f"Sequential model {self.name} cannot be built: it has no layers.")
         if not isinstance(self._stack[0], InputLayer):
-            first = InputLayer(batch_shape=tuple(input_shape), dtype=self._stack[0].dtype)
+            first = InputLayer(batch_shape=tuple(input_shape), dtype=self._stack[0].compute_dtype)
             self._stack.insert(0, first)
         inputs = outputs = self._stack[0].output
         for layer in self._stack[1:]:
@@ -111,6 +111,13 @@ class Sequential(Model):
     def layers(self) -> list[Any]:
         """The layers, without the input."""
         return [layer for layer in self._stack if not isinstance(layer, InputLayer)]
+
+    @property
+    def input_dtype(self) -> str:
+        """That of its input layer, if there is one."""
+        if self._stack and isinstance(self._stack[0], InputLayer):
+            return str(self._stack[0].dtype)
+        return super().input_dtype
 
     def _known(self) -> Functional:
         if self._functional is None:

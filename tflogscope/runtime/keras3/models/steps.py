@@ -22,6 +22,7 @@ from tflogscope.runtime.keras3.dtypes import is_float
 from tflogscope.runtime.keras3.layers.base import Layer
 from tflogscope.runtime.keras3.models.compiled import CompileLoss, CompileMetrics
 from tflogscope.runtime.keras3.models.data import unpack
+from tflogscope.runtime.keras3.models.several_steps import several_steps
 
 __all__ = ["Steps"]
 
@@ -35,6 +36,7 @@ class Steps(Layer):
     loss: Any = None
     compiled = False
     run_eagerly = False
+    steps_per_execution = 1
     jit_compile: Any = False
     stop_training = False
     history: Any = None
@@ -60,12 +62,11 @@ class Steps(Layer):
         jit_compile: Any = "auto",
         auto_scale_loss: bool = True,
     ) -> None:
-        """Say how to train. Raises ValueError for names that are unknown, NotInThisRuntime for
-        several steps at once.
+        """Say how to train. Raises ValueError for names that are unknown, NotInThisRuntime where
+        the loss would have to be scaled.
         """
-        del auto_scale_loss
-        if steps_per_execution != 1:
-            raise NotInThisRuntime("compile(steps_per_execution=...) of Keras 3")
+        if auto_scale_loss and self.dtype_policy.name == "mixed_float16":
+            raise NotInThisRuntime("LossScaleOptimizer of Keras 3, which mixed_float16 asks for,")
         attributes = self.__dict__  # not to be tracked as parts of the model
         attributes["optimizer"] = optimizers.get(optimizer)
         attributes["loss"] = loss
@@ -76,6 +77,7 @@ class Steps(Layer):
             attributes["_compile_metrics"] = CompileMetrics(metrics, weighted_metrics, names)
         attributes["jit_compile"] = jit_compile is True and not run_eagerly
         attributes["run_eagerly"] = run_eagerly
+        attributes["steps_per_execution"] = steps_per_execution
         attributes["_loss_tracker"] = _loss_mean()
         attributes.update(train_function=None, test_function=None, predict_function=None)
         attributes.update(compiled=True, stop_training=False)
@@ -200,6 +202,8 @@ class Steps(Layer):
 
         @_unconverted
         def multi_step_on_iterator(iterator: Any) -> Any:
+            if self.steps_per_execution > 1:
+                return several_steps(one_step_on_data, iterator, self.steps_per_execution)
             return Optional.from_value(one_step_on_data(iterator.get_next()))
 
         if not self.run_eagerly:
@@ -207,7 +211,9 @@ class Steps(Layer):
 
         def function(iterator: Any) -> Any:
             if not isinstance(iterator, OwnedIterator):
-                return one_step_on_data(next(iterator))
+                for _, data in zip(range(self.steps_per_execution), iterator, strict=False):
+                    outputs = one_step_on_data(data)
+                return outputs
             outputs = multi_step_on_iterator(iterator)
             if not outputs.has_value():
                 raise StopIteration
@@ -228,7 +234,7 @@ class Steps(Layer):
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> Any:
-        """The function that `predict` calls for each step: with the batch, in a list."""
+        """The function that `predict` calls for each step: with a list of the batches."""
         if self.predict_function is None or force:
 
             @_unconverted
@@ -244,11 +250,25 @@ class Steps(Layer):
             def one_step_on_data_distributed(data: Any) -> Any:
                 return one_step_on_data(data[0])
 
-            made: Any = one_step_on_data_distributed
+            @_unconverted
+            def multi_step_on_data(data: Any) -> Any:
+                outputs = one_step_on_data_distributed(data[:1])
+                for each in data[1:]:
+                    more = one_step_on_data_distributed([each])
+                    outputs = tf.nest.map_structure(_joined, outputs, more)
+                return outputs
+
+            several = self.steps_per_execution > 1
+            made: Any = multi_step_on_data if several else one_step_on_data_distributed
             if not self.run_eagerly:
                 made = tf.function(made, reduce_retracing=True)
             self.__dict__["predict_function"] = made
         return self.predict_function
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """NB: asks for the shapes, of which Keras only looks at how many sizes they have."""
+    return tf.concat([first, second], axis=0) if first.shape.rank else tf.stack([first, second])
 
 
 def _loss_mean() -> Any:

@@ -5,6 +5,7 @@ Told about: `keras/src/backend/tensorflow/trainer.py`.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import tflogscope.runtime.api as tf
@@ -56,8 +57,9 @@ class Trainer(Steps):
                 (x, y, sample_weight), validation_split
             )
         steps = EpochIterator(
-            x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight
-        )
+            x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight,
+            self.steps_per_execution,
+        )  # fmt: skip
         steps.reset()
         told = self._told(callbacks, verbose, epochs, steps, history=True)
         self.__dict__["stop_training"] = False
@@ -91,18 +93,20 @@ class Trainer(Steps):
     ) -> CallbackList:
         if isinstance(callbacks, CallbackList):
             return callbacks
+        level = 1 if verbose == "auto" else int(verbose)
         return CallbackList(
-            callbacks, self, verbose, history=history, epochs=epochs, steps=steps.num_batches
-        )
+            callbacks, add_history=history, add_progbar=level != 0, model=self, verbose=level,
+            epochs=epochs, steps=steps.num_batches,
+        )  # fmt: skip
 
     def _epoch(self, steps: EpochIterator, function: Any, told: CallbackList, mode: str) -> Any:
         """An epoch; what the last step gave."""
         outputs: Any = {}
         with steps.catch_stop_iteration():
-            for step, iterator in steps.steps():
-                told.tell(f"{mode}_batch_begin", step)
+            for first, last, iterator in steps.steps():
+                told.tell(f"{mode}_batch_begin", first)
                 outputs = function(iterator)
-                told.tell(f"{mode}_batch_end", step, logs=outputs)
+                told.tell(f"{mode}_batch_end", last, logs=outputs)
                 if mode == "train" and self.stop_training:
                     break
         return outputs
@@ -122,8 +126,9 @@ class Trainer(Steps):
     ) -> dict[str, Any]:
         if self._eval_iterator is None:
             self.__dict__["_eval_iterator"] = EpochIterator(
-                *unpack(data), batch_size=batch_size, steps_per_epoch=steps
-            )
+                *unpack(data), batch_size=batch_size, steps_per_epoch=steps,
+                steps_per_execution=self.steps_per_execution,
+            )  # fmt: skip
         assert self._eval_iterator is not None
         self._eval_iterator.reset()
         logs = self._evaluate(self._eval_iterator, told)
@@ -142,7 +147,9 @@ class Trainer(Steps):
     ) -> Any:
         """Loss and metrics over some data; one number, a list, or a dict."""
         self._check_compiled()
-        iterator = EpochIterator(x, y, sample_weight, batch_size, steps)
+        iterator = EpochIterator(
+            x, y, sample_weight, batch_size, steps, steps_per_execution=self.steps_per_execution
+        )
         iterator.reset()
         logs = self._evaluate(iterator, self._told(callbacks, verbose, 1, iterator))
         return logs if return_dict else self._as_list(logs)
@@ -164,16 +171,19 @@ class Trainer(Steps):
         callbacks: Any = None,
     ) -> Any:
         """The outputs for all inputs, as arrays."""
-        iterator = EpochIterator(x, batch_size=batch_size, steps_per_epoch=steps)
+        iterator = EpochIterator(
+            x, batch_size=batch_size, steps_per_epoch=steps,
+            steps_per_execution=self.steps_per_execution,
+        )  # fmt: skip
         told = self._told(callbacks, verbose, 1, iterator)
         function = self.make_predict_function()
         told.tell("predict_begin")
         batches: list[Any] = []
         with iterator.catch_stop_iteration():
-            for step, source in iterator.steps():
-                told.tell("predict_batch_begin", step)
-                batches.append(function([next(source)]))
-                told.tell("predict_batch_end", step, logs={"outputs": batches[-1]})
+            for first, last, source in iterator.steps():
+                told.tell("predict_batch_begin", first)
+                batches.append(function(_some_of(source, self.steps_per_execution)))
+                told.tell("predict_batch_end", last, logs={"outputs": batches[-1]})
         if not batches:
             raise ValueError("Unexpected result of `predict_function` (Empty batch_outputs).")
         told.tell("predict_end")
@@ -222,6 +232,15 @@ class Trainer(Steps):
         found = [name for name in names if name in logs]
         results = [logs[name] for name in [*found, *sorted(set(logs) - set(names))]]
         return results[0] if len(results) == 1 else results
+
+
+def _some_of(source: Any, count: int) -> list[Any]:
+    """So many batches, fewer at the end of the data. Raises what `next` raises if none is left."""
+    found = [next(source)]
+    with contextlib.suppress(StopIteration, tf.errors.OutOfRangeError):
+        while len(found) < count:
+            found.append(next(source))
+    return found
 
 
 def _is_due(epoch: int, frequency: Any) -> bool:

@@ -18,9 +18,9 @@ from tflogscope.runtime.keras3.ops.core import convert_to_tensor
 
 __all__ = [
     "all", "any", "argmax", "broadcast_to", "clip", "concatenate", "cumsum", "expand_dims",
-    "flip", "get_item",
-    "max", "mean", "min", "ones", "ones_like", "prod", "reshape", "segment_sum", "split", "squeeze",
-    "stack", "sum", "take", "tile", "transpose", "where", "zeros", "zeros_like",
+    "flip", "get_item", "max", "mean", "min", "ones", "ones_like", "pad", "prod", "repeat",
+    "reshape", "segment_sum", "split", "squeeze", "stack", "sum", "take", "tile", "transpose",
+    "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -168,6 +168,20 @@ def flip(x: Any, axis: int | None = None) -> Any:
     x = convert_to_tensor(x)
     rank = len(x.shape)
     return tf.reverse(x, tf.range(rank) if axis is None else [axis % rank])
+
+
+@operation
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = None) -> Any:
+    """Wider, with zeros (or another value, or mirrored) around it."""
+    x = convert_to_tensor(x)
+    value = {} if constant_values is None else {"constant_values": constant_values}
+    return tf.pad(x, convert_to_tensor(pad_width, "int32"), mode.upper(), **value)
+
+
+@operation
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Each element several times."""
+    return tf.repeat(convert_to_tensor(x), repeats, axis=axis)
 
 
 @operation

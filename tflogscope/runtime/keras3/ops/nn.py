@@ -12,13 +12,15 @@ from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras.backend import epsilon as keras_epsilon
 from tflogscope.runtime.keras3 import dtypes
 from tflogscope.runtime.keras3.operation import operation
-from tflogscope.runtime.keras3.ops.arrays import reshape
+from tflogscope.runtime.keras3.ops.arithmetic import minimum, multiply
+from tflogscope.runtime.keras3.ops.arrays import mean, reshape, sum  # noqa: A004  as in NumPy
 from tflogscope.runtime.keras3.ops.core import convert_to_tensor
 
 __all__ = [
     "average_pool", "batch_normalization", "binary_crossentropy", "categorical_crossentropy",
-    "conv", "depthwise_conv", "gelu", "layer_normalization", "max_pool", "moments", "one_hot",
-    "relu", "sigmoid", "silu", "softmax", "softplus", "sparse_categorical_crossentropy",
+    "conv", "gelu", "layer_normalization", "max_pool", "moments", "normalize", "one_hot", "relu",
+    "rms_normalization", "sigmoid", "silu", "softmax", "softplus",
+    "sparse_categorical_crossentropy", "window_format",
 ]  # fmt: skip
 
 relu = operation(tf.nn.relu)
@@ -59,7 +61,8 @@ def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None) -> Any:
 # Windows
 
 
-def _tf_format(data_format: str | None, rank: int) -> str:
+def window_format(data_format: str | None, rank: int) -> str:
+    """TensorFlow's name of a layout. Raises NotInThisRuntime for channels first."""
     if data_format not in {None, "channels_last"}:
         raise NotInThisRuntime(f"Keras 3 layers with data_format={data_format!r}")
     return {3: "NWC", 4: "NHWC"}[rank]
@@ -78,25 +81,7 @@ def conv(
         kernel,
         strides,
         padding.upper(),
-        data_format=_tf_format(data_format, len(inputs.shape)),
-        dilations=dilation_rate,
-    )
-
-
-@operation
-def depthwise_conv(
-    inputs: Any, kernel: Any, strides: Any = 1, padding: str = "valid",
-    data_format: str | None = None, dilation_rate: Any = 1,
-) -> Any:  # fmt: skip
-    """A convolution of each channel by itself."""
-    inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
-    pair = (strides, strides) if isinstance(strides, int) else tuple(strides)
-    return tf.nn.depthwise_conv2d(
-        inputs,
-        kernel,
-        (1, *pair, 1),
-        padding.upper(),
-        data_format=_tf_format(data_format, len(inputs.shape)),
+        data_format=window_format(data_format, len(inputs.shape)),
         dilations=dilation_rate,
     )
 
@@ -107,7 +92,7 @@ def max_pool(
     data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """The largest of each window."""
-    form = _tf_format(data_format, len(inputs.shape))
+    form = window_format(data_format, len(inputs.shape))
     return tf.nn.max_pool(inputs, pool_size, strides or pool_size, padding.upper(), form)
 
 
@@ -117,7 +102,7 @@ def average_pool(
     data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """The mean of each window."""
-    form = _tf_format(data_format, len(inputs.shape))
+    form = window_format(data_format, len(inputs.shape))
     return tf.nn.avg_pool(inputs, pool_size, strides or pool_size, padding.upper(), form)
 
 
@@ -177,6 +162,29 @@ def layer_normalization(
     if beta is not None:
         rest = rest + beta
     return tf.cast(x * inverse + rest, original)
+
+
+@operation
+def rms_normalization(x: Any, scale: Any = None, axis: Any = -1, epsilon: Any = None) -> Any:
+    """Each example divided by the root of the mean of its squares."""
+    original = x.dtype
+    x = convert_to_tensor(x, dtypes.result_type(x.dtype, "float32"))
+    scale = None if scale is None else convert_to_tensor(scale, x.dtype)
+    squares = mean(tf.square(x), axis=axis, keepdims=True)
+    inverse = tf.math.rsqrt(squares + (keras_epsilon() if epsilon is None else epsilon))
+    outputs = multiply(x, inverse)
+    return tf.cast(outputs if scale is None else multiply(outputs, scale), original)
+
+
+@operation
+def normalize(x: Any, axis: Any = -1, order: int = 2, epsilon: float | None = None) -> Any:
+    """Divided by its norm. Raises NotInThisRuntime for other norms than the second."""
+    if order != 2:
+        raise NotInThisRuntime(f"keras.ops.normalize(order={order})")
+    x = convert_to_tensor(x)
+    inverse = tf.math.rsqrt(sum(tf.square(x), axis=axis, keepdims=True))
+    limit = 1.0 / (keras_epsilon() if epsilon is None else epsilon)
+    return x * minimum(inverse, limit)
 
 
 # Cross entropies

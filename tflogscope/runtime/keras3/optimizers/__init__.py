@@ -9,10 +9,24 @@ from tflogscope.runtime.keras.backend import unknown
 from tflogscope.runtime.keras3.optimizers import schedules
 from tflogscope.runtime.keras3.optimizers.algorithms import SGD, Adagrad, Adam, AdamW, RMSprop
 from tflogscope.runtime.keras3.optimizers.base import Optimizer
+from tflogscope.runtime.keras3.optimizers.more_algorithms import (
+    Adadelta,
+    Adamax,
+    Ftrl,
+    Lamb,
+    Lion,
+    Nadam,
+)
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "get", "schedules"]
+__all__ = [
+    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lamb", "Lion", "Nadam",
+    "Optimizer", "RMSprop", "get", "schedules",
+]  # fmt: skip
 
-_BY_NAME = {each.__name__.lower(): each for each in (SGD, Adagrad, Adam, AdamW, RMSprop)}
+_BY_NAME: dict[str, Any] = {
+    each.__name__.lower(): each
+    for each in (SGD, Adadelta, Adagrad, Adam, AdamW, Adamax, Ftrl, Lamb, Lion, Nadam, RMSprop)
+}
 
 
 def get(identifier: Any) -> Any:

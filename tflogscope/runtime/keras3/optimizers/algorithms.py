@@ -169,5 +169,6 @@ class Adagrad(Optimizer):
         rate, gradient = ops.cast(learning_rate, variable.dtype), ops.cast(gradient, variable.dtype)
         accumulator = self.slot(self._accumulators, variable)
         self.assign_add(accumulator, ops.square(gradient))
+        step = ops.multiply(rate, gradient)
         root = ops.sqrt(ops.add(accumulator, self.epsilon))
-        self.assign_sub(variable, ops.divide(ops.multiply(rate, gradient), root))
+        self.assign_sub(variable, ops.divide(step, root))

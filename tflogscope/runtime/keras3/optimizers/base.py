@@ -36,22 +36,27 @@ class Optimizer:
         clipnorm: float | None = None,
         clipvalue: float | None = None,
         global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Raises ValueError for options that no optimizer has, NotInThisRuntime for moving averages
-        and accumulated gradients.
+        """Raises ValueError for options that no optimizer has, NotInThisRuntime for accumulated
+        gradients and scaled losses.
         """
-        for absent in ("use_ema", "gradient_accumulation_steps", "loss_scale_factor"):
+        for absent in ("gradient_accumulation_steps", "loss_scale_factor"):
             if kwargs.pop(absent, None):
                 raise NotInThisRuntime(f"optimizers with {absent}")
-        for ignored in ("decay", "ema_momentum", "ema_overwrite_frequency"):
-            kwargs.pop(ignored, None)
+        kwargs.pop("decay", None)
         if kwargs:
             raise ValueError(f"Argument(s) not recognized: {kwargs}")
         self.name = name or auto_name(type(self).__name__)
         self.weight_decay, self.clipnorm, self.clipvalue = weight_decay, clipnorm, clipvalue
         self.global_clipnorm = global_clipnorm
+        self.use_ema, self.ema_momentum = use_ema, ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self._averaged: list[tuple[Any, Any]] = []
         self.built = False
         self._variables: list[Any] = []
         self._positions: dict[str, int] = {}
@@ -106,6 +111,9 @@ class Optimizer:
         if not self.built:
             self._positions = {_key(each): index for index, each in enumerate(variables)}
             self.built = True
+            if self.use_ema:
+                (averages,) = self.add_optimizer_variables(variables, ["average"])
+                self._averaged = list(zip(variables, averages, strict=True))
             self.make_slots(variables)
 
     def make_slots(self, variables: Sequence[Any]) -> None:
@@ -169,14 +177,15 @@ class Optimizer:
             grads = self._clipped([gradient for gradient, _ in pairs])
             variables = [variable for _, variable in pairs]
             self._decay(variables)
-            self._update(grads, variables)
+            self._update(grads, variables, self.learning_rate)
+            if self.use_ema:
+                self._average()
             for variable in variables:
                 if getattr(variable, "constraint", None) is not None:
                     variable.assign(variable.constraint(variable))
         self.iterations.assign_add(1)
 
-    def _update(self, grads: list[Any], variables: list[Any]) -> None:
-        rate = self.learning_rate
+    def _update(self, grads: list[Any], variables: list[Any], rate: Any) -> None:
         values = [_tf_variable(each) for each in variables]
         for gradient, variable in aggregated(list(zip(grads, values, strict=True))):
             self.update_step(gradient, variable, rate)
@@ -184,6 +193,22 @@ class Optimizer:
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Change the variable by its gradient."""
         raise NotImplementedError
+
+    # Moving averages of the variables, which take their place after training, or now and then
+
+    def _average(self) -> None:
+        for variable, average in self._averaged:
+            not_first = ops.not_equal(self.iterations, 0)
+            momentum = ops.multiply(ops.cast(not_first, variable.dtype), self.ema_momentum)
+            old = ops.multiply(momentum, average)
+            average.assign(ops.add(old, ops.multiply(ops.subtract(1, momentum), variable)))
+        if self.ema_overwrite_frequency:
+            due = (self.iterations + 1) % self.ema_overwrite_frequency == 0
+            ops.cond(due, self._take_averages, lambda: None)
+
+    def _take_averages(self) -> None:
+        for variable, average in self._averaged:
+            _tf_variable(variable).assign(average)
 
     def _clipped(self, grads: list[Any]) -> list[Any]:
         if self.clipnorm:
@@ -222,7 +247,9 @@ class Optimizer:
         getattr(variable, rows if isinstance(value, tf.IndexedSlices) else whole)(value)
 
     def finalize_variable_values(self, var_list: Any) -> None:
-        """After training: nothing to do without moving averages."""
+        """After training: the averages take the place of the variables."""
+        del var_list
+        self._take_averages()
 
     def get_config(self) -> dict[str, Any]:
         """There are no files of optimizers here."""
