@@ -63,10 +63,10 @@ class Run:
         if threads > 1:
             work_together(self, threads)
         else:
-            while self.ready and self.error is None:
+            while self.ready:
                 item, iteration = self.ready.popleft()
                 outputs, dead = self.process(item, iteration)
-                if self.error is None:
+                if outputs is not None:
                     self.propagate(item, iteration, outputs, dead)
         if self.error is not None:
             raise self.error
@@ -75,9 +75,10 @@ class Run:
                 raise InvalidArgumentError(None, None, f"Retval[{which}] does not have value")
         return self.results
 
-    def process(self, item: Item, iteration: Iteration) -> tuple[list[Any], bool]:
-        """Run a node's kernel, or let it be dead; its outputs, and whether it is. A failure is kept
-        in `error`.
+    def process(self, item: Item, iteration: Iteration) -> tuple[list[Any] | None, bool]:
+        """Run a node's kernel, or let it be dead; its outputs, and whether it is. The first failure
+        is kept in `error`; a node that failed has no outputs, and what needs none of them runs all
+        the same (`ExecutorState::NodeDone`).
         """
         node, listener = item.step.node, self.listener
         inputs = iteration.inputs[item.first : item.first + item.count]
@@ -98,7 +99,7 @@ class Run:
                 listener.node_failed(self.step_id, node, error)
             if self.error is None:
                 self.error = error
-            return [], False
+            return None, False
         if listener is not None:
             listener.node_done(self.step_id, node, outputs)
         return outputs, False

@@ -13,9 +13,10 @@ import numpy as np
 
 from tflogscope.runtime import telling
 from tflogscope.runtime.eager import as_value, output_values
-from tflogscope.runtime.errors import KERNEL_ERRORS, as_op_error
+from tflogscope.runtime.errors import KERNEL_ERRORS, OpError, as_op_error
 from tflogscope.runtime.executor.failing import located
-from tflogscope.runtime.executor.plan import Plan, kernel_values
+from tflogscope.runtime.executor.plan import Plan, Step, kernel_values
+from tflogscope.runtime.function.definition import NodeDef
 
 __all__ = ["run_flat"]
 
@@ -41,9 +42,37 @@ def run_flat(plan: Plan, values: Sequence[Any], step_id: int) -> list[Any]:
                 slots[step.first : step.first + len(outputs)] = outputs
             for slot in step.spent:
                 slots[slot] = None
-    except KERNEL_ERRORS as error:
-        raise located(as_op_error(error), step.node if step else None) from None
+    except KERNEL_ERRORS as raised:
+        error = located(as_op_error(raised), step.node if step else None)
+        if step is not None:
+            _run_rest(plan, slots, step)
+        raise error from None
     return [slots[slot] for slot in plan.results]
+
+
+def _run_rest(plan: Plan, slots: list[Any], failed: Step) -> None:
+    """What needs nothing of the node that failed runs all the same, as it would on threads.
+
+    Told about: `ExecutorState::NodeDone`, which schedules no more after a failure than what other
+    nodes make ready.
+    """
+    missing = {failed.node.name}
+    for step in plan.steps[plan.steps.index(failed) + 1 :]:
+        if _needs(step.node, missing):
+            missing.add(step.node.name)
+            continue
+        try:
+            outputs = kernel_values(step, [slots[slot] for slot in step.inputs])
+        except KERNEL_ERRORS:
+            missing.add(step.node.name)
+        else:
+            slots[step.first : step.first + len(outputs)] = outputs
+
+
+def _needs(node: NodeDef, missing: set[str]) -> bool:
+    return any(source in missing for source, _ in node.inputs) or any(
+        source in missing for source in node.control_inputs
+    )
 
 
 def _run_told(
@@ -52,14 +81,23 @@ def _run_told(
     """The same, telling each node."""
     slots = plan.slots.copy()
     slots[: len(values)] = values
+    missing: set[str] = set()
+    first: OpError | None = None
     for step in plan.steps:
+        if missing and _needs(step.node, missing):
+            missing.add(step.node.name)
+            continue
         listener.node_started(step_id, step.node)
         try:
             outputs = kernel_values(step, [slots[slot] for slot in step.inputs])
         except KERNEL_ERRORS as raised:
             error = as_op_error(raised)
             listener.node_failed(step_id, step.node, error)
-            raise located(error, step.node) from None
+            missing.add(step.node.name)
+            first = first or located(error, step.node)
+            continue
         slots[step.first : step.first + len(outputs)] = outputs
         listener.node_done(step_id, step.node, outputs)
+    if first is not None:
+        raise first
     return [slots[slot] for slot in plan.results]

@@ -56,9 +56,9 @@ def _work(run: Run, change: threading.Condition) -> None:
     """
     while True:
         with change:
-            while not run.ready and run.running and run.error is None:
+            while not run.ready and run.running:
                 change.wait()
-            if run.error is not None or not run.ready:
+            if not run.ready:
                 change.notify_all()
                 return
             item, iteration = run.ready.popleft()
@@ -67,6 +67,6 @@ def _work(run: Run, change: threading.Condition) -> None:
             outputs, dead = run.process(item, iteration)
         with change:
             run.running -= 1
-            if run.error is None:
+            if outputs is not None:
                 run.propagate(item, iteration, outputs, dead)
             change.notify_all()
