@@ -16,6 +16,7 @@ In the order in which a program meets them:
     models/compiled.py, steps.py        what is compiled; one step
     models/training.py                  fit, evaluate, predict; data_adapter.py makes batches,
                                         generated_batches.py those of generators
+    timeseries.py                       a dataset of windows over rows
     callbacks.py, progress.py           what is told and shown while it trains
     configuring.py, saving.py           what an object was made with, and how to make it again
 

@@ -33,6 +33,7 @@ class Counting(Metric):
     """`kept` says which of the four counts there are, under which variable names."""
 
     kept: dict[str, str]
+    _counts: dict[str, Any]
 
     def __init__(
         self,
@@ -42,15 +43,23 @@ class Counting(Metric):
         *,
         top_k: int | None = None,
         class_id: int | None = None,
+        by_label: bool = False,
     ) -> None:
         """`top_k`: only the highest predictions of a row can be a yes. `class_id`: only that column
-        counts.
+        counts. `by_label`: there are counts for each column; they are made when it is known how
+        many there are.
         """
         super().__init__(name=name, dtype=dtype)
         self._limits = list(thresholds)
         self._top_k, self._class_id = top_k, class_id
+        self._by_label = by_label
+        self._counts = {}
+        if not by_label:
+            self._make_counts()
+
+    def _make_counts(self, *columns: int) -> None:
         self._counts = {
-            count: self.add_weight(variable, shape=(len(self._limits),))
+            count: self.add_weight(variable, shape=(len(self._limits), *columns))
             for count, variable in self.kept.items()
         }
 
@@ -91,11 +100,12 @@ class Counting(Metric):
         each: Any = 1.0
         if sample_weight is not None:
             wide = tf.cast(sample_weight, self.dtype) * tf.ones_like(y_pred)
-            each = tf.reshape(wide, [-1])
+            each = wide if self._by_label else tf.reshape(wide, [-1])
         weights = tf.multiply(each, 1.0)
         y_pred = tf.clip_by_value(y_pred, 0.0, 1.0)
-        y_true = tf.reshape(tf.cast(tf.cast(y_true, tf.bool), self.dtype), [-1])
-        y_pred = tf.reshape(y_pred, [-1])
+        y_true = tf.cast(tf.cast(y_true, tf.bool), self.dtype)
+        if not self._by_label:
+            y_true, y_pred = tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1])
         are_so = tf.multiply(y_true, weights)
         are_not = tf.multiply(1.0 - y_true, weights)
         # a prediction is in the bucket of the highest threshold below it
@@ -103,13 +113,28 @@ class Counting(Metric):
         if self._limits[0] < 0.0 or self._limits[-1] > 1.0:
             bucket = tf.nn.relu(bucket)
         bucket = tf.cast(bucket, tf.int32)
-        in_buckets = [
-            tf.math.unsorted_segment_sum(labels, bucket, last + 1) for labels in (are_so, are_not)
-        ]
-        right, wrong = (tf.cumsum(count, reverse=True) for count in in_buckets)
+        axis = None
+        if self._by_label:
+            axis = 1
+            are_so, are_not, bucket = map(tf.transpose, (are_so, are_not, bucket))
+            in_buckets = [
+                tf.vectorized_map(
+                    lambda pair: tf.math.unsorted_segment_sum(*pair, last + 1), (labels, bucket)
+                )
+                for labels in (are_so, are_not)
+            ]
+            right, wrong = (
+                tf.transpose(tf.cumsum(count, reverse=True, axis=1)) for count in in_buckets
+            )
+        else:
+            in_buckets = [
+                tf.math.unsorted_segment_sum(labels, bucket, last + 1)
+                for labels in (are_so, are_not)
+            ]
+            right, wrong = (tf.cumsum(count, reverse=True) for count in in_buckets)
         kept = self._counts
         if kept.keys() & {"true_negatives", "false_negatives"}:
-            all_so, all_not = tf.reduce_sum(are_so), tf.reduce_sum(are_not)
+            all_so, all_not = tf.reduce_sum(are_so, axis), tf.reduce_sum(are_not, axis)
         updates = []
         if "true_positives" in kept:
             updates.append(kept["true_positives"].assign_add(right))
@@ -123,7 +148,8 @@ class Counting(Metric):
 
     def _counted(self, said_yes: Any, is_so: Any, weights: Any) -> list[Any]:
         """The counts with what is new added to them."""
-        kept = self._counts.keys()
+        counts = self._counts
+        kept = counts.keys()
         said_no = tf.logical_not(said_yes) if kept & {COUNTS[1], COUNTS[3]} else None
         is_not = tf.logical_not(is_so) if kept & {COUNTS[1], COUNTS[2]} else None
         pairs = {
@@ -137,16 +163,14 @@ class Counting(Metric):
             if count in kept:
                 hits = tf.cast(tf.logical_and(label, said), dtype=self.dtype)
                 hits = hits if weights is None else hits * weights
-                updates.append(self._counts[count].assign_add(tf.reduce_sum(hits, 1)))
+                updates.append(counts[count].assign_add(tf.reduce_sum(hits, 1)))
         return updates
 
     def _one_or_all(self, values: Any) -> Any:
         return values[0] if len(self._limits) == 1 else values
 
     def reset_state(self) -> None:
-        backend.batch_set_value(
-            [(each, [0.0] * len(self._limits)) for each in self._counts.values()]
-        )
+        backend.batch_set_value([(each, np.zeros(each.shape)) for each in self._counts.values()])
 
 
 def _only_highest(values: Any, count: int) -> Any:
@@ -258,9 +282,11 @@ class AUC(Counting):
         label_weights: Any = None,
         from_logits: bool = False,
     ) -> None:
-        """Raises ValueError for fewer than two thresholds."""
-        if multi_label or num_labels is not None or label_weights is not None:
-            raise NotInThisRuntime("AUC(multi_label=True)")
+        """With `multi_label`, the mean of the areas of each column. Raises ValueError for fewer
+        than two thresholds, or for a number of labels that are not told apart.
+        """
+        if label_weights is not None:
+            raise NotInThisRuntime("AUC(label_weights=...)")
         if thresholds is None:
             if num_thresholds <= 1:
                 raise ValueError(
@@ -271,7 +297,13 @@ class AUC(Counting):
         self.curve, self.summation_method = curve.upper(), summation_method.lower()
         self._from_logits = from_logits
         limits = [-backend.epsilon(), *sorted(thresholds), 1.0 + backend.epsilon()]
-        super().__init__(limits, name, dtype)
+        if multi_label and not _evenly_spaced(limits):
+            raise NotInThisRuntime("AUC(multi_label=True) of thresholds that are not evenly spaced")
+        super().__init__(limits, name, dtype, by_label=multi_label)
+        if num_labels and not multi_label:
+            raise ValueError("`num_labels` is needed only when `multi_label` is True.")
+        if num_labels:
+            self._make_counts(num_labels)
 
     @property
     def thresholds(self) -> list[float]:
@@ -279,13 +311,27 @@ class AUC(Counting):
         return self._limits
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        if not self._counts:
+            self._make_counts(*self._columns_of(y_pred))
         y_pred = tf.sigmoid(tf.cast(y_pred, self.dtype)) if self._from_logits else y_pred
         return super().update_state(y_true, y_pred, sample_weight)
 
+    @staticmethod
+    def _columns_of(y_pred: Any) -> list[Any]:
+        shape = tf.TensorShape(y_pred.shape)
+        if shape.rank != 2:
+            raise ValueError(
+                "`y_true` must have rank 2 when `multi_label=True`. Found rank "
+                f"{shape.rank}. Full shape received for `y_true`: {shape}"
+            )
+        return shape.as_list()[1:]
+
     def result(self) -> Any:
-        positives, negatives, wrong_yes, wrong_no = (self._counts[name] for name in COUNTS)
+        counts = self._counts
+        positives, negatives, wrong_yes, wrong_no = (counts[name] for name in COUNTS)
         if self.curve == "PR" and self.summation_method == "interpolation":
-            return _interpolated(*map(tf.convert_to_tensor, (positives, wrong_yes, wrong_no)))
+            increments = _interpolated(*map(tf.convert_to_tensor, (positives, wrong_yes, wrong_no)))
+            return self._summed(increments, "interpolate_pr_auc")
         recall = tf.math.divide_no_nan(positives, tf.math.add(positives, wrong_no))
         if self.curve == "ROC":
             x, y = tf.math.divide_no_nan(wrong_yes, tf.math.add(wrong_yes, negatives)), recall
@@ -298,11 +344,18 @@ class AUC(Counting):
             heights = tf.minimum(y[:-1], y[1:])
         else:
             heights = tf.maximum(y[:-1], y[1:])
-        return tf.reduce_sum(tf.multiply(x[:-1] - x[1:], heights), name=self.name)
+        return self._summed(tf.multiply(x[:-1] - x[1:], heights), self.name)
+
+    def _summed(self, areas: Any, name: str) -> Any:
+        if not self._by_label:
+            return tf.reduce_sum(areas, name=name)
+        of_labels = tf.reduce_sum(areas, name=f"{self.name}_by_label", axis=0)
+        return tf.reduce_mean(of_labels, name=self.name)
 
 
 def _interpolated(positives: Any, wrong_yes: Any, wrong_no: Any) -> Any:
-    """The area under precision-recall, with the true positives interpolated and not the precision.
+    """The areas under precision-recall between thresholds, with the true positives interpolated and
+    not the precision.
 
     After Davis & Goadrich, 2006.
     """
@@ -315,11 +368,10 @@ def _interpolated(positives: Any, wrong_yes: Any, wrong_no: Any) -> Any:
         tf.math.divide_no_nan(yes[:-1], tf.maximum(yes[1:], 0)),
         tf.ones_like(yes[1:]),
     )
-    increments = tf.math.divide_no_nan(
+    return tf.math.divide_no_nan(
         slope * (gained + intercept * tf.math.log(ratio)),
         tf.maximum(positives[1:] + wrong_no[1:], 0),
     )
-    return tf.reduce_sum(increments)
 
 
 class MeanIoU(Metric):

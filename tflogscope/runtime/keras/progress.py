@@ -9,6 +9,8 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
+
 __all__ = ["ProgressBar", "clock", "count", "duration", "write"]
 
 _INTERVAL = 0.05  # seconds between two updates of the line
@@ -63,7 +65,8 @@ class ProgressBar:
 
     def _numbers(self) -> str:
         shown = ""
-        for name, value in self._values.items():
+        for name, given in self._values.items():
+            value = np.mean(given)  # one number also of a metric with several
             large = value > 1e-3 if self.verbose == 2 else abs(value) > 1e-3
             shown += f" - {name}: {value:.4f}" if large else f" - {name}: {value:.4e}"
         return shown

@@ -129,9 +129,10 @@ class Progbar:
 
 
 def __getattr__(name: str) -> Any:
-    """What is about configurations stands in another module."""
-    from tflogscope.runtime.keras import saving
+    """What is about configurations, or time series, stands in another module."""
+    from tflogscope.runtime.keras import saving, timeseries
 
-    if name in saving.__all__:
-        return getattr(saving, name)
+    for module in (saving, timeseries):
+        if name in module.__all__:
+            return getattr(module, name)
     return missing("tf.keras.utils")(name)

@@ -1,4 +1,4 @@
-"""Images: `tf.image.resize` and what turns them over.
+"""Images: `tf.image.resize` and `tf.image.convert_image_dtype`.
 
 Told about: `python/ops/image_ops_impl.py`.
 """
@@ -12,11 +12,11 @@ from tflogscope.runtime.constant_value import constant_shape
 from tflogscope.runtime.context import op_scope
 from tflogscope.runtime.conversion import convert_to_tensor
 from tflogscope.runtime.errors import NotInThisRuntime
-from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library import arithmetic, arrays, elementary
 from tflogscope.runtime.ops.call import call
 from tflogscope.runtime.tensors import Tensor
 
-__all__ = ["ResizeMethod", "resize"]
+__all__ = ["ResizeMethod", "convert_image_dtype", "resize"]
 
 _OPS = {"nearest": "ResizeNearestNeighbor", "bilinear": "ResizeBilinear"}
 
@@ -63,3 +63,34 @@ def resize(
         resized = call(_OPS[method], batch, size, half_pixel_centers=True)
         resized.set_shape([None, *constant_shape(size), None])
         return resized if rank == 4 else arrays.squeeze(resized, axis=[0])
+
+
+def convert_image_dtype(
+    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+) -> Tensor:
+    """An image of another type: integers up to their highest are floats up to 1.
+
+    Raises AttributeError for what are no numbers.
+    """
+    image = convert_to_tensor(image, name="image")
+    dtype = dtypes.as_dtype(dtype)
+    for told, kind in (("dtype", dtype), ("image dtype", image.dtype)):
+        if not kind.is_floating and not kind.is_integer:
+            raise AttributeError(f"{told} must be either floating point or integer")
+    if dtype == image.dtype:
+        return arrays.identity(image, name=name)  # type: ignore[no-any-return]
+    cast = arithmetic.saturate_cast if saturate else elementary.cast
+    with op_scope(name, "convert_image") as scope:
+        if image.dtype.is_floating and dtype.is_floating:
+            return elementary.cast(image, dtype, name=scope)
+        if image.dtype.is_integer and dtype.is_floating:
+            scaled = elementary.cast(image, dtype)
+            return arithmetic.multiply(scaled, 1.0 / image.dtype.max, name=scope)  # type: ignore[no-any-return]
+        if image.dtype.is_floating:
+            # the half is against rounding problems
+            return cast(arithmetic.multiply(image, dtype.max + 0.5), dtype, name=scope)
+        highest, allowed = image.dtype.max, dtype.max
+        if highest > allowed:
+            scaled = arithmetic.floordiv(image, (highest + 1) // (allowed + 1))
+            return cast(scaled, dtype, name=scope)
+        return arithmetic.multiply(cast(image, dtype), (allowed + 1) // (highest + 1), name=scope)  # type: ignore[no-any-return]

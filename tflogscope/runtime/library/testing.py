@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unittest
 from typing import Any
+from unittest.util import safe_repr
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,45 @@ class TestCase(unittest.TestCase):
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: str | None = None) -> None:
         """The shapes are the same."""
         self.assertEqual(_array(np_array).shape, _array(tf_tensor).shape, msg)
+
+    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """The shapes or some elements differ."""
+        same = _array(a).shape == _array(b).shape and bool(np.all(_array(a) == _array(b)))
+        self.assertFalse(same, msg or "The two values are equal at all elements.")
+
+    def assertNotAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
+        """Some elements are not about equal."""
+        try:
+            self.assertAllClose(a, b, rtol, atol)
+        except AssertionError:
+            return
+        raise AssertionError(
+            msg or f"The two values are close at all elements: rtol={rtol}, atol={atol}"
+        )
+
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+        """Its elements are of that type."""
+        self.assertEqual(_array(target).dtype, np.dtype(expected_dtype))
+
+    def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:
+        """It has that many elements. Told about: `absl/testing/absltest.py`."""
+        if len(container) != expected_len:
+            text = f"{safe_repr(container)} has length of {len(container)}"
+            self.fail(self._formatMessage(msg, f"{text}, expected {expected_len}."))
+
+    def assertEmpty(self, container: Any, msg: str | None = None) -> None:
+        """It has no elements. Told about: `absl/testing/absltest.py`."""
+        if len(container):
+            text = f"{safe_repr(container)} has length of {len(container)}."
+            self.fail(self._formatMessage(msg, text))
+
+    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:
+        """It has elements. Told about: `absl/testing/absltest.py`."""
+        if not len(container):
+            text = f"{safe_repr(container)} has length of 0."
+            self.fail(self._formatMessage(msg, text))
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """Two numbers are no further apart than `err`."""

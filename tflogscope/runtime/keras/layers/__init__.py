@@ -97,7 +97,12 @@ from tflogscope.runtime.keras.layers.pooling import (
     MaxPooling1D,
     MaxPooling2D,
 )
-from tflogscope.runtime.keras.layers.preprocessing import Normalization, Rescaling
+from tflogscope.runtime.keras.layers.preprocessing import (
+    CategoryEncoding,
+    Normalization,
+    Rescaling,
+    Resizing,
+)
 from tflogscope.runtime.keras.layers.recurrent import RNN
 from tflogscope.runtime.keras.layers.recurrent_cells import GRUCell, LSTMCell, SimpleRNNCell
 from tflogscope.runtime.keras.layers.recurrent_fused import GRU, LSTM, SimpleRNN
@@ -159,6 +164,7 @@ __all__ = [
     "AvgPool2D",
     "BatchNormalization",
     "Bidirectional",
+    "CategoryEncoding",
     "Concatenate",
     "Conv1D",
     "Conv1DTranspose",
@@ -213,6 +219,7 @@ __all__ = [
     "RepeatVector",
     "Rescaling",
     "Reshape",
+    "Resizing",
     "SeparableConv1D",
     "SeparableConv2D",
     "SimpleRNN",

@@ -385,20 +385,24 @@ class Layer(Adding):
         if not self.trainable:
             return []
         own = [each for each in self._all_own_variables() if each.trainable]
-        below = [each for layer in self._sublayers() for each in layer.trainable_weights]
+        below = self._weights_below(trainable=True)
         return unique(own + below if self._own_first else below + own)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
         """The other variables; all of them if the layer is not trainable."""
-        children = list(self._sublayers())
         if self.trainable:
             own = [each for each in self._all_own_variables() if not each.trainable]
-            below = [each for layer in children for each in layer.non_trainable_weights]
+            below = self._weights_below(trainable=False)
         else:
             own = sorted(self._all_own_variables(), key=lambda each: not each.trainable)
-            below = [each for layer in children for each in layer.weights]
+            below = [each for layer in self._sublayers() for each in layer.weights]
         return unique(own + below if self._own_first else below + own)
+
+    def _weights_below(self, *, trainable: bool) -> list[Any]:
+        """Those of the layers in it."""
+        kind = "trainable_weights" if trainable else "non_trainable_weights"
+        return [each for layer in self._sublayers() for each in getattr(layer, kind)]
 
     def _all_own_variables(self) -> Iterator[Any]:
         yield from self._own_variables

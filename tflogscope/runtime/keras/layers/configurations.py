@@ -61,6 +61,7 @@ _NAMES = {
     "BatchNormalization": "axis momentum epsilon center scale beta_initializer gamma_initializer "
     f"moving_mean_initializer moving_variance_initializer {_OF_SCALES}",
     "Bidirectional": "layer merge_mode",
+    "CategoryEncoding": "num_tokens output_mode sparse",
     "Concatenate": "axis",
     "Conv1D": _CONVOLUTION,
     "Conv1DTranspose": _TRANSPOSED,
@@ -106,6 +107,7 @@ _NAMES = {
     "ReLU": "max_value negative_slope threshold",
     "RepeatVector": "n",
     "Rescaling": "scale offset",
+    "Resizing": "height width interpolation crop_to_aspect_ratio",
     "Reshape": "target_shape",
     "SeparableConv1D": _SEPARABLE,
     "SeparableConv2D": _SEPARABLE,

@@ -105,7 +105,7 @@ def tracked_in(value: Any) -> Iterator[Tracked]:
     if isinstance(value, Tracked):
         yield value
     elif isinstance(value, (list, tuple, Mapping)):
-        for each in value.values() if isinstance(value, Mapping) else value:
+        for each in _values_of(value):
             yield from tracked_in(each)
 
 
@@ -114,5 +114,12 @@ def variables_in(value: Any) -> Iterator[Any]:
     if isinstance(value, tf.Variable):
         yield value
     elif isinstance(value, (list, tuple, Mapping)):
-        for each in value.values() if isinstance(value, Mapping) else value:
+        for each in _values_of(value):
             yield from variables_in(each)
+
+
+def _values_of(value: Any) -> Iterable[Any]:
+    """Those of a dict sorted by key. Told about: `_DictWrapper._values` of
+    `tensorflow/python/trackable/data_structures.py`.
+    """
+    return (value[key] for key in sorted(value)) if isinstance(value, Mapping) else value

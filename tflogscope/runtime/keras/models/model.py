@@ -19,7 +19,7 @@ from tflogscope.runtime.keras.configuring import custom_object_scope
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras.layers.core import InputLayer
-from tflogscope.runtime.keras.layers.tracking import tracked_in, unique
+from tflogscope.runtime.keras.layers.tracking import tracked_in, unique, variables_in
 from tflogscope.runtime.keras.models.network import Network
 from tflogscope.runtime.keras.models.training import Trainer
 
@@ -146,6 +146,13 @@ class Model(Trainer, Layer):  # both have `losses` and `__call__`
         """All variables, layer by layer, then its own."""
         of_layers = [each for child in self._children for each in _weights(child)]
         return unique([*of_layers, *super().weights])
+
+    def _weights_below(self, *, trainable: bool) -> list[Any]:
+        """Those of what is in it, also of lists and dicts of variables, in the order in which they
+        became its attributes. Told about: `Model.trainable_weights` of
+        `keras/src/engine/training.py`.
+        """
+        return [each for child in self._children for each in _of_kind(child, trainable=trainable)]
 
     def save(self, *_: Any, **__: Any) -> None:
         """There are no files of models here."""
@@ -337,13 +344,18 @@ def input_layer_of(tensor: Any) -> Any:
 
 
 def _weights(child: Any) -> list[Any]:
-    """Those of a layer, or of a list of layers as if it were one."""
-    layers: list[Any] = list(tracked_in(child))
-    return (
-        [
-            *(each for layer in layers for each in layer.trainable_weights),
-            *(each for layer in layers for each in layer.non_trainable_weights),
-        ]
-        if not isinstance(child, Layer)
-        else child.weights
-    )
+    """Those of a layer, or of a list of layers and variables as if it were one.
+
+    Told about: `TrackableDataStructure.trainable_weights` and `non_trainable_weights` of
+    `tensorflow/python/trackable/data_structures.py`.
+    """
+    if isinstance(child, Layer):
+        return child.weights
+    return _of_kind(child, trainable=True) + _of_kind(child, trainable=False)
+
+
+def _of_kind(child: Any, *, trainable: bool) -> list[Any]:
+    """Of layers first, then what is a variable itself."""
+    kind = "trainable_weights" if trainable else "non_trainable_weights"
+    of_layers = [each for layer in tracked_in(child) for each in getattr(layer, kind)]
+    return of_layers + [each for each in variables_in(child) if each.trainable is trainable]

@@ -81,7 +81,7 @@ class _Table:
             for each in inside:
                 self.layer(each, level + 1, last=each is inside[-1])
             self._rule("¯", level, level)
-        if not (last and not inside):
+        if not (last or inside):
             self._rule(" ", level, level)
 
     def _rule(self, mark: str, bars: int, level: int) -> None:
