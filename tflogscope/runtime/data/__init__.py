@@ -8,6 +8,7 @@ elements.py     what a dataset's variant tensor holds: how elements are made
                 (regrouped_elements.py, shuffling.py, generator.py)
 iterator.py     `iter(dataset)`
 for_loops.py    `for x in dataset` in a traced function
+python_functions.py  `enumerate(dataset)` and the like there
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tflogscope.runtime.data.options import (
     Options,
     ThreadingOptions,
 )
+from tflogscope.runtime.data.python_functions import register_overrides
 
 Iterator = OwnedIterator
 
@@ -38,3 +40,5 @@ __all__ = [
 ]  # fmt: skip
 
 __getattr__ = missing("tf.data")
+
+register_overrides()

@@ -289,7 +289,7 @@ class Dataset(Sources, Regrouping):
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pairs of a number and an element."""
         numbers = Dataset.range(start, np.iinfo(np.int64).max)
-        rewritten = {"rewrite_name": convert_to_tensor("replicate_on_split")}
+        rewritten = {"rewrite_name": "replicate_on_split"}
         numbers = numbers._with("_RewriteDataset", numbers.element_spec, None, rewritten)
         return Dataset.zip((numbers, self), name=name)
 

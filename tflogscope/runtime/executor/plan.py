@@ -18,6 +18,7 @@ from tflogscope.runtime.eager import as_value, output_values
 from tflogscope.runtime.executor.pruning import in_order, needed
 from tflogscope.runtime.function.definition import Endpoint, FunctionDef, NodeDef
 from tflogscope.runtime.operations import bind
+from tflogscope.runtime.ops.references import GIVES_REFERENCE, TAKES_REFERENCE, dereferenced
 
 __all__ = ["CONTROL_FLOW", "Plan", "Step", "compile_plan", "kernel_values"]
 
@@ -79,6 +80,7 @@ def compile_plan(definition: FunctionDef) -> Plan:
     for node in nodes:
         slots.add(node)
     steps = [_step(node, slots) for node in nodes]
+    _read_references(steps)
     values: list[Any] = [None] * slots.count
     for step in steps:
         if step.constant:
@@ -115,6 +117,22 @@ def _step(node: NodeDef, slots: _Slots) -> Step:
         constant=node.type == "Const",
         steers=node.type in CONTROL_FLOW,
     )
+
+
+def _read_references(steps: Sequence[Step]) -> None:
+    """What takes no reference is given the value behind it (`ExecutorState::PrepareInputs`)."""
+    references = {step.node.name for step in steps if step.node.type in GIVES_REFERENCE}
+    if not references:
+        return
+    for step in steps:
+        if step.node.type not in TAKES_REFERENCE and any(
+            name in references for name, _ in step.node.inputs
+        ):
+            step.kernel = _reading(step.kernel)
+
+
+def _reading(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *values: kernel(*map(dereferenced, values))
 
 
 def _let_go(steps: Sequence[Step], keep: Sequence[int]) -> None:

@@ -20,7 +20,7 @@ from tflogscope.runtime.indexed_slices import values_of, with_values
 from tflogscope.runtime.library import arrays, elementary
 from tflogscope.runtime.library.elementary import cast
 from tflogscope.runtime.library.grouping import colocated_with
-from tflogscope.runtime.ops.call import call, generated, results
+from tflogscope.runtime.ops.call import call, generated, results, snake_case
 from tflogscope.runtime.release import since
 from tflogscope.runtime.tensors import Tensor
 
@@ -57,6 +57,7 @@ def _reduction(type: str, doc: str) -> Callable[..., Tensor]:
             result.set_shape(())
         return result
 
+    reduce.__name__ = reduce.__qualname__ = f"reduce_{snake_case(type)}"
     reduce.__doc__ = doc
     return reduce
 
@@ -169,6 +170,7 @@ def _scan(type: str, doc: str) -> Callable[..., Tensor]:
             x = convert_to_tensor(x, name="x")
             return call(type, x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
+    scan.__name__ = scan.__qualname__ = snake_case(type)
     scan.__doc__ = doc
     return scan
 

@@ -11,6 +11,7 @@ Told about: `op_def_library._apply_op_helper` (graphs), `TFE_Py_FastPathExecute`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -32,7 +33,7 @@ from tflogscope.runtime.ops.describing import op_text
 from tflogscope.runtime.release import since
 from tflogscope.runtime.tensors import EagerTensor, Tensor
 
-__all__ = ["call", "call_node", "control_dependencies", "generated", "results"]
+__all__ = ["call", "call_node", "control_dependencies", "generated", "results", "snake_case"]
 
 
 def call(type: str, /, *values: Any, name: str | None = None, **attributes: Any) -> Tensor:
@@ -96,7 +97,7 @@ def call_node(type: str, /, *values: Any, name: str | None = None, **attributes:
     return None if context.executing_eagerly() else context.current().nodes[-1]  # type: ignore[attr-defined]
 
 
-def generated(type: str, doc: str = "") -> Callable[..., Any]:
+def generated(type: str, doc: str = "", name: str | None = None) -> Callable[..., Any]:
     """The Python function of an op: its inputs, then its attributes, by position or by their names;
     then `name`.
 
@@ -115,9 +116,17 @@ def generated(type: str, doc: str = "") -> Callable[..., Any]:
             raise TypeError(f"{type} missing required argument: {missing}") from None
         return results(type, *inputs, name=name, **given)
 
-    function.__name__ = function.__qualname__ = type
+    function.__name__ = function.__qualname__ = name or snake_case(type)
     function.__doc__ = doc or f"The op {type}. Raises what its shape function and kernel raise."
     return function
+
+
+def snake_case(type: str) -> str:
+    """`LogicalNot` is `logical_not`."""
+    return _BEFORE_A_WORD.sub("_", type).lower()
+
+
+_BEFORE_A_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def _parameters(signature: Signature) -> list[str]:

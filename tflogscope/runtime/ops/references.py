@@ -20,7 +20,17 @@ from tflogscope.runtime.ops.declare import op
 from tflogscope.runtime.resources import Resource, named
 from tflogscope.runtime.shapes import SCALAR, TensorShape
 
-__all__ = ["dereferenced"]
+__all__ = ["GIVES_REFERENCE", "TAKES_REFERENCE", "dereferenced"]
+
+TAKES_REFERENCE = frozenset(
+    {
+        *("Assign", "AssignAdd", "AssignSub", "IsVariableInitialized"),
+        *("ApplyAdam", "ApplyGradientDescent", "ApplyMomentum"),
+    }
+)
+"""Ops with an input that is a reference."""
+GIVES_REFERENCE = (TAKES_REFERENCE | {"VariableV2"}) - {"IsVariableInitialized"}
+"""Ops whose output is one. Any other op that reads it is given the value."""
 
 Array = NDArray[Any]
 
@@ -65,7 +75,7 @@ def _is_initialized(ref: Resource) -> Array:
     stateful=True,
 )
 def _assign(ref: Resource, value: Array) -> Resource:
-    ref.value = value
+    ref.value = dereferenced(value)
     return ref
 
 
@@ -73,7 +83,7 @@ for _type, _function in {"AssignAdd": np.add, "AssignSub": np.subtract}.items():
 
     @op(f"{_type}(ref: T, value: T; use_locking=False) -> output_ref: T", stateful=True)
     def _change(ref: Resource, value: Array, _function: Any = _function) -> Resource:
-        ref.value = _function(dereferenced(ref), value)
+        ref.value = _function(dereferenced(ref), dereferenced(value))
         return ref
 
 

@@ -12,7 +12,6 @@ __all__ = [
     "ADDITIONS",
     "CHANGES_FRAME",
     "COMMUTATIVE",
-    "GIVES_REFERENCE",
     "IDENTITIES",
     "REDUCTIONS",
     "has_outputs",
@@ -28,9 +27,6 @@ COMMUTATIVE = frozenset(
         *("BitwiseXor", "Equal", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mul"),
         *("NotEqual", "SquaredDifference"),
     }
-)
-GIVES_REFERENCE = frozenset(
-    {"VariableV2", "Assign", "AssignAdd", "AssignSub", "ApplyGradientDescent"}
 )
 CHANGES_FRAME = frozenset({"Enter", "Exit", "NextIteration"})
 _STATEFUL = frozenset({"_Arg", "_Retval"})

@@ -9,7 +9,7 @@ Told about: `core/grappler/optimizers/model_pruner.cc`.
 from __future__ import annotations
 
 from tflogscope.runtime.function.definition import Endpoint
-from tflogscope.runtime.passes.facts import GIVES_REFERENCE
+from tflogscope.runtime.ops.references import GIVES_REFERENCE
 from tflogscope.runtime.passes.graph import MutableGraph, Node
 
 __all__ = ["prune"]

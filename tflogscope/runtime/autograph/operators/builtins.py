@@ -71,15 +71,19 @@ OVERLOADS: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 def register(
-    builtin: Callable[..., Any], types: type | tuple[type, ...], function: Callable[..., Any]
+    builtin: Callable[..., Any],
+    types: type,
+    function: Callable[..., Any],
+    which: slice = slice(1),
 ) -> None:
-    """`builtin(x, …)` in converted code is `function(x, …)` for these types of x:
-    `enumerate(dataset)`.
+    """`builtin(x, …)` in converted code is `function(x, …)` if these arguments (`which`; the first)
+    are all of these types: `enumerate(dataset)`.
     """
     fallback = OVERLOADS.get(builtin, builtin)
 
     def overload(*arguments: Any, **named: Any) -> Any:
-        chosen = function if arguments and isinstance(arguments[0], types) else fallback
+        asked = arguments[which]
+        chosen = function if asked and all(isinstance(x, types) for x in asked) else fallback
         return chosen(*arguments, **named)
 
     OVERLOADS[builtin] = overload

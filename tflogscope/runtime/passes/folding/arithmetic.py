@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflogscope.runtime.dtypes import bfloat16, float16, int32
+from tflogscope.runtime.ops.references import TAKES_REFERENCE
 from tflogscope.runtime.passes.constant_edges import control_anchor
 from tflogscope.runtime.passes.facts import ADDITIONS
 from tflogscope.runtime.passes.folding.constants import (
@@ -96,20 +97,11 @@ def _hand_on(
     return True
 
 
-_REFERRING = frozenset(
-    {
-        *("Assign", "AssignAdd", "AssignSub", "IsVariableInitialized"),
-        *("ApplyAdam", "ApplyGradientDescent", "ApplyMomentum"),
-    }
-)
-"""Ops with an input that is a reference."""
-
-
 def _changes_tensors(graph: MutableGraph) -> bool:
     """May a value change while somebody has it, as those of TensorFlow 1's variables do? Then what
     is handed on is copied. Told about: `graph_contains_assign_or_inplace_op_`.
     """
-    return any(node.type in _REFERRING for node in graph)
+    return any(node.type in TAKES_REFERENCE for node in graph)
 
 
 def _zero(graph: MutableGraph, node: Node, properties: Properties, fitting: Sequence[bool]) -> bool:
