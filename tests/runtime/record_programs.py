@@ -25,8 +25,8 @@ from typing import Any
 HERE = Path(__file__).parent
 PROGRAMS, DATA = HERE / "programs", HERE / "data" / "programs"
 LATER = {  # for Keras 3 only
-    "functions_later", "layers_later", "mixed_precision", "optimizers_later", "sequences",
-    "steps_at_once",
+    "features_later", "flips_later", "functions_later", "layers_later", "mixed_precision",
+    "optimizers_later", "sequences", "steps_at_once",
 }  # fmt: skip
 KERAS_3 = (
     "cnn_fit", "data_fit", "functional", "lstm_fit", "mlp_fit", "run_eagerly", *sorted(LATER),

@@ -5,6 +5,7 @@ base.py              `Layer`; tracking.py: what it owns; described.py: what it s
 core.py              Dense, Embedding, Dropout, …
 convolution.py, convolution_kinds.py, pooling.py, reshaping.py, noise.py, merging.py
 normalization.py, group_normalization.py
+data_layer.py        layers for pipelines: feature_normalization.py, image_augmentation.py
 recurrent.py         `RNN`: a cell (recurrent_cells.py) or several (recurrent_stack.py) over time
                      (recurrence.py)
 wrappers.py          layers around a layer
@@ -46,11 +47,13 @@ from tflogscope.runtime.keras3.layers.core import (
     Softmax,
 )
 from tflogscope.runtime.keras3.layers.einsum_dense import EinsumDense
+from tflogscope.runtime.keras3.layers.feature_normalization import Normalization
 from tflogscope.runtime.keras3.layers.group_normalization import (
     GroupNormalization,
     RMSNormalization,
     UnitNormalization,
 )
+from tflogscope.runtime.keras3.layers.image_augmentation import RandomFlip
 from tflogscope.runtime.keras3.layers.merging import (
     Add,
     Average,
@@ -117,12 +120,12 @@ __all__ = [
     "GlobalMaxPool2D", "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GroupNormalization", "Identity",
     "Input", "InputLayer", "InputSpec", "LSTMCell", "Lambda", "Layer", "LayerNormalization",
     "LeakyReLU", "Masking", "MaxPool1D", "MaxPool2D", "MaxPooling1D", "MaxPooling2D", "Maximum",
-    "Minimum", "MultiHeadAttention", "Multiply", "PReLU", "Permute", "RMSNormalization", "ReLU",
-    "RepeatVector", "Rescaling", "Reshape", "SeparableConv1D", "SeparableConv2D",
-    "SeparableConvolution1D", "SeparableConvolution2D", "SimpleRNN", "SimpleRNNCell", "Softmax",
-    "SpatialDropout1D", "SpatialDropout2D", "StackedRNNCells", "Subtract", "TimeDistributed",
-    "UnitNormalization", "UpSampling1D", "UpSampling2D", "Wrapper", "ZeroPadding1D",
-    "ZeroPadding2D", "add", "concatenate",
+    "Minimum", "MultiHeadAttention", "Multiply", "Normalization", "PReLU", "Permute",
+    "RMSNormalization", "RandomFlip", "ReLU", "RepeatVector", "Rescaling", "Reshape",
+    "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D",
+    "SimpleRNN", "SimpleRNNCell", "Softmax", "SpatialDropout1D", "SpatialDropout2D",
+    "StackedRNNCells", "Subtract", "TimeDistributed", "UnitNormalization", "UpSampling1D",
+    "UpSampling2D", "Wrapper", "ZeroPadding1D", "ZeroPadding2D", "add", "concatenate",
 ]  # fmt: skip
 
 __getattr__ = missing("tf.keras.layers")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tflogscope.runtime.errors import NotInThisRuntime
 from tflogscope.runtime.keras.layers.checking import InputSpec
 from tflogscope.runtime.keras3 import activations, initializers, ops
@@ -55,6 +57,26 @@ class _Convolution(Layer):
 
     def _expect(self, channels: int) -> None:
         self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={-1: channels})
+
+    def _check_window(self, shape: Any, width: int) -> None:
+        """Before the weights are made. Raises ValueError if the window does not fit into the image:
+        `compute_conv_output_shape` of `keras/src/ops/operation_utils.py`.
+        """
+        kernel = (*self.kernel_size, shape[-1], width)
+        if len(kernel) != len(shape):
+            raise ValueError(
+                "Kernel shape must have the same length as input, but received kernel of shape "
+                f"{kernel} and input of shape {shape}."
+            )
+        if self.padding != "valid":
+            return
+        sizes = zip(shape[1:-1], self.kernel_size, self.dilation_rate, strict=True)
+        if any(size is not None and size <= rate * (wide - 1) for size, wide, rate in sizes):
+            raise ValueError(
+                f"Computed output size would be zero or negative. Received `inputs shape={shape}`, "
+                f"`kernel shape={kernel}`, `dilation_rate={np.array(self.dilation_rate)}`, "
+                f"`strides={self.strides}`, `padding={self.padding}`."
+            )
 
     def _make_bias(self, width: int) -> None:
         self.bias = None
@@ -109,6 +131,7 @@ class Conv2D(_Convolution):
 
     def build(self, input_shape: Any) -> None:
         channels = input_shape[-1]
+        self._check_window(input_shape, self.filters)
         shape = (*self.kernel_size, channels, self.filters)
         self._make(shape, channels, self.filters, self.kernel_initializer, self._of_kernel)
 
@@ -167,6 +190,7 @@ class DepthwiseConv2D(_Convolution):
         channels = input_shape[-1]
         shape = (*self.kernel_size, channels, self.depth_multiplier)
         width = channels * self.depth_multiplier
+        self._check_window(input_shape, width)
         self._make(shape, channels, width, self.depthwise_initializer, self._of_kernel)
 
     def call(self, inputs: Any) -> Any:

@@ -115,6 +115,7 @@ class SeparableConv2D(Conv2D):
 
     def build(self, input_shape: Any) -> None:
         channels, multiplier = input_shape[-1], self.depth_multiplier
+        self._check_window(input_shape, self.filters)
         self._expect(channels)
         self.depthwise_kernel = self.add_weight(
             (*self.kernel_size, channels, multiplier), self.depthwise_initializer,

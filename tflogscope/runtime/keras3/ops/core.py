@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import tflogscope.runtime.api as tf
 from tflogscope.runtime.keras.backend import smart_cond
 from tflogscope.runtime.keras3 import dtypes
@@ -48,9 +50,10 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def shape(x: Any) -> tuple[Any, ...]:
     """The shape: numbers where they are known, tensors where not. TensorFlow's `Shape` is called
-    either way.
+    either way; what is no tensor, as an array of NumPy, becomes one first.
     """
-    x = x if hasattr(x, "shape") else tf.convert_to_tensor(x)
+    if not hasattr(x, "shape") or isinstance(x, (np.ndarray, np.generic)):
+        x = tf.convert_to_tensor(x)
     static = x.shape.as_list()
     if not is_tensor(x):
         return tuple(static)

@@ -118,7 +118,9 @@ class PolynomialDecay(_Decay):
 
 
 class CosineDecay(_Decay):
-    """Half a wave from `initial_learning_rate` to `alpha` times it."""
+    """Half a wave from `initial_learning_rate` to `alpha` times it. With a `warmup_target` the rate
+    first rises to it in `warmup_steps`, and the wave starts there: which of both is one `cond`.
+    """
 
     def __init__(
         self,
@@ -129,21 +131,40 @@ class CosineDecay(_Decay):
         warmup_target: float | None = None,
         warmup_steps: int = 0,
     ) -> None:
-        """Raises NotInThisRuntime for a warm-up."""
-        del warmup_steps
-        if warmup_target is not None:
-            raise NotInThisRuntime("CosineDecay(warmup_target=...) of Keras 3")
+        """Raises ValueError for `decay_steps` that are not positive."""
         super().__init__(initial_learning_rate, decay_steps, name, alpha=alpha)
+        self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
+        if decay_steps <= 0:
+            raise ValueError(
+                f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}"
+            )
 
     def _rate(self, initial: Any, step: Any) -> Any:
         steps = ops.cast(self.decay_steps, initial.dtype)
-        now = ops.minimum(ops.cast(step, initial.dtype), steps)
+        now = ops.cast(step, initial.dtype)
+        if self.warmup_target is None:
+            return self._wave(ops.minimum(now, steps), steps, initial)
+        target = ops.cast(self.warmup_target, initial.dtype)
+        warmup = ops.cast(self.warmup_steps, initial.dtype)
+        now = ops.minimum(now, steps + warmup)
+        return ops.cond(
+            now < warmup,
+            lambda: self._rise(now, warmup, target, initial),
+            lambda: self._wave(now - warmup, steps, target),
+        )
+
+    def _wave(self, now: Any, steps: Any, highest: Any) -> Any:
         with name_scope(self.name):
             share = ops.divide(now, steps)
-            pi = tf.convert_to_tensor(math.pi, dtype=initial.dtype)
+            pi = tf.convert_to_tensor(math.pi, dtype=highest.dtype)
             wave = 0.5 * (1.0 + tf.cos(ops.multiply(pi, share)))
             alpha = self.options["alpha"]
-            return ops.multiply(initial, (1 - alpha) * wave + alpha)
+            return ops.multiply(highest, (1 - alpha) * wave + alpha)
+
+    def _rise(self, now: Any, steps: Any, target: Any, initial: Any) -> Any:
+        with name_scope(self.name):
+            share = now / steps
+            return (target - initial) * share + initial
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
