@@ -121,8 +121,9 @@ class MultiHeadAttention(Layer):
         query, key, value = self._query_dense(query), self._key_dense(key), self._value_dense(value)
         query = tf.multiply(query, 1.0 / math.sqrt(float(self._key_dim)))
         scores = tf.einsum("aecd,abcd->acbe", key, query)
-        if mask is not None and mask.shape.rank < 4:
-            mask = tf.expand_dims(mask, axis=-3)
+        if mask is not None:
+            for _ in range(len(scores.shape) - len(mask.shape)):
+                mask = tf.expand_dims(mask, axis=-3)
         scores = self._softmax(scores, mask)
         dropped = self._dropout_layer(scores, training=training)
         output = self._output_dense(tf.einsum("acbe,aecd->abcd", dropped, value))
@@ -131,21 +132,25 @@ class MultiHeadAttention(Layer):
     def _combined_mask(
         self, query: Any, value: Any, key: Any, given: Any, use_causal_mask: bool
     ) -> Any:
-        """Which query step may see which value step: what all masks allow; None without any."""
-        masks: list[Any] = []
+        """Which query step may see which value step: what all masks allow; None without any.
+
+        Sliced and joined as `_compute_attention_mask` of Keras does: `[:, :, newaxis]` and `&`,
+        which are a StridedSlice and a LogicalAnd named `and`.
+        """
+        combined: Any = None
         for tensor, dimension in ((query, 2), (value, 1), (key, 1)):
             mask = getattr(tensor, "_keras_mask", None)
             if mask is not None:
-                masks.append(tf.expand_dims(tf.cast(mask, tf.bool), dimension))
+                mask = tf.cast(mask, tf.bool)
+                mask = mask[:, :, tf.newaxis] if dimension == 2 else mask[:, tf.newaxis, :]
+                combined = mask if combined is None else combined & mask
         if use_causal_mask:
             steps: list[Any] = [tf.shape(each)[1] for each in (query, value)]
-            masks.append(tf.linalg.band_part(tf.ones((1, *steps), tf.bool), -1, 0))
-        if not masks:
-            return given
-        combined = masks[0]
-        for mask in masks[1:]:
-            combined = tf.logical_and(combined, mask)
-        return combined if given is None else tf.logical_and(tf.cast(given, tf.bool), combined)
+            mask = tf.linalg.band_part(tf.ones((1, *steps), tf.bool), -1, 0)
+            combined = mask if combined is None else combined & mask
+        if combined is None or given is None:
+            return given if combined is None else combined
+        return tf.cast(given, tf.bool) & combined
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The query's mask is that of the output."""

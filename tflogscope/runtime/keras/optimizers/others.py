@@ -1,6 +1,9 @@
 """Adadelta, Adamax, Nadam, Ftrl and Lion.
 
-NB: gradients that are slices of rows are made whole first; Keras changes only the rows.
+A gradient may be slices of rows (`IndexedSlices`, from an embedding): what the slots gain is then
+added to those rows only (`scatter_add`), after the whole slot has decayed. Where such a gradient
+meets a whole tensor, the operator makes it whole (`_indexed_slices_to_tensor` in
+`tensorflow/python/framework/indexed_slices.py`). Ftrl does the same for both kinds.
 
 Told about: `keras/src/optimizers/adadelta.py`, `adamax.py`, `nadam.py`, `ftrl.py`,
 `lion.py`.
@@ -47,10 +50,14 @@ class Adadelta(_TwoSlots):
         self.rho, self.epsilon = rho, epsilon
 
     def update_step(self, gradient: Any, variable: Any) -> None:
-        gradient = tf.convert_to_tensor(gradient)
         rate = tf.cast(self.learning_rate, variable.dtype)
         gradients, deltas = self.slot(self._first, variable), self.slot(self._second, variable)
-        gradients.assign(self.rho * gradients + (1 - self.rho) * gradient * gradient)
+        if isinstance(gradient, tf.IndexedSlices):
+            gradients.assign_add((self.rho - 1) * gradients)
+            squares = (1 - self.rho) * tf.square(gradient.values)
+            gradients.scatter_add(tf.IndexedSlices(squares, gradient.indices))
+        else:
+            gradients.assign(self.rho * gradients + (1 - self.rho) * gradient * gradient)
         delta = -self._root(deltas) * gradient / self._root(gradients)
         deltas.assign(self.rho * deltas + (1 - self.rho) * delta * delta)
         variable.assign_add(rate * delta)
@@ -77,14 +84,26 @@ class Adamax(_TwoSlots):
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
     def update_step(self, gradient: Any, variable: Any) -> None:
-        gradient = tf.convert_to_tensor(gradient)
         rate = tf.cast(self.learning_rate, variable.dtype)
         step = tf.cast(self.iterations + 1, variable.dtype)
         power = tf.pow(tf.cast(self.beta_1, variable.dtype), step)
         momentum, largest = self.slot(self._first, variable), self.slot(self._second, variable)
-        momentum.assign_add((gradient - momentum) * (1 - self.beta_1))
-        largest.assign(tf.maximum(self.beta_2 * largest, tf.abs(gradient)))
+        if isinstance(gradient, tf.IndexedSlices):
+            self._mix_in_slices(momentum, largest, gradient)
+        else:
+            momentum.assign_add((gradient - momentum) * (1 - self.beta_1))
+            largest.assign(tf.maximum(self.beta_2 * largest, tf.abs(gradient)))
         variable.assign_sub((rate * momentum) / ((1 - power) * (largest + self.epsilon)))
+
+    def _mix_in_slices(self, momentum: Any, largest: Any, gradient: Any) -> None:
+        momentum.assign_add(-momentum * (1 - self.beta_1))
+        momentum.scatter_add(
+            tf.IndexedSlices(gradient.values * (1 - self.beta_1), gradient.indices)
+        )
+        largest.assign(largest * self.beta_2)
+        rows = tf.gather(largest, gradient.indices)
+        growth = tf.maximum(rows, tf.abs(gradient.values)) - rows
+        largest.scatter_add(tf.IndexedSlices(growth, gradient.indices))
 
 
 class Nadam(_TwoSlots):
@@ -110,7 +129,6 @@ class Nadam(_TwoSlots):
         super().make_slots(var_list)
 
     def update_step(self, gradient: Any, variable: Any) -> None:
-        gradient = tf.convert_to_tensor(gradient)
         dtype = variable.dtype
         rate = tf.cast(self.learning_rate, dtype)
         step, following = tf.cast(self.iterations + 1, dtype), tf.cast(self.iterations + 2, dtype)
@@ -132,8 +150,16 @@ class Nadam(_TwoSlots):
         product_ahead = product * ahead
         power = tf.pow(beta_2, step)
         momentum, velocity = self.slot(self._first, variable), self.slot(self._second, variable)
-        momentum.assign_add((gradient - momentum) * (1 - beta_1))
-        velocity.assign_add((tf.square(gradient) - velocity) * (1 - beta_2))
+        if isinstance(gradient, tf.IndexedSlices):
+            momentum.assign_add(-momentum * (1 - beta_1))
+            added = tf.IndexedSlices(gradient.values * (1 - beta_1), gradient.indices)
+            momentum.scatter_add(added)
+            velocity.assign_add(-velocity * (1 - beta_2))
+            squares = tf.square(gradient.values) * (1 - beta_2)
+            velocity.scatter_add(tf.IndexedSlices(squares, gradient.indices))
+        else:
+            momentum.assign_add((gradient - momentum) * (1 - beta_1))
+            velocity.assign_add((tf.square(gradient) - velocity) * (1 - beta_2))
         direction = ahead * momentum / (1 - product_ahead) + (1 - now) * gradient / (1 - product)
         size = velocity / (1 - power)
         variable.assign_sub((direction * rate) / (tf.sqrt(size) + self.epsilon))
@@ -174,7 +200,6 @@ class Ftrl(_TwoSlots):
         return super().add_variable_from_reference(model_variable, variable_name, initial_value)
 
     def update_step(self, gradient: Any, variable: Any) -> None:
-        gradient = tf.convert_to_tensor(gradient)
         rate = tf.cast(self.learning_rate, variable.dtype)
         squares, linear = self.slot(self._first, variable), self.slot(self._second, variable)
         power, l1 = -self.learning_rate_power, self.l1_regularization_strength
@@ -205,10 +230,19 @@ class Lion(Optimizer):
         self.momentums = [self.add_variable_from_reference(each, "m") for each in var_list]
 
     def update_step(self, gradient: Any, variable: Any) -> None:
-        gradient = tf.convert_to_tensor(gradient)
         rate, beta_1, beta_2 = (
             tf.cast(each, variable.dtype) for each in (self.learning_rate, self.beta_1, self.beta_2)
         )
         momentum = self.slot(self.momentums, variable)
+        if isinstance(gradient, tf.IndexedSlices):
+            # the momentum itself holds what only the sign is wanted of, for a while
+            momentum.assign(momentum * beta_1)
+            added = gradient.values * (1.0 - beta_1)
+            momentum.scatter_add(tf.IndexedSlices(added, gradient.indices))
+            variable.assign_sub(rate * tf.math.sign(momentum))
+            momentum.assign(momentum * beta_2 / beta_1)
+            added = gradient.values * (1.0 - beta_2 / beta_1)
+            momentum.scatter_add(tf.IndexedSlices(added, gradient.indices))
+            return
         variable.assign_sub(rate * tf.math.sign(momentum * beta_1 + gradient * (1.0 - beta_1)))
         momentum.assign(momentum * beta_2 + gradient * (1.0 - beta_2))
