@@ -10,13 +10,14 @@ Told about: `ShapeRefiner::EvaluateConstantTensorForEdge` and `ConstantPartialSh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.traversal import inputs_first
 
 if TYPE_CHECKING:
     from tflogscope.runtime.function.definition import Endpoint, NodeDef
@@ -153,40 +154,27 @@ def _tell(target: SymbolicTensor, fold: Fold) -> None:
         else:
             copied[source.op.name] = source.op
             edges += source.op.inputs
-    order = _inputs_first(target.op, copied)
+    order = list(inputs_first([target.op], lambda node: node.name in copied))
     found: dict[Any, Value] = {}
-    values = {name: [fold(output, found) for output in copied[name].outputs] for name in order}
+    values = {node.name: [fold(output, found) for output in node.outputs] for node in order}
     inputs = [
         (key, tensor.dtype, fold(tensor, found))
         for key, tensor in fed.items()
         if key[0] not in copied
     ]
-    tell_run(
-        getattr(target.graph, "name", ""), inputs, list(order.values()), values, [_key(target)]
-    )
+    nodes = [_definition(node) for node in order]
+    tell_run(getattr(target.graph, "name", ""), inputs, nodes, values, [_key(target)])
 
 
-def _inputs_first(target: Node, copied: Mapping[str, Node]) -> dict[str, NodeDef]:
-    """Those nodes that were copied, inputs first; not by recursion: graphs are deep."""
+def _definition(node: Node) -> NodeDef:
     from tflogscope.runtime.function.definition import NodeDef
 
-    order: dict[str, NodeDef] = {}
-    waiting = [(target, iter(target.inputs))]
-    while waiting:
-        node, sources = waiting[-1]
-        missing = (each.op for each in sources if each.op.name in copied)
-        source = next((op for op in missing if op.name not in order), None)
-        if source is not None:
-            waiting.append((source, iter(source.inputs)))
-            continue
-        waiting.pop()
-        order[node.name] = NodeDef(
-            node.name,
-            node.definition,
-            tuple(_key(source) for source in node.inputs),
-            (),
-            node.attributes,
-            "",
-            tuple(output.dtype for output in node.outputs),
-        )
-    return order
+    return NodeDef(
+        node.name,
+        node.definition,
+        tuple(_key(source) for source in node.inputs),
+        (),
+        node.attributes,
+        "",
+        tuple(output.dtype for output in node.outputs),
+    )

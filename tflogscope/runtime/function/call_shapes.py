@@ -8,13 +8,14 @@ Told about: `ShapeRefiner::InferShapesForFunction` of `core/common_runtime/shape
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.runtime.operations import Inference, OpDef, Spec
 from tflogscope.runtime.refusing import RefusedInside, refusal
 from tflogscope.runtime.shapes import TensorShape
 from tflogscope.runtime.tensors import SymbolicTensor, Tensor, uncounted
+from tflogscope.runtime.traversal import inputs_first
 
 if TYPE_CHECKING:
     from tflogscope.runtime.function.graph_function import GraphFunction
@@ -82,7 +83,8 @@ def _results(function: GraphFunction, arguments: Sequence[Tensor]) -> list[Tenso
         op = _Op(body, inner.op.name, _ARGUMENT, {"value": outer}, ())
         _give(op, [(inner.dtype, outer.shape, outer.handle_data)])
         tensors[id(inner)] = op.outputs[0]
-    for node in _inputs_first(function.graph.nodes):
+    # not as they were made: a loop whose gradient was asked for has inputs made after it
+    for node in inputs_first(function.graph.nodes):
         if any(id(output) in tensors for output in node.outputs):
             continue  # it stands for an argument
         inputs = [tensors[id(source)] for source in node.inputs]
@@ -90,27 +92,6 @@ def _results(function: GraphFunction, arguments: Sequence[Tensor]) -> list[Tenso
         _give(op, _asked(op))
         tensors |= {id(old): new for old, new in zip(node.outputs, op.outputs, strict=True)}
     return [tensors[id(output)] for output in function.outputs]
-
-
-def _inputs_first(nodes: Sequence[Any]) -> Iterator[Any]:
-    """As they were made; but a loop whose gradient was asked for has inputs made after it."""
-    seen: set[int] = set()
-    for node in nodes:
-        waiting = [node]
-        while waiting:  # not by recursion: graphs are deep
-            current = waiting[-1]
-            missing = [
-                source.op
-                for source in current.inputs
-                if id(source.op) not in seen and id(current) not in seen
-            ]
-            if missing:
-                waiting += missing
-                continue
-            waiting.pop()
-            if id(current) not in seen:
-                seen.add(id(current))
-                yield current
 
 
 def _asked(op: _Op) -> Sequence[Any]:
