@@ -7,6 +7,7 @@ is a few list look-ups. Told about: `core/common_runtime/single_threaded_executo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import dropwhile
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,9 @@ def _run_rest(plan: Plan, slots: list[Any], failed: Step) -> None:
     nodes make ready.
     """
     missing = {failed.node.name}
-    for step in plan.steps[plan.steps.index(failed) + 1 :]:
+    after = dropwhile(lambda step: step is not failed, plan.steps)
+    next(after)
+    for step in after:
         if _needs(step.node, missing):
             missing.add(step.node.name)
             continue

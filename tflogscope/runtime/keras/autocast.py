@@ -83,9 +83,8 @@ class AutoCastVariable(Variable):
 def create_autocast_variable(variable: Any) -> Any:
     """The variable, from now on one that is cast."""
     kind = type(variable)
-    variable.__class__ = type(
-        "AutoCastVariable",
-        (AutoCastVariable,) if kind is Variable else (AutoCastVariable, kind),
-        {"__doc__": AutoCastVariable.__doc__},
-    )
+    if kind is Variable:
+        variable.__class__ = AutoCastVariable
+    else:  # one that a function creates has a class of its own, which stays a base
+        variable.__class__ = type(AutoCastVariable.__name__, (AutoCastVariable, kind), {})
     return variable
