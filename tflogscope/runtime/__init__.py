@@ -9,6 +9,8 @@ In the order in which TensorFlow does things (docs/runtime.md tells the story wi
     context.py                        `execute`: the one place where every op call passes
     eager.py, graph.py                what it does there: run the kernel, or add a node
     refusing.py, stacks.py            what is said of a node that can't be, or that fails
+    constant_value.py, refining.py    what is known of a value before its graph runs, and the runs
+                                      that it takes; traversal.py, inputs first
     graph_def.py, node_text.py        graphs and nodes as data, and as text
     tape.py, gradients/               what is remembered, and how one goes back over it
     telling.py, logs.py               whoever wants to know is told
@@ -20,6 +22,10 @@ In the order in which TensorFlow does things (docs/runtime.md tells the story wi
     py_function.py                    Python inside a graph
     passes/                           graphs are rewritten before they run
     executor/                         graphs run
+    sessions.py, reference_variables.py   TensorFlow 1: graphs that a session runs;
+                                      variable_scopes.py, collections_v1.py, variables_v1.py,
+                                      optimizers_v1.py, learning_rates_v1.py, losses_v1.py,
+                                      moving_averages.py are what its programs call
     data/, keras/                     data sets and models, in terms of `tf`
     release.py, keras3/               what later releases do otherwise; their models
     api/                              the names of `tf`: it *is* `tf`

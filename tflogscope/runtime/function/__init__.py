@@ -14,6 +14,7 @@ control_dependencies.py  stateful ops are put in order
 definition.py            what a trace leaves: a definition that no longer changes
 node_names.py            what its nodes, arguments and results are called then
 graph_function.py        it is registered as an op
+call_shapes.py           what is known of a call's results
 concrete.py              call it
 forward_backward.py      differentiate the call
 lifting.py               variables created in the function get their first values outside it

@@ -3,6 +3,7 @@
 In the order in which a program meets them:
 
     initializers.py, activations.py     what weights start with; functions by name
+    mixed_precision.py, autocast.py     in which dtype a layer computes; weights read in it
     layers/                             a layer: weights and a computation (base.py first)
     keras_tensor.py                     what layers are called on when a model is put together
     models/                             Sequential, functional and subclassed models;
