@@ -180,11 +180,16 @@ class Events:
                 self, name, frame.with_columns(time=pl.col("time") + is_absl.cast(pl.Int64) * shift)
             )
 
-    @property
+    @cached_property
     def record_times(self) -> pl.DataFrame:
-        """When records were written: at, time in µs, sorted; those without time left out."""
-        times = [self.executor.select("at", "time"), self._records.select("at", "time")]
-        return pl.concat(times).drop_nulls("time").sort("at")
+        """When records were written: at, time in µs, thread (-1: not printed), sorted.
+
+        Those without a time are left out.
+        """
+        times = pl.concat(
+            [frame.select("at", "time", "site") for frame in (self.executor, self._records)]
+        ).drop_nulls("time")
+        return times.select("at", "time", thread=self._thread_of(times["site"])).sort("at")
 
     def time_span(self) -> tuple[int | None, int | None]:
         """The first and the last time of any record that is kept, in µs; None if none has one."""
@@ -265,6 +270,11 @@ class Events:
             | {"tensorflow_dialect": pl.String},
         )
 
+    @cached_property
+    def has_memory_records(self) -> bool:
+        """Whether `log_memory.cc` wrote into the log."""
+        return any((part == chunk.MEMORY_LINE).any() for part in self._scan.classes)
+
     @property
     def _unread_at(self) -> NDArray[np.int64]:
         """Lines whose first verbose record no layout fits."""
@@ -279,7 +289,7 @@ class Events:
         ]
         if self.executor.height:
             levels.append(2 if (self.executor["phase"] != chunk.START).any() else 1)
-        if any((part == chunk.MEMORY_LINE).any() for part in self._scan.classes):
+        if self.has_memory_records:
             levels.append(
                 self._grammar.by_id["log_memory"].level
                 if "log_memory" in self._grammar.by_id

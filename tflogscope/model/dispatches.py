@@ -23,8 +23,9 @@ class Dispatches:
     """`eager`: one row per `Executing op`; `runs`: one row per `Running component function`.
 
     eager: at, time, end_at, end_time, thread, name (as printed), device, is_call, call, op,
-    kernel, rewrite, status. runs: at, end_at, function, device, handle, thread, dispatch (row of
-    `eager`, -1: a function called inside another).
+    kernel, rewrite, status; of calls entered_at, entered (when the call was entered, before the
+    function was made ready; null: not printed). runs: at, end_at, function, device, handle, thread,
+    dispatch (row of `eager`, -1: a function called inside another).
     """
 
     eager: pl.DataFrame
@@ -44,6 +45,7 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
     executing = executing.with_columns(
         is_call=is_function(pl.col("name")) | pl.col("name").is_in(functions.implode())
     )
+    executing = _with_entries(events, executing)
     runs = _runs_with_ends(events)
     runs = runs.with_columns(dispatch=pl.Series(_dispatch_of_runs(executing, runs)))
     eager = _with_ends(events, executing, runs)
@@ -51,6 +53,21 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
     number = pl.col("is_call").cum_sum().cast(pl.UInt32) - 1
     eager = eager.with_columns(call=pl.when("is_call").then(number))
     return Dispatches(eager, runs)
+
+
+def _with_entries(events: Events, executing: pl.DataFrame) -> pl.DataFrame:
+    """Add when each call was entered: execute.cc, EagerExecute (from 2.11 on)."""
+    entering = events.messages("entering_call").select("at", "time", "thread", name="op")
+    calls = executing.with_row_index("row").filter("is_call").select("row", "at", "thread", "name")
+    found = match_in_order(entering, calls, ["name", "thread"])
+    known = pl.Series(found).set(pl.Series(found < 0), None)
+    entered = calls.select(
+        "row", entered_at=entering["at"].gather(known), entered=entering["time"].gather(known)
+    )
+    joined = executing.with_row_index("row").join(
+        entered, on="row", how="left", maintain_order="left"
+    )
+    return joined.drop("row")
 
 
 def _runs_with_ends(events: Events) -> pl.DataFrame:
@@ -155,7 +172,9 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
         end_time=pl.coalesce(own.then("exit_time"), "end_time", "exit_time"),
         failed=pl.col("failed").fill_null(False) | pl.col("exit_failed").fill_null(False),
     )
-    prints_ends = pl.col("end_at").is_not_null().any().over("is_call")
+    # Before 2.11 only its component says when a call is over; compiled as a whole, it has none.
+    silent = pl.col("is_call") & pl.col("run_at").is_null() & pl.lit(leaving.is_empty())
+    prints_ends = pl.col("end_at").is_not_null().any().over("is_call") & ~silent
     status = (
         pl.when("failed")
         .then(pl.lit("failed"))

@@ -18,7 +18,6 @@ from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
 
 STATUSES = ("done", "dead", "failed", "unfinished", "unknown")
 _DONE, _DEAD, _FAILED, _UNFINISHED, _UNKNOWN = range(len(STATUSES))
-_LINES_OF_STATUS = 20  # a failed status may hold several lines before the one that names the node
 # Kernels that run Python code, which may run eager ops (python/lib/core/py_func.cc).
 _PYTHON_KERNELS = ("EagerPyFunc",)
 
@@ -94,51 +93,58 @@ class Executions:
         ended = runs.end_at.is_not_null().to_numpy()
         status = np.where(ended, _DONE, _UNFINISHED if runs.prints_ends else _UNKNOWN)
         status = status.astype(np.int8)
-        status[self._failed_rows()] = _FAILED
+        failed = self.failed_nodes["start_at"].drop_nulls().to_numpy()
+        status[np.searchsorted(runs.at, failed)] = _FAILED
         status[runs.definitions["dead"].to_numpy()[runs.definition]] = _DEAD
         return status
 
-    def _failed_rows(self) -> np.ndarray:
-        """Rows of node runs whose status was printed as failed, by the node that it names.
+    @cached_property
+    def failed_nodes(self) -> pl.DataFrame:
+        """Statuses that nodes printed, in the order of the log: at, status, node, start_at.
 
+        `start_at` is the line of the run that it belongs to (null: the log does not show it), found
+        by the node that the status names.
         core/common_runtime/executor.cc, ExecutorState::ProcessOutputs.
         """
         text = pl.col("text")
         named = self.events.failures.select(
             "at",
-            name=text.str.extract(r"\{\{node ([^{}]*)\}\}\]\]", 1),
+            node=text.str.extract(r"\{\{node ([^{}]*)\}\}\]\]", 1),
             inside=text.str.contains("{{function_node ", literal=True),
         ).drop_nulls()
-        status = self.events.messages("compute_status").select(status_at="at")
-        named = named.join_asof(status, left_on="at", right_on="status_at").filter(
-            pl.col("at") - pl.col("status_at") <= _LINES_OF_STATUS
-        )
+        statuses = self.events.messages("compute_status").select("at", "status", status_at="at")
+        # A status may hold many lines, such as a traceback of Python; they are written at once.
+        after = self.events.record_times.select("at", next_at="at")
+        statuses = statuses.join_asof(
+            after, on="at", strategy="forward", allow_exact_matches=False
+        ).with_columns(pl.col("next_at").fill_null(np.iinfo(np.int64).max))
+        named = named.join_asof(statuses, on="at").filter(pl.col("at") < pl.col("next_at"))
         named = named.unique("status_at", keep="first", maintain_order=True).sort("at")
-        if named.is_empty():
-            return np.zeros(0, np.int64)
         # A body that was inlined has its nodes' names behind that of the caller.
-        same = (pl.col("node") == pl.col("name")) | (
-            pl.col("inside") & pl.col("node").str.ends_with(pl.concat_str(pl.lit("/"), "name"))
+        same = (pl.col("name") == pl.col("node")) | (
+            pl.col("inside") & pl.col("name").str.ends_with(pl.concat_str(pl.lit("/"), "node"))
         )
-        nodes = self.runs.definitions.select("node").with_row_index("definition")
-        meant = named.select("name", "inside").unique().join_where(nodes, same)
+        names = self.runs.definitions.select(name="node").with_row_index("definition")
+        meant = named.select("node", "inside").unique().join_where(names, same)
         rows = np.flatnonzero(np.isin(self.runs.definition, meant["definition"].to_numpy()))
         started = pl.DataFrame(
             {
-                "row": rows,
-                "at": self.runs.at[rows],
+                "start_at": self.runs.at[rows],
                 "definition": self.runs.definition[rows].astype(np.uint32),
             }
         ).join(meant, on="definition")
         found = named.join_asof(
-            started.sort("at"), on="at", by=["name", "inside"], check_sortedness=False
+            started.sort("start_at"),
+            left_on="at",
+            right_on="start_at",
+            by=["node", "inside"],
+            check_sortedness=False,
         )
-        return found["row"].drop_nulls().to_numpy()
+        return found.select("status", "node", "start_at", at="status_at")
 
     @cached_property
     def _eager(self) -> pl.DataFrame:
         eager = self._with_ends_in_order(self.dispatches.eager)
-        inside = self._calls_around()
         return eager.select(
             "at",
             "end_at",
@@ -150,7 +156,7 @@ class Executions:
                 list(STATUSES), range(len(STATUSES)), return_dtype=pl.Int8
             ),
             step_row=pl.lit(None, pl.Int64),
-            call=pl.coalesce("call", inside),
+            call=pl.coalesce("call", self.calls_around),
             dispatch="dispatch",
             definition=pl.lit(None, pl.Int64),
         ).with_columns(duration_us=_DURATION)
@@ -173,8 +179,9 @@ class Executions:
         ordered = ordered.filter((pl.col("end_at") > pl.col("at")).all().over("name"))
         return eager.update(ordered.select("dispatch", "end_at", "end_time"), on="dispatch")
 
-    def _calls_around(self) -> pl.Series:
-        """The call in which Python code ran each eager op (`py_function`), null for the others."""
+    @cached_property
+    def calls_around(self) -> pl.Series:
+        """The call in which Python code ran each dispatch (`py_function`), null for the others."""
         eager = self.dispatches.eager
         python = self.runs.definitions["kernel"].is_in(_PYTHON_KERNELS).fill_null(False).to_numpy()
         rows = np.flatnonzero(python[self.runs.definition])

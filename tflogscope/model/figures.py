@@ -19,3 +19,13 @@ def rounded(microseconds: pl.Expr) -> pl.Expr:
 def count_of(count: int, thing: str, ending: str = "s") -> str:
     """`1 line`, `2 lines`; with the ending `es`: `2 dispatches`."""
     return f"{count:,} {thing}" + ("" if count == 1 else ending)
+
+
+def spoken(microseconds: float | None) -> str:
+    """A duration in a sentence; nothing where it is not known."""
+    if microseconds is None:
+        return ""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3g} {unit}"
+    return f"{microseconds:.0f} µs"

@@ -98,7 +98,8 @@ class Instantiations:
     def kernels(self) -> pl.DataFrame:
         """Kernels made for the executors of functions.
 
-        Columns: at, node, op, attributes, inputs, function, or_function (see below).
+        Columns: at, node, op, attributes, inputs, function, or_function (see below), component
+        (the partition of the function whose executor they are made for).
         An executor is made on a function's first run: `Pruning function body` names the
         component, the kernels follow on that thread (core/common_runtime/function.cc, CreateItem).
         A function that XLA compiles as a whole has no executor: the kernels that the compiler
@@ -106,14 +107,25 @@ class Instantiations:
         """
         made = self._events.messages("instantiating_kernel")
         pruning = self._events.messages("pruning_function", "pruning_function_nodes").select(
-            "at", "thread", name=function_of_component(pl.col("function"))
+            "at",
+            "thread",
+            name=function_of_component(pl.col("function")),
+            component="function",
         )
         called = self._events.messages("executing_op").select(
-            "at", "thread", name=pl.when(is_function(pl.col("op"))).then("op")
+            "at",
+            "thread",
+            name=pl.when(is_function(pl.col("op"))).then("op"),
+            component=pl.lit(None, pl.String),
         )
         # Something else on that thread says that the executor is complete.
         stops = [
-            self._events.messages(id_).select("at", "thread", name=pl.lit(None, pl.String))
+            self._events.messages(id_).select(
+                "at",
+                "thread",
+                name=pl.lit(None, pl.String),
+                component=pl.lit(None, pl.String),
+            )
             for id_ in (
                 "placed_op",
                 "exiting_call",
@@ -128,7 +140,7 @@ class Instantiations:
             marks, left_on="at", right_on="mark_at", by="thread", check_sortedness=False
         )
         return found.select(
-            "at", "node", "op", "attributes", "inputs", function="name"
+            "at", "node", "op", "attributes", "inputs", "component", function="name"
         ).with_columns(or_function=self._or_function(found, pruning))
 
     def _or_function(self, made: pl.DataFrame, pruning: pl.DataFrame) -> pl.Series:

@@ -45,6 +45,15 @@ def open_time(begin: Integers, end: Integers, edges: Integers) -> Integers:
     return np.diff(_time_before(np.sort(begin), np.sort(end), edges))
 
 
+def covered_within(begin: Integers, end: Integers, since: Integers, until: Integers) -> Integers:
+    """Return for each window, `since` to `until`, the time in which at least one interval is open.
+
+    Windows may overlap. What runs at the same time counts once.
+    """
+    begin, end = union(begin, end)
+    return _time_before(begin, end, until) - _time_before(begin, end, since)
+
+
 def _time_before(begin: Integers, end: Integers, edges: Integers) -> Integers:
     """Return the time of all intervals before each edge; begins and ends each sorted.
 

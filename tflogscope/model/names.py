@@ -37,6 +37,10 @@ REMAPPER_KERNELS = (
 # Nodes that the blocked layout of releases before 2.8 put between rewritten ones.
 _CONVERSIONS = ("_MklToTf", "_MklInputConversion")
 
+# Ops that multiply matrices, before a rewrite: where a training step's work is, and where bfloat16
+# pays (core/grappler/optimizers/auto_mixed_precision_lists.h, AllowList of oneDNN's bfloat16).
+PRODUCTS = r"MatMul|Conv2D|Conv3D|DepthwiseConv|Einsum"
+
 DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
 
 # Op types that move values about; XProf and the graph viewers leave them out as well.

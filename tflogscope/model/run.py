@@ -20,11 +20,13 @@ from tflogscope.model.explain import Explainer
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.table import findings_table
 from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.linked import Linked, onednn_facts, read_links
 from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.origin import Input, read_header, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
+from tflogscope.model.python_functions import python_functions
 from tflogscope.model.reasons.table import Reasons, eager_kernels, read_reasons
 from tflogscope.model.slices.table import Slices, read_slices
 from tflogscope.model.steps import read_steps
@@ -112,7 +114,12 @@ class Run:
     @cached_property
     def functions(self) -> pl.DataFrame:
         """One row per graph function: traces, calls, nodes, how many of them rewritten."""
-        return functions_table(self._executions, self._instantiations, self.nodes)
+        executions, instantiations = self._executions, self._instantiations
+        return functions_table(executions, instantiations, self.nodes, self._python_functions)
+
+    def _python_functions(self, names: pl.Series) -> pl.DataFrame:
+        """Which of these functions are traces of one Python function."""
+        return python_functions(names, self._graph_nodes, self._events)
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
@@ -141,12 +148,23 @@ class Run:
         ran_by = self._linked.links["execution"]
         return read_slices(self._executions, self._cause, self.primitives, ran_by)
 
+    def _evidence(self, recorded: summary.Facts) -> Evidence:
+        return Evidence(
+            executions=self._executions,
+            instantiations=self._instantiations,
+            linked=self._linked,
+            causes=self._causes,
+            graph_nodes=self._graph_nodes,
+            reasons=self._reasons,
+            eager_kernels=self._eager_kernels,
+            recorded=recorded,
+        )
+
     @cached_property
     def findings(self) -> pl.DataFrame:
         """One row per finding: what costs time or went wrong, with evidence and advice."""
         recorded = summary.recorded_facts(self.coverage, self._executions)
-        parts = (self._executions, self._linked, self._cause, self._graph_nodes, self._reasons)
-        return findings_table(Evidence(*parts, recorded))
+        return findings_table(self._evidence(recorded))
 
     @cached_property
     def inputs(self) -> list[Input]:
@@ -217,7 +235,7 @@ class Run:
             "eligible": summary.reason_facts(self.nodes),
             "findings": self.findings.to_dicts(),
             "answers": summary.story_facts(ops, functions),
-            "limits": summary.limit_facts(recorded, modes, self._executions),
+            "limits": limit_facts(recorded, modes, self._executions, self._instantiations),
         }
 
     def timeline_chart(self) -> Any:

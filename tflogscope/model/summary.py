@@ -156,54 +156,6 @@ def function_facts(functions: pl.DataFrame, executions: Executions) -> list[Fact
     return table.sort("first_line").to_dicts()
 
 
-def limit_facts(recorded: Facts, modes: Facts, executions: Executions) -> list[Facts]:
-    """What this log can't tell, and the setting that would record it."""
-    graph, eager = modes["graph"], modes["eager"]
-    level = recorded["vlog_level"]
-    any_run = bool(executions.frame.height)
-    any_record = recorded["tensorflow_dialect"] is not None or level is not None
-    unread = count_of(recorded["onednn_unread_lines"], "oneDNN line")
-    said = {
-        "no-tensorflow": not any_record,
-        "no-executions": any_record and not any_run,
-        "no-graph-durations": bool(graph["kinds"]) and not graph["has_durations"],
-        "no-eager-durations": eager["kinds"].get("op", {"total_us": 0})["total_us"] is None,
-        "no-thread-ids": any_run and not recorded["has_thread_ids"],
-        "no-onednn-lines": not recorded["onednn_verbose_lines"],
-        "low-level": level == 1,
-        "unread-onednn-lines": bool(recorded["onednn_unread_lines"]),
-    }
-    limits = [{"id": id_, "text": _LIMITS[id_].format(unread=unread)} for id_ in said if said[id_]]
-    return limits + [{"id": "source", "text": problem} for problem in recorded["problems"]]
-
-
-_LIMITS = {
-    "no-tensorflow": (
-        "Which ops ran the primitives: no record of TensorFlow is in it. If TensorFlow wrote it, "
-        "record with TF_CPP_MAX_VLOG_LEVEL=2 and standard error in the same file."
-    ),
-    "no-executions": (
-        "Any execution: the log was recorded without TF_CPP_MAX_VLOG_LEVEL=1 or higher."
-    ),
-    "no-graph-durations": (
-        "How long graph ops took: their ends are printed from TF_CPP_MAX_VLOG_LEVEL=2 on."
-    ),
-    "no-eager-durations": (
-        "How long eager ops took: their ends are printed from TensorFlow 2.10 on, and from "
-        "TF_CPP_MAX_VLOG_LEVEL=2 on."
-    ),
-    "no-thread-ids": (
-        "Which thread ran what: the prefix holds no thread ids. Record with TF_CPP_LOG_THREAD_ID=1."
-    ),
-    "no-onednn-lines": (
-        "What oneDNN ran and what it cost: no verbose line is in it. Record with "
-        "ONEDNN_VERBOSE=1 and standard output in the same file."
-    ),
-    "low-level": "Which shapes the ops had, and what was fused: that needs VLOG level 2.",
-    "unread-onednn-lines": "What {unread} said: cut short, or of no known form.",
-}
-
-
 def story_facts(ops: list[Facts], functions: list[Facts]) -> list[Facts]:
     """Answers to what people ask of such a log, each with its evidence (line numbers)."""
     story = [_both_modes(ops, functions), _never_eager(ops), *_rewritten_eagerly(ops)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from tflogscope.model.executions import STATUSES, Executions, with_places
@@ -191,9 +193,15 @@ def _nodes_run(executions: Executions) -> pl.DataFrame:
 
 
 def functions_table(
-    executions: Executions, instantiations: Instantiations, nodes: pl.DataFrame
+    executions: Executions,
+    instantiations: Instantiations,
+    nodes: pl.DataFrame,
+    same: Callable[[pl.Series], pl.DataFrame],
 ) -> pl.DataFrame:
-    """The `functions` table: one row per graph function that was made ready, called or run."""
+    """The `functions` table: one row per graph function that was made ready, called or run.
+
+    `same` says which traces are of one Python function, see `python_functions`.
+    """
     spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
     calls = executions.frame.filter(
         pl.col("dispatch").is_not_null() & pl.col("call").is_not_null()
@@ -230,8 +238,8 @@ def functions_table(
         .join(counted, on=["function", "function_uid"], how="left", nulls_equal=True)
         .sort("at")
     )
-    # A name that is traced again gets a new uid: the n-th uid is the n-th trace.
-    table = table.with_columns(traces=pl.int_range(1, pl.len() + 1).over("function", "flavour"))
+    traces = same(table["name"]).select("name", "traces")
+    table = table.join(traces, on="name", how="left", maintain_order="left")
     made_line = with_places(executions.events, table.select(at=pl.col("made_at").fill_null(0)))
     return (
         with_places(executions.events, table)
@@ -240,7 +248,7 @@ def functions_table(
             "function",
             "function_uid",
             "flavour",
-            pl.col("traces").cast(pl.UInt32),
+            "traces",
             instantiated_line=pl.when(pl.col("made_at").is_not_null()).then("made_line"),
             instantiation_us=pl.when("complete").then("instantiation_us"),
             calls=pl.col("calls").fill_null(0).cast(pl.UInt32),

@@ -12,6 +12,7 @@ from typing import Literal
 import polars as pl
 
 from tflogscope.model.causes.keras_own import rows_of_keras
+from tflogscope.model.python_functions import OWN_FUNCTIONS
 
 After = Literal["first-call", "start"]
 
@@ -29,10 +30,6 @@ USUAL_CAUSES = (
 # Python code in place of a graph: these count wherever they stand.
 ALWAYS_CAUSES = ("run-eagerly", "py-function")
 
-# python/eager/polymorphic_function, `_initialize_uninitialized_variables`: this graph function is
-# TensorFlow's own. It runs while the user's function is being made, before the first call of that.
-_OWN_FUNCTIONS = ("initialize_variables",)
-
 
 def function_calls(timeline: pl.DataFrame) -> pl.DataFrame:
     """Calls of graph functions, TensorFlow's own left out: row (in the timeline), its columns.
@@ -40,7 +37,7 @@ def function_calls(timeline: pl.DataFrame) -> pl.DataFrame:
     What tf.data runs is not among them: it runs its functions without a call.
     """
     rows = timeline.with_row_index("row").filter(pl.col("kind") == "call")
-    return rows.filter(~pl.col("function").is_in(_OWN_FUNCTIONS).fill_null(False))
+    return rows.filter(~pl.col("function").is_in(OWN_FUNCTIONS).fill_null(False))
 
 
 def eager_executions(timeline: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,21 @@ from dataclasses import dataclass
 
 import polars as pl
 
+KERAS_STEPS = (
+    "train_function",
+    "test_function",
+    "predict_function",
+    "one_step_on_iterator",
+    "multi_step_on_iterator",
+    "one_step_on_data",
+    "one_step_on_data_distributed",
+    "multi_step_on_data",
+)
+"""Functions that Keras's loops call. Between two calls only callbacks run code of the program.
+
+Keras 2 engine/training.py, make_train_function and its like; Keras 3 backend/tensorflow/trainer.py.
+"""
+
 
 @dataclass(frozen=True)
 class _Habit:

@@ -9,10 +9,16 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.model.calls import Activity, read_calls
+from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.failures import read_failures
+from tflogscope.model.first_calls import first_calls
+from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import function_columns
-from tflogscope.model.reasons.table import Reasons
+from tflogscope.model.python_functions import python_functions
+from tflogscope.model.reasons.table import Reasons, kernels_of_dispatches
 from tflogscope.model.unexpected import eager_executions
 
 _NAMED = 4  # of what a sentence lists
@@ -38,14 +44,17 @@ class Finding:
 class Evidence:
     """A run, as far as findings look at it.
 
-    `causes` has one value per row of `Executions.frame`.
+    `eager_kernels` are the kernels of eager ops with `rule` and `proof` of what kept them from
+    oneDNN.
     """
 
     executions: Executions
+    instantiations: Instantiations
     linked: Linked
-    causes: pl.Series
+    causes: Causes
     graph_nodes: pl.DataFrame
     reasons: Reasons
+    eager_kernels: pl.DataFrame
     recorded: dict[str, Any]
 
     @cached_property
@@ -65,7 +74,8 @@ class Evidence:
     @cached_property
     def eager(self) -> pl.DataFrame:
         """Eager executions: the columns of the timeline that tell them apart, and `at`."""
-        frame = self.executions.frame.with_columns(cause=self.causes)
+        cause = self.causes.by_execution(self.executions)
+        frame = self.executions.frame.with_columns(cause=cause)
         frame = frame.filter(pl.col("dispatch").is_not_null())
         signatures = self.executions.signatures.select("mode", "kind", "op", "kernel", "rewrite")
         named = frame.select(
@@ -75,11 +85,22 @@ class Evidence:
             "end_time",
             "duration_us",
             "call",
+            "thread",
+            "dispatch",
             "cause",
             status=pl.lit(pl.Series(STATUSES)).gather(pl.col("status")),
         ).hstack(signatures.select(pl.all().gather(frame["signature"])))
         is_call = pl.col("kind") == "call"
         return named.with_columns(**function_columns(pl.when(is_call).then("op")))
+
+    @cached_property
+    def eager_kernel_of(self) -> pl.DataFrame:
+        """Which kernel each eager op ran: dispatch, and the columns of `eager_kernels`."""
+        known = kernels_of_dispatches(
+            self.eager_kernels, self.executions.dispatches, self.instantiations
+        )
+        kernels = self.eager_kernels.select("dtype", "rule")
+        return known.hstack(kernels.select(pl.all().gather(known["kernel"])))
 
     @cached_property
     def placed(self) -> pl.DataFrame:
@@ -88,8 +109,31 @@ class Evidence:
 
     @cached_property
     def calls(self) -> pl.DataFrame:
-        """Calls of functions, in the order of the log."""
-        return self.eager.filter(pl.col("kind") == "call")
+        """Calls of functions (`calls.read_calls`), with the Python function that each is of.
+
+        More columns: python_function, traces, made_by (`python_functions.python_functions`).
+        """
+        calls = read_calls(self.executions)
+        names = calls["name"].unique(maintain_order=True)
+        same = python_functions(names, self.graph_nodes, self.executions.events)
+        return calls.join(same, on="name", how="left", maintain_order="left")
+
+    @cached_property
+    def first_calls(self) -> pl.DataFrame:
+        """The first call of each function, in parts (`first_calls.first_calls`)."""
+        return first_calls(
+            self.calls, self.eager, self.executions, self.instantiations, self.linked
+        )
+
+    @cached_property
+    def activity(self) -> Activity:
+        """What the records show of each thread's time."""
+        return Activity(self.executions, self.instantiations, self.calls)
+
+    @cached_property
+    def failures(self) -> pl.DataFrame:
+        """What failed, each failure once (`failures.read_failures`)."""
+        return read_failures(self.executions)
 
     @cached_property
     def span_us(self) -> int | None:
@@ -116,13 +160,3 @@ def listed(names: Sequence[object]) -> str:
     """Names as a sentence has them, the first of many."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(str(name) for name in names[:_NAMED]) + more
-
-
-def spoken(microseconds: float | None) -> str:
-    """A duration in a sentence; nothing where it is not known."""
-    if microseconds is None:
-        return ""
-    for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if microseconds >= size:
-            return f"{microseconds / size:.3g} {unit}"
-    return f"{microseconds:.0f} µs"

@@ -25,8 +25,8 @@ KINDS = (
     Kind(
         "failed-ops",
         "Ops failed",
-        "Look at the lines that follow those named: `Compute status:` (nodes), `execution failed:` "
-        "(eager ops) say why.",
+        "Read the status on the line named: the op that failed first is the reason, what ended "
+        "because of it needs no change.",
         "core/common_runtime/executor.cc, ExecutorState::ProcessOutputs; "
         "process_function_library_runtime.cc, RunMultiDevice",
         is_error=True,

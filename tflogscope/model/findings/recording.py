@@ -10,12 +10,13 @@ from tflogscope.model.executions import STATUSES
 from tflogscope.model.figures import count_of
 from tflogscope.model.findings.evidence import Evidence, Finding, most
 
-_ENDING = ("IteratorGetNext", "IteratorGetNextSync")
+_MESSAGE = 160  # characters of a status that a finding quotes
 
 
 def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     """What went wrong, and what the log can't say."""
-    yield from _ended_badly(evidence)
+    yield from _failures(evidence)
+    yield from _unfinished(evidence)
     recorded = evidence.recorded
     unread, bad = recorded["onednn_unread_lines"], recorded["bad_bytes"]
     if unread or bad or recorded["problems"]:
@@ -34,27 +35,42 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _ended_badly(evidence: Evidence) -> Iterator[Finding]:
+def _failures(evidence: Evidence) -> Iterator[Finding]:
+    """Failures by op, function and status code: each once, with what ended because of it."""
+    failures = evidence.failures
+    for _, alike in failures.group_by("op", "function", "code", maintain_order=True):
+        first = alike.row(0, named=True)
+        where = f" in {first['function']}" if first["function"] else ""
+        times = "" if alike.height == 1 else f" {alike.height:,} times"
+        ended = [name for names in alike["ended"].to_list() for name in names]
+        because = f"; because of it ended {most(pl.Series(ended))}" if ended else ""
+        yield Finding(
+            "failed-ops",
+            first["op"] or "?",
+            alike.height,
+            None,
+            f"{first['op'] or '?'} failed{where}{times}: {first['code']}: "
+            f"{_cut(first['message'])}{because}.",
+            alike["at"].to_list(),
+        )
+
+
+def _cut(message: str) -> str:
+    message = message.strip().rstrip(".")
+    return message if len(message) <= _MESSAGE else message[: _MESSAGE - 1] + "…"
+
+
+def _unfinished(evidence: Evidence) -> Iterator[Finding]:
     executions = evidence.executions
-    for status, id_, what in (
-        ("failed", "failed-ops", "failed"),
-        ("unfinished", "unfinished", "began and never ended"),
-    ):
-        rows = executions.frame.filter(pl.col("status") == STATUSES.index(status))
-        rows = rows.with_columns(op=executions.signatures["op"].gather(rows["signature"]))
-        if status == "failed":
-            rows = _without_ends_of_data(rows)
-        if rows.height:
-            text = f"{count_of(rows.height, 'execution')} {what}: {most(rows['op'])}."
-            subject = rows["op"][0] or "?"
-            yield Finding(id_, subject, rows.height, None, text, rows["at"].to_list())
-
-
-def _without_ends_of_data(failed: pl.DataFrame) -> pl.DataFrame:
-    """Leave out iterators that have no next element, and the calls that fail by it.
-
-    That is how a loop over a data set ends (core/kernels/data/iterator_ops.cc: OutOfRange).
-    """
-    ended = pl.col("op").is_in(_ENDING)
-    calls = failed.filter(ended)["call"].drop_nulls().implode()
-    return failed.filter(~ended.fill_null(False) & ~pl.col("call").is_in(calls).fill_null(False))
+    rows = executions.frame.filter(pl.col("status") == STATUSES.index("unfinished"))
+    if rows.is_empty():
+        return
+    ops = executions.signatures["op"].gather(rows["signature"])
+    yield Finding(
+        "unfinished",
+        ops[0] or "?",
+        rows.height,
+        None,
+        f"{count_of(rows.height, 'execution')} began and never ended: {most(ops)}.",
+        rows["at"].to_list(),
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from tflogscope.model.executions import with_places
-from tflogscope.model.findings.eager import eager_findings
+from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.evidence import Evidence, Finding
 from tflogscope.model.findings.kinds import KINDS
 from tflogscope.model.findings.onednn import onednn_findings
@@ -16,7 +18,6 @@ WORTH_A_LOOK = 0.01  # of the time that the log covers
 _LINES = 8  # of the evidence
 
 _BY_ID = {kind.id: (number, kind) for number, kind in enumerate(KINDS)}
-_RULES = (recording_findings, eager_findings, tracing_findings, onednn_findings)
 
 SCHEMA = {
     "id": pl.String,
@@ -38,7 +39,7 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     Errors come first, then the most time at stake; what has none comes last. `line` is the first
     line of the evidence, `lines` the first eight of that source.
     """
-    found = [finding for rule in _RULES for finding in rule(evidence)]
+    found = list(_all(evidence))
     if not found:
         return pl.DataFrame(schema=SCHEMA)
     rows = [_row(finding, evidence.span_us) for finding in found]
@@ -60,6 +61,14 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
         nulls_last=True,
     )
     return table.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+
+
+def _all(evidence: Evidence) -> Iterator[Finding]:
+    yield from recording_findings(evidence)
+    yield from eager_findings(evidence)
+    beside = eager_training(evidence)["beside"].drop_nulls()
+    yield from tracing_findings(evidence, set(beside.to_list()))
+    yield from onednn_findings(evidence)
 
 
 def _row(finding: Finding, span_us: int | None) -> dict[str, object]:

@@ -3,46 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
-from tflogscope.model.figures import count_of
-from tflogscope.model.findings.evidence import Evidence, Finding, listed, spoken, total
+from tflogscope.model.causes.keras_own import KERAS_STEPS
+from tflogscope.model.figures import count_of, spoken
+from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
+from tflogscope.model.unexpected import USUAL_CAUSES
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _IDLE_SHARE = 0.1  # of the time in calls
 _PAUSE = 10  # a gap that many times as long as half of them are is no step's: an epoch ends
+# What a first call's time goes into, where the log shows it.
+_PARTS = (
+    ("before_us", "Python code before it, with the tracing"),
+    ("passes_us", "graph passes"),
+    ("compile_us", "XLA's compiler"),
+    ("primitives_us", "making oneDNN primitives"),
+    ("run_us", "kernels and the run itself"),
+)
+_LEAST_PART = 0.01  # of the time
 
 
-def tracing_findings(evidence: Evidence) -> Iterator[Finding]:
-    """What the calls of functions, one after the other, tell."""
-    calls = evidence.calls.filter(pl.col("function_uid").is_not_null())
-    if calls.is_empty():
+def tracing_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
+    """What the calls of functions, one after the other, show.
+
+    `trained_beside`: functions beside which eager ops do the training; their gaps are that.
+    """
+    if evidence.calls.is_empty():
         return
-    yield from _retraced(evidence, calls)
-    yield from _first_calls(calls)
-    yield from _between(calls)
+    yield from _retraced(evidence)
+    yield from _first_calls(evidence)
+    yield from _between(evidence, trained_beside)
 
 
-def _retraced(evidence: Evidence, calls: pl.DataFrame) -> Iterator[Finding]:
-    firsts = calls.filter(pl.col("flavour") == "inference").unique(
-        ["function", "function_uid"], keep="first", maintain_order=True
+def _retraced(evidence: Evidence) -> Iterator[Finding]:
+    firsts = evidence.first_calls.filter(
+        (pl.col("flavour") == "inference") & pl.col("made_by").is_null()
     )
-    for (function,), traces in firsts.group_by("function", maintain_order=True):
+    for _, traces in firsts.group_by("python_function", maintain_order=True):
         if traces.height < 2:
             continue
-        again = traces.slice(1)
-        time = total(again["duration_us"])
-        took = "" if time is None else f"; the first calls of the later traces took {spoken(time)}"
+        function, again = str(traces["function"][0]), traces.slice(1)
+        time = total(again["took_us"])
+        took = ""
+        if time is not None:
+            took = f"; the first calls of the later traces took {spoken(time)}{_parts(again, time)}"
         yield Finding(
             "retraced",
-            str(function),
-            traces.height - 1,
+            function,
+            again.height,
             time,
-            f"{function} has {traces.height} traces, or {traces.height} functions have that name: "
-            f"{_difference(evidence.nodes, traces)}{took}{_warned(evidence, str(function))}.",
+            f"{function} was traced {count_of(traces.height, 'time')}: "
+            f"{_difference(evidence.nodes, traces)}{took}{_warned(evidence, function)}.",
             again["at"].to_list(),
         )
+
+
+def _parts(calls: pl.DataFrame, time: float) -> str:
+    """What the time went into, as far as the log shows it."""
+    sums = [(label, total(calls[name])) for name, label in _PARTS]
+    known = [(label, part) for label, part in sums if part and part >= _LEAST_PART * time]
+    if not known:
+        return ""
+    known.sort(key=lambda each: -each[1])
+    return f" ({', '.join(f'{label} {spoken(part)}' for label, part in known)})"
 
 
 def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
@@ -74,8 +100,11 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
         if len(row[column]) > 1
     ]
     if differing:
-        return f"they differ in {listed(differing)}"
-    return "their tensors have the same types and shapes, so a Python value or an object differs"
+        return f"the traces differ in {listed(differing)}"
+    return (
+        "the tensors of all traces have the same types and shapes, so a Python value or an object "
+        "differs, or the function was made again"
+    )
 
 
 def _warned(evidence: Evidence, function: str) -> str:
@@ -86,17 +115,13 @@ def _warned(evidence: Evidence, function: str) -> str:
     return f"; TensorFlow warned of it {count_of(named.height, 'time')}" if named.height else ""
 
 
-def _first_calls(calls: pl.DataFrame) -> Iterator[Finding]:
+def _first_calls(evidence: Evidence) -> Iterator[Finding]:
+    """First calls, those of later traces left out: they are in the finding on that function."""
+    ready = pl.sum_horizontal("passes_us", "compile_us", "primitives_us")
     per = (
-        calls.drop_nulls("duration_us")
-        .group_by("function", "function_uid", maintain_order=True)
-        .agg(
-            pl.col("at").first(),
-            first=pl.col("duration_us").first(),
-            later=pl.col("duration_us").slice(1).mean(),
-        )
-        .filter(pl.col("later").is_not_null())
-        .with_columns(more=pl.col("first") - pl.col("later"))
+        evidence.first_calls.filter((pl.col("traces") == 1) & ~pl.col("nested"))
+        .drop_nulls("took_us")
+        .with_columns(more=pl.coalesce(pl.col("took_us") - pl.col("later_us"), ready))
         .filter(pl.col("more") > 0)
         .sort("more", descending=True)
     )
@@ -112,48 +137,77 @@ def _first_calls(calls: pl.DataFrame) -> Iterator[Finding]:
         str(slowest["function"]),
         per.height,
         time,
-        f"The first call of {slowest['function']} took {spoken(slowest['first'])}, later ones "
-        f"{spoken(slowest['later'])}{together}. That time goes into graph passes and new kernels.",
+        f"The first call of {slowest['function']} took {spoken(slowest['took_us'])}"
+        f"{_parts(per.head(1), slowest['took_us'])}{_later(slowest)}{_traced(slowest)}{together}.",
         per["at"].to_list(),
     )
 
 
-def _between(calls: pl.DataFrame) -> Iterator[Finding]:
-    """Time from the end of a call to the start of the next one of the same function.
+def _later(call: dict[str, Any]) -> str:
+    later = call["later_us"]
+    return "; it was called once" if later is None else f", later ones {spoken(later)}"
 
-    Longer pauses (between epochs, before the next `fit`) are left out.
+
+def _traced(call: dict[str, Any]) -> str:
+    time = call["tracing_us"]
+    if time is None or call["before_us"] is not None:
+        return ""
+    return f"; before that, tracing it took at least {spoken(time)}"
+
+
+def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
+    """Time from the end of a call to the entry of the next one of the same function.
+
+    Only where calls follow each other on a thread, with no other function's call in between. What
+    the thread's records cover of a gap is not counted. Longer pauses (between epochs, before the
+    next `fit`) are left out.
     """
-    name = ["function", "function_uid"]
-    gap = pl.col("time") - pl.col("end_time").shift(1).over(name, order_by="at")
-    gaps = calls.with_columns(gap=gap)
-    gaps = gaps.with_columns(median=pl.col("gap").median().over(name))
-    steady = (pl.col("gap") > 0) & (pl.col("gap") <= _PAUSE * pl.col("median"))
-    per = (
-        gaps.group_by(name, maintain_order=True)
-        .agg(
-            pl.col("median").first(),
-            calls=pl.len(),
-            inside=pl.col("duration_us").sum(),
-            steps=steady.sum(),
-            outside=pl.col("gap").filter(steady).sum(),
-            at=pl.col("at").filter(steady),
-        )
-        .filter(
-            (pl.col("calls") >= _LEAST_CALLS)
-            & (pl.col("outside") > _IDLE_SHARE * pl.col("inside"))
-            & (pl.col("inside") > 0)
-        )
+    outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
+    before = outer.select(pl.col("name", "end").shift(1).over("thread").name.prefix("last_"))
+    follows = outer.hstack(before).filter(pl.col("name") == pl.col("last_name"))
+    gaps = follows.filter(pl.col("begin") > pl.col("last_end")).with_columns(
+        gap=pl.col("begin") - pl.col("last_end")
     )
-    for row in per.to_dicts():
-        pauses = row["calls"] - 1 - row["steps"]
-        left_out = f"; {count_of(pauses, 'longer pause')} not counted" if pauses else ""
+    steady = gaps.filter(pl.col("gap") <= _PAUSE * pl.col("gap").median().over("name"))
+    for (name,), mine in steady.group_by("name", maintain_order=True):
+        calls = outer.filter(pl.col("name") == name)
+        if calls.height < _LEAST_CALLS or mine["function"][0] in trained_beside:
+            continue
+        recorded = evidence.activity.recorded_us(
+            mine["thread"][0], mine["last_end"].to_numpy(), mine["begin"].to_numpy()
+        )
+        idle, inside = float(mine["gap"].sum() - recorded.sum()), total(calls["took_us"]) or 0.0
+        if not inside or idle <= _IDLE_SHARE * inside:
+            continue
+        pauses = gaps.filter(pl.col("name") == name).height - mine.height
+        left_out = f", {count_of(pauses, 'longer pause')} not counted" if pauses else ""
         yield Finding(
             "between-steps",
-            row["function"],
-            row["steps"],
-            float(row["outside"]),
-            f"{spoken(row['outside'])} passed between the calls of {row['function']}, which took "
-            f"{spoken(row['inside'])} themselves ({row['calls']:,} calls, half of the gaps below "
-            f"{spoken(row['median'])}{left_out}).",
-            row["at"],
+            str(mine["function"][0]),
+            mine.height,
+            idle,
+            f"{spoken(idle)} of the time between the calls of {mine['function'][0]} is not in the "
+            f"log: Python code and waiting for data. The calls themselves took {spoken(inside)} "
+            f"({count_of(calls.height, 'call')}{left_out}).{_filled(evidence, mine)}",
+            mine["at"].to_list(),
         )
+
+
+def _filled(evidence: Evidence, gaps: pl.DataFrame) -> str:
+    """What ran eagerly in the gaps, and who can have asked for it."""
+    ops = evidence.placed.drop_nulls("time").sort("time")
+    inside = ops.join_asof(
+        gaps.select("thread", since="last_end", until="begin").sort("since"),
+        left_on="time",
+        right_on="since",
+        by="thread",
+        check_sortedness=False,
+    ).filter(pl.col("time") < pl.col("until"))
+    if inside.is_empty():
+        return ""
+    time = total(inside["duration_us"])
+    took = "" if time is None else f", {spoken(time)}"
+    asked = inside.filter(~pl.col("judged_by").is_in(USUAL_CAUSES) & ~pl.col("of_keras"))
+    by_callback = asked.height and gaps["function"][0] in KERAS_STEPS
+    who = f"; a callback asked for {most(asked['op'])}" if by_callback else ""
+    return f" In these gaps {count_of(inside.height, 'eager op')} ran{took}{who}."

@@ -64,7 +64,7 @@ def _families(executions: Executions) -> Integers:
     is_jit = jit.fill_null(value=False).to_numpy()
     of_nodes = np.where(is_jit, COMPILED, families_of(definitions["kernel"]))
     is_call = eager["is_call"].to_numpy()
-    of_calls = np.where(_compiled_calls(executions), COMPILED, -1)
+    of_calls = np.where(compiled_calls(executions), COMPILED, -1)
     of_eager = np.where(is_call, of_calls, families_of(eager["kernel"]))
     table = np.concatenate([of_nodes, of_eager, [-1]])
     kind = pl.coalesce("definition", pl.col("dispatch") + definitions.height)
@@ -72,7 +72,7 @@ def _families(executions: Executions) -> Integers:
     return np.asarray(table[row], np.int64)
 
 
-def _compiled_calls(executions: Executions) -> NDArray[np.bool_]:
+def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
     eager, runs = executions.dispatches.eager, executions.dispatches.runs
     frame = executions.frame.filter(pl.col("definition").is_not_null())

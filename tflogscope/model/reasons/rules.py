@@ -3,7 +3,9 @@
 A table to be read. The first rule that fits a node gives its reason: it fits where the node's op is
 one of `ops` (none named: any), each of `facts` holds (they are worked out in `reasons`, each with
 the line that proves it), and `attributes` says yes to the node's attributes. What nothing in a
-program changes stands first, then the rules stand in the order in which TensorFlow asks.
+program changes comes first, then the rules are in the order in which TensorFlow asks. That oneDNN
+is off comes after all that would keep a node as it is with oneDNN on as well: no advice names a
+switch that would change nothing for the node.
 
 `where` is the place in TensorFlow, below tensorflow/. The pass is in
 core/common_runtime/mkl_layout_pass.cc; names of kernels, which types they take, and what the CPU
@@ -170,16 +172,6 @@ RULES = (
         change="A later release, with TF_ENABLE_ONEDNN_SPMM=1.",
     ),
     Rule(
-        id="switched-off",
-        reason="onednn-off",
-        facts=("off",),
-        why="oneDNN is off: TF_ENABLE_ONEDNN_OPTS=0, a CPU without the features that switch it on "
-        "by itself, or a release before 2.9, in which it is off until asked for.",
-        where="core/util/port.cc, IsMKLEnabled (2.8 to 2.10: core/util/util.cc); "
-        f"{_LAYOUT}, MklLayoutRewritePass::Run",
-        change="TF_ENABLE_ONEDNN_OPTS=1, set before TensorFlow is imported.",
-    ),
-    Rule(
         id="compiled",
         reason="xla",
         facts=("compiled",),
@@ -283,6 +275,16 @@ RULES = (
         why="oneDNN's batch normalisation takes tensors of four dimensions.",
         where=f"{_LAYOUT}, FusedBatchNormV3Rewrite",
         change="Fold two dimensions of space into one before it: its result is the same.",
+    ),
+    Rule(
+        id="switched-off",
+        reason="onednn-off",
+        facts=("off",),
+        why="oneDNN is off: TF_ENABLE_ONEDNN_OPTS=0, a CPU without the features that switch it on "
+        "by itself, or a release before 2.9, in which it is off until asked for.",
+        where="core/util/port.cc, IsMKLEnabled (2.8 to 2.10: core/util/util.cc); "
+        f"{_LAYOUT}, MklLayoutRewritePass::Run",
+        change="TF_ENABLE_ONEDNN_OPTS=1, set before TensorFlow is imported.",
     ),
     Rule(
         id="no-workspace",

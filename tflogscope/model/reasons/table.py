@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
+from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import (
     DTYPE,
@@ -105,6 +106,29 @@ def eager_kernels(instantiations: Instantiations) -> pl.DataFrame:
         dtype=pl.col("attributes").str.extract(DTYPE, 1),
         rewrite=rewrite_of_kernel(pl.col("op")),
         ran_at="at",
+    )
+
+
+def kernels_of_dispatches(
+    kernels: pl.DataFrame, dispatches: Dispatches, instantiations: Instantiations
+) -> pl.DataFrame:
+    """Which kernel each eager op ran: dispatch, kernel (row of `kernels`, see `eager_kernels`).
+
+    The component that a dispatch runs has a handle; its executor's kernels name the component.
+    """
+    components = instantiations.components.select("component", "handle", made="at").sort("made")
+    ran = dispatches.runs.filter(pl.col("dispatch") >= 0).select("dispatch", "handle", "at")
+    of_component = ran.sort("at").join_asof(
+        components, left_on="at", right_on="made", by="handle", check_sortedness=False
+    )
+    key = {"name": "function", "attributes": "attributes"}
+    made = instantiations.kernels.drop_nulls("component").select(*key.values(), "component")
+    rows = kernels.select(*key).with_row_index("kernel")
+    known = made.join(rows, left_on=["function", "attributes"], right_on=["name", "attributes"])
+    return (
+        of_component.join(known.unique("component", keep="first"), on="component")
+        .unique("dispatch", keep="first", maintain_order=True)
+        .select("dispatch", "kernel")
     )
 
 

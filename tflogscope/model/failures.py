@@ -1,0 +1,210 @@
+"""What failed in a run: each failure once, at the op that failed first.
+
+A status that is not OK is printed by the node that failed (core/common_runtime/executor.cc,
+ExecutorState::ProcessOutputs), then by all that waited for it: the component
+(process_function_library_runtime.cc, RunMultiDevice), the iterator whose function it was, and the
+call (eager/execute.cc, EagerExecute). Those ended because of the first one.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.node_runs import FOLDING_STEP
+
+_STATUS = r"^([A-Za-z][A-Za-z_ ]*): (.*)$"
+# What those that waited put around the message: the function (core/framework/function.cc), and
+# since 2.14 the data set (core/data/utils.cc, AddErrorContext).
+_AROUND = (
+    r"(?:\{\{function_node [^{}]*\}\} ?|\{\{node [^{}]*\}\} ?"
+    r"|Error in user-defined function passed to .*? transformation with iterator: [^ ]*: )"
+)
+_NODE_BEHIND = r"\s*\[\[\{\{node .*$"
+# A data set has no next element, or a generator none (python/lib/core/py_func.cc, DoCallPyFunc).
+_END_OF_DATA = ("OUT_OF_RANGE", "Out of range")
+_CANCELLED = ("CANCELLED", "Cancelled")
+_PYTHON = r"^(?:EagerPyFunc|PyFunc|PyFuncStateless)$"
+# Ops that wait for other ops: they run a function, or take what a data set gives.
+_WAITING = (
+    r"^(?:(?:Stateful|Stateless)?(?:PartitionedCall|If|While|Case)|RemoteCall|SymbolicGradient|For"
+    r"|MapDefun|BatchFunction|Xla\w+|EagerPyFunc|\w*Dataset\w*|\w*Iterator\w*)$"
+)
+# core/kernels/constant_op.cc, PlaceholderOp. Only step -1 runs placeholders without feeding them.
+_NOT_FED = "You must feed a value for placeholder tensor"
+_LINES_BETWEEN = 4  # from what a kernel said to its node's status, which is the next record
+_DEPTH = 8  # of calls inside calls that are followed
+
+
+def read_failures(executions: Executions) -> pl.DataFrame:
+    """All failures of a run, in the order of the log.
+
+    Columns: at (the record that says so), row (of `Executions.frame`; null: the log does not show
+    which), op (of a call its function), function (in which; null: none), code
+    (`INVALID_ARGUMENT`), message (its first line), ended (ops and functions that ended because of
+    it). These are not failures: the end of a data set, what was cancelled because something else
+    had failed, and what grappler tried in step -1.
+    """
+    statuses = _statuses(executions)
+    first = _first(statuses)
+    statuses = statuses.with_columns(first=first)
+    waited = statuses.filter(pl.col("first") != pl.col("number"))
+    ended = waited.group_by("first").agg(ended=pl.col("op").unique(maintain_order=True))
+    roots = statuses.filter(pl.col("first") == pl.col("number"))
+    # Cancelled without a failure before: somebody stopped it on purpose. A call says so to Python.
+    roots = roots.filter(~pl.col("code").is_in(_CANCELLED) | pl.col("is_call"))
+    return roots.join(ended, on="first", how="left", maintain_order="left").select(
+        "at", "row", "op", "function", "code", "message", pl.col("ended").fill_null([])
+    )
+
+
+def _statuses(executions: Executions) -> pl.DataFrame:
+    """All statuses that are not OK and count, in the order of the log, with their `number`."""
+    parts = [_of_nodes(executions), _of_eager(executions), _refused(executions)]
+    both = pl.concat(parts, how="diagonal")
+    status = pl.col("status")
+    message = pl.coalesce(status.str.extract(_STATUS, 2), status)
+    both = both.sort("at", maintain_order=True).with_columns(
+        code=status.str.extract(_STATUS, 1).fill_null("UNKNOWN"),
+        message=message.str.replace_all(_AROUND, "").str.replace(_NODE_BEHIND, ""),
+        waits=pl.col("is_call") | pl.col("op").str.contains(_WAITING),
+    )
+    data = pl.col("waits") | (pl.col("flavour") == "dataset").fill_null(value=False)
+    ends = pl.col("code").is_in(_END_OF_DATA) & data
+    tried = pl.col("step").eq_missing(FOLDING_STEP) | (
+        pl.col("row").is_null() & pl.col("message").str.starts_with(_NOT_FED)
+    )
+    kept = both.filter(~ends & ~tried)
+    return kept.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def _of_nodes(executions: Executions) -> pl.DataFrame:
+    """Statuses of nodes; where the log does not show the node's run, its name is the op."""
+    failed, steps = executions.failed_nodes, executions.steps
+    runs = executions.frame.with_row_index("row").filter(pl.col("dispatch").is_null())
+    runs = runs.select("row", "signature", "step_row", "call", "thread", begin="at")
+    found = failed.join(runs, left_on="start_at", right_on="begin", how="left")
+    op = executions.signatures["op"]
+    return found.select(
+        "at",
+        "status",
+        "row",
+        "call",
+        "thread",
+        begin="start_at",
+        op=pl.coalesce(pl.lit(op).gather(pl.col("signature")), "node"),
+        is_call=pl.lit(value=False),
+        step=pl.lit(steps["step"]).gather(pl.col("step_row")),
+        function=pl.lit(steps["function"]).gather(pl.col("step_row")),
+        flavour=pl.lit(steps["flavour"]).gather(pl.col("step_row")),
+    )
+
+
+def _of_eager(executions: Executions) -> pl.DataFrame:
+    """Statuses of eager ops and of calls: each is in the record that ends it."""
+    ends = executions.events.messages("component_failed", "component_failed_sync", "exiting_call")
+    frame = executions.frame.with_row_index("row")
+    failed = frame.filter(
+        (pl.col("status") == STATUSES.index("failed")) & pl.col("dispatch").is_not_null()
+    )
+    named = failed.hstack(
+        executions.signatures.select(pl.col("op", "kind").gather(failed["signature"]))
+    ).hstack(executions.functions.select(pl.col("function").gather(failed["row"])))
+    is_call = pl.col("kind") == "call"
+    ended = ends.select(end_at="at", said="status").unique("end_at", keep="first")
+    return named.join(ended, on="end_at", maintain_order="left").select(
+        "row",
+        "call",
+        "thread",
+        at="end_at",
+        begin="at",
+        status="said",
+        op=pl.when(is_call).then("function").otherwise("op"),
+        is_call=is_call,
+    )
+
+
+def _refused(executions: Executions) -> pl.DataFrame:
+    """What kernels of eager ops said in releases before 2.10, which print no end for those.
+
+    core/framework/op_kernel.cc, OpKernelContext::CtxFailure. A node's status follows it at once.
+    """
+    frame = executions.frame.with_row_index("row")
+    is_op = executions.signatures.select((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
+    eager = frame.filter(is_op.to_series().gather(frame["signature"]))
+    said = executions.events.messages("op_requires_failed").select("at", "thread", "status")
+    if said.is_empty() or (eager["status"] != STATUSES.index("unknown")).any():
+        return pl.DataFrame(schema={"at": pl.Int64})
+    of_nodes = executions.events.messages("compute_status").select("status", node_at="at")
+    said = said.join_asof(
+        of_nodes,
+        left_on="at",
+        right_on="node_at",
+        by="status",
+        strategy="forward",
+        tolerance=_LINES_BETWEEN,
+        check_sortedness=False,
+    ).filter(pl.col("node_at").is_null())
+    ran = eager.select("row", "signature", "call", "thread", begin="at").sort("begin")
+    found = said.join_asof(
+        ran, left_on="at", right_on="begin", by="thread", check_sortedness=False
+    ).drop_nulls("row")
+    op = executions.signatures["op"].gather(found["signature"])
+    return found.select(
+        "at", "status", "row", "call", "thread", "begin", op=op, is_call=pl.lit(value=False)
+    )
+
+
+def _first(statuses: pl.DataFrame) -> pl.Series:
+    """For each status the number of the one that it ended because of, or its own.
+
+    Of all that failed in a call that failed, or in a step, the first one is the reason. A function
+    of a data set has no call: what took its elements ends with the same message. What Python code
+    asked for fails on the thread of its `EagerPyFunc`.
+    """
+    failed_calls = statuses.filter("is_call")["call"].implode()
+    together = (
+        pl.when(pl.col("call").is_in(failed_calls))
+        .then(pl.format("call {}", "call"))
+        .otherwise(pl.format("step {}", "step"))
+    )
+    own = statuses.with_columns(together=together)
+    own = own.with_columns(
+        first=pl.coalesce(
+            pl.when(pl.col("together").is_not_null()).then(
+                pl.col("number").first().over("together")
+            ),
+            "number",
+        )
+    )
+    waiting = own.filter(pl.col("waits") & (pl.col("first") == pl.col("number")))
+    source = statuses.select("message", "thread", cause_at="at", cause="number")
+    inside = _reached(waiting, source, by="message", strategy="forward")
+    python = waiting.filter(pl.col("op").str.contains(_PYTHON))
+    on_thread = _reached(python, source, by="thread", strategy="forward")
+    data = source.filter(statuses["flavour"] == "dataset")
+    before = _reached(waiting, data, by="message", strategy="backward")
+    causes = pl.concat([inside, on_thread, before]).unique("number", keep="first")
+    first = (
+        own.join(causes, on="number", how="left", maintain_order="left")
+        .select(pl.coalesce("cause", "first"))
+        .to_series()
+    )
+    for _ in range(_DEPTH):
+        first = first.gather(first)
+    return first
+
+
+def _reached(waiting: pl.DataFrame, source: pl.DataFrame, by: str, strategy: str) -> pl.DataFrame:
+    """For each that waits the first status since it began, or the last before: number, cause."""
+    begun = "begin" if strategy == "forward" else "at"
+    found = waiting.sort(begun).join_asof(
+        source.sort("cause_at"),
+        left_on=begun,
+        right_on="cause_at",
+        by=by,
+        strategy=strategy,
+        check_sortedness=False,
+    )
+    found = found.filter(pl.col("cause_at") < pl.col("at"), pl.col("cause") != pl.col("number"))
+    return found.select("number", "cause")

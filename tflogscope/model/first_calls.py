@@ -1,0 +1,153 @@
+"""What the first call of each function cost, in the parts that the log shows.
+
+A first call makes the function ready (process_function_library_runtime.cc, InstantiateMultiDevice:
+grappler and the graph passes), lets XLA compile it where it is to, makes kernels and oneDNN's
+primitives, and only then runs. Python traced the function before that.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.model.executions import Executions
+from tflogscope.model.figures import rounded
+from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.links.linked import Linked
+from tflogscope.model.node_runs import FOLDING_STEP
+
+_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6}  # in µs
+# Eager ops of these causes may run while a function is being traced (init_scope).
+_MADE_WHILE_TRACING = (
+    "constant",
+    "variable-init",
+    "optimizer-slots",
+    "metrics",
+    "lifted-initializer",
+)
+TAPE_RECORDS = ("tape_start", "tape_popped", "tape_gradient", "tape_end")
+
+
+def first_calls(
+    calls: pl.DataFrame,
+    eager: pl.DataFrame,
+    executions: Executions,
+    instantiations: Instantiations,
+    linked: Linked,
+) -> pl.DataFrame:
+    """One row per function that was called: its first call, in the order of the log.
+
+    Args:
+        calls: a frame of `calls.read_calls`.
+        eager: the eager ops with their causes: at, end_at, time, end_time, thread, cause.
+        executions: all executions.
+        instantiations: how functions were made ready.
+        linked: oneDNN's lines with their executions.
+
+    The columns of `calls`, and, in µs, null where the log does not show it: later_us (mean of the
+    later calls), tracing_us (at least; beside took_us but for before_us), passes_us, compile_us,
+    primitives_us, run_us (the rest from `Executing op` on).
+    """
+    first = calls.unique("name", keep="first", maintain_order=True)
+    later = calls.filter(~pl.col("row").is_in(first["row"].implode()))
+    mean = later.group_by("name").agg(later_us=rounded(pl.col("took_us").mean()))
+    parts = first.join(mean, on="name", how="left", maintain_order="left")
+    for found in (
+        _passes(first, instantiations),
+        _compiling(first, executions),
+        _making(first, executions, linked),
+        _tracing(first, eager, executions),
+    ):
+        parts = parts.join(found, on="name", how="left", maintain_order="left")
+    run = pl.col("end") - pl.max_horizontal("executing", "begin")
+    rest = run - pl.col("compile_us").fill_null(0.0) - pl.col("primitives_us").fill_null(0.0)
+    return parts.with_columns(run_us=pl.when(run >= 0).then(rest.clip(0.0)))
+
+
+def _passes(first: pl.DataFrame, instantiations: Instantiations) -> pl.DataFrame:
+    spans = instantiations.spans.select(
+        name="function",
+        ready="at",
+        passes_us=(pl.col("end_time") - pl.col("time")).cast(pl.Float64),
+    )
+    inside = first.select("name", "begin_at", "at").join(spans, on="name")
+    inside = inside.filter(pl.col("ready").is_between("begin_at", "at"))
+    return inside.group_by("name").agg(_known_sum("passes_us"))
+
+
+def _compiling(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+    said = compile_times(executions.events).rename({"at": "compiled"})
+    inside = said.join_where(
+        first.select("name", "at", "end_at"),
+        pl.col("compiled") > pl.col("at"),
+        pl.col("compiled") < pl.col("end_at"),
+    )
+    return inside.group_by("name").agg(_known_sum("compile_us"))
+
+
+def compile_times(events: Events) -> pl.DataFrame:
+    """What XLA said of each compilation: at (when it was done), compile_us."""
+    unit = pl.col("unit").replace_strict(_UNITS, default=None, return_dtype=pl.Float64)
+    return events.messages("xla_compile_time", "xla_compile_time_old").select(
+        "at",
+        compile_us=pl.coalesce(pl.col("microseconds").cast(pl.Float64), pl.col("value") * unit),
+    )
+
+
+def _making(first: pl.DataFrame, executions: Executions, linked: Linked) -> pl.DataFrame:
+    """OneDNN says what making a primitive took from ONEDNN_VERBOSE=2 on."""
+    rows = executions.events.primitives.select("event", "duration_us")
+    made = linked.links.hstack(rows).filter(pl.col("event").str.starts_with("create"))
+    made = made.drop_nulls("execution")
+    call = executions.frame["call"].gather(made["execution"].cast(pl.UInt32))
+    inside = made.with_columns(call=call).join(first.select("name", "call"), on="call")
+    return inside.group_by("name").agg(_known_sum("duration_us").alias("primitives_us"))
+
+
+def _tracing(first: pl.DataFrame, eager: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+    """How long each function was traced, at least: from the first record that tracing writes.
+
+    Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
+    tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
+    """
+    events = executions.events
+    steps = events.executor.filter(pl.col("step") == FOLDING_STEP)
+    folding = pl.Series("thread", events.threads)
+    marks = (
+        pl.concat(
+            [
+                steps.select("at", "time", thread=folding.gather(steps["site"])),
+                events.messages(*TAPE_RECORDS).select("at", "time", "thread"),
+            ]
+        )
+        .drop_nulls()
+        .sort("at")
+    )
+    other = (
+        pl.concat(
+            [
+                eager.filter(~pl.col("cause").is_in(_MADE_WHILE_TRACING).fill_null(value=False)),
+            ]
+        )
+        .select("thread", since=pl.coalesce("end_at", "at"))
+        .sort("since")
+    )
+    asked = first.select("name", "thread", "begin_at", "begin").sort("begin_at")
+    since = asked.join_asof(
+        other, left_on="begin_at", right_on="since", by="thread", check_sortedness=False
+    ).with_columns(pl.col("since").fill_null(-1))
+    begun = since.sort("since").join_asof(
+        marks.rename({"at": "mark", "time": "from"}),
+        left_on="since",
+        right_on="mark",
+        by="thread",
+        strategy="forward",
+        check_sortedness=False,
+    )
+    begun = begun.filter(pl.col("mark") < pl.col("begin_at"), pl.col("from") < pl.col("begin"))
+    return begun.select("name", tracing_us=(pl.col("begin") - pl.col("from")).cast(pl.Float64))
+
+
+def _known_sum(column: str) -> pl.Expr:
+    """The sum; null where nothing is known."""
+    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum()).alias(column)
