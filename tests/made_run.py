@@ -38,7 +38,14 @@ class MadeRun:
             schema = getattr(real, name).schema
             known = [{key: value for key, value in row.items() if key in schema} for row in rows]
             frames[name] = pl.DataFrame(known, schema=schema)
-        return cast("Run", _Frames(**frames))
+        calls = frames["timeline"].filter(pl.col("kind") == "call")
+        traces = calls.select("function", "function_uid", "flavour").unique(maintain_order=True)
+        # What has one name is one function here.
+        same = traces.with_columns(
+            python_function=pl.struct("function", "flavour").rank("dense"),
+            made_by=pl.lit(None, pl.String),
+        )
+        return cast("Run", _Frames(**frames, python_functions=same))
 
 
 @dataclass
@@ -48,6 +55,7 @@ class _Frames:
     nodes: pl.DataFrame
     primitives: pl.DataFrame
     coverage: pl.DataFrame
+    python_functions: pl.DataFrame
 
 
 def eager(op: str | None, cause: str | None = "outside-function", **columns: Any) -> Row:

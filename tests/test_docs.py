@@ -236,7 +236,10 @@ def test_shell_examples_run_and_print_what_is_shown(
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
 @pytest.mark.usefixtures("desk")
-def test_python_examples_print_what_is_shown(document: Path) -> None:
+def test_python_examples_print_what_is_shown(
+    document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(Path.cwd())  # for an example that is a module of its own
     EAGER.clear_kernels()  # as in a process of its own
     names: dict[str, object] = {}
     printed: str | None = None
@@ -244,6 +247,8 @@ def test_python_examples_print_what_is_shown(document: Path) -> None:
         if language == "python":
             output, name = io.StringIO(), f"<{document.name}, {len(names)}>"
             linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+            if module := re.match(r"# (\w+\.py)\n", text):
+                Path(module[1]).write_text(text)
             with contextlib.redirect_stdout(output):
                 exec(compile(text, name, "exec"), names)  # the repository's own text
             printed = output.getvalue()

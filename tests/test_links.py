@@ -116,10 +116,35 @@ def test_a_shape_that_fits_nothing_is_linked_to_nothing(opened: Open) -> None:
         put_out(log, "a", 2, 4, step=step)
         log.done(node, step)
     log.start(node, 99)
+    log.start(node, 98)
     line = gemm(log, "9x9:9x9")
     put_out(log, "a", 2, 4, step=99)
+    put_out(log, "a", 2, 4, step=98)
     log.done(node, 99)
+    log.done(node, 98)
     assert links(opened(log))[-1] == (line, None, "none")
+
+
+def test_the_only_execution_open_ran_the_line_whatever_its_kernel(opened: Open) -> None:
+    log = Log()
+    unlisted = Node(3, "a", "NoSuchKernel")
+    alone = log.start(unlisted, STEP)
+    line = gemm(log, "9x9:9x9")
+    log.done(unlisted, STEP)
+    assert links(opened(log)) == [(line, alone, "certain")]
+
+
+def test_of_two_open_executions_the_one_with_an_unlisted_kernel_is_not_assumed(
+    opened: Open,
+) -> None:
+    log = Log()
+    unlisted, product_ = Node(3, "a", "NoSuchKernel"), product(4, "b")
+    log.start(unlisted, STEP)
+    known = log.start(product_, STEP)
+    line = gemm(log, "9x9:9x9")
+    log.done(unlisted, STEP)
+    log.done(product_, STEP)
+    assert [found[:2] for found in links(opened(log))] == [(line, known)]
 
 
 def test_each_kernel_gets_one_and_who_ends_first_comes_first(opened: Open) -> None:

@@ -120,7 +120,7 @@ def test_the_screen_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
     screen = " ".join(capsys.readouterr().out.split())
     assert "none moved from one mode to the other" in screen
     assert MODES in screen
-    assert "MatMul ran as oneDNN kernels in graphs only" in screen
+    assert "MatMul ran as a oneDNN kernel in graphs only" in screen
     add = fact_of("AddV2")
     for line in (add["eager_first_line"], add["eager_last_line"], add["graph_first_line"]):
         assert f"{line:,}" in screen

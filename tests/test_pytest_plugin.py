@@ -66,14 +66,15 @@ def test_pytest_does_not_wait_for_polars() -> None:
 
 def test_the_examples_of_the_document_pass(pytester: pytest.Pytester) -> None:
     tensorflow(pytester, CLEAN)
-    pytester.makepyfile(test_training="\n\n".join(EXAMPLES))
+    training, *tests = EXAMPLES
+    pytester.makepyfile(training=training, test_training="\n\n".join(tests))
     pytester.makepyprojecttoml("[tool.tflogscope.check]\nmax_retraces = 0\n")
     run_pytest(pytester).assert_outcomes(passed=4)
 
 
 def test_the_example_fails_with_ops_lines_and_advice(pytester: pytest.Pytester) -> None:
     tensorflow(pytester, PYTHON)
-    pytester.makepyfile(test_training=EXAMPLES[0])
+    pytester.makepyfile(training=EXAMPLES[0], test_training=EXAMPLES[1])
     result = run_pytest(pytester)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
@@ -91,11 +92,18 @@ def test_the_example_fails_with_ops_lines_and_advice(pytester: pytest.Pytester) 
 def test_the_example_passes_on_real_tensorflow_and_fails_where_it_runs_eagerly(
     pytester: pytest.Pytester,
 ) -> None:
-    eagerly = EXAMPLES[0].replace('"mse")', '"mse", run_eagerly=True)').replace("graph", "python")
-    assert eagerly != EXAMPLES[0]
-    pytester.makepyfile(test_training=EXAMPLES[0], test_eagerly=eagerly)
+    training, *tests = EXAMPLES
+    eagerly = training.replace('"mse")', '"mse", run_eagerly=True)')
+    assert eagerly != training
+    pytester.makepyfile(
+        training=training,
+        eagerly=eagerly,
+        test_training="\n\n".join(tests),
+        test_eagerly=tests[0].replace("training import", "eagerly import"),
+    )
+    pytester.makepyprojecttoml("[tool.tflogscope.check]\nmax_retraces = 0\n")
     result = run_pytest(pytester, "-o", f"tflogscope_python={REAL}")
-    result.assert_outcomes(passed=1, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(["test_eagerly.py F*", "FAILED  unexpected_eager: *"])
 
 
@@ -208,14 +216,14 @@ def test_programs_that_fail_hang_or_write_no_log(pytester: pytest.Pytester) -> N
 def test_without_tensorflow_the_test_is_skipped_and_says_what_to_do(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makepyfile(test_training=EXAMPLES[0])
+    pytester.makepyfile(training=EXAMPLES[0], test_training=EXAMPLES[1])
     result = run_pytest(pytester)
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED*has no TensorFlow*tflogscope_python*"])
 
 
 def test_an_interpreter_that_is_not_there_is_an_error(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_training=EXAMPLES[0])
+    pytester.makepyfile(training=EXAMPLES[0], test_training=EXAMPLES[1])
     result = run_pytest(pytester, "-o", "tflogscope_python=/no/python")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*UsageError: /no/python: can't be started: *"])

@@ -170,7 +170,7 @@ def test_each_reason_is_described() -> None:
     rows = re.findall(
         r"^\| ([\w-]+) \| ([\w-]+) \| (.*) \| (.*) \|$", sections["Rules"], re.MULTILINE
     )
-    assert rows[1:] == [(rule.id, rule.reason, rule.why, rule.where) for rule in RULES]
+    assert rows[1:] == [(rule.id, rule.reason, rule.why, rule.everywhere) for rule in RULES]
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -183,6 +183,13 @@ def test_the_table_can_be_read() -> None:
         assert rule.why.endswith(".")
         assert rule.change.endswith((".", "}")) or "=" in rule.change, rule.id
         assert re.search(r"\.(cc|h)\b", rule.where), rule.id
+        assert set(rule.places) <= set(rule.ops or rule.places)
+
+
+def test_a_place_is_that_of_the_op_and_not_of_another() -> None:
+    [dtype] = [rule for rule in RULES if rule.id == "type"]
+    assert "MatMulRewrite" in dtype.where_of("MatMul")
+    assert "MatMulRewrite" not in dtype.where_of("Conv2D")
 
 
 def test_an_op_stands_in_one_list() -> None:

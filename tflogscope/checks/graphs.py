@@ -21,14 +21,22 @@ _ROUNDING = 1e-9  # shares that differ by less are the same
 def check_retraces(evidence: Evidence, policy: Policy, baseline: Baseline) -> Iterator[Check]:
     """Yield a check of `max_retraces` for each section that names it.
 
-    The first trace of a function is none; each further uid of a function that is called is one.
-    Functions called under a GradientTape (`__forward_…`) and others are counted apart.
+    The first trace of a Python function is none; each further uid of it that is called is one.
+    What TensorFlow traces for itself does not count. Functions called under a GradientTape
+    (`__forward_…`) and others are counted apart.
     """
     key = "max_retraces"
+    same = evidence.run.python_functions.filter(pl.col("made_by").is_null())
     traces = (
         evidence.calls.filter(pl.col("flavour").is_in(["inference", "forward"]))
         .unique(["function", "flavour", "function_uid"], keep="first", maintain_order=True)
-        .group_by("function", "flavour", maintain_order=True)
+        .join(
+            same.select("function", "flavour", "function_uid", "python_function"),
+            on=["function", "flavour", "function_uid"],
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        .group_by("function", "python_function", maintain_order=True)
         .agg(pl.col("source").first(), pl.col("line"), retraces=pl.len() - 1)
         .sort("retraces", descending=True, maintain_order=True)
         .unique("function", keep="first", maintain_order=True)

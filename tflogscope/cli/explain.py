@@ -11,6 +11,12 @@ from tflogscope.cli.inputs import Logs, named_inputs, opened
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 
+_NOTHING = "Nothing was found that costs time or went wrong.\n"
+_NO_EXECUTION = (
+    "The log shows no execution, so nothing can be found in it. Record with "
+    "TF_CPP_MAX_VLOG_LEVEL=2, or with tflogscope record.\n"
+)
+
 
 def explain(
     logs: Logs = None,
@@ -69,4 +75,6 @@ def explain(
         text = screen.get()
         if as_json:
             text = harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
-    print_text(text or "Nothing was found that costs time or went wrong.\n")
+        if not text:
+            text = _NOTHING if run.ops.height else _NO_EXECUTION
+    print_text(text)

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
-from tflogscope.model.executions import Executions
+from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import function_columns
@@ -24,8 +24,8 @@ def read_calls(executions: Executions) -> pl.DataFrame:
 
     Columns: row (of `Executions.frame`), at, name, function, function_uid, flavour, thread, call,
     begin_at (the line that enters it), begin, executing, end_at, end (µs), took_us (null: no
-    end), before_us (where no record enters it, the time since the thread's record before), nested
-    (inside another call or beside Python code that one runs).
+    end), done (it came to a good end), before_us (where no record enters it, the time since the
+    thread's record before), nested (inside another call or beside Python code that one runs).
     """
     frame = executions.frame.with_row_index("row").filter(pl.col("dispatch").is_not_null())
     eager = executions.dispatches.eager.select("is_call", "name", "entered", "entered_at")
@@ -46,6 +46,7 @@ def read_calls(executions: Executions) -> pl.DataFrame:
             executing="time",
             end_at="end_at",
             end="end_time",
+            done=pl.col("status") == STATUSES.index("done"),
             inside="inside",
             before_us="before_us",
         )
@@ -124,20 +125,37 @@ class Activity:
         self, executions: Executions, instantiations: Instantiations, calls: pl.DataFrame
     ) -> None:
         frame = executions.frame.filter(pl.col("dispatch").is_not_null())
-        spans = pl.concat(
-            [
-                frame.select("thread", begin="time", end="end_time"),
-                calls.select("thread", "begin", "end"),
-                instantiations.spans.select("thread", begin="time", end="end_time"),
-            ]
-        ).drop_nulls()
-        self._spans = {
-            thread: (part["begin"].to_numpy(), part["end"].to_numpy())
-            for (thread,), part in spans.group_by("thread")
-        }
+        made = instantiations.spans.select("thread", begin="time", end="end_time")
+        ran = [
+            frame.select("thread", begin="time", end="end_time"),
+            calls.select("thread", "begin", "end"),
+        ]
+        self._recorded = _by_thread(pl.concat([made, *ran]))
+        self._made = _by_thread(made)
 
-    def recorded_us(self, thread: int, since: Integers, until: Integers) -> Integers:
-        """How much of each window, in µs, records of the thread cover; each moment once."""
-        if thread not in self._spans:
-            return np.zeros(len(since), np.int64)
-        return covered_within(*self._spans[thread], since, until)
+    def recorded_us(self, thread: Integers, since: Integers, until: Integers) -> float:
+        """How much of these windows of threads, in µs, records cover; each moment once."""
+        return _covered(self._recorded, thread, since, until)
+
+    def made_us(self, thread: Integers, since: Integers, until: Integers) -> float:
+        """How much of these windows, in µs, went into making functions and eager ops ready."""
+        return _covered(self._made, thread, since, until)
+
+
+_Spans = dict[object, tuple[Integers, Integers]]
+
+
+def _by_thread(spans: pl.DataFrame) -> _Spans:
+    return {
+        thread: (part["begin"].to_numpy(), part["end"].to_numpy())
+        for (thread,), part in spans.drop_nulls().group_by("thread")
+    }
+
+
+def _covered(spans: _Spans, thread: Integers, since: Integers, until: Integers) -> float:
+    covered = 0
+    for each in np.unique(thread):
+        if each in spans:
+            own = thread == each
+            covered += int(covered_within(*spans[each], since[own], until[own]).sum())
+    return float(covered)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from tflogscope.errors import UsageError
 from tflogscope.model.causes import rules as cause_rules
 from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.links.candidates import compiled_calls
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import function_columns
 from tflogscope.model.reasons import rules as reason_rules
@@ -31,7 +34,7 @@ Facts = dict[str, Any]
 Chosen = NDArray[np.bool_]
 
 _LINES = 6  # of evidence for one answer
-_DEAD = STATUSES.index("dead")
+_DEAD, _FAILED = STATUSES.index("dead"), STATUSES.index("failed")
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Explainer:
     graph_nodes: pl.DataFrame
     reasons: Reasons
     eager_kernels: pl.DataFrame
+
+    @cached_property
+    def statuses(self) -> pl.DataFrame:
+        """What did not end with OK (`failures.read_statuses`)."""
+        return read_statuses(self.executions)
 
     # ---- what is asked for -----------------------------------------------------------------------
 
@@ -107,6 +115,9 @@ class Explainer:
         primitive = self.linked.links.filter(pl.col("at") == at)
         if not rows.any() and primitive["execution"].count():
             rows = np.arange(frame.height) == primitive["execution"].drop_nulls()[0]
+        failed = self.statuses.filter(pl.col("at") == at)["row"].drop_nulls()
+        if not rows.any() and len(failed):
+            rows = np.arange(frame.height) == failed[0]
         if not rows.any():
             raise UsageError(
                 "no execution begins or ends there", f"line {number}", self._nearest(at)
@@ -141,7 +152,9 @@ class Explainer:
             "eager": self._eager(eager),
             "graph": self._graph(graph),
             "primitives": self._primitives(frame["row"]),
-            "eager_rewritable": frame["op"][0] in EAGER_REWRITABLE,
+            "eager_rewritable": frame["op"][0] in EAGER_REWRITABLE
+            and (graph["rewrite"] != "none").any(),
+            "compiled_calls": int(compiled_calls(self.executions).sum()),
         }
 
     def _eager(self, frame: pl.DataFrame) -> Facts:
@@ -158,50 +171,71 @@ class Explainer:
                     **cause,
                     "cause": None if number == -2 else cause.pop("cause", cause_rules.UNKNOWN),
                     **_counted(here),
-                    "kernels": here["kernel"].drop_nulls().unique().sort().to_list(),
+                    "kernels": _counts(here["kernel"]),
                     "lines": self._lines(here["at"].head(_LINES).to_list()),
                     "evidence": self._lines(evidence),
                 }
             )
         told.sort(key=lambda entry: (-entry["runs"], entry["lines"]))
         kernels = self._eager_kernels(frame["op"].unique())
-        return {**_counted(frame), "causes": told, "kernels": kernels}
+        return {
+            **_counted(frame),
+            "causes": told,
+            "rewritten": self._rewritten(frame),
+            "kernels": kernels,
+        }
+
+    def _rewritten(self, frame: pl.DataFrame) -> list[Facts]:
+        """Eager ops that ran as oneDNN kernels, by kernel and by what replaced them."""
+        ran = frame.filter((pl.col("rewrite") != "none") & (pl.col("status") != _FAILED))
+        return [
+            {
+                "kernel": kernel,
+                "rewrite": rewrite,
+                **_counted(here),
+                "lines": self._lines(here["at"].head(_LINES).to_list()),
+            }
+            for (kernel, rewrite), here in ran.group_by("kernel", "rewrite", maintain_order=True)
+        ]
 
     def _eager_kernels(self, ops: pl.Series) -> list[Facts]:
         """By kernel and type: what kept eager ops from oneDNN, and where that shows."""
         kept = self.eager_kernels.filter(pl.col("op").is_in(ops.implode()), pl.col("rule") >= 0)
-        grouped = kept.group_by("kernel", "dtype", "rule", maintain_order=True).agg("proof")
+        keys = ["kernel", "op", "dtype", "rule"]
+        grouped = kept.group_by(keys, maintain_order=True).agg("proof")
         return [
             {
                 "kernel": kernel,
                 "dtype": dtype,
-                **_rule_of(reason_rules.RULES, rule),
+                **_rule_of(reason_rules.RULES, rule, op),
                 "evidence": self._lines(sorted(set(proof))[:_LINES]),
             }
-            for kernel, dtype, rule, proof in grouped.rows()
+            for kernel, op, dtype, rule, proof in grouped.rows()
         ]
 
     def _graph(self, frame: pl.DataFrame) -> Facts:
         steps = self.executions.steps
-        names = steps["name"].gather(frame["step_row"].cast(pl.UInt32))
-        causes = steps["cause"].gather(frame["step_row"].cast(pl.UInt32))
-        told = frame.with_columns(name=names, cause=causes)
-        functions = []
-        for (name, cause), here in told.group_by("name", "cause", maintain_order=True):
-            rules = {rule.cause: rule for rule in cause_rules.GRAPH_RULES}
-            known = pl.DataFrame({"name": [name]}, schema={"name": pl.String})
-            functions.append(
-                {
-                    **known.select(**function_columns(pl.col("name"))).to_dicts()[0],
-                    "cause": cause,
-                    "why": rules[str(cause)].why if cause in rules else None,
-                    "ops": here["op"].drop_nulls().unique().sort().to_list(),
-                    **_counted(here),
-                    "calls": int(here["call"].n_unique() - (here["call"].null_count() > 0)),
-                    "first_call_line": self._call_line(here["call"].drop_nulls().min()),
-                    "lines": self._lines(here["at"].head(_LINES).to_list()),
-                }
+        row = frame["step_row"].cast(pl.UInt32)
+        told = frame.with_columns(steps.select(pl.col("name", "cause").gather(row)))
+        named = told.hstack(told.select(**function_columns(pl.col("name"))))
+        rules = {rule.cause: rule for rule in cause_rules.GRAPH_RULES}
+        functions = [
+            {
+                "function": function,
+                "function_uids": here["function_uid"].drop_nulls().unique().sort().to_list(),
+                "flavour": flavour,
+                "cause": cause,
+                "why": rules[str(cause)].why if cause in rules else None,
+                "ops": here["op"].drop_nulls().unique().sort().to_list(),
+                **_counted(here),
+                "calls": int(here["call"].n_unique() - (here["call"].null_count() > 0)),
+                "first_call_line": self._call_line(here["call"].drop_nulls().min()),
+                "lines": self._lines(here["at"].head(_LINES).to_list()),
+            }
+            for (function, flavour, cause), here in named.group_by(
+                "function", "flavour", "cause", maintain_order=True
             )
+        ]
         return {**_counted(frame), "functions": functions, "kernels": self._kernels(told)}
 
     def _call_line(self, call: object) -> int | None:
@@ -235,7 +269,7 @@ class Explainer:
         for (kernel, rewrite, number), here in joined.group_by(
             "kernel", "rewrite", "rule", maintain_order=True
         ):
-            reason = _rule_of(reason_rules.RULES, int(str(number)))
+            reason = _rule_of(reason_rules.RULES, int(str(number)), here["op"][0])
             proof = here["rewritten_at"] if rewrite != "none" else here["proof"]
             told.append(
                 {
@@ -273,6 +307,7 @@ class Explainer:
         end = None if row["end_at"] is None else self._lines([row["end_at"]])[0]
         return {
             "line": self._lines([row["at"]])[0],
+            "failure": self._failure(int(np.flatnonzero(rows)[0])),
             "end_line": end,
             "status": STATUSES[row["status"]],
             "duration_us": row["duration_us"],
@@ -280,17 +315,27 @@ class Explainer:
             "call": row["call"],
         }
 
+    def _failure(self, row: int) -> Facts | None:
+        """The status that an execution ended with, where that is not OK."""
+        found = self.statuses.filter(pl.col("row") == row)
+        if found.is_empty():
+            return None
+        first = found.row(0, named=True)
+        return {"status": first["status"], "line": self._lines([first["at"]])[0]}
+
     def _lines(self, at: Sequence[int]) -> list[int]:
         """Line numbers in the source, from 1, of lines over all sources."""
         table = pl.DataFrame({"at": pl.Series(list(at), dtype=pl.Int64)})
         return with_places(self.executions.events, table)["line"].to_list()
 
 
-def _rule_of(rules: Sequence[Any], number: int) -> Facts:
+def _rule_of(rules: Sequence[Any], number: int, op: str | None = None) -> Facts:
+    """What a rule says; of a reason, the place that decides it for that op."""
     if number < 0:
         return {"rule": None, "why": None, "where": None, "change": None}
     rule = rules[number]
-    said = {"rule": rule.id, "why": rule.why, "where": rule.where, "change": rule.change}
+    where = rule.where_of(op) if isinstance(rule, reason_rules.Rule) else rule.where
+    said = {"rule": rule.id, "why": rule.why, "where": where, "change": rule.change}
     for kind in ("cause", "reason"):
         if hasattr(rule, kind):
             said[kind] = getattr(rule, kind)
@@ -302,9 +347,20 @@ def _counted(frame: pl.DataFrame) -> Facts:
     known = alive["duration_us"].drop_nulls()
     return {
         "runs": alive.height,
+        "failed": int((alive["status"] == _FAILED).sum()),
         "dead": frame.height - alive.height,
         "total_us": int(known.sum()) if len(known) else None,
     }
+
+
+def _counts(kernels: pl.Series) -> list[Facts]:
+    """Each kernel with its number of runs, the most frequent first."""
+    counted = kernels.drop_nulls().value_counts(name="runs")
+    return (
+        counted.sort(["runs", kernels.name], descending=[True, False])
+        .rename({kernels.name: "kernel"})
+        .to_dicts()
+    )
 
 
 def _not_there(what: str, name: str, names: list[str]) -> UsageError:

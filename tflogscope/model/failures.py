@@ -8,9 +8,12 @@ call (eager/execute.cc, EagerExecute). Those ended because of the first one.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
 from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.node_runs import FOLDING_STEP
 
 _STATUS = r"^([A-Za-z][A-Za-z_ ]*): (.*)$"
@@ -25,11 +28,6 @@ _NODE_BEHIND = r"\s*\[\[\{\{node .*$"
 _END_OF_DATA = ("OUT_OF_RANGE", "Out of range")
 _CANCELLED = ("CANCELLED", "Cancelled")
 _PYTHON = r"^(?:EagerPyFunc|PyFunc|PyFuncStateless)$"
-# Ops that wait for other ops: they run a function, or take what a data set gives.
-_WAITING = (
-    r"^(?:(?:Stateful|Stateless)?(?:PartitionedCall|If|While|Case)|RemoteCall|SymbolicGradient|For"
-    r"|MapDefun|BatchFunction|Xla\w+|EagerPyFunc|\w*Dataset\w*|\w*Iterator\w*)$"
-)
 # core/kernels/constant_op.cc, PlaceholderOp. Only step -1 runs placeholders without feeding them.
 _NOT_FED = "You must feed a value for placeholder tensor"
 _LINES_BETWEEN = 4  # from what a kernel said to its node's status, which is the next record
@@ -59,15 +57,14 @@ def read_failures(executions: Executions) -> pl.DataFrame:
 
 
 def _statuses(executions: Executions) -> pl.DataFrame:
-    """All statuses that are not OK and count, in the order of the log, with their `number`."""
-    parts = [_of_nodes(executions), _of_eager(executions), _refused(executions)]
-    both = pl.concat(parts, how="diagonal")
+    """All statuses that are not OK and count, with their `number`."""
+    both = read_statuses(executions)
     status = pl.col("status")
     message = pl.coalesce(status.str.extract(_STATUS, 2), status)
-    both = both.sort("at", maintain_order=True).with_columns(
+    both = both.with_columns(
         code=status.str.extract(_STATUS, 1).fill_null("UNKNOWN"),
         message=message.str.replace_all(_AROUND, "").str.replace(_NODE_BEHIND, ""),
-        waits=pl.col("is_call") | pl.col("op").str.contains(_WAITING),
+        waits=pl.col("is_call") | pl.col("op").str.contains(CALLING_OPS),
     )
     data = pl.col("waits") | (pl.col("flavour") == "dataset").fill_null(value=False)
     ends = pl.col("code").is_in(_END_OF_DATA) & data
@@ -76,6 +73,12 @@ def _statuses(executions: Executions) -> pl.DataFrame:
     )
     kept = both.filter(~ends & ~tried)
     return kept.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def read_statuses(executions: Executions) -> pl.DataFrame:
+    """All statuses that are not OK, in the order of the log: at, row (null: unknown), status."""
+    parts = [_of_nodes(executions), _of_eager(executions), _refused(executions)]
+    return pl.concat(parts, how="diagonal").sort("at", maintain_order=True)
 
 
 def _of_nodes(executions: Executions) -> pl.DataFrame:
@@ -195,7 +198,9 @@ def _first(statuses: pl.DataFrame) -> pl.Series:
     return first
 
 
-def _reached(waiting: pl.DataFrame, source: pl.DataFrame, by: str, strategy: str) -> pl.DataFrame:
+def _reached(
+    waiting: pl.DataFrame, source: pl.DataFrame, by: str, strategy: Literal["forward", "backward"]
+) -> pl.DataFrame:
     """For each that waits the first status since it began, or the last before: number, cause."""
     begun = "begin" if strategy == "forward" else "at"
     found = waiting.sort(begun).join_asof(

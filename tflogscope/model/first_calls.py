@@ -15,6 +15,7 @@ from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.node_runs import FOLDING_STEP
+from tflogscope.model.stack_traces import read_stack_traces
 
 _UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6}  # in µs
 # Eager ops of these causes may run while a function is being traced (init_scope).
@@ -35,7 +36,7 @@ def first_calls(
     instantiations: Instantiations,
     linked: Linked,
 ) -> pl.DataFrame:
-    """One row per function that was called: its first call, in the order of the log.
+    """One row per function whose first call came to a good end, in the order of the log.
 
     Args:
         calls: a frame of `calls.read_calls`.
@@ -45,20 +46,25 @@ def first_calls(
         linked: oneDNN's lines with their executions.
 
     The columns of `calls`, and, in µs, null where the log does not show it: later_us (mean of the
-    later calls), tracing_us (at least; beside took_us but for before_us), passes_us, compile_us,
-    primitives_us, run_us (the rest from `Executing op` on).
+    later calls), tracing_us (at least; beside took_us but for before_us), traces_us (for the log's
+    own stack traces), passes_us (without these), compile_us, primitives_us, run_us (the rest from
+    `Executing op` on).
     """
     first = calls.unique("name", keep="first", maintain_order=True)
+    first = first.filter(pl.col("done"))
     later = calls.filter(~pl.col("row").is_in(first["row"].implode()))
     mean = later.group_by("name").agg(later_us=rounded(pl.col("took_us").mean()))
     parts = first.join(mean, on="name", how="left", maintain_order="left")
     for found in (
         _passes(first, instantiations),
+        _stack_traces(first, executions),
         _compiling(first, executions),
         _making(first, executions, linked),
         _tracing(first, eager, executions),
     ):
         parts = parts.join(found, on="name", how="left", maintain_order="left")
+    passes = pl.col("passes_us") - pl.col("traces_us").fill_null(0.0)
+    parts = parts.with_columns(passes_us=passes.clip(0.0))
     run = pl.col("end") - pl.max_horizontal("executing", "begin")
     rest = run - pl.col("compile_us").fill_null(0.0) - pl.col("primitives_us").fill_null(0.0)
     return parts.with_columns(run_us=pl.when(run >= 0).then(rest.clip(0.0)))
@@ -73,6 +79,17 @@ def _passes(first: pl.DataFrame, instantiations: Instantiations) -> pl.DataFrame
     inside = first.select("name", "begin_at", "at").join(spans, on="name")
     inside = inside.filter(pl.col("ready").is_between("begin_at", "at"))
     return inside.group_by("name").agg(_known_sum("passes_us"))
+
+
+def _stack_traces(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+    """Time for stack traces between a call's entry and `Executing op`: inside the passes."""
+    inside = read_stack_traces(executions.events).join_where(
+        first.select("name", "begin_at", call_at="at"),
+        pl.col("at") > pl.col("begin_at"),
+        pl.col("at") < pl.col("call_at"),
+    )
+    took = (pl.col("until") - pl.col("since")).cast(pl.Float64)
+    return inside.group_by("name").agg(traces_us=took.sum())
 
 
 def _compiling(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:

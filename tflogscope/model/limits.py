@@ -15,9 +15,10 @@ from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.links.candidates import compiled_calls
+from tflogscope.model.links.candidates import compiled_calls, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
+from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
 _CLUSTERS = ("_XlaRun", "XlaLaunch", "XlaLaunchV2")  # compiler/jit/kernels/xla_ops.cc
@@ -45,6 +46,15 @@ _TEXTS = {
     "no-onednn-lines": (
         "What oneDNN ran and what it cost: no verbose line is in it. Record with "
         "ONEDNN_VERBOSE=1 and standard output in the same file."
+    ),
+    "no-gemm-lines": (
+        "What oneDNN's matrix products cost: _MklMatMul calls its sgemm, for which oneDNN before "
+        "2.7 (TensorFlow before 2.11) prints no line."
+    ),
+    "stack-traces": (
+        "How long making functions ready takes without a log: TensorFlow wrote {count} of its own "
+        "stack traces, for {time}, and that time is in all durations around them. tflogscope "
+        "record prints none."
     ),
     "low-level": "Which shapes the ops had, and what was fused: that needs VLOG level 2.",
     "no-memory": (
@@ -83,6 +93,7 @@ def _by_level(recorded: Facts, modes: Facts, executions: Executions) -> dict[str
     graph, eager = modes["graph"], modes["eager"]
     level = recorded["vlog_level"]
     any_run = bool(executions.frame.height)
+    lacks_lines, only_gemm = _without_lines(recorded, executions)
     any_record = recorded["tensorflow_dialect"] is not None or level is not None
     holds = {
         "no-tensorflow": not any_record,
@@ -90,7 +101,8 @@ def _by_level(recorded: Facts, modes: Facts, executions: Executions) -> dict[str
         "no-graph-durations": bool(graph["kinds"]) and not graph["has_durations"],
         "no-eager-durations": eager["kinds"].get("op", {"total_us": 0})["total_us"] is None,
         "no-thread-ids": any_run and not recorded["has_thread_ids"],
-        "no-onednn-lines": not recorded["onednn_verbose_lines"],
+        "no-onednn-lines": lacks_lines and not only_gemm,
+        "no-gemm-lines": lacks_lines and only_gemm,
         "low-level": level == 1,
         "no-memory": any_run and level != 1 and not executions.events.has_memory_records,
         "unread-onednn-lines": bool(recorded["onednn_unread_lines"]),
@@ -99,10 +111,24 @@ def _by_level(recorded: Facts, modes: Facts, executions: Executions) -> dict[str
     return {id_: _TEXTS[id_].format(unread=unread) for id_, here in holds.items() if here}
 
 
+def _without_lines(recorded: Facts, executions: Executions) -> tuple[bool, bool]:
+    """Whether oneDNN ran and printed nothing; and whether it need not have, for all was sgemm.
+
+    Nothing of oneDNN's ran, nothing is missing.
+    """
+    kernels = executions.signatures["kernel"].drop_nulls()
+    ran = kernels.filter(kernels.str.starts_with("_Mkl"))
+    lacks = bool(len(ran)) and not recorded["onednn_verbose_lines"]
+    # execute.cc prints `Entering eager executing` from 2.11 on, the first with oneDNN 2.7.
+    old = executions.events.messages("entering_call").is_empty()
+    return lacks, old and bool((ran == "_MklMatMul").all())
+
+
 def _others(executions: Executions, instantiations: Instantiations) -> dict[str, str]:
     found = {
         "no-dataset-nodes": _dataset_functions(executions, instantiations),
         "two-files": _two_files(executions),
+        "stack-traces": _stack_traces(executions),
         "xla": _compiled(executions),
         "stopped": _stopped(executions, instantiations),
     }
@@ -116,10 +142,8 @@ def _dataset_functions(executions: Executions, instantiations: Instantiations) -
     which kernels are made.
     """
     pruned = executions.events.messages("pruning_function", "pruning_function_nodes")
-    flavours = function_columns(instantiations.functions)["flavour"]
-    made = instantiations.functions.to_frame("name").filter(
-        pl.select(flavours).to_series() == "dataset"
-    )
+    names = instantiations.functions.to_frame("name")
+    made = names.filter(function_columns(pl.col("name"))["flavour"] == "dataset")
     unnamed = (executions.steps["cause"] == "dataset-function") & executions.steps["name"].is_null()
     if pruned.height or made.is_empty() or not unnamed.any():
         return {}
@@ -128,21 +152,19 @@ def _dataset_functions(executions: Executions, instantiations: Instantiations) -
 
 def _two_files(executions: Executions) -> dict[str, str]:
     """OneDNN's lines and TensorFlow's records are in different sources."""
-    events = executions.events
-    onednn = _sources_of(executions, events.verbose["at"])
-    tensorflow = _sources_of(executions, executions.frame["at"])
-    if not onednn or not tensorflow or set(onednn) & set(tensorflow):
+    onednn, tensorflow = sources_apart(executions)
+    if not onednn:
         return {}
     return {"onednn": ", ".join(onednn), "tensorflow": ", ".join(tensorflow)}
 
 
-def _sources_of(executions: Executions, at: pl.Series) -> list[str]:
-    """The sources that hold these lines."""
-    return [
-        span.name
-        for span in executions.events.spans
-        if at.is_between(span.first, span.first + span.lines - 1).any()
-    ]
+def _stack_traces(executions: Executions) -> dict[str, str]:
+    """TensorFlow's own stack traces took time that the program does not take without a log."""
+    pauses = read_stack_traces(executions.events)
+    if pauses.is_empty():
+        return {}
+    time = float((pauses["until"] - pauses["since"]).sum())
+    return {"count": f"{pauses.height:,}", "time": spoken(time)}
 
 
 def _compiled(executions: Executions) -> dict[str, str]:

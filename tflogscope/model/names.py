@@ -41,6 +41,12 @@ _CONVERSIONS = ("_MklToTf", "_MklInputConversion")
 # pays (core/grappler/optimizers/auto_mixed_precision_lists.h, AllowList of oneDNN's bfloat16).
 PRODUCTS = r"MatMul|Conv2D|Conv3D|DepthwiseConv|Einsum"
 
+# Ops that wait for other ops: they run a function or Python code, or take what a data set gives.
+CALLING_OPS = (
+    r"^(?:(?:Stateful|Stateless)?(?:PartitionedCall|If|While|Case)|RemoteCall|SymbolicGradient|For"
+    r"|MapDefun|BatchFunction|_?Xla\w+|EagerPyFunc|\w*Dataset\w*|\w*Iterator\w*)$"
+)
+
 DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
 
 # Op types that move values about; XProf and the graph viewers leave them out as well.

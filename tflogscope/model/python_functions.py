@@ -19,10 +19,16 @@ _ROUNDS = 64  # groups of traces of one name; what is left then is taken as func
 
 # Functions that TensorFlow makes for itself: name, what names of nodes in it begin with ("": any),
 # and where it is made.
+_MULTI_DEVICE = "python/data/ops/multi_device_iterator_ops.py"
 _OWN = (
     ("initialize_variables", "", "python/eager/polymorphic_function/polymorphic_function.py"),
     ("_jvp_relaxed_shapes", "", "python/eager/forwardprop.py"),
     ("_jvp_exact_shapes", "", "python/eager/forwardprop.py"),
+    *(
+        (f"_{where}{what}_func", "", _MULTI_DEVICE)
+        for where in ("", "remote_")
+        for what in ("init", "next", "finalize")
+    ),
     ("f", "loop_body/", "python/ops/parallel_for/control_flow_ops.py, pfor"),
 )
 OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)

@@ -23,6 +23,7 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.linked import Linked, onednn_facts, read_links
 from tflogscope.model.memory import Memory, read_memory
+from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.origin import Input, read_header, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
@@ -115,11 +116,20 @@ class Run:
     def functions(self) -> pl.DataFrame:
         """One row per graph function: traces, calls, nodes, how many of them rewritten."""
         executions, instantiations = self._executions, self._instantiations
-        return functions_table(executions, instantiations, self.nodes, self._python_functions)
+        return functions_table(executions, instantiations, self.nodes, self._same_functions)
 
-    def _python_functions(self, names: pl.Series) -> pl.DataFrame:
-        """Which of these functions are traces of one Python function."""
+    def _same_functions(self, names: pl.Series) -> pl.DataFrame:
         return python_functions(names, self._graph_nodes, self._events)
+
+    @cached_property
+    def python_functions(self) -> pl.DataFrame:
+        """Which functions that were called are traces of one Python function, by full name.
+
+        Columns: name, python_function (a number), traces, made_by (the file that makes it, if it
+        is TensorFlow's own), function, function_uid, flavour.
+        """
+        names = self._executions.dispatches.calls["name"].unique(maintain_order=True)
+        return self._same_functions(names).with_columns(**function_columns(pl.col("name")))
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
@@ -153,6 +163,7 @@ class Run:
             executions=self._executions,
             instantiations=self._instantiations,
             linked=self._linked,
+            python_functions=self.python_functions,
             causes=self._causes,
             graph_nodes=self._graph_nodes,
             reasons=self._reasons,
@@ -224,17 +235,18 @@ class Run:
         recorded = summary.recorded_facts(self.coverage, self._executions)
         modes = summary.mode_facts(self.ops)
         ops = summary.op_facts(self._executions)
-        functions = summary.function_facts(self.functions, self._executions)
+        functions = summary.function_facts(self.functions, self._executions, self.python_functions)
         return {
             "recorded": recorded,
             **modes,
+            "nested": summary.nested_facts(self._executions),
             "ops": ops,
             "functions": functions,
             "onednn": onednn_facts(self._events, self._executions, self._linked),
             "rewrites": summary.rewrite_facts(self.rewrites),
             "eligible": summary.reason_facts(self.nodes),
             "findings": self.findings.to_dicts(),
-            "answers": summary.story_facts(ops, functions),
+            "answers": summary.story_facts(ops, self.ops, functions),
             "limits": limit_facts(recorded, modes, self._executions, self._instantiations),
         }
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.model.calls import read_calls
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.figures import count_of, rounded
 
 Facts = dict[str, Any]
 
-_DEAD = STATUSES.index("dead")
+_DEAD, _FAILED = STATUSES.index("dead"), STATUSES.index("failed")
 _EVIDENCE = 8  # entries for one answer
 _NAMED = 4  # ops named in its text
 # Ops for which the eager rewrite registry has an entry (common_runtime/eager/
@@ -111,6 +112,7 @@ def op_facts(executions: Executions) -> list[Facts]:
     alive = frame.filter(pl.col("status") != _DEAD)
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
+        ran=(pl.col("status") != _FAILED).sum(),
         us=pl.col("duration_us").sum(),
         known=pl.col("duration_us").count(),
         first=pl.col("at").min(),
@@ -129,11 +131,19 @@ def op_facts(executions: Executions) -> list[Facts]:
             pl.when(known).then(pl.col("us").filter(here).sum()).alias(f"{mode}_us"),
             pl.col("first_line").filter(here).min().alias(f"{mode}_first_line"),
             pl.col("last_line").filter(here).max().alias(f"{mode}_last_line"),
-            pl.col("runs")
+            pl.col("ran")
             .filter(here & (pl.col("rewrite") != "none"))
             .sum()
             .alias(f"{mode}_rewritten"),
             pl.col("kernel").filter(here).unique().sort().alias(f"{mode}_kernels"),
+            *(
+                pl.col(f"{edge}_line")
+                .filter(here & (pl.col("rewrite") != "none"))
+                .sort(descending=edge == "last")
+                .first()
+                .alias(f"{mode}_rewritten_{edge}_line")
+                for edge in ("first", "last")
+            ),
         ]
     table = joined.group_by("op").agg(*columns)
     time = pl.col("eager_us").fill_null(0) + pl.col("graph_us").fill_null(0)
@@ -141,28 +151,57 @@ def op_facts(executions: Executions) -> list[Facts]:
     return table.sort(time, runs, "op", descending=[True, True, False]).to_dicts()
 
 
-def function_facts(functions: pl.DataFrame, executions: Executions) -> list[Facts]:
-    """One entry per function that ran or was called, with its first call and the later ones."""
-    calls = executions.dispatches.calls.select(
-        "name", us=pl.col("end_time") - pl.col("time"), call="call"
+def function_facts(
+    functions: pl.DataFrame, executions: Executions, same: pl.DataFrame
+) -> list[Facts]:
+    """One entry per function that ran or was called, with its first call and the later ones.
+
+    Calls count from entering to leaving (`calls.read_calls`). `same` (`Run.python_functions`) says
+    which functions are TensorFlow's own: `made_by` is the file that makes them.
+    """
+    calls = read_calls(executions)
+    per = calls.group_by("function", "function_uid").agg(
+        first_us=pl.col("took_us").sort_by("call").first(),
+        later_us=rounded(pl.col("took_us").sort_by("call").slice(1).mean()),
     )
-    names = executions.functions.filter(pl.col("name").is_not_null()).unique("name")
-    per = calls.group_by("name").agg(
-        first_us=pl.col("us").sort_by("call").first(),
-        later_us=rounded(pl.col("us").sort_by("call").slice(1).mean()),
-    )
-    per = per.join(names, on="name", how="left").drop("name", "flavour")
-    table = functions.join(per, on=["function", "function_uid"], how="left", nulls_equal=True)
+    own = same.select("function", "function_uid", "made_by")
+    keys = ["function", "function_uid"]
+    table = functions.join(per, on=keys, how="left", nulls_equal=True)
+    table = table.join(own.unique(keys), on=keys, how="left", nulls_equal=True)
     return table.sort("first_line").to_dicts()
 
 
-def story_facts(ops: list[Facts], functions: list[Facts]) -> list[Facts]:
-    """Answers to what people ask of such a log, each with its evidence (line numbers)."""
-    story = [_both_modes(ops, functions), _never_eager(ops), *_rewritten_eagerly(ops)]
+def nested_facts(executions: Executions) -> Facts:
+    """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code.
+
+    outer_us: the time of calls that are not inside others, from entering to leaving (None: no end
+    is known). ops, ops_us: eager ops that Python code ran inside calls (`py_function`).
+    """
+    calls = read_calls(executions)
+    outer = calls.filter(~pl.col("nested"))["took_us"]
+    frame = executions.frame.filter(pl.col("dispatch").is_not_null())
+    inside = frame.filter(
+        pl.lit(executions.calls_around).gather(pl.col("dispatch")).is_not_null()
+        & ~pl.lit(executions.dispatches.eager["is_call"]).gather(pl.col("dispatch"))
+    )
+    return {
+        "outer_us": int(outer.sum()) if outer.count() else None,
+        "ops": inside.height,
+        "ops_us": int(inside["duration_us"].sum()) if inside["duration_us"].count() else None,
+    }
+
+
+def story_facts(ops: list[Facts], table: pl.DataFrame, functions: list[Facts]) -> list[Facts]:
+    """Answers to what people ask of such a log, each with its evidence (line numbers).
+
+    `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
+    ops.
+    """
+    story = [_both_modes(ops, table, functions), _never_eager(ops), *_rewritten_eagerly(ops)]
     return [entry for entry in story if entry is not None]
 
 
-def _both_modes(ops: list[Facts], functions: list[Facts]) -> Facts | None:
+def _both_modes(ops: list[Facts], table: pl.DataFrame, functions: list[Facts]) -> Facts | None:
     """Op types seen in both modes: where the eager ones stopped and the function began."""
     both = [op for op in ops if op["eager_runs"] and op["graph_runs"]]
     if not both:
@@ -176,21 +215,28 @@ def _both_modes(ops: list[Facts], functions: list[Facts]) -> Facts | None:
         }
         for op in first
     ]
-    called = [entry for entry in functions if entry["calls"] and entry["nodes"]]
+    inside = table.filter((pl.col("mode") == "graph") & (pl.col("op") == first[0]["op"]))
+    names = inside["functions"].drop_nulls().str.split(";").explode().drop_nulls()
+    called = [entry for entry in functions if entry["function"] in names.to_list()]
     busiest = max(called, key=lambda entry: entry["total_us"] or 0, default=None)
     where = f", as in {busiest['function']}" if busiest else ""
     return {
         "id": "both-modes",
         "text": f"{count_of(len(both), 'op type')} ran both eagerly and in a graph. These are "
-        "different ops of one type; none moved from one mode to the other. Python decides for each "
-        "call, never per kernel (is_eager in python/ops/gen_*_ops.py): inside a function that is "
-        f"being traced an op becomes a node{where}; elsewhere it runs at once.",
+        "different executions; none moved from one mode to the other. Python decides for each call "
+        "(is_eager in python/ops/gen_*_ops.py): while a function is being traced, an op "
+        f"becomes a node{where}; elsewhere it runs at once.",
         "evidence": evidence,
     }
 
 
 def _never_eager(ops: list[Facts]) -> Facts | None:
-    """Ops that run as oneDNN kernels in graphs and were never asked for eagerly."""
+    """Ops that run as oneDNN kernels in graphs and were never asked for eagerly.
+
+    A log without any eager dispatch, as sessions write it, does not say what would be eager.
+    """
+    if not any(op["eager_runs"] for op in ops):
+        return None
     absent = [
         op
         for op in ops
@@ -198,11 +244,12 @@ def _never_eager(ops: list[Facts]) -> Facts | None:
     ]
     if not absent:
         return None
+    single = len(absent) == 1
     return {
         "id": "never-eager",
-        "text": f"{_named(absent)} ran as oneDNN kernels in "
-        "graphs only, because nothing called them eagerly. An eager call would be dispatched as "
-        "the oneDNN kernel too (common_runtime/eager/mkl_eager_op_rewrite.cc).",
+        "text": f"{_named(absent)} ran as {'a oneDNN kernel' if single else 'oneDNN kernels'} in "
+        f"graphs only: nothing called {'it' if single else 'them'} eagerly. An eager call with "
+        "such inputs would run the kernel too (common_runtime/eager/mkl_eager_op_rewrite.cc).",
         "evidence": [
             {"op": op["op"], "eager_lines": None, "graph_line": op["graph_first_line"]}
             for op in absent[:_EVIDENCE]
@@ -223,7 +270,10 @@ def _rewritten_eagerly(ops: list[Facts]) -> list[Facts]:
             "evidence": [
                 {
                     "op": op["op"],
-                    "eager_lines": [op["eager_first_line"], op["eager_last_line"]],
+                    "eager_lines": [
+                        op["eager_rewritten_first_line"],
+                        op["eager_rewritten_last_line"],
+                    ],
                     "graph_line": None,
                 }
                 for op in rewritten[:_EVIDENCE]

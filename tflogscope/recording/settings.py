@@ -31,6 +31,10 @@ MODULES = (
     Module("mkl_layout_pass", 1, "rewrites to oneDNN kernels, and refusals"),
     Module("remapper", 2, "fusions of several ops into one"),
     Module("tape", 1, "gradients that are worked out eagerly"),
+    Module("function", 2, "which function kernels are made for (to 2.19)"),
+    Module("function_def_utils", 2, "which function kernels are made for (from 2.20 on)"),
+    Module("device_compiler", 1, "how long XLA compiled (from 2.11 on)"),
+    Module("xla_compilation_cache", 1, "how long XLA compiled (to 2.10)"),
 )
 
 # TensorFlow 2.14 came with oneDNN 3.2, the first whose timestamps are exact on all lines

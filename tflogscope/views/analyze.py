@@ -44,7 +44,7 @@ def render(run: Run, console: Console) -> None:
     _ops(facts["ops"], console)
     _functions(facts["functions"], console)
     render_onednn(facts, console)
-    _findings(facts["findings"], console)
+    _findings(facts["findings"], console, several=len(facts["recorded"]["sources"]) > 1)
     _answers(facts["answers"], console)
     _limits(facts["limits"], console)
 
@@ -137,7 +137,7 @@ def _size(count: int) -> str:
 
 _KINDS = {
     ("eager", "op"): "ops, one by one",
-    ("eager", "call"): "calls of functions",
+    ("eager", "call"): "calls, nodes included",
     ("graph", "op"): "nodes of functions",
     ("graph", "plumbing"): "arguments, results, sends",
     ("graph", "folding"): "constants, worked out ahead",
@@ -150,7 +150,7 @@ def _modes(facts: Facts, console: Console) -> None:
         counted = facts[mode]["kinds"].get(kind)
         if counted is None:
             continue
-        time = counted["total_us"]
+        time = facts["nested"]["outer_us"] if kind == "call" else counted["total_us"]
         time = "not recorded" if time is None else duration(time)
         share = _share(facts[mode], counted) if kind == "op" else ""
         rows.append((mode, label, f"{counted['executions']:,}", time, share))
@@ -168,6 +168,11 @@ def _modes(facts: Facts, console: Console) -> None:
         Column("oneDNN kernels", cells[4], is_number=True),
     ]
     _draw(columns, console)
+    nested = facts["nested"]
+    if nested["ops"]:
+        took = "" if nested["ops_us"] is None else f" ({duration(nested['ops_us'])})"
+        said = f"{count_of(nested['ops'], 'eager op')}{took} ran in Python code inside calls"
+        print_paragraph(f"{said}: that time is in the calls and their nodes, too.", console, "  ")
 
 
 def _share(mode: Facts, counted: Facts) -> str:
@@ -241,8 +246,11 @@ def _functions(functions: list[Facts], console: Console) -> None:
         if entry["traces"] > 1 and entry["flavour"] == "inference" and entry["calls"]
     }
     for name, count in traces.items():
-        said = "one function traced again, or several of one name"
-        print_paragraph(f"{count} are {shorten(name, NAME_WIDTH)}: {said}", console, "  ")
+        said = f"{shorten(name, NAME_WIDTH)} was traced {count_of(count, 'time')}"
+        print_paragraph(said, console, "  ")
+    own = {entry["function"]: entry["made_by"] for entry in others if entry["made_by"]}
+    for name, made_by in own.items():
+        print_paragraph(f"{name} is TensorFlow's own ({made_by})", console, "  ")
 
 
 def _name(entry: Facts) -> str:
@@ -255,14 +263,15 @@ def _name(entry: Facts) -> str:
 # ---- findings -----------------------------------------------------------------------------------
 
 
-def _findings(findings: list[Facts], console: Console) -> None:
-    """Errors and warnings in words; notes by their names."""
+def _findings(findings: list[Facts], console: Console, *, several: bool) -> None:
+    """Errors and warnings in words; notes by their names. `several`: sources, so they are named."""
     if not findings:
         return
     heading("Findings (in full: tflogscope explain LOG)", console)
     serious = [each for each in findings if each["severity"] != "note"]
     for each in serious[:_FINDINGS_SHOWN]:
-        line = "" if each["line"] is None else f" See line {each['line']:,}."
+        place = f" of {each['source']}" if several else ""
+        line = "" if each["line"] is None else f" See line {each['line']:,}{place}."
         mark = "! " if each["severity"] == "error" else "- "
         print_paragraph(f"{each['text']}{line}", console, mark)
     rest = serious[_FINDINGS_SHOWN:] + [each for each in findings if each["severity"] == "note"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Facts = dict[str, Any]
 _INDENT = "  "
 _GROUPS_SHOWN = 6
+_STATUS = 400  # cells of a status that is quoted
 
 # What made a kernel an `_Mkl*` one, and where that is decided.
 _REWRITES = {
@@ -45,12 +46,36 @@ def render_explanation(facts: Facts, console: Console) -> None:
             console,
             _INDENT,
         )
-    if eager["causes"]:
+    _why_eagerly(facts, console)
+    if graph["functions"]:
+        heading("Why in graphs", console)
+        for entry in graph["functions"][:_GROUPS_SHOWN]:
+            _function(entry, console)
+        _more(len(graph["functions"]), console)
+    if what == "op" and facts["compiled_calls"]:
+        calls = count_of(facts["compiled_calls"], "call")
+        print_paragraph(
+            f"{calls} ran code that XLA compiled. What ops are in it does not show.",
+            console,
+            _INDENT,
+        )
+    _kernels(graph["kernels"], eager, console)
+    if facts["primitives"]:
+        heading("oneDNN", console)
+        for entry in facts["primitives"][:_GROUPS_SHOWN]:
+            _primitive(entry, console)
+        _more(len(facts["primitives"]), console)
+
+
+def _why_eagerly(facts: Facts, console: Console) -> None:
+    """Why it ran eagerly; of an op that oneDNN's eager registry knows, why it never did."""
+    causes = facts["eager"]["causes"]
+    if causes:
         heading("Why eagerly", console)
-        for entry in eager["causes"][:_GROUPS_SHOWN]:
+        for entry in causes[:_GROUPS_SHOWN]:
             _cause(entry, console)
-        _more(len(eager["causes"]), console)
-    elif what == "op" and facts["eager_rewritable"]:
+        _more(len(causes), console)
+    elif "op" in facts["asked"] and facts["eager_rewritable"]:
         heading("Why never eagerly", console)
         print_paragraph(
             "Python code never asked for it outside a graph function. If it did, the op would be "
@@ -59,17 +84,6 @@ def render_explanation(facts: Facts, console: Console) -> None:
             console,
             _INDENT,
         )
-    if graph["functions"]:
-        heading("Why in graphs", console)
-        for entry in graph["functions"][:_GROUPS_SHOWN]:
-            _function(entry, console)
-        _more(len(graph["functions"]), console)
-    _kernels(graph["kernels"], eager["kernels"], console)
-    if facts["primitives"]:
-        heading("oneDNN", console)
-        for entry in facts["primitives"][:_GROUPS_SHOWN]:
-            _primitive(entry, console)
-        _more(len(facts["primitives"]), console)
 
 
 def render_findings(
@@ -99,26 +113,34 @@ def _execution(facts: Facts, console: Console) -> None:
     call = "" if one["call"] is None else f", in call {one['call']:,}"
     said = f"belongs to an execution of {facts['op']}{node}{call}: it begins on line"
     print_paragraph(f"{said} {one['line']:,}{end} ({one['status']}{took}).", console, _INDENT)
+    if one["failure"]:
+        status = shorten(one["failure"]["status"], _STATUS)
+        line = f"(line {one['failure']['line']:,})"
+        print_paragraph(f"It failed: {status} {line}", console, _INDENT)
 
 
 def _modes(eager: Facts, graph: Facts) -> str:
     counted = [
-        f"{count_of(mode['runs'], 'time')} {how}{_time(mode)}"
+        f"{count_of(mode['runs'], 'time')} {how}{_time(mode)}{_failed(mode)}"
         for how, mode in (("eagerly", eager), ("in graphs", graph))
         if mode["runs"]
     ]
     if len(counted) == 2:
         return (
-            f"ran {counted[0]} and {counted[1]}. These are different ops of one type: none moved "
-            "from one mode to the other. Python decides for each call: inside a function that is "
-            "being traced it makes a node, elsewhere it runs the op at once "
+            f"ran {counted[0]} and {counted[1]}. These are different executions: none moved from "
+            "one mode to the other. Python decides for each call: while a function is being traced "
+            "it makes a node, elsewhere it runs the op at once "
             "(python/eager/context.py, executing_eagerly; is_eager in gen_*_ops.py)."
         )
     dead = eager["dead"] + graph["dead"]
     if not counted:
         return f"never ran: {count_of(dead, 'time')} on a branch that was not taken."
     never = "in graphs" if eager["runs"] else "eagerly"
-    return f"ran {counted[0]}, never {never}."
+    return f"ran {counted[0].rstrip(',')}, never {never}."
+
+
+def _failed(counted: Facts) -> str:
+    return f", {counted['failed']:,} of them failed," if counted["failed"] else ""
 
 
 def _time(counted: Facts) -> str:
@@ -126,8 +148,10 @@ def _time(counted: Facts) -> str:
 
 
 def _cause(entry: Facts, console: Console) -> None:
-    kernels = [kernel for kernel in entry["kernels"] if kernel.startswith("_Mkl")]
-    as_kernel = f", as {', '.join(kernels)}" if kernels else ""
+    kernels = [each for each in entry["kernels"] if each["kernel"].startswith("_Mkl")]
+    counts = ", ".join(f"{each['runs']:,} as {each['kernel']}" for each in kernels)
+    all_one = len(kernels) == 1 and kernels[0]["runs"] == entry["runs"]
+    as_kernel = f", as {kernels[0]['kernel']}" if all_one else f", {counts}" * bool(counts)
     cause = "a call of a graph function" if entry["cause"] is None else entry["cause"]
     print_paragraph(
         f"{cause}: {count_of(entry['runs'], 'time')}{_time(entry)}{as_kernel}", console, _INDENT
@@ -154,9 +178,10 @@ def _lines(entry: Facts) -> str:
 
 def _function(entry: Facts, console: Console) -> None:
     name = shorten(entry["function"] or "a function that the log does not name", NAME_WIDTH)
-    uid = "" if entry["function_uid"] is None else f" {entry['function_uid']}"
+    uids = entry["function_uids"]
+    traces = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} traces)" * bool(uids)
     print_paragraph(
-        f"{name}{uid}: {count_of(entry['runs'], 'run')}{_time(entry)}", console, _INDENT
+        f"{name}{traces}: {count_of(entry['runs'], 'run')}{_time(entry)}", console, _INDENT
     )
     first = entry["lines"][0]
     if entry["why"]:
@@ -186,24 +211,30 @@ def _origin(ops: list[str]) -> str:
     return "TensorFlow added it itself when it made this function ready"
 
 
-def _kernels(nodes: list[Facts], eager: list[Facts], console: Console) -> None:
-    """Kernels of nodes, then what kept eager ops of the type from oneDNN."""
-    if not nodes and not eager:
+def _kernels(nodes: list[Facts], dispatched: Facts, console: Console) -> None:
+    """Kernels of nodes, then of eager ops, and what kept eager ops of the type from oneDNN."""
+    rewritten, eager = dispatched["rewritten"], dispatched["kernels"]
+    if not nodes and not rewritten and not eager:
         return
     heading("Which kernels, and why", console)
     for entry in nodes[:_GROUPS_SHOWN]:
         _kernel(entry, console)
     _more(len(nodes), console)
-    said = {entry["rule"] for entry in nodes}
+    for entry in rewritten:
+        head = f"{entry['kernel']}, run eagerly: {count_of(entry['runs'], 'run')}{_time(entry)}"
+        print_paragraph(head, console, _INDENT)
+        said = f"A oneDNN kernel: {_REWRITES[entry['rewrite']]}. {_lines(entry)}"
+        print_paragraph(said, console, _INDENT * 2)
+    known = {entry["rule"] for entry in nodes}
     for entry in eager[:_GROUPS_SHOWN]:
         dtype = f" of {entry['dtype']}" if entry["dtype"] else ""
         head = f"{entry['kernel']}{dtype}, run eagerly"
-        if entry["rule"] in said:
+        if entry["rule"] in known:
             print_paragraph(f"{head}: {entry['reason']} too. {_lines(entry)}", console, _INDENT)
             continue
         print_paragraph(head, console, _INDENT)
         _refusal(entry, console)
-        said.add(entry["rule"])
+        known.add(entry["rule"])
     _more(len(eager), console)
 
 

@@ -100,7 +100,7 @@ def make_console(stream: TextIO | None = None, *, colour: bool | None = None) ->
         colour: whether to use colours; if not given, `wants_colour` decides.
 
     Returns:
-        A console as wide as the terminal, or 100 cells where there is none.
+        A console as wide as COLUMNS says, else as the terminal, else 100 cells.
     """
     stream = stream or sys.stdout
     terminal = stream.isatty()
@@ -113,5 +113,11 @@ def make_console(stream: TextIO | None = None, *, colour: bool | None = None) ->
         # FORCE_COLOR asks for colours where rich would find none.
         color_system=("auto" if terminal else "standard") if coloured else None,
         force_terminal=coloured,
-        width=None if terminal else WIDTH_WITHOUT_TERMINAL,
+        width=None if terminal else _asked_width() or WIDTH_WITHOUT_TERMINAL,
     )
+
+
+def _asked_width() -> int | None:
+    """What COLUMNS says; None if it is not set, or is not a number of cells."""
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isascii() and asked.isdigit() and 0 < int(asked) < 10_000 else None

@@ -204,11 +204,14 @@ def _tape(sequence: EagerSequence, executions: Executions) -> Integers:
     inside = ops.join_asof(
         spans, left_on="at", right_on="begin", by="thread", check_sortedness=False
     ).filter(pl.col("at") < pl.col("until"))
-    # The gradient of a target that is no scalar begins with ones, made before the first record
-    # (eager/backprop.py, _ones).
-    ones = spans.join_asof(
-        ops, left_on="begin", right_on="at", by="thread", check_sortedness=False
-    ).filter("fill")
+    # The gradient of a target that is not a scalar begins with ones, made before the first record
+    # (eager/backprop.py, _ones). A tape that is being traced runs no eager op.
+    played = spans.join(inside.select("thread", "begin").unique(), on=["thread", "begin"])
+    ones = (
+        played.sort("begin")
+        .join_asof(ops, left_on="begin", right_on="at", by="thread", check_sortedness=False)
+        .filter("fill")
+    )
     found = np.full(len(sequence), -1, np.int64)
     for part in (inside, ones):
         found[part["position"].to_numpy()] = part["begin"].to_numpy()

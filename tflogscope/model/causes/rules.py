@@ -183,9 +183,9 @@ RULES = (
     Rule(
         id="new-value",
         cause="variable-init",
-        ops="AssignVariableOp|DestroyResourceOp",
+        ops="Assign(?:Sub)?VariableOp|DestroyResourceOp",
         why="A variable gets a new value, or goes.",
-        where="python/ops/resource_variable_ops.py, assign, EagerResourceDeleter",
+        where="python/ops/resource_variable_ops.py, assign, assign_sub, EagerResourceDeleter",
         change=_WRAP,
     ),
     Rule(
@@ -220,8 +220,8 @@ RULES = (
         cause="outside-function",
         why="Python asked for it where no function was being traced: in the program itself, or "
         "in a tf.function while tf.config.run_functions_eagerly(True) held, which no record tells.",
-        where="python/eager/context.py, executing_eagerly; generated wrappers "
-        "(gen_math_ops.mat_mul)",
+        where="python/eager/context.py, executing_eagerly; the op's generated wrapper in "
+        "python/ops/gen_*_ops.py",
         change="Put the code that asks for it into a tf.function.",
     ),
 )

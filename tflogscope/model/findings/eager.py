@@ -14,6 +14,7 @@ from tflogscope.model.unexpected import is_unexpected
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
 _UPDATES = r"^(?:Assign(?:Add|Sub)?VariableOp|Resource(?:Sparse)?Apply\w+)$"
+_STEADY = 0.5  # of the calls of a function have such ops behind them
 _LEAST_STEPS = 2  # a tape that is played back once is not training
 _PYTHON_KERNELS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 _GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
@@ -32,8 +33,26 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
         yield _trained(trained)
     rest = unexpected.filter(~by_cause.is_in(["run-eagerly", "py-function"]))
     rest = rest.join(trained.select("row"), on="row", how="anti")
-    for (near,), ops in rest.group_by("near", maintain_order=True):
-        yield _near(evidence, None if near is None else str(near), ops)
+    yield from _beside(evidence, rest)
+
+
+def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
+    """Ops between the calls of one function, again and again; then all others together."""
+    calls = evidence.calls.filter(~pl.col("nested")).group_by("function").agg(calls=pl.len())
+    # Ops after one call are together; `after` is its line.
+    last = evidence.calls.select("at", after="at")
+    placed = (
+        rest.sort("at")
+        .join_asof(last, on="at")
+        .join(calls, left_on="near", right_on="function", how="left", maintain_order="left")
+    )
+    often = pl.col("after").n_unique().over("near") >= _STEADY * pl.col("calls")
+    steady = placed.filter((pl.col("calls") > 1) & often)
+    for (near,), ops in steady.group_by("near", maintain_order=True):
+        yield _steady(str(near), ops)
+    other = placed.join(steady.select("row"), on="row", how="anti", maintain_order="left")
+    if other.height:
+        yield from _other(evidence, other)
 
 
 def eager_training(evidence: Evidence) -> pl.DataFrame:
@@ -44,33 +63,47 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     matrices, where it takes at least half as long.
     """
     placed = evidence.placed.with_columns(beside=pl.when(~pl.col("before_calls")).then("near"))
-    asked = placed.filter(pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("of_keras"))
-    tape = pl.lit(pl.Series(evidence.causes.facts["tape"])).gather(pl.col("dispatch"))
-    taped = asked.filter(pl.col("cause") == "gradient-tape").with_columns(tape=tape)
-    steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
-    updates = (
-        placed.filter(pl.col("op").str.contains(_UPDATES))
-        .join(steps, on="beside", nulls_equal=True)
-        .group_by("beside")
-        .agg(updates=(pl.col("at") > pl.col("begun")).sum())
+    of_step = pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("of_keras")
+    asked = placed.filter(of_step)
+    steps = _steps(evidence, placed, asked)
+    work = asked.group_by("beside").agg(
+        products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("duration_us").sum()
     )
     per = (
-        asked.group_by("beside")
-        .agg(products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("duration_us").sum())
-        .join(steps, on="beside", nulls_equal=True)
-        .join(updates, on="beside", nulls_equal=True)
+        work.join(steps, on="beside", nulls_equal=True)
         .join(_graph_work(evidence), left_on="beside", right_on="function", how="left")
         .with_columns(pl.col("calls", "graph_products", "graph_took").fill_null(0))
     )
-    # A step against a call: both sides times the number of the other.
-    products = pl.col("products") * pl.col("calls") * 2, pl.col("graph_products") * pl.col("steps")
-    times = pl.col("took") * pl.col("calls") * 2, pl.col("graph_took") * pl.col("steps")
-    multiplies = (pl.col("products") + pl.col("graph_products")) > 0
-    weighs = pl.when(multiplies).then((pl.col("products") > 0) & (products[0] >= products[1]))
-    trains = weighs.otherwise(times[0] >= times[1])
+    training = per.filter(_outweighs()).select("beside", "begun")
+    updates = pl.col("op").str.contains(_UPDATES) & (pl.col("at") > pl.col("begun"))
+    trained = placed.join(training, on="beside", nulls_equal=True, maintain_order="left")
+    return trained.filter(of_step | updates).drop("begun")
+
+
+def _steps(evidence: Evidence, placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """Where tapes are played back and variables updated after it: beside, steps, begun (a line)."""
+    tape = pl.lit(pl.Series(evidence.causes.facts["tape"])).gather(pl.col("dispatch"))
+    taped = asked.filter(pl.col("cause") == "gradient-tape").with_columns(tape=tape)
+    steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
+    updates = placed.filter(pl.col("op").str.contains(_UPDATES))
+    counted = (
+        updates.join(steps, on="beside", nulls_equal=True)
+        .group_by("beside", "steps", "begun")
+        .agg(updates=(pl.col("at") > pl.col("begun")).sum())
+    )
     often = (pl.col("steps") >= _LEAST_STEPS) & (pl.col("updates") >= pl.col("steps"))
-    training = per.filter(often & trains).select("beside")
-    return asked.join(training, on="beside", how="semi", nulls_equal=True, maintain_order="left")
+    return counted.filter(often).drop("updates")
+
+
+def _outweighs() -> pl.Expr:
+    """Whether an eager step does at least half of what a call does.
+
+    Both sides are multiplied by the number of the other, for there may be no call.
+    """
+    multiplies = (pl.col("products") + pl.col("graph_products")) > 0
+    more = pl.col("products") * pl.col("calls") * 2 >= pl.col("graph_products") * pl.col("steps")
+    longer = pl.col("took") * pl.col("calls") * 2 >= pl.col("graph_took") * pl.col("steps")
+    return pl.when(multiplies).then((pl.col("products") > 0) & more).otherwise(longer)
 
 
 def _graph_work(evidence: Evidence) -> pl.DataFrame:
@@ -115,12 +148,12 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     nodes = evidence.nodes.filter(pl.col("op").is_in(_PYTHON_KERNELS)).with_columns(
         function=pl.when(pl.col("function").str.starts_with(_GENERATOR))
         .then(pl.lit("Dataset.from_generator"))
-        .otherwise("function")
+        .otherwise(pl.col("function").fill_null("functions that the log does not name"))
     )
     for (function,), here in nodes.group_by("function", maintain_order=True):
         runs, time = int(here["executions"].sum()), total(here["total_us"])
         inside = ops.filter(pl.col("near").eq_missing(function))
-        called = f", and the Python code ran {count_of(inside.height, 'op')} eagerly" * bool(
+        called = f", the {count_of(inside.height, 'op')} that it ran eagerly included" * bool(
             inside.height
         )
         yield Finding(
@@ -139,20 +172,29 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         )
 
 
-def _near(evidence: Evidence, near: str | None, ops: pl.DataFrame) -> Finding:
+def _steady(near: str, ops: pl.DataFrame) -> Finding:
+    time, calls = total(ops["duration_us"]), int(ops["calls"][0])
+    return Finding(
+        "eager-steady-state",
+        near,
+        ops.height,
+        time,
+        f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)} between the calls of {near} (on "
+        f"average {ops.height / calls:.3g} for each of its {calls:,} calls): {most(ops['op'])}.",
+        ops["at"].to_list(),
+    )
+
+
+def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     time, at = total(ops["duration_us"]), ops["at"].to_list()
     said = f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)}"
-    if near is None:
-        text = f"{said}: {most(ops['op'])}."
-        return Finding("no-function", "the program", ops.height, time, text, at)
-    calls = evidence.calls.filter(pl.col("function") == near).height
-    each = (
-        f" (on average {ops.height / calls:.3g} for each of its {calls:,} calls)"
-        if calls > 1
-        else ""
-    )
-    text = f"{said}, after {near} was first called{each}: {most(ops['op'])}."
-    return Finding("eager-steady-state", near, ops.height, time, text, at)
+    entered = evidence.executions.events.messages("entering_call")["at"].len()
+    if ops["near"].null_count() == ops.height and not entered:
+        text = f"{said}, and no graph function was called: {most(ops['op'])}."
+        yield Finding("no-function", "the program", ops.height, time, text, at)
+    elif evidence.calls.height:
+        text = f"{said} after functions were first called, now and then: {most(ops['op'])}."
+        yield Finding("eager-steady-state", "the program", ops.height, time, text, at)
 
 
 def _taking(time: float | None) -> str:

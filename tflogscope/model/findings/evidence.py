@@ -17,7 +17,6 @@ from tflogscope.model.first_calls import first_calls
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import function_columns
-from tflogscope.model.python_functions import python_functions
 from tflogscope.model.reasons.table import Reasons, kernels_of_dispatches
 from tflogscope.model.unexpected import eager_executions
 
@@ -51,6 +50,7 @@ class Evidence:
     executions: Executions
     instantiations: Instantiations
     linked: Linked
+    python_functions: pl.DataFrame
     causes: Causes
     graph_nodes: pl.DataFrame
     reasons: Reasons
@@ -111,11 +111,10 @@ class Evidence:
     def calls(self) -> pl.DataFrame:
         """Calls of functions (`calls.read_calls`), with the Python function that each is of.
 
-        More columns: python_function, traces, made_by (`python_functions.python_functions`).
+        More columns: python_function, traces, made_by (`Run.python_functions`).
         """
+        same = self.python_functions.select("name", "python_function", "traces", "made_by")
         calls = read_calls(self.executions)
-        names = calls["name"].unique(maintain_order=True)
-        same = python_functions(names, self.graph_nodes, self.executions.events)
         return calls.join(same, on="name", how="left", maintain_order="left")
 
     @cached_property
@@ -137,9 +136,11 @@ class Evidence:
 
     @cached_property
     def span_us(self) -> int | None:
-        """The time that the log covers."""
-        span = self.recorded["span_us"]
-        return None if span is None else int(span)
+        """The time from the first execution to the last: importing TensorFlow is not in it."""
+        frame = self.executions.frame
+        first = pl.select(pl.min_horizontal(frame["time"].min(), self.calls["begin"].min())).item()
+        last = pl.select(pl.max_horizontal(frame["end_time"].max(), frame["time"].max())).item()
+        return None if first is None or last is None else max(int(last - first), 0)
 
 
 def total(microseconds: pl.Series) -> float | None:

@@ -54,7 +54,7 @@ KINDS = (
     ),
     Kind(
         "eager-steady-state",
-        "Ops run eagerly between the calls of a function",
+        "Ops run eagerly beside functions",
         "Move the code that asks for them into the function, or keep its result.",
         "python/eager/context.py, executing_eagerly",
     ),
@@ -89,8 +89,7 @@ KINDS = (
     Kind(
         "between-steps",
         "Time passes between the calls of a function",
-        "Prefetch the data (dataset.prefetch), let a call do several steps "
-        "(steps_per_execution), do less in callbacks.",
+        "",
         "Python and the input pipeline, which no record covers",
     ),
     Kind(
@@ -102,7 +101,7 @@ KINDS = (
     ),
     Kind(
         "not-rewritten",
-        "Ops that oneDNN could run stayed as they were",
+        "Ops that the layout pass knows stayed as they were",
         "",
         "core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::CheckForNodeRewrite",
     ),

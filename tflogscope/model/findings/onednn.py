@@ -12,7 +12,7 @@ from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, 
 from tflogscope.model.links.kernels import FAMILIES, families_of
 from tflogscope.model.links.linked import REFERENCE
 from tflogscope.model.names import DTYPE, PRODUCTS
-from tflogscope.model.reasons.rules import NO_KERNEL, NOTHING, RULES
+from tflogscope.model.reasons.rules import NOTHING, RULES
 
 _BFLOAT16_CPU = r"(?i)bfloat16|bf16|amx"
 # A shorter float32 product gains nothing. Measured with TensorFlow 2.13.1 and 2.20.0, chains of
@@ -72,25 +72,26 @@ def _eager_without(evidence: Evidence, reason: str) -> pl.DataFrame:
 
 def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
     """Nodes that stayed as they were for a reason that a program, or its user, can change."""
+    settled = [n for n, rule in enumerate(RULES) if rule.change.startswith(NOTHING)]
     left = evidence.nodes.filter(
-        pl.col("eligible") & pl.col("reason").is_not_null() & (pl.col("reason") != "onednn-off")
+        pl.col("eligible")
+        & pl.col("reason").is_not_null()
+        & (pl.col("reason") != "onednn-off")
+        & ~pl.col("rule").is_in(settled)
     )
     for (reason,), nodes in left.group_by("reason", maintain_order=True):
         advice = [
             RULES[rule].change for rule in nodes["rule"].unique(maintain_order=True) if rule >= 0
         ]
-        if advice and all(change.startswith(NOTHING) for change in advice):
-            continue
         time, runs = total(nodes["total_us"]), int(nodes["executions"].sum())
         took = "" if time is None else f", {spoken(time)}"
         stayed = "stayed as it was" if nodes.height == 1 else "stayed as they were"
-        could = "that the layout pass knows" if reason == NO_KERNEL else "that oneDNN could run"
         yield Finding(
             "not-rewritten",
             str(reason),
             nodes.height,
             time,
-            f"{count_of(nodes.height, 'node')} {could} {stayed}, {reason} "
+            f"{count_of(nodes.height, 'node')} that the layout pass knows {stayed}, {reason} "
             f"({count_of(runs, 'run')}{took}): {most(nodes['op'])}.",
             nodes["ran_at"].to_list(),
             " ".join(advice),
@@ -114,9 +115,9 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
         kernel=kernel,
         family=pl.Series(families_of(kernel)),
     )
-    steady = ran.filter(
-        (pl.col("at") > pl.col("at").min().over("what")) & ~pl.col("family").is_in(_REORDERING)
-    )
+    ran = _with_problems(evidence, ran)
+    first = pl.col("at") == pl.col("at").min().over("what", "problem")
+    steady = ran.filter(~first & ~pl.col("family").is_in(_REORDERING))
     reorder = pl.col("primitive") == "reorder"
     counts = reorder & (pl.col("duration_us") >= _LEAST_REORDER_US)
     per = (
@@ -169,9 +170,9 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     isa = header_facts(evidence.executions.events.primitives).isa
     if isa is None or not pl.Series([isa]).str.contains(_BFLOAT16_CPU).item():
         return
-    runs = _float_products(evidence)
+    runs = _with_problems(evidence, _float_products(evidence))
     long = runs.filter(
-        (pl.col("at") > pl.col("at").min().over("what"))
+        (pl.col("at") > pl.col("at").min().over("what", "problem"))
         & (pl.col("duration_us") >= _LEAST_PRODUCT_US)
     )
     if long.is_empty():
@@ -189,6 +190,18 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+def _with_problems(evidence: Evidence, runs: pl.DataFrame) -> pl.DataFrame:
+    """Add what each execution ran in oneDNN (null: not known): a new problem, a new primitive."""
+    problems = evidence.executions.events.primitives["problem"]
+    linked = evidence.linked.links.with_columns(problem=problems).drop_nulls("execution")
+    own = linked.with_columns(pl.col("execution").cast(pl.UInt32)).unique(
+        "execution", keep="last", maintain_order=True
+    )
+    return runs.join(
+        own.select("execution", "problem"), on="execution", how="left", maintain_order="left"
+    )
+
+
 def _float_products(evidence: Evidence) -> pl.DataFrame:
     """Runs of matrix products on oneDNN in float32, in graphs and eager: what, at, op, duration."""
     executions, frame = evidence.executions, evidence.executions.frame
@@ -200,6 +213,7 @@ def _float_products(evidence: Evidence) -> pl.DataFrame:
     table = frame.select("at", "duration_us", "definition", "dispatch", "signature").hstack(
         signatures
     )
+    table = table.with_row_index("execution")
     products = table.filter(pl.col("op").str.contains(PRODUCTS) & (pl.col("rewrite") != "none"))
     typed = products.join(of_eager, on="dispatch", how="left", maintain_order="left").with_columns(
         what=pl.struct("definition", "signature"),

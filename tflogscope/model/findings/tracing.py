@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.model.calls import Integers
 from tflogscope.model.causes.keras_own import KERAS_STEPS
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
@@ -17,11 +18,12 @@ _IDLE_SHARE = 0.1  # of the time in calls
 _PAUSE = 10  # a gap that many times as long as half of them are is no step's: an epoch ends
 # What a first call's time goes into, where the log shows it.
 _PARTS = (
-    ("before_us", "Python code before it, with the tracing"),
-    ("passes_us", "graph passes"),
-    ("compile_us", "XLA's compiler"),
-    ("primitives_us", "making oneDNN primitives"),
-    ("run_us", "kernels and the run itself"),
+    ("before_us", "tracing and other Python"),
+    ("passes_us", "passes"),
+    ("traces_us", "the log's own stack traces"),
+    ("compile_us", "XLA compilation"),
+    ("primitives_us", "making primitives"),
+    ("run_us", "run"),
 )
 _LEAST_PART = 0.01  # of the time
 
@@ -131,7 +133,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     time = float(per["more"].sum())
     together = ""
     if per.height > 1:
-        together = f"; of {per.height} functions together, first calls took {spoken(time)} more"
+        together = f"; first calls of {per.height} functions cost {spoken(time)}"
     yield Finding(
         "first-call",
         str(slowest["function"]),
@@ -152,7 +154,7 @@ def _traced(call: dict[str, Any]) -> str:
     time = call["tracing_us"]
     if time is None or call["before_us"] is not None:
         return ""
-    return f"; before that, tracing it took at least {spoken(time)}"
+    return f"; tracing took {spoken(time)} or more before it"
 
 
 def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
@@ -173,12 +175,12 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
         calls = outer.filter(pl.col("name") == name)
         if calls.height < _LEAST_CALLS or mine["function"][0] in trained_beside:
             continue
-        recorded = evidence.activity.recorded_us(
-            mine["thread"][0], mine["last_end"].to_numpy(), mine["begin"].to_numpy()
-        )
-        idle, inside = float(mine["gap"].sum() - recorded.sum()), total(calls["took_us"]) or 0.0
+        idle = float(mine["gap"].sum()) - evidence.activity.recorded_us(*_windows(mine))
+        inside = total(calls["took_us"]) or 0.0
         if not inside or idle <= _IDLE_SHARE * inside:
             continue
+        made = evidence.activity.made_us(*_windows(mine))
+        inside_ops = _inside(evidence, mine)
         pauses = gaps.filter(pl.col("name") == name).height - mine.height
         left_out = f", {count_of(pauses, 'longer pause')} not counted" if pauses else ""
         yield Finding(
@@ -188,26 +190,47 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
             idle,
             f"{spoken(idle)} of the time between the calls of {mine['function'][0]} is not in the "
             f"log: Python code and waiting for data. The calls themselves took {spoken(inside)} "
-            f"({count_of(calls.height, 'call')}{left_out}).{_filled(evidence, mine)}",
+            f"({count_of(calls.height, 'call')}{left_out})."
+            f"{_filled(inside_ops, made, str(mine['function'][0]))}",
             mine["at"].to_list(),
+            _what_to_do(inside_ops, str(mine["function"][0])),
         )
 
 
-def _filled(evidence: Evidence, gaps: pl.DataFrame) -> str:
-    """What ran eagerly in the gaps, and who can have asked for it."""
+def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
+    thread, since, until = (gaps[name].to_numpy() for name in ("thread", "last_end", "begin"))
+    return thread, since, until
+
+
+def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
+    """The eager ops in the gaps: rows of `Evidence.placed`."""
     ops = evidence.placed.drop_nulls("time").sort("time")
-    inside = ops.join_asof(
+    return ops.join_asof(
         gaps.select("thread", since="last_end", until="begin").sort("since"),
         left_on="time",
         right_on="since",
         by="thread",
         check_sortedness=False,
     ).filter(pl.col("time") < pl.col("until"))
-    if inside.is_empty():
+
+
+def _filled(ops: pl.DataFrame, made_us: float, function: str) -> str:
+    """What ran eagerly in the gaps, and who can have asked for it."""
+    if ops.is_empty():
         return ""
-    time = total(inside["duration_us"])
+    time = total(ops["duration_us"])
     took = "" if time is None else f", {spoken(time)}"
-    asked = inside.filter(~pl.col("judged_by").is_in(USUAL_CAUSES) & ~pl.col("of_keras"))
-    by_callback = asked.height and gaps["function"][0] in KERAS_STEPS
+    made = f"; making their kernels took {spoken(made_us)}" if made_us > (time or 0.0) else ""
+    asked = ops.filter(~pl.col("judged_by").is_in(USUAL_CAUSES) & ~pl.col("of_keras"))
+    by_callback = asked.height and function in KERAS_STEPS
     who = f"; a callback asked for {most(asked['op'])}" if by_callback else ""
-    return f" In these gaps {count_of(inside.height, 'eager op')} ran{took}{who}."
+    return f" In these gaps {count_of(ops.height, 'eager op')} ran{took}{made}{who}."
+
+
+def _what_to_do(ops: pl.DataFrame, function: str) -> str:
+    """Advice for what is there: data taken eagerly, Keras' own loop, or neither."""
+    if ops["op"].str.contains("IteratorGetNext", literal=True).any():
+        return "Prefetch the data (dataset.prefetch), or loop over it in a tf.function."
+    if function in KERAS_STEPS:
+        return "Let a call do several steps (steps_per_execution); do less in callbacks."
+    return "A profiler of Python (cProfile, py-spy) shows where the time goes."

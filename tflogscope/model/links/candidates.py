@@ -100,6 +100,27 @@ def _rows_of_calls(executions: Executions, rows: Integers, family: Integers) -> 
     return pl.Series(np.where((family == COMPILED) & (call_row >= 0), call_row, rows))
 
 
+def sources_apart(executions: Executions) -> tuple[list[str], list[str]]:
+    """The sources of oneDNN's lines and those of executions, if none has both; else nothing.
+
+    Then the order of the lines says nothing: which file comes first is the user's choice.
+    """
+    onednn = _sources_of(executions, executions.events.verbose["at"])
+    tensorflow = _sources_of(executions, executions.frame["at"])
+    if not onednn or not tensorflow or set(onednn) & set(tensorflow):
+        return [], []
+    return onednn, tensorflow
+
+
+def _sources_of(executions: Executions, at: pl.Series) -> list[str]:
+    """The sources that hold these lines."""
+    return [
+        span.name
+        for span in executions.events.spans
+        if at.is_between(span.first, span.first + span.lines - 1).any()
+    ]
+
+
 def _until(found: pl.DataFrame, executions: Executions) -> pl.Series:
     """The line of the end; where none is printed, one at which the kernel must have been done."""
     printed = found["end_at"]

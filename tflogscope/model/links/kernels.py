@@ -282,8 +282,8 @@ FAMILIES = (
     replace(
         _EIGEN_MATMUL,
         name="eigen_convolution",
-        kernels="(?:_Fused)?Conv(?:2D|3D)?",
-        source=f"kernels/conv_ops_fused_impl.h: {_EIGEN}",
+        kernels="(?:_Fused)?Conv(?:2D|3D)?|Fused(?:ResizeAnd)?PadConv2D",
+        source=f"kernels/conv_ops_fused_impl.h, conv_ops_fused_image_transform.cc: {_EIGEN}",
         product="patches",
     ),
     Family(
@@ -301,6 +301,15 @@ FAMILIES = (
         ("gemm_api",),
         (),
         f"kernels/linalg/einsum_op_impl.h, rnn/blas_gemm.h: {_EIGEN}",
+        once=False,
+        blocks=True,
+    ),
+    Family(
+        "eigen_lrn",
+        "LRN(?:Grad)?",
+        ("gemm_api",),
+        (),
+        f"kernels/lrn_op.cc, LaunchLRN and LaunchLRNGrad, multiply by a band matrix: {_EIGEN}",
         once=False,
         blocks=True,
     ),

@@ -21,7 +21,6 @@ _SIZES = ("m", "k", "n")
 _FAMILIES = ("matmul", "eigen_matmul")
 _LOST = 0.02  # of the lines have no place because records are torn, at most
 _AFTER = 0.1  # of late lines come after the end of their execution, at least
-_NO_PLACE = 0.2  # of the lines: so many can't be torn
 
 
 def may_be_late(version: str | None) -> bool:
@@ -32,14 +31,33 @@ def may_be_late(version: str | None) -> bool:
     return (2, 7) <= numbers < (3, 2)
 
 
-def are_late(placed: Booleans, after: Booleans) -> bool:
+def late_by_marks(marks: pl.DataFrame, gemm_at: Integers, candidates: pl.DataFrame) -> bool | None:
+    """Whether `gemm_api` lines came late, by what `_MklMatMul` says; None: it says nothing.
+
+    `marks`: at, thread of `MKL DNN SGEMM called` (kernels/mkl/mkl_matmul_op.cc), which comes just
+    before the call, so that a line is to follow before the kernel's end.
+    """
+    number = next(i for i, entry in enumerate(FAMILIES) if entry.name == _FAMILIES[0])
+    runs = candidates.filter(pl.col("family") == number).select("at", "end_at", "thread")
+    runs = runs.drop_nulls("end_at").with_columns(pl.col("thread").fill_null(-1)).sort("at")
+    marked = marks.sort("at").join_asof(runs, on="at", by="thread", check_sortedness=False)
+    marked = marked.filter(pl.col("at") <= pl.col("end_at"))
+    if marked.is_empty():
+        return None
+    before = np.searchsorted(gemm_at, marked["at"].to_numpy())
+    count = np.searchsorted(gemm_at, marked["end_at"].to_numpy(), side="right") - before
+    return bool((count == 0).mean() > _LOST)
+
+
+def are_late(placed: Booleans, candidate: Integers, after: Booleans) -> bool:
     """Whether `gemm_api` lines came late.
 
-    `placed`: lines that have a place in an execution that was open; `after`: of lines that have one
-    by their order, those that came after its end.
+    `placed`: lines that have a place in an execution that was open; `candidate`: what each has by
+    its order, -1: nothing; `after`: of lines that have one, those that came after its end. A line
+    without either says nothing: grappler runs kernels for constants without a record.
     """
-    without = 1 - placed.mean()
-    return bool(without > _NO_PLACE or (without > _LOST and len(after) and after.mean() > _AFTER))
+    explained = ~placed & (candidate >= 0)
+    return bool(explained.mean() > _LOST and len(after) and after.mean() > _AFTER)
 
 
 def link_late(

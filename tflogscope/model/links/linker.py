@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from tflogscope.model.executions import Executions
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
-from tflogscope.model.links.candidates import eager_ends_are_doubtful, read_candidates
+from tflogscope.model.links.candidates import (
+    eager_ends_are_doubtful,
+    read_candidates,
+    sources_apart,
+)
 from tflogscope.model.links.kernels import ONCE
-from tflogscope.model.links.late import are_late, link_late, may_be_late
+from tflogscope.model.links.late import are_late, late_by_marks, link_late, may_be_late
 from tflogscope.model.links.pairs import (
     MAIN,
     Pairs,
@@ -27,6 +31,7 @@ from tflogscope.model.links.pairs import (
 )
 from tflogscope.model.links.problems import KEY, read_problems
 from tflogscope.model.links.reorders import distances, main_lines, serves
+from tflogscope.model.links.sole import sole_executions
 from tflogscope.model.links.tensors import TensorOutputs, node_shapes
 from tflogscope.model.primitives import onednn_version
 
@@ -49,7 +54,8 @@ def link_primitives(
     `primitives` is a frame of `onednn.read_verbose`; `outputs` are the shapes of what nodes put
     out, None if the log has none. A line of a creation has the link of the run that follows it.
     """
-    if executions.frame.is_empty():  # a log of oneDNN alone
+    # A log of oneDNN alone, or a file of its own for it.
+    if executions.frame.is_empty() or sources_apart(executions)[0]:
         return primitives.select("at", execution=pl.lit(None, pl.Int64), link=pl.lit(LINKS[NONE]))
     rows = np.flatnonzero((primitives["event"] == "exec").fill_null(value=False).to_numpy())
     rows = rows[np.argsort(primitives["at"].to_numpy()[rows], kind="stable")]
@@ -148,23 +154,46 @@ class _Linker:
             shapes=self.shapes,
             until=self.until,
         )
-        pairs, slot, got = self._place(pairs)
-        late, late_candidate, late_link = self._late_lines(got)
-        if late.any():
-            pairs, slot, got = self._place(pairs.where(~late[pairs.line]))
+        late, late_candidate, late_link = self._late_lines(pairs)
+        sole = np.where(late, -1, sole_executions(self.executions, self.at))
+        pairs, slot, got, rivals = self._place(pairs.where(~late[pairs.line]), sole)
         candidate, link = _classify(pairs, slot, got)
-        if eager_ends_are_doubtful(self.executions):
-            eager = np.append(self.candidates["definition"].is_null().to_numpy(), False)
-            link[(link == CERTAIN) & eager[candidate]] = INFERRED
+        link[(link == CERTAIN) & rivals] = INFERRED
         candidate[late], link[late] = late_candidate, late_link
-        self._place_strays(candidate, link, got, late)
-        return np.append(self.candidates["execution"].to_numpy(), -1)[candidate], link
+        settled = sole >= 0
+        self._place_strays(candidate, link, got, late | settled)
+        execution = np.append(self.candidates["execution"].to_numpy(), -1)[candidate]
+        execution = np.where(settled, sole, execution)
+        link[settled] = CERTAIN
+        if eager_ends_are_doubtful(self.executions):
+            dispatched = self.executions.frame["dispatch"].is_not_null().to_numpy()
+            link[(link == CERTAIN) & np.append(dispatched, False)[execution]] = INFERRED
+        return execution, link
 
-    def _place(self, pairs: Pairs) -> tuple[Pairs, Integers, Integers]:
-        """Return the pairs that are possible, their slots, and which pair each line got."""
+    def _left_open(self, pairs: Pairs, sole: Integers) -> tuple[Pairs, Booleans]:
+        """The pairs of lines that are not settled, and which of these lines lost a rival.
+
+        A kernel that runs its main primitive once has none left for another line.
+        """
+        row = self.candidates["execution"].to_numpy()[pairs.candidate]
+        main = pairs.role == MAIN
+        own = main & (row == sole[pairs.line])
+        once = ONCE[self.candidates["family"].to_numpy()[pairs.candidate]]
+        taken = main & once & np.isin(pairs.candidate, pairs.candidate[own])
+        rivals = np.zeros(self.lines.height, bool)
+        rivals[pairs.line[taken]] = True
+        return pairs.where((sole[pairs.line] < 0) & ~taken), rivals
+
+    def _place(self, pairs: Pairs, sole: Integers) -> tuple[Pairs, Integers, Integers, Booleans]:
+        """Return the pairs that are possible, their slots, and which pair each line got.
+
+        `sole` has the execution of each line that is settled, else -1; these lines are evidence
+        of habits. Last comes which lines lost a rival to a settled line.
+        """
         sure = (GEMM,) if self.may_be_late else ()
         pairs = without_misfits(pairs, self.lines["primitive"], sure=sure)
         pairs = graded(pairs, self.executions, self.lines, self.candidates)
+        pairs, rivals = self._left_open(pairs, sole)
         is_reorder = self._is("reorder")
         layout = self.lines["memory_descriptors"].rank("dense").fill_null(0).cast(pl.Int64)
         slot = pairs.slots(self.candidates["family"].to_numpy(), is_reorder, layout.to_numpy())
@@ -179,7 +208,7 @@ class _Linker:
             rows = self.problems.select(pl.all().gather(self.problem))
             pairs = preferring(pairs, reorders, serves(own, mains, self.lines, rows))
             self._assign(pairs, slot, reorders, distances(own, mains, self.at), got)
-        return pairs, slot, got
+        return pairs, slot, got, rivals
 
     def _assign(
         self, pairs: Pairs, slot: Integers, rows: Integers, distance: Integers, got: Integers
@@ -208,11 +237,15 @@ class _Linker:
             return False
         return may_be_late(onednn_version(self.executions.events.primitives))
 
-    def _late_lines(self, got: Integers) -> tuple[Booleans, Integers, Integers]:
+    def _late_lines(self, pairs: Pairs) -> tuple[Booleans, Integers, Integers]:
         """Say which lines came late (all of `gemm_api`, or none), their candidates and links."""
         gemm = self._is(GEMM)
         nothing = np.zeros(0, np.int64)
         if not gemm.any() or not self.may_be_late:
+            return np.zeros(len(gemm), bool), nothing, nothing
+        marks = self.executions.events.messages("mkl_sgemm").select("at", "thread")
+        late = late_by_marks(marks, self.at[gemm], self.candidates)
+        if late is False:
             return np.zeros(len(gemm), bool), nothing, nothing
         # A block's end cuts a line in two; what is left of it has its place in the order.
         held_back = gemm | self._is(CUT)
@@ -221,7 +254,11 @@ class _Linker:
         candidate, by_size = link_late(lines, self.candidates, self.shapes)
         until = np.append(self.until.fill_null(_FOREVER).to_numpy(), _FOREVER)
         after = (self.at[held_back] > until[candidate])[candidate >= 0]
-        if not are_late(got[gemm] >= 0, after):
+        if late is None:
+            nobody = np.full(len(gemm), -1, np.int64)
+            placed = self._place(pairs, nobody)[2][held_back] >= 0
+            late = are_late(placed, candidate, after)
+        if not late:
             return np.zeros(len(gemm), bool), nothing, nothing
         link = np.where(by_size, INFERRED, np.where(candidate >= 0, AMBIGUOUS, NONE))
         return held_back, candidate, link

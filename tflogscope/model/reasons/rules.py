@@ -14,8 +14,8 @@ allows in core/graph/mkl_graph_util.h (GetMklOpName, IsMklOp).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from tflogscope.model.reasons.onednn_ops import (
     CALLS,
@@ -82,7 +82,8 @@ def has_other_filter(attributes: Attributes) -> bool:
 class Rule:
     """One reason for a node to stay as it was.
 
-    `eligible`: whether oneDNN could have run it; None: the log does not say what it does.
+    `eligible`: whether oneDNN could have run it; None: the log does not say what it does. `places`:
+    for some ops one more place in TensorFlow, beside `where`.
     """
 
     id: str
@@ -94,10 +95,28 @@ class Rule:
     facts: tuple[str, ...] = ()
     attributes: Callable[[Attributes], bool] | None = None
     eligible: bool | None = True
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def everywhere(self) -> str:
+        """The places for all of its ops."""
+        places = dict.fromkeys(self.where_of(op) for op in self.places) or [self.where]
+        return "; ".join(dict.fromkeys("; ".join(places).split("; ")))
+
+    def where_of(self, op: str | None) -> str:
+        """The place in TensorFlow that decides for this op."""
+        place = self.places.get(op or "")
+        if not place:
+            return self.where
+        return place if place.startswith(self.where) else f"{self.where}; {place}"
 
 
 _LAYOUT = "core/common_runtime/mkl_layout_pass.cc"
 NOTHING = "Nothing in the program."
+_KERNEL_FILES = {
+    "Einsum": "core/kernels/mkl/mkl_einsum_op.cc",
+    "Softmax": "core/kernels/mkl/mkl_softmax_op.cc",
+}
 
 RULES = (
     Rule(
@@ -158,8 +177,8 @@ RULES = (
         facts=("old_release",),
         why="This release has no oneDNN kernel for the op: Einsum has one from 2.11 on, Softmax "
         "from 2.12 on.",
-        where="core/kernels/mkl/mkl_einsum_op.cc, mkl_softmax_op.cc; "
-        "core/graph/mkl_graph_util.h, IsMklOp",
+        where="core/graph/mkl_graph_util.h, IsMklOp",
+        places=_KERNEL_FILES,
         change="A later release.",
     ),
     Rule(
@@ -206,7 +225,10 @@ RULES = (
         facts=("other_type",),
         why="There is no oneDNN kernel for this op with this type, or the CPU can't run it.",
         where="core/graph/mkl_graph_util.h, IsMklOp; "
-        f"{_LAYOUT}, CheckForNodeRewrite, MatMulRewrite (half: CanOpRunOnCPUDevice, from 2.16 on)",
+        f"{_LAYOUT}, CheckForNodeRewrite (half: CanOpRunOnCPUDevice, from 2.16 on)",
+        places=dict.fromkeys(
+            ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"), f"{_LAYOUT}, MatMulRewrite"
+        ),
         change="float32 or bfloat16.",
     ),
     Rule(
@@ -293,7 +315,11 @@ RULES = (
         facts=("pool_not_rewritten",),
         why="The gradient of max pooling needs what the rewritten pool kept for it, and its pool "
         "was not rewritten, or ran in another function.",
-        where=f"{_LAYOUT}, MaxpoolGradRewrite and Maxpool3DGradRewrite",
+        where=_LAYOUT,
+        places={
+            "MaxPoolGrad": f"{_LAYOUT}, MaxpoolGradRewrite",
+            "MaxPool3DGrad": f"{_LAYOUT}, Maxpool3DGradRewrite",
+        },
         change="Forward pass and gradient in one tf.function; the pool as its own reason says.",
     ),
     Rule(
@@ -302,8 +328,13 @@ RULES = (
         ops=(*FUSED_CONVOLUTIONS, "_FusedBatchNormEx"),
         facts=("on", "plain_type"),
         why="Grappler's remapper fused the op with others that oneDNN's kernel can't take with it.",
-        where=f"{_LAYOUT}, FusedConv2DRewrite, FusedDepthwiseConv2DRewrite, "
-        "FusedBatchNormExRewrite; core/grappler/optimizers/remapper.cc",
+        where="core/grappler/optimizers/remapper.cc",
+        places={
+            "_FusedConv2D": f"{_LAYOUT}, FusedConv2DRewrite",
+            "_FusedConv3D": f"{_LAYOUT}, FusedConv2DRewrite",
+            "_FusedDepthwiseConv2dNative": f"{_LAYOUT}, FusedDepthwiseConv2DRewrite",
+            "_FusedBatchNormEx": f"{_LAYOUT}, FusedBatchNormExRewrite",
+        },
         change="Another activation (BiasAdd with Relu, Relu6 or Elu suits every convolution), or "
         "tf.config.optimizer.set_experimental_options({'remapping': False}).",
     ),
@@ -314,7 +345,11 @@ RULES = (
         facts=("on",),
         why="oneDNN quantizes in the modes SCALED (rounding half to even) and MIN_FIRST (quint8) "
         "only, dequantizes in SCALED, and neither constants, slices nor a narrow range.",
-        where=f"{_LAYOUT}, QuantizeOpRewrite, DequantizeRewrite",
+        where=_LAYOUT,
+        places={
+            "QuantizeV2": f"{_LAYOUT}, QuantizeOpRewrite",
+            "Dequantize": f"{_LAYOUT}, DequantizeRewrite",
+        },
         change="mode='SCALED', round_mode='HALF_TO_EVEN', axis=None, narrow_range=False.",
     ),
     Rule(
@@ -333,7 +368,8 @@ RULES = (
         facts=("on", "ran", "plain_type", "op_never_rewritten"),
         why="By elimination: no other rule fits, and the op was rewritten nowhere in the log. "
         "Einsum has a oneDNN kernel from 2.11 on, Softmax from 2.12 on.",
-        where="core/kernels/mkl/mkl_einsum_op.cc, mkl_softmax_op.cc",
+        where="core/graph/mkl_graph_util.h, IsMklOp",
+        places=_KERNEL_FILES,
         change="A later release.",
     ),
 )

@@ -80,7 +80,7 @@ def _way(run: Run, said: Facts) -> Markup:
     primitives = None if said["onednn"] is None else said["onednn"]["exec_lines"]
     steps = [
         ("nodes of graph functions that ran", ran.height),
-        ("of them oneDNN could run", eligible["nodes"]),
+        ("of them the layout pass knows", eligible["nodes"]),
         ("were rewritten", eligible["rewritten"]),
         ("runs of rewritten nodes", runs),
     ]
@@ -129,7 +129,7 @@ def _by_op(run: Run) -> Markup:
     joined = table_.join(inside, on="op", how="left", nulls_equal=True).sort(
         "primitive_us", "nodes", "op", descending=[True, True, False], nulls_last=True
     )
-    caption = "Ops of graph functions that oneDNN could run"
+    caption = "Ops of graph functions that the layout pass knows"
     return table("eligible-table", caption, _BY_OP, joined.to_dicts(), tools=True)
 
 
@@ -141,7 +141,7 @@ def _reasons(reasons: list[Facts]) -> Markup | None:
         for row in reasons
     ]
     return table(
-        "reasons-table", "Why nodes that oneDNN could run stayed as they were", _REASONS, rows
+        "reasons-table", "Why nodes that the layout pass knows stayed as they were", _REASONS, rows
     )
 
 

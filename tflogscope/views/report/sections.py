@@ -115,13 +115,20 @@ def findings(run: Run, said: Facts) -> Markup:
     """The findings, the gravest first, then the answers to what people ask of such a log."""
     rows = run.findings.to_dicts()
     items = [_finding(row) for row in rows]
-    shown = element("ol", *items, class_="findings") if items else paragraph("None.")
+    shown = element("ol", *items, class_="findings") if items else paragraph(_nothing(said))
     answers = [
         element("li", entry["text"], *_evidence(entry["evidence"])) for entry in said["answers"]
     ]
     what = element("ul", *answers) if answers else None
     title = element("h3", "What it means") if answers else None
     return section("findings", "Findings", shown, title, what)
+
+
+def _nothing(said: Facts) -> str:
+    """What is said where there is no finding; a log without executions proves nothing."""
+    if said["eager"]["kinds"] or said["graph"]["kinds"]:
+        return "None."
+    return "The log shows no execution, so nothing can be found in it."
 
 
 def _finding(row: Facts) -> Markup:
@@ -205,7 +212,7 @@ def _cut(frame: Any, name: str, notes: list[str], *, full: bool) -> Any:
 def _modes(said: Facts) -> Markup:
     names = {
         ("eager", "op"): "ops, one by one",
-        ("eager", "call"): "calls of functions",
+        ("eager", "call"): "calls of functions, with the nodes in them",
         ("graph", "op"): "nodes of functions",
         ("graph", "plumbing"): "nodes that hand values on",
         ("graph", "folding"): "constants worked out ahead",
@@ -222,7 +229,7 @@ def _modes(said: Facts) -> Markup:
                 "mode": mode,
                 "what": what,
                 "runs": runs,
-                "total_us": counted["total_us"],
+                "total_us": said["nested"]["outer_us"] if kind == "call" else counted["total_us"],
                 "rewritten": None if on is None else on,
                 "share": None if on is None else percent(on, runs),
             }
@@ -242,14 +249,14 @@ _FUNCTIONS = (
     Column("function", "Function", "name"),
     Column("function_uid", "Number", "label"),
     Column("flavour", "Flavour"),
-    Column("traces", "Trace", "count", "how many traces this name has so far; from 2 on a retrace"),
+    Column("traces", "Trace", "count", "of one Python function; from 2 on a retrace"),
     Column("instantiation_us", "Made ready in", "us"),
     Column("calls", "Calls", "count"),
     Column("first_us", "First call", "us"),
     Column("later_us", "Later calls, mean", "us"),
     Column("total_us", "Total", "us"),
     Column("nodes", "Nodes", "count"),
-    Column("eligible_nodes", "Eligible for oneDNN", "count"),
+    Column("eligible_nodes", "That the layout pass knows", "count"),
     Column("rewritten_nodes", "Rewritten", "count"),
     Column("first_line", "First line", "line"),
 )
