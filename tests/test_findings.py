@@ -30,8 +30,8 @@ def found(run: Run, id_: str) -> list[dict[str, Any]]:
 
 def test_a_program_without_anything_to_find_has_the_columns(opened: Open) -> None:
     log = Log()
-    log.eager("VarHandleOp")
-    log.eager("AssignVariableOp")
+    log.eager_op("VarHandleOp", 1)
+    log.eager_op("AssignVariableOp", 2)
     run = opened(log)
     assert run.findings.is_empty()
     assert run.findings.schema == SCHEMA
