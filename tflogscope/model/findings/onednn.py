@@ -15,9 +15,9 @@ from tflogscope.model.names import DTYPE, PRODUCTS
 from tflogscope.model.reasons.rules import NOTHING, RULES
 
 _BFLOAT16_CPU = r"(?i)bfloat16|bf16|amx"
-# A shorter float32 product gains nothing. Measured with TensorFlow 2.13.1 and 2.20.0, chains of
-# n x n products on a CPU with AMX: 32 (9 to 16 µs) 0.8 times as fast in bfloat16, 64 (13 to 20 µs)
-# 0.8 to 1.5 times, 96 (26 to 60 µs) 1.0 to 1.6 times, 192 (206 to 333 µs) 3 to 7 times.
+# A shorter float32 product gains nothing. Measured with TensorFlow 2.13.1 and 2.20.0 and without
+# a log, chains of n x n products on a CPU with AMX: 32 (9 to 16 µs) 0.8 times as fast in bfloat16,
+# 64 (13 to 20 µs) 0.8 to 1.5 times, 96 (26 to 60 µs) 1.0 to 1.6, 192 (206 to 333 µs) 3 to 7 times.
 _LEAST_PRODUCT_US = 50.0
 # A shorter reorder is the cost of calling a primitive: of 240 reorders of up to 256 elements in
 # real logs nine tenths took less.
@@ -166,18 +166,23 @@ def _reference(lines: pl.DataFrame) -> Iterator[Finding]:
 
 
 def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
-    """Products in float32 that are long enough to gain, the first run of each left out."""
+    """Products in float32 that are long enough to gain, the first run of each left out.
+
+    What bfloat16 can shorten is oneDNN's own time. Around that an op's duration has its records,
+    which take longer than a small product. OneDNN before 2.7 prints no line for its gemm; there
+    the op's duration has to do.
+    """
     isa = header_facts(evidence.executions.events.primitives).isa
     if isa is None or not pl.Series([isa]).str.contains(_BFLOAT16_CPU).item():
         return
     runs = _with_problems(evidence, _float_products(evidence))
     long = runs.filter(
         (pl.col("at") > pl.col("at").min().over("what", "problem"))
-        & (pl.col("duration_us") >= _LEAST_PRODUCT_US)
+        & (pl.col("took_us") >= _LEAST_PRODUCT_US)
     )
     if long.is_empty():
         return
-    time = total(long["duration_us"])
+    time = total(long["took_us"])
     yield Finding(
         "bfloat16",
         isa,
@@ -203,16 +208,17 @@ def _with_problems(evidence: Evidence, runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _float_products(evidence: Evidence) -> pl.DataFrame:
-    """Runs of matrix products on oneDNN in float32, in graphs and eager: what, at, op, duration."""
+    """Runs of matrix products on oneDNN in float32, in graphs and eager: what, at, op, took_us."""
     executions, frame = evidence.executions, evidence.executions.frame
     signatures = executions.signatures.select(pl.col("op", "rewrite").gather(frame["signature"]))
     of_nodes = executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
     of_eager = evidence.eager_kernel_of.select(
         pl.col("dispatch").cast(pl.Int64), eager_type="dtype"
     )
-    table = frame.select("at", "duration_us", "definition", "dispatch", "signature").hstack(
-        signatures
-    )
+    inside = evidence.linked.by_execution(frame.height)["primitive_us"]
+    table = frame.select(
+        "at", "definition", "dispatch", "signature", took_us=pl.coalesce(inside, "duration_us")
+    ).hstack(signatures)
     table = table.with_row_index("execution")
     products = table.filter(pl.col("op").str.contains(PRODUCTS) & (pl.col("rewrite") != "none"))
     typed = products.join(of_eager, on="dispatch", how="left", maintain_order="left").with_columns(
