@@ -34,6 +34,8 @@ EXAMPLES = {
     "optimizer-variable": "<tape tape> >Fill >VarHandleOp[4] >AssignVariableOp call",
     "variable": ">StatelessRandomGetKeyCounter >StatelessRandomUniformV2 >Sub >Mul >AddV2 "
     ">VarHandleOp[4,2] >AssignVariableOp",
+    "checkpoint": ">StaticRegexFullMatch >Select >StringJoin >ShardedFilename >VarIsInitializedOp "
+    ">ReadVariableOp >Identity >SaveV2 >Pack >MergeV2Checkpoints >Identity Mul",
     "count": ">AssignAddVariableOp",
     "keras-batch": "ReadVariableOp Identity ReadVariableOp Identity AnonymousIteratorV3 "
     "MakeIterator ReadVariableOp Identity IteratorGetNext >MatMul >Relu AssignAddVariableOp "
@@ -52,7 +54,16 @@ EXAMPLES = {
 }
 # Other forms of the same.
 MORE = {
-    "dataset-helper": ("Mul >StridedSlice >StridedSlice >StridedSlice RangeDataset MapDataset",),
+    "dataset-helper": (
+        "Mul >StridedSlice >StridedSlice >StridedSlice RangeDataset MapDataset",
+        # A strategy of two devices.
+        (
+            "IteratorGetNextAsOptional IteratorGetNextAsOptional OptionalHasValue >Cast "
+            "OptionalHasValue >Cast >Pack >Range >Sum >Reshape >Greater OptionalHasValue "
+            "OptionalGetValue"
+        ),
+    ),
+    "checkpoint": (">RestoreV2 >Identity >AssignVariableOp >NoOp Mul",),
     "keras-batch": (
         # Keras 3: a step ends with an optional.
         (

@@ -26,6 +26,7 @@ SPEC_USUAL = (
     "read-variable",
     "lifted-initializer",
     "dataset",
+    "checkpoint",  # added to the contract's: no program can move it
 )
 SPEC_REST = (
     "py-function",

@@ -96,8 +96,8 @@ VALUES = {
     "link": {"certain", "inferred", "ambiguous", "none"},
     "cause": {
         "constant", "variable-init", "optimizer-slots", "metrics", "read-variable",
-        "lifted-initializer", "dataset", "py-function", "run-eagerly", "gradient-tape",
-        "control-flow", "outside-function", "unknown", "dataset-function", "constant-folding",
+        "lifted-initializer", "dataset", "checkpoint", "py-function", "run-eagerly",
+        "gradient-tape", "control-flow", "outside-function", "unknown", "dataset-function", "constant-folding",
         "session",
     },
     "reason": {

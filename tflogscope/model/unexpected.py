@@ -26,6 +26,7 @@ USUAL_CAUSES = (
     "read-variable",
     "lifted-initializer",
     "dataset",
+    "checkpoint",
 )
 # Python code in place of a graph: these count wherever they stand.
 ALWAYS_CAUSES = ("run-eagerly", "py-function")

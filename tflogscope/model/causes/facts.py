@@ -54,7 +54,10 @@ def read_facts(executions: Executions, kernels: pl.DataFrame) -> Facts:
     dataset = sequence.is_op(DATASET_OP)
     facts = {
         "initialized": _initialized(sequence),
-        "dataset": np.maximum(_chains(sequence, *_DATASET_CHAINS), _weights(sequence)),
+        "dataset": np.maximum.reduce(
+            [_chains(sequence, *_DATASET_CHAINS), _weights(sequence), _distributed(sequence)]
+        ),
+        "checkpoint": _checkpoint(sequence),
         "read": _reads(sequence),
         "batch": _keras_batch(sequence, dataset),
         "tape": _tape(sequence, executions),
@@ -102,6 +105,41 @@ def _weights(sequence: EagerSequence) -> Integers:
     )
     first = np.maximum(sequence.last(~cut) + 1, sequence.first)[last]
     return sequence.spread(first, last + 1, sequence.at[last + 1])
+
+
+def _distributed(sequence: EagerSequence) -> Integers:
+    """The element that a strategy took, for the ops that ask which of its devices got one.
+
+    distribute/input_lib.py, _calculate_replicas_with_values: a number for each device, and sums.
+    """
+    asked = sequence.is_op("OptionalHasValue")
+    first = asked & sequence.before(sequence.is_op("IteratorGetNextAsOptional"))
+    begin = np.flatnonzero(first & sequence.after(sequence.is_op("Cast")))
+    other = sequence.next(~sequence.is_op("OptionalHasValue|Cast|Pack|Range|Sum|Reshape|Greater"))
+    end = np.minimum(sequence.next(sequence.is_op("Greater")) + 1, other)[begin]
+    return sequence.spread(begin, end, sequence.at[begin - 1])
+
+
+def _checkpoint(sequence: EagerSequence) -> Integers:
+    """The op that writes or reads files, for all that saving and restoring variables asks for.
+
+    python/checkpoint/functional_saver.py (before 2.10 training/saving), MultiDeviceSaver.save,
+    from the name of the files to their merging; and restore.
+    """
+    handed_on = sequence.is_op("Identity")
+    name = sequence.chain("StaticRegexFullMatch", "Select|SelectV2", "StringJoin")
+    merged = sequence.is_op("MergeV2Checkpoints")
+    end = sequence.next(merged)[name]
+    saved = (end < sequence.end[name]) & (end < sequence.next(sequence.is_op(CALL))[name])
+    begin, end = name[saved], end[saved]
+    until = end + 1 + np.append(sequence.after(handed_on), False)[end]
+    read = np.flatnonzero(sequence.is_op("RestoreV2"))
+    given = "RestoreV2|Identity|NoOp|AssignVariableOp"
+    restored = sequence.next(~sequence.is_op(given))[read]
+    return np.maximum(
+        sequence.spread(begin, until, sequence.at[end]),
+        sequence.spread(read, restored, sequence.at[read]),
+    )
 
 
 def _python(executions: Executions) -> Integers:

@@ -77,6 +77,7 @@ def _results(sequence: EagerSequence, dataset: Flags) -> Integers:
     found = np.full(len(sequence), -1, np.int64)
     for chain in (
         (READ, READ, "DivNoNan"),
+        (READ, READ, "DivNoNan", "Identity"),
         (READ, "Identity", READ, "Identity", "DivNoNan"),
         (READ, "Identity", READ, "Identity", "DivNoNan", "Identity"),
         (READ, READ, "DivNoNan", "Sqrt"),

@@ -90,7 +90,8 @@ RULES = (
         facts=("dataset",),
         why="Part of a row of ops that building a dataset asks for.",
         where="python/data/util/random_seed.py, get_seed; python/data/ops/dataset_ops.py, "
-        "list_files; Keras 2 engine/data_adapter.py, DataHandler._infer_steps",
+        "list_files; Keras 2 engine/data_adapter.py, DataHandler._infer_steps; "
+        "python/distribute/input_lib.py, _calculate_replicas_with_values",
         change="Build the dataset once.",
     ),
     Rule(
@@ -120,6 +121,14 @@ RULES = (
         "and the assignment.",
         where="python/ops/resource_variable_ops.py, ResourceVariable._init_from_args",
         change=_NOTHING,
+    ),
+    Rule(
+        id="checkpoint",
+        cause="checkpoint",
+        facts=("checkpoint",),
+        why="A checkpoint or a SavedModel is written or read.",
+        where="python/checkpoint/functional_saver.py (2.8, 2.9: python/training/saving)",
+        change="Nothing: it is what saving and loading do.",
     ),
     Rule(
         id="count",

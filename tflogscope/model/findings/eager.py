@@ -37,22 +37,33 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
-    """Ops between the calls of one function, again and again; then all others together."""
-    calls = evidence.calls.filter(~pl.col("nested")).group_by("function").agg(calls=pl.len())
-    # Ops after one call are together; `after` is its line.
-    last = evidence.calls.select("at", after="at")
+    """Ops after the calls of one function, again and again; then all others together."""
+    own = evidence.calls.filter(~pl.col("nested") & pl.col("made_by").is_null())
+    calls = own.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
     placed = (
-        rest.sort("at")
-        .join_asof(last, on="at")
+        _after_calls(rest, evidence.calls)
         .join(calls, left_on="near", right_on="function", how="left", maintain_order="left")
+        .with_columns(again=pl.col("after") < pl.col("last"))
     )
-    often = pl.col("after").n_unique().over("near") >= _STEADY * pl.col("calls")
-    steady = placed.filter((pl.col("calls") > 1) & often)
+    often = pl.col("after").filter("again").n_unique().over("near") >= _STEADY * pl.col("calls") - 1
+    # What comes after the last call is of the same kind if its op is.
+    same = pl.col("again").any().over("near", "op")
+    steady = placed.filter((pl.col("calls") > 1) & often & same)
     for (near,), ops in steady.group_by("near", maintain_order=True):
         yield _steady(str(near), ops)
     other = placed.join(steady.select("row"), on="row", how="anti", maintain_order="left")
     if other.height:
         yield from _other(evidence, other)
+
+
+def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Add `after`, the line of the last call before each op: of its thread, else of any."""
+    last = calls.select("at", "thread", any_after="at", after="at").sort("at")
+    near = ops.sort("at").join_asof(last.select("at", "any_after"), on="at")
+    own = near.join_asof(
+        last.select("at", "thread", "after"), on="at", by="thread", check_sortedness=False
+    )
+    return own.with_columns(pl.coalesce("after", "any_after").alias("after"))
 
 
 def eager_training(evidence: Evidence) -> pl.DataFrame:
@@ -173,14 +184,15 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
 
 
 def _steady(near: str, ops: pl.DataFrame) -> Finding:
-    time, calls = total(ops["duration_us"]), int(ops["calls"][0])
+    time, calls, after = total(ops["duration_us"]), int(ops["calls"][0]), ops["after"].n_unique()
+    which = f"each of the {calls:,}" if after == calls else f"{after:,} of the {calls:,}"
     return Finding(
         "eager-steady-state",
         near,
         ops.height,
         time,
-        f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)} between the calls of {near} (on "
-        f"average {ops.height / calls:.3g} for each of its {calls:,} calls): {most(ops['op'])}.",
+        f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)} after {which} calls of {near} "
+        f"({ops.height / after:.3g} on average): {most(ops['op'])}.",
         ops["at"].to_list(),
     )
 
