@@ -12,26 +12,29 @@ import polars as pl
 
 from tflogscope.events.chunk import START
 from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.links.candidates import compiled_calls, sources_apart
+from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
 from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
-_CLUSTERS = ("_XlaRun", "XlaLaunch", "XlaLaunchV2")  # compiler/jit/kernels/xla_ops.cc
 _UNFINISHED = STATUSES.index("unfinished")
+_NOT_RUN = [STATUSES.index(status) for status in ("dead", "failed", "unfinished")]
 
 _TEXTS = {
     "no-tensorflow": (
         "Which ops ran the primitives: no record of TensorFlow is in it. If TensorFlow wrote it, "
-        "record with TF_CPP_MAX_VLOG_LEVEL=2 and standard error in the same file."
+        "record with TF_CPP_MAX_VLOG_LEVEL=2 and standard error in the same file; a program that "
+        "sets TF_CPP_MIN_LOG_LEVEL itself keeps its records back."
     ),
     "no-executions": (
-        "What ran, and whether anything went wrong or cost time: the log shows no execution. It "
-        "was recorded without TF_CPP_MAX_VLOG_LEVEL=1 or higher."
+        "What ran, and whether anything went wrong or cost time: the log shows no execution. They "
+        "are printed from TF_CPP_MAX_VLOG_LEVEL=1 on, unless TF_CPP_MIN_LOG_LEVEL, which some "
+        "programs set themselves, keeps them back."
     ),
     "no-graph-durations": (
         "How long graph ops took: their ends are printed from TF_CPP_MAX_VLOG_LEVEL=2 on."
@@ -71,10 +74,10 @@ _TEXTS = {
         "(python program.py > run.log 2>&1), or with tflogscope record."
     ),
     "xla": (
-        "What ran inside XLA's code: {what} ran{time} as compiled code, whose ops, kernels and "
-        "rewrites print no record."
+        "What ran inside XLA's code: {what} ran code that XLA compiled, whose ops, kernels and "
+        "rewrites print no record{time}."
     ),
-    "stopped": "What came next: the log stops while {what}.",
+    "stopped": "What came next: {what}.",
     "unread-onednn-lines": "What {unread} said: cut short, or of no known form.",
 }
 
@@ -116,7 +119,10 @@ def _without_lines(recorded: Facts, executions: Executions) -> tuple[bool, bool]
 
     Nothing of oneDNN's ran, nothing is missing.
     """
-    kernels = executions.signatures["kernel"].drop_nulls()
+    frame = executions.frame.with_row_index("row")
+    failed = read_statuses(executions)["row"].drop_nulls().implode()
+    alive = frame.filter(~pl.col("status").is_in(_NOT_RUN) & ~pl.col("row").is_in(failed))
+    kernels = executions.signatures["kernel"].gather(alive["signature"].unique()).drop_nulls()
     ran = kernels.filter(kernels.str.starts_with("_Mkl"))
     lacks = bool(len(ran)) and not recorded["onednn_verbose_lines"]
     # execute.cc prints `Entering eager executing` from 2.11 on, the first with oneDNN 2.7.
@@ -168,28 +174,26 @@ def _stack_traces(executions: Executions) -> dict[str, str]:
 
 
 def _compiled(executions: Executions) -> dict[str, str]:
-    """Calls and clusters that ran as code of XLA's, and how long, compiling left out."""
-    frame, signatures = executions.frame, executions.signatures
-    compiling = compile_times(executions.events)
-    done = frame.filter(pl.col("status") == STATUSES.index("done"))
-    calls = done.filter(
-        pl.lit(pl.Series(compiled_calls(executions))).gather(pl.col("dispatch")).fill_null(False)
-    )
-    kernels = signatures["kernel"].gather(done["signature"])
-    clusters = done.filter(kernels.is_in(_CLUSTERS).fill_null(value=False))
-    if compiling.is_empty() or not (calls.height or clusters.height):
+    """Calls, nodes and clusters that ran code of XLA's, and how long, compiling included."""
+    ran = compiled_runs(executions)
+    if ran.is_empty():
         return {}
+    named = ran.hstack(executions.signatures.select(pl.col("kind", "op").gather(ran["signature"])))
+    calls, inside = named.filter(pl.col("kind") == "call"), named.filter(pl.col("kind") != "call")
     what = []
     if calls.height:
-        names = signatures["op"].gather(calls["signature"]).to_frame("name")
-        functions = names.select(function_columns(pl.col("name"))["function"]).to_series()
+        functions = calls.select(function_columns(pl.col("op"))["function"]).to_series()
         shown = ", ".join(functions.unique(maintain_order=True).head(3).to_list())
         what.append(f"{count_of(calls.height, 'call')} of {shown}")
-    if clusters.height:
-        what.append(f"{count_of(clusters.height, 'run')} of clusters")
-    took = pl.concat([calls["duration_us"], clusters["duration_us"]])
-    time = max(float(took.sum()) - float(compiling["compile_us"].sum()), 0.0)
-    return {"what": " and ".join(what), "time": f" for {spoken(time)}" if took.count() else ""}
+    inside = inside.filter(pl.col("op") != "_XlaCompile")  # its time counts, it ran nothing yet
+    if inside.height:
+        shown = ", ".join(inside["op"].unique(maintain_order=True).head(3).to_list())
+        what.append(f"{count_of(inside.height, 'run')} of {shown} in graphs")
+    time, compiling = ran["duration_us"], compile_times(executions.events)["compile_us"]
+    took = f". They took {spoken(float(time.sum()))}" if time.null_count() == 0 else ""
+    if took and compiling.count():
+        took += f", {spoken(float(compiling.sum()))} of it compiling"
+    return {"what": " and ".join(what), "time": took}
 
 
 def _stopped(executions: Executions, instantiations: Instantiations) -> dict[str, str]:
@@ -211,7 +215,7 @@ def _made(executions: Executions, instantiations: Instantiations) -> Iterator[st
         )
         if later.is_empty():
             name = pl.select(function_columns(pl.lit(last["function"]))["function"]).item()
-            yield f"{name} was being made ready (graph passes)"
+            yield f"the log stops while {name} was being made ready (graph passes)"
 
 
 def _running(executions: Executions, _: Instantiations) -> Iterator[str]:
@@ -227,22 +231,35 @@ def _running(executions: Executions, _: Instantiations) -> Iterator[str]:
         inside = inside.filter(pl.col("call") == calls["call"][-1])
         nodes = inside["op"].drop_nulls().unique(maintain_order=True).to_list()
         at = f", in {', '.join(nodes[:3])}" if nodes else ""
-        yield f"a call of {function} was running{at}"
+        yield f"the log stops while a call of {function} was running{at}"
     elif ops.height:
-        yield f"{ops['op'][-1]} was running eagerly"
+        yield f"the log stops while {ops['op'][-1]} was running eagerly"
 
 
-def _traced(executions: Executions, _: Instantiations) -> Iterator[str]:
-    """The last records are of tracing: nothing was dispatched or run after them."""
-    events = executions.events
-    starts = events.messages("tape_start")["at"].len()
-    ends = events.messages("tape_end")["at"].len()
-    marks = events.messages(*TAPE_RECORDS)["at"].max()
-    folding = events.executor.filter((pl.col("step") == FOLDING_STEP) & (pl.col("phase") == START))[
-        "at"
-    ].max()
-    last = max((at for at in (marks, folding) if isinstance(at, int)), default=-1)
-    ran = executions.frame.filter(pl.col("dispatch").is_not_null())["at"].max()
-    if last > (ran if isinstance(ran, int) else -1):
+def _traced(executions: Executions, instantiations: Instantiations) -> Iterator[str]:
+    """The last records of a thread that ran ops are of tracing: it dispatched nothing after them.
+
+    Such are the tape's, and steps -1 outside any instantiation: those that work out shapes
+    (core/common_runtime/eval_const_tensor.cc).
+    """
+    events, eager = executions.events, executions.dispatches.eager
+    own = eager.group_by("thread").agg(ran=pl.coalesce("end_at", "at").max())
+    if own.is_empty():
+        return
+    marks = events.messages(*TAPE_RECORDS).select("at", "thread")
+    steps = events.executor.filter((pl.col("step") == FOLDING_STEP) & (pl.col("phase") == START))
+    threads = pl.Series("thread", events.threads)
+    shapes = steps.select("at", thread=threads.gather(steps["site"]))
+    made = instantiations.spans.select("thread", begin="at", until="end_at").sort("begin")
+    shapes = shapes.sort("at").join_asof(
+        made, left_on="at", right_on="begin", by="thread", check_sortedness=False
+    )
+    shapes = shapes.filter(~(pl.col("until") > pl.col("at")).fill_null(value=False))
+    last = pl.concat([marks, shapes.select("at", "thread")]).join(own, on="thread")
+    if (last["at"] > last["ran"]).any():
+        starts, ends = (events.messages(id_)["at"].len() for id_ in ("tape_start", "tape_end"))
         gradients = ", its gradients just then" if starts > ends else ""
-        yield f"Python was tracing a function{gradients}; it was never called"
+        yield (
+            f"the log's last records are of a function that Python was tracing{gradients}, and no "
+            "call of it follows"
+        )

@@ -9,7 +9,7 @@ import polars as pl
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
-from tflogscope.model.links.kernels import FAMILIES, families_of
+from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linked import REFERENCE
 from tflogscope.model.names import DTYPE, PRODUCTS
 from tflogscope.model.reasons.rules import NOTHING, RULES
@@ -22,8 +22,6 @@ _LEAST_PRODUCT_US = 50.0
 # A shorter reorder is the cost of calling a primitive: of 240 reorders of up to 256 elements in
 # real logs nine tenths took less.
 _LEAST_REORDER_US = 5.0
-# Kernels whose own work is a reorder: transposes and quantization that the program asked for.
-_REORDERING = tuple(number for number, family in enumerate(FAMILIES) if family.main == ("reorder",))
 
 
 def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -117,7 +115,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     )
     ran = _with_problems(evidence, ran)
     first = pl.col("at") == pl.col("at").min().over("what", "problem")
-    steady = ran.filter(~first & ~pl.col("family").is_in(_REORDERING))
+    steady = ran.filter(~first & ~pl.col("family").is_in(REORDERING))
     reorder = pl.col("primitive") == "reorder"
     counts = reorder & (pl.col("duration_us") >= _LEAST_REORDER_US)
     per = (

@@ -87,6 +87,18 @@ def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     return np.asarray(whole.to_numpy() & silent, bool)
 
 
+def compiled_runs(executions: Executions) -> pl.DataFrame:
+    """Rows of `Executions.frame` that ran code of XLA's: calls, nodes that call, clusters.
+
+    A call is known by what did not run in it, so nothing can be said where no node has a record.
+    """
+    frame = executions.frame
+    if not frame["definition"].count():
+        return frame.clear()
+    alive = frame["status"].is_in([STATUSES.index(name) for name in ("done", "unknown")])
+    return frame.filter(alive & pl.Series(_families(executions) == COMPILED))
+
+
 def _rows_of_calls(executions: Executions, rows: Integers, family: Integers) -> pl.Series:
     """`rows`, but the row of the call around it for a node that runs compiled code."""
     frame = executions.frame

@@ -330,6 +330,8 @@ FAMILIES = (
 _DIRECTIONS = ("forward", "backward")  # how a prop_kind begins that says something
 
 COMPILED = next(number for number, entry in enumerate(FAMILIES) if entry.name == "compiled")
+# Kernels whose own work is a reorder: transposes and quantization that the program asked for.
+REORDERING = tuple(number for number, entry in enumerate(FAMILIES) if entry.main == ("reorder",))
 # Of a node that calls a function made with jit_compile=True (compiler/jit/defs.cc).
 COMPILED_ATTRIBUTE = "_XlaMustCompile=true"
 

@@ -11,6 +11,8 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
+from tflogscope.model.links.candidates import compiled_runs
+from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linker import link_primitives
 from tflogscope.model.links.tensors import TensorOutputs
 
@@ -71,9 +73,12 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
     if rows.is_empty():
         return None
     lines = linked.lines
-    frame = executions.frame.select("duration_us", "definition", "dispatch", "signature")
+    frame = executions.frame.select("at", "duration_us")
     inside = linked.by_execution(frame.height).select("primitives", "primitive_us")
-    ran = pl.concat([frame, inside], how="horizontal").filter(pl.col("primitives") > 0)
+    ran = pl.concat([frame, inside], how="horizontal")
+    # What XLA compiled has its compilation in its duration.
+    of_xla = compiled_runs(executions)["at"].implode()
+    ran = ran.filter((pl.col("primitives") > 0) & ~pl.col("at").is_in(of_xla))
     timed = ran.drop_nulls("duration_us")
     created = rows.filter(pl.col("event").str.starts_with("create:"))
     return {
@@ -115,7 +120,10 @@ def _by(lines: pl.DataFrame, *keys: str) -> list[Facts]:
 
 
 def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Facts]:
-    """Reorders by the node that caused them, the costliest first."""
+    """Reorders by the node that caused them, the costliest first.
+
+    What transposes and quantizes for the program is left out: no layout is changed there.
+    """
     reorders = lines.filter((pl.col("primitive") == "reorder") & pl.col("execution").is_not_null())
     if reorders.is_empty():
         return []
@@ -124,6 +132,7 @@ def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Facts]:
     nodes = executions.runs.definitions["node"].gather(place["definition"].cast(pl.UInt32))
     kernels = executions.signatures["kernel"].gather(place["signature"].cast(pl.UInt32))
     named = reorders.with_columns(node=nodes, kernel=kernels)
+    named = named.filter(~pl.Series(families_of(kernels)).is_in(REORDERING))
     return _by(named, "node", "kernel")
 
 
