@@ -15,6 +15,7 @@ from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import function_columns
+from tflogscope.model.stack_traces import read_stack_traces
 
 Integers = NDArray[np.int64]
 
@@ -62,8 +63,9 @@ def read_calls(executions: Executions) -> pl.DataFrame:
 def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     """Add begin, begin_at and before_us of each call.
 
-    Where no record enters a call (before 2.11), it begins with the thread's last record before the
-    first one that names the function: Python code ran from there on, and traced the function.
+    Where no record enters a call (before 2.11), it begins with the thread's last record, or the end
+    of its call, before the first record that names the function: Python code ran from there on, and
+    traced the function.
     """
     known = pl.col("entered").is_not_null()
     if calls["entered"].null_count() == 0:
@@ -85,8 +87,12 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
         ]
     ).sort("at")
     asked = calls.select(
-        "row", "name", "thread", "at", before=pl.col("at").shift(1).over("thread", order_by="at")
-    )
+        "row",
+        "name",
+        "thread",
+        "at",
+        pl.col("at", "end_time").shift(1).over("thread", order_by="at").name.prefix("before_"),
+    ).rename({"before_at": "before"})
     first = (
         asked.with_columns(pl.col("before").fill_null(-1))
         .sort("before")
@@ -109,7 +115,10 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
         allow_exact_matches=False,
         check_sortedness=False,
     )
-    found = first.select("row", "own_at", "own_time", last=pl.coalesce("last", "own_time"))
+    # Another thread prints the end of a call; Python goes on after it.
+    ended = pl.when(pl.col("before_end_time") <= pl.col("own_time")).then("before_end_time")
+    last = pl.max_horizontal(pl.coalesce("last", "own_time"), ended)
+    found = first.select("row", "own_at", "own_time", last=last)
     joined = calls.join(found, on="row", how="left", maintain_order="left")
     return joined.with_columns(
         begin=pl.when(known).then("entered").otherwise("last"),
@@ -132,14 +141,20 @@ class Activity:
         ]
         self._recorded = _by_thread(pl.concat([made, *ran]))
         self._made = _by_thread(made)
+        traces = read_stack_traces(executions.events)
+        self._traces = _by_thread(traces.select("thread", begin="since", end="until"))
 
     def recorded_us(self, thread: Integers, since: Integers, until: Integers) -> float:
         """How much of these windows of threads, in µs, records cover; each moment once."""
         return _covered(self._recorded, thread, since, until)
 
     def made_us(self, thread: Integers, since: Integers, until: Integers) -> float:
-        """How much of these windows, in µs, went into making functions and eager ops ready."""
-        return _covered(self._made, thread, since, until)
+        """How much of these windows, in µs, went into making functions and eager ops ready.
+
+        The log's own stack traces are left out.
+        """
+        traces = _covered(self._traces, thread, since, until)
+        return max(_covered(self._made, thread, since, until) - traces, 0.0)
 
 
 _Spans = dict[object, tuple[Integers, Integers]]

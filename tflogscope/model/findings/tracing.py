@@ -15,7 +15,8 @@ from tflogscope.model.unexpected import USUAL_CAUSES
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _IDLE_SHARE = 0.1  # of the time in calls
-_PAUSE = 10  # a gap that many times as long as half of them are is no step's: an epoch ends
+_PAUSE = 10  # a gap that many times as long as half of them are is no step's
+_ITERATOR = "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
 # What a first call's time goes into, where the log shows it.
 _PARTS = (
     ("before_us", "tracing and other Python"),
@@ -48,7 +49,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         if traces.height < 2:
             continue
         function, again = str(traces["function"][0]), traces.slice(1)
-        time = total(again["took_us"])
+        time, at_stake = total(again["took_us"]), total(again.select(_own_us())["took_us"])
         took = ""
         if time is not None:
             took = f"; the first calls of the later traces took {spoken(time)}{_parts(again, time)}"
@@ -56,11 +57,16 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
             "retraced",
             function,
             again.height,
-            time,
+            at_stake,
             f"{function} was traced {count_of(traces.height, 'time')}: "
             f"{_difference(evidence.nodes, traces)}{took}{_warned(evidence, function)}.",
             again["at"].to_list(),
         )
+
+
+def _own_us() -> pl.Expr:
+    """What a call took without the log's own stack traces, which no program takes without a log."""
+    return pl.col("took_us") - pl.col("traces_us").fill_null(0)
 
 
 def _parts(calls: pl.DataFrame, time: float) -> str:
@@ -123,7 +129,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     per = (
         evidence.first_calls.filter((pl.col("traces") == 1) & ~pl.col("nested"))
         .drop_nulls("took_us")
-        .with_columns(more=pl.coalesce(pl.col("took_us") - pl.col("later_us"), ready))
+        .with_columns(more=pl.coalesce(_own_us() - pl.col("later_us"), ready))
         .filter(pl.col("more") > 0)
         .sort("more", descending=True)
     )
@@ -133,7 +139,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     time = float(per["more"].sum())
     together = ""
     if per.height > 1:
-        together = f"; first calls of {per.height} functions cost {spoken(time)}"
+        together = f"; {per.height} first calls took {spoken(time)} more than later ones would"
     yield Finding(
         "first-call",
         str(slowest["function"]),
@@ -146,8 +152,10 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _later(call: dict[str, Any]) -> str:
+    if call["later"] is None:
+        return "; this trace was called once"
     later = call["later_us"]
-    return "; it was called once" if later is None else f", later ones {spoken(later)}"
+    return "; no later call has an end" if later is None else f", later ones {spoken(later)}"
 
 
 def _traced(call: dict[str, Any]) -> str:
@@ -161,8 +169,8 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     """Time from the end of a call to the entry of the next one of the same function.
 
     Only where calls follow each other on a thread, with no other function's call in between. What
-    the thread's records cover of a gap is not counted. Longer pauses (between epochs, before the
-    next `fit`) are left out.
+    the thread's records cover of a gap is not counted. Longer pauses (before the next `fit`) are
+    left out, and gaps in which an iterator was made: an epoch begins there.
     """
     outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
     before = outer.select(pl.col("name", "end").shift(1).over("thread").name.prefix("last_"))
@@ -170,7 +178,11 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     gaps = follows.filter(pl.col("begin") > pl.col("last_end")).with_columns(
         gap=pl.col("begin") - pl.col("last_end")
     )
-    steady = gaps.filter(pl.col("gap") <= _PAUSE * pl.col("gap").median().over("name"))
+    epochs = _inside(evidence, gaps).filter(pl.col("op") == _ITERATOR)["until"].implode()
+    steady = gaps.filter(
+        (pl.col("gap") <= _PAUSE * pl.col("gap").median().over("name"))
+        & ~pl.col("begin").is_in(epochs)
+    )
     for (name,), mine in steady.group_by("name", maintain_order=True):
         calls = outer.filter(pl.col("name") == name)
         if calls.height < _LEAST_CALLS or mine["function"][0] in trained_beside:
@@ -182,14 +194,15 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
         made = evidence.activity.made_us(*_windows(mine))
         inside_ops = _inside(evidence, mine)
         pauses = gaps.filter(pl.col("name") == name).height - mine.height
-        left_out = f", {count_of(pauses, 'longer pause')} not counted" if pauses else ""
+        left_out = f", {count_of(pauses, 'longer gap')} not counted" if pauses else ""
+        waiting = " and waiting for data" if _takes_data(inside_ops) else ""
         yield Finding(
             "between-steps",
             str(mine["function"][0]),
             mine.height,
             idle,
             f"{spoken(idle)} of the time between the calls of {mine['function'][0]} is not in the "
-            f"log: Python code and waiting for data. The calls themselves took {spoken(inside)} "
+            f"log: Python code{waiting}. The calls themselves took {spoken(inside)} "
             f"({count_of(calls.height, 'call')}{left_out})."
             f"{_filled(inside_ops, made, str(mine['function'][0]))}",
             mine["at"].to_list(),
@@ -227,9 +240,13 @@ def _filled(ops: pl.DataFrame, made_us: float, function: str) -> str:
     return f" In these gaps {count_of(ops.height, 'eager op')} ran{took}{made}{who}."
 
 
+def _takes_data(ops: pl.DataFrame) -> bool:
+    return bool(ops["op"].str.contains("IteratorGetNext", literal=True).any())
+
+
 def _what_to_do(ops: pl.DataFrame, function: str) -> str:
     """Advice for what is there: data taken eagerly, Keras' own loop, or neither."""
-    if ops["op"].str.contains("IteratorGetNext", literal=True).any():
+    if _takes_data(ops):
         return "Prefetch the data (dataset.prefetch), or loop over it in a tf.function."
     if function in KERAS_STEPS:
         return "Let a call do several steps (steps_per_execution); do less in callbacks."
