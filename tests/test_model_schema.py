@@ -97,8 +97,8 @@ VALUES = {
     "cause": {
         "constant", "variable-init", "optimizer-slots", "metrics", "read-variable",
         "lifted-initializer", "dataset", "checkpoint", "py-function", "run-eagerly",
-        "gradient-tape", "control-flow", "outside-function", "unknown", "dataset-function", "constant-folding",
-        "session",
+        "gradient-tape", "control-flow", "outside-function", "unknown", "dataset-function",
+        "constant-folding", "session",
     },
     "reason": {
         "onednn-off", "no-kernel", "not-supported-op", "dtype", "device", "transpose-a",

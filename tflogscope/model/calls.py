@@ -26,7 +26,8 @@ def read_calls(executions: Executions) -> pl.DataFrame:
     Columns: row (of `Executions.frame`), at, name, function, function_uid, flavour, thread, call,
     begin_at (the line that enters it), begin, executing, end_at, end (µs), took_us (null: no
     end), done (it came to a good end), before_us (where no record enters it, the time since the
-    thread's record before), nested (inside another call or beside Python code that one runs).
+    thread's record before), inside (the call whose Python code made it), nested (so, or inside
+    another call).
     """
     frame = executions.frame.with_row_index("row").filter(pl.col("dispatch").is_not_null())
     eager = executions.dispatches.eager.select("is_call", "name", "entered", "entered_at")
@@ -34,29 +35,24 @@ def read_calls(executions: Executions) -> pl.DataFrame:
     rows = rows.with_columns(inside=executions.calls_around.gather(rows["dispatch"]))
     rows = _with_begins(executions.events, rows)
     reached = pl.col("end").cum_max().shift(1).over("thread", order_by="begin_at")
-    return (
-        rows.select(
-            "row",
-            "at",
-            "name",
-            **function_columns(pl.col("name")),
-            thread="thread",
-            call="call",
-            begin_at="begin_at",
-            begin="begin",
-            executing="time",
-            end_at="end_at",
-            end="end_time",
-            done=pl.col("status") == STATUSES.index("done"),
-            inside="inside",
-            before_us="before_us",
-        )
-        .with_columns(
-            took_us=pl.when(pl.col("end") >= pl.col("begin")).then(pl.col("end") - pl.col("begin")),
-            nested=pl.col("inside").is_not_null()
-            | (pl.col("begin") < reached).fill_null(value=False),
-        )
-        .drop("inside")
+    return rows.select(
+        "row",
+        "at",
+        "name",
+        **function_columns(pl.col("name")),
+        thread="thread",
+        call="call",
+        begin_at="begin_at",
+        begin="begin",
+        executing="time",
+        end_at="end_at",
+        end="end_time",
+        done=pl.col("status") == STATUSES.index("done"),
+        inside="inside",
+        before_us="before_us",
+    ).with_columns(
+        took_us=pl.when(pl.col("end") >= pl.col("begin")).then(pl.col("end") - pl.col("begin")),
+        nested=pl.col("inside").is_not_null() | (pl.col("begin") < reached).fill_null(value=False),
     )
 
 

@@ -23,9 +23,9 @@ from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.links.candidates import compiled_calls
+from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
-from tflogscope.model.names import function_columns
+from tflogscope.model.names import MERGED, function_columns
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.model.reasons.table import Reasons
 from tflogscope.model.summary import EAGER_REWRITABLE
@@ -63,7 +63,10 @@ class Explainer:
             UsageError: the log has no execution of it.
         """
         signatures = self.executions.signatures.filter(pl.col("kind") != "call")
-        meant = signatures.filter((pl.col("op") == name) | (pl.col("kernel") == name))
+        meant = signatures.filter(
+            (pl.col("op").str.strip_prefix(MERGED) == name.removeprefix(MERGED))
+            | (pl.col("kernel") == name)
+        )
         if meant.is_empty():
             raise self._no_op(name, signatures)
         rows = self.executions.frame["signature"].is_in(meant["signature"].implode())
@@ -154,7 +157,7 @@ class Explainer:
             "primitives": self._primitives(frame["row"]),
             "eager_rewritable": frame["op"][0] in EAGER_REWRITABLE
             and (graph["rewrite"] != "none").any(),
-            "compiled_calls": int(compiled_calls(self.executions).sum()),
+            "compiled_runs": compiled_runs(self.executions).height,
         }
 
     def _eager(self, frame: pl.DataFrame) -> Facts:

@@ -45,17 +45,15 @@ def first_calls(
         instantiations: how functions were made ready.
         linked: oneDNN's lines with their executions.
 
-    The columns of `calls`, and, in µs, null where the log does not show it: later (how many
-    later calls), later_us (their mean), tracing_us (at least; beside took_us but for before_us), traces_us (for the log's
-    own stack traces), passes_us (without these), compile_us, primitives_us, run_us (the rest from
-    `Executing op` on).
+    The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
+    does not show it: later_us (their mean), tracing_us (at least; beside took_us but for
+    before_us), traces_us (for the log's own stack traces), passes_us (without these), compile_us,
+    primitives_us, run_us (the rest from `Executing op` on).
     """
     first = calls.unique("name", keep="first", maintain_order=True)
     first = first.filter(pl.col("done"))
     later = calls.filter(~pl.col("row").is_in(first["row"].implode()))
-    mean = later.group_by("name").agg(
-        later=pl.len(), later_us=rounded(pl.col("took_us").mean())
-    )
+    mean = later.group_by("name").agg(later=pl.len(), later_us=rounded(pl.col("took_us").mean()))
     parts = first.join(mean, on="name", how="left", maintain_order="left")
     for found in (
         _passes(first, instantiations),

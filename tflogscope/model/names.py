@@ -18,6 +18,8 @@ _DATASET = "Dataset_"
 # core/graph/mkl_graph_util.h: names of ops that are themselves fused or merged are fixed.
 _FUSED = ("FusedConv2D", "FusedConv3D", "FusedDepthwiseConv2dNative", "FusedMatMul")
 _FUSED_BATCH_NORM = "FusedBatchNormEx"
+# The layout pass merges two nodes into one of such a name, and rewrites that: MergeNode.
+MERGED = "__MklDummy"
 _MERGED = (
     "Conv2DWithBias",
     "PadWithConv2D",
@@ -127,6 +129,6 @@ def op_of_kernel(kernel: pl.Expr) -> pl.Expr:
         .when(native.is_in((*_FUSED, _FUSED_BATCH_NORM)))
         .then(pl.concat_str(pl.lit("_"), native))
         .when(native.is_in(_MERGED))
-        .then(pl.concat_str(pl.lit("__MklDummy"), native))
+        .then(pl.concat_str(pl.lit(MERGED), native))
         .otherwise(native)
     )

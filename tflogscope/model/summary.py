@@ -103,7 +103,7 @@ def mode_facts(ops: pl.DataFrame) -> Facts:
 def op_facts(executions: Executions) -> list[Facts]:
     """Eager against graph, one entry per op type, the most time (where none is known, runs) first.
 
-    Lines are those of the first source where they are of several; `kernels` are those that ran.
+    `source` has the op's first line; `kernels` are those that ran.
     """
     frame = executions.frame
     signatures = executions.signatures.select(
@@ -122,7 +122,10 @@ def op_facts(executions: Executions) -> list[Facts]:
     for edge in ("first", "last"):
         placed = with_places(executions.events, joined.select(at=edge))
         joined = joined.with_columns(placed["line"].alias(f"{edge}_line"))
-    columns = []
+    joined = joined.with_columns(
+        with_places(executions.events, joined.select(at="first"))["source"]
+    )
+    columns = [pl.col("source").sort_by("first").first()]
     for mode in ("eager", "graph"):
         here = pl.col("mode") == mode
         known = pl.col("known").filter(here).sum() > 0
@@ -210,6 +213,7 @@ def _both_modes(ops: list[Facts], table: pl.DataFrame, functions: list[Facts]) -
     evidence = [
         {
             "op": op["op"],
+            "source": op["source"],
             "eager_lines": [op["eager_first_line"], op["eager_last_line"]],
             "graph_line": op["graph_first_line"],
         }
@@ -251,7 +255,12 @@ def _never_eager(ops: list[Facts]) -> Facts | None:
         f"graphs only: nothing called {'it' if single else 'them'} eagerly. An eager call with "
         "such inputs would run the kernel too (common_runtime/eager/mkl_eager_op_rewrite.cc).",
         "evidence": [
-            {"op": op["op"], "eager_lines": None, "graph_line": op["graph_first_line"]}
+            {
+                "op": op["op"],
+                "source": op["source"],
+                "eager_lines": None,
+                "graph_line": op["graph_first_line"],
+            }
             for op in absent[:_EVIDENCE]
         ],
     }
@@ -270,6 +279,7 @@ def _rewritten_eagerly(ops: list[Facts]) -> list[Facts]:
             "evidence": [
                 {
                     "op": op["op"],
+                    "source": op["source"],
                     "eager_lines": [
                         op["eager_rewritten_first_line"],
                         op["eager_rewritten_last_line"],

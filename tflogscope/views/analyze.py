@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from tflogscope.model.figures import count_of
+from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views.grid import Column, draw_grid
 from tflogscope.views.onednn import render_onednn
 from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say
@@ -44,8 +46,9 @@ def render(run: Run, console: Console) -> None:
     _ops(facts["ops"], console)
     _functions(facts["functions"], console)
     render_onednn(facts, console)
-    _findings(facts["findings"], console, several=len(facts["recorded"]["sources"]) > 1)
-    _answers(facts["answers"], console)
+    several = len(facts["recorded"]["sources"]) > 1
+    _findings(facts["findings"], console, several=several)
+    _answers(facts["answers"], console, several=several)
     _limits(facts["limits"], console)
 
 
@@ -193,7 +196,7 @@ def _ops(ops: list[Facts], console: Console) -> None:
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
     heading(f"Ops, by {'total time' if timed else 'runs'}{rest}", console)
     shown = ops[:_OPS_SHOWN]
-    names = [shorten(op["op"] or "(cut off)", NAME_WIDTH) for op in shown]
+    names = [shorten((op["op"] or "(cut off)").removeprefix(MERGED), NAME_WIDTH) for op in shown]
     columns = [Column("op", names, least=_NAME_KEEPS)]
     for mode in ("eager", "graph"):
         runs = [_count(op[f"{mode}_runs"]) for op in shown]
@@ -201,6 +204,10 @@ def _ops(ops: list[Facts], console: Console) -> None:
         columns += [Column(mode, runs, is_number=True), Column("time", times, is_number=True)]
     shares = [_kernels(op) for op in shown]
     _draw([*columns, Column("oneDNN kernels", shares, is_number=True)], console)
+    waiting = [op["op"] for op in shown if op["op"] and re.match(CALLING_OPS, op["op"])]
+    if waiting:
+        said = f"what they called and waited for is in the time of {', '.join(waiting)}"
+        print_paragraph(said.replace("they", "it") if len(waiting) == 1 else said, console, "  ")
 
 
 def _kernels(op: Facts) -> str:
@@ -238,12 +245,15 @@ def _functions(functions: list[Facts], console: Console) -> None:
         _draw(columns, console)
     if of_data:
         made = sum(entry["instantiation_us"] or 0 for entry in of_data)
-        said = f"{count_of(len(of_data), 'function')} of tf.data"
-        print_paragraph(f"{said}, made in {duration(made)}", console, "  ")
+        said = f"{count_of(len(of_data), 'function')} of tf.data, made in {duration(made)}"
+        print_paragraph(f"{said}: in the time of the ops that asked for them", console, "  ")
     traces = {
         entry["function"]: entry["traces"]
         for entry in others
-        if entry["traces"] > 1 and entry["flavour"] == "inference" and entry["calls"]
+        if entry["traces"] > 1
+        and entry["flavour"] == "inference"
+        and entry["calls"]
+        and not entry["made_by"]
     }
     for name, count in traces.items():
         said = f"{shorten(name, NAME_WIDTH)} was traced {count_of(count, 'time')}"
@@ -284,24 +294,27 @@ def _findings(findings: list[Facts], console: Console, *, several: bool) -> None
 # ---- answers and limits -------------------------------------------------------------------------
 
 
-def _answers(answers: list[Facts], console: Console) -> None:
+def _answers(answers: list[Facts], console: Console, *, several: bool) -> None:
+    """The first answer with a table of its evidence, the others with one line of it."""
     if not answers:
         return
     heading("What it means", console)
     first, *others = answers
     print_paragraph(first["text"], console, "- ")
-    _evidence(first["evidence"][:_EVIDENCE_SHOWN], console)
+    _evidence(first["evidence"][:_EVIDENCE_SHOWN], console, several=several)
     for answer in others:
         shown = answer["evidence"][0]
         line = (shown["eager_lines"] or [shown["graph_line"]])[0]
-        print_paragraph(f"{answer['text']} See line {line:,}.", console, "- ")
+        place = f" of {shown['source']}" if several else ""
+        print_paragraph(f"{answer['text']} See line {line:,}{place}.", console, "- ")
 
 
-def _evidence(shown: list[Facts], console: Console) -> None:
+def _evidence(shown: list[Facts], console: Console, *, several: bool) -> None:
     columns = [
         Column("op", [shorten(each["op"], NAME_WIDTH) for each in shown], least=_NAME_KEEPS),
         Column("eager", [_eager_lines(each["eager_lines"]) for each in shown]),
         Column("graph", [_graph_line(each["graph_line"]) for each in shown]),
+        Column("source", [each["source"] if several else "" for each in shown]),
     ]
     draw_grid([each for each in columns if any(each.cells)], console, indent=4, titles=False)
 

@@ -49,13 +49,12 @@ def render_explanation(facts: Facts, console: Console) -> None:
     _why_eagerly(facts, console)
     if graph["functions"]:
         heading("Why in graphs", console)
-        for entry in graph["functions"][:_GROUPS_SHOWN]:
-            _function(entry, console)
+        _functions(graph["functions"][:_GROUPS_SHOWN], console)
         _more(len(graph["functions"]), console)
-    if what == "op" and facts["compiled_calls"]:
-        calls = count_of(facts["compiled_calls"], "call")
+    if what == "op" and facts["compiled_runs"]:
+        runs = count_of(facts["compiled_runs"], "execution")
         print_paragraph(
-            f"{calls} ran code that XLA compiled. What ops are in it does not show.",
+            f"{runs} of the log ran code that XLA compiled. Which ops are in it does not show.",
             console,
             _INDENT,
         )
@@ -140,7 +139,7 @@ def _modes(eager: Facts, graph: Facts) -> str:
 
 
 def _failed(counted: Facts) -> str:
-    return f", {counted['failed']:,} of them failed," if counted["failed"] else ""
+    return f", {counted['failed']:,} of them failed or were cancelled," if counted["failed"] else ""
 
 
 def _time(counted: Facts) -> str:
@@ -176,39 +175,50 @@ def _lines(entry: Facts) -> str:
     return f"See {noun} {', '.join(f'{line:,}' for line in shown)}."
 
 
+def _functions(entries: list[Facts], console: Console) -> None:
+    """Functions whose nodes they are; why they are there once for all of the same reason."""
+    together: dict[str, list[Facts]] = {}
+    for entry in entries:
+        together.setdefault(_why_there(entry), []).append(entry)
+    for why, members in together.items():
+        for entry in members:
+            _function(entry, console)
+        print_paragraph(why, console, _INDENT * 2)
+
+
 def _function(entry: Facts, console: Console) -> None:
     name = shorten(entry["function"] or "a function that the log does not name", NAME_WIDTH)
     uids = entry["function_uids"]
     traces = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} traces)" * bool(uids)
-    print_paragraph(
-        f"{name}{traces}: {count_of(entry['runs'], 'run')}{_time(entry)}", console, _INDENT
-    )
-    first = entry["lines"][0]
+    said = f"{name}{traces}: {count_of(entry['runs'], 'run')}{_time(entry)}, "
+    if entry["first_call_line"]:
+        calls = "its call" if entry["calls"] == 1 else f"the first of {entry['calls']:,} calls"
+        said += f"{calls} on line {entry['first_call_line']:,}, "
+    print_paragraph(f"{said}the first run on line {entry['lines'][0]:,}", console, _INDENT)
+
+
+def _why_there(entry: Facts) -> str:
     if entry["why"]:
-        said = f"{entry['why']} See line {first:,}."
-    elif entry["first_call_line"]:
-        calls = "Its call" if entry["calls"] == 1 else f"The first of {entry['calls']:,} calls"
-        said = (
-            f"{_origin(entry['ops'])}; each call of the function runs it. {calls} is on line "
-            f"{entry['first_call_line']:,}, its first run on line {first:,}. "
+        return str(entry["why"])
+    if entry["first_call_line"]:
+        return (
+            f"{_origin(entry['ops'])}; each call of the function runs it. "
             "Tracing itself has no record."
         )
-    else:
-        said = f"It is a node of this function. See line {first:,}."
-    print_paragraph(said, console, _INDENT * 2)
+    return "It is a node of the function."
 
 
 def _origin(ops: list[str]) -> str:
     """Who made the nodes. Python can't ask for ops whose names begin with an underscore."""
     if not ops or not all(op.startswith("_") for op in ops):
-        return "Python asked for it while this function was traced, so it became a node"
+        return "Python asked for it while the function was traced, so it became a node"
     if all(op.startswith("_Fused") for op in ops):
         return (
-            "Python asked for the ops that it is made of while this function was traced; grappler "
+            "Python asked for the ops that it is made of while the function was traced; grappler "
             "made one node of them when the function was made ready "
             "(core/grappler/optimizers/remapper.cc)"
         )
-    return "TensorFlow added it itself when it made this function ready"
+    return "TensorFlow added it itself when it made the function ready"
 
 
 def _kernels(nodes: list[Facts], dispatched: Facts, console: Console) -> None:
@@ -227,7 +237,8 @@ def _kernels(nodes: list[Facts], dispatched: Facts, console: Console) -> None:
         print_paragraph(said, console, _INDENT * 2)
     known = {entry["rule"] for entry in nodes}
     for entry in eager[:_GROUPS_SHOWN]:
-        dtype = f" of {entry['dtype']}" if entry["dtype"] else ""
+        typed = entry["dtype"] and entry["reason"] != "not-supported-op"
+        dtype = f" of {entry['dtype']}" if typed else ""
         head = f"{entry['kernel']}{dtype}, run eagerly"
         if entry["rule"] in known:
             print_paragraph(f"{head}: {entry['reason']} too. {_lines(entry)}", console, _INDENT)

@@ -18,6 +18,15 @@ _STEADY = 0.5  # of the calls of a function have such ops behind them
 _LEAST_STEPS = 2  # a tape that is played back once is not training
 _PYTHON_KERNELS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 _GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
+_FROM_GENERATOR = "Dataset.from_generator"
+_PYTHON_ADVICE = (
+    "Write the body with TensorFlow ops: Python code holds the interpreter's lock and can't be "
+    "optimised; ops that it asks for run one by one."
+)
+_GENERATOR_ADVICE = (
+    "Read the data with TensorFlow ops, or in larger pieces: a generator is asked for each element "
+    "by itself, and holds the interpreter's lock."
+)
 
 
 def eager_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -156,31 +165,43 @@ def _of_keras(ops: pl.DataFrame) -> Finding:
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
+    is_generator = pl.col("function").str.starts_with(_GENERATOR)
     nodes = evidence.nodes.filter(pl.col("op").is_in(_PYTHON_KERNELS)).with_columns(
-        function=pl.when(pl.col("function").str.starts_with(_GENERATOR))
-        .then(pl.lit("Dataset.from_generator"))
+        function=pl.when(is_generator)
+        .then(pl.lit(_FROM_GENERATOR))
         .otherwise(pl.col("function").fill_null("functions that the log does not name"))
     )
     for (function,), here in nodes.group_by("function", maintain_order=True):
         runs, time = int(here["executions"].sum()), total(here["total_us"])
         inside = ops.filter(pl.col("near").eq_missing(function))
-        called = f", the {count_of(inside.height, 'op')} that it ran eagerly included" * bool(
-            inside.height
-        )
         yield Finding(
             "py-function",
             str(function),
             runs,
             time,
-            f"Python code ran {count_of(runs, 'time')} inside {function}{_taking(time)}{called}.",
+            f"Python code ran {count_of(runs, 'time')} inside {function}{_taking(time)}"
+            f"{_included(evidence, inside, str(function))}.",
             inside["at"].to_list() or here["ran_at"].to_list(),
+            _GENERATOR_ADVICE if function == _FROM_GENERATOR else _PYTHON_ADVICE,
         )
     if nodes.is_empty() and ops.height:
         time = total(ops["duration_us"])
         said = f"{count_of(ops.height, 'op')} ran eagerly in Python code{_taking(time)}"
+        at = ops["at"].to_list()
         yield Finding(
-            "py-function", "py_function", ops.height, time, f"{said}.", ops["at"].to_list()
+            "py-function", "py_function", ops.height, time, f"{said}.", at, _PYTHON_ADVICE
         )
+
+
+def _included(evidence: Evidence, ops: pl.DataFrame, function: str) -> str:
+    """What the Python code asked for, whose time is in its own."""
+    around = evidence.calls.select(inside="call", around="function")
+    called = evidence.calls.join(around, on="inside").filter(pl.col("around") == function)
+    asked = [count_of(ops.height, "op") + " that it ran eagerly"] if ops.height else []
+    asked += (
+        [count_of(called.height, "call") + " of functions that it made"] if called.height else []
+    )
+    return f", {' and '.join(asked)} included" if asked else ""
 
 
 def _steady(near: str, ops: pl.DataFrame) -> Finding:

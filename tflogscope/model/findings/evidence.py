@@ -16,7 +16,7 @@ from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
-from tflogscope.model.names import function_columns
+from tflogscope.model.names import MERGED, function_columns
 from tflogscope.model.reasons.table import Reasons, kernels_of_dispatches
 from tflogscope.model.unexpected import eager_executions
 
@@ -152,7 +152,10 @@ def total(microseconds: pl.Series) -> float | None:
 def most(values: pl.Series) -> str:
     """The values that occur most, the first of them named: `MatMul, AddV2 and 3 more`."""
     counted = (
-        values.drop_nulls().value_counts().sort(["count", values.name], descending=[True, False])
+        values.drop_nulls()
+        .str.strip_prefix(MERGED)
+        .value_counts()
+        .sort(["count", values.name], descending=[True, False])
     )
     return listed(counted[values.name].to_list())
 

@@ -61,15 +61,13 @@ KINDS = (
     Kind(
         "no-function",
         "No graph function was called",
-        "Put the work into a tf.function: its ops are then optimised together and rewritten to "
-        "oneDNN kernels.",
+        "Put the work into a tf.function: its ops are then optimised together.",
         "python/eager/context.py, executing_eagerly",
     ),
     Kind(
         "py-function",
         "Python code inside a graph",
-        "Write the body with TensorFlow ops: Python code holds the interpreter's lock, can't be "
-        "optimised, and runs its ops one by one.",
+        "",
         "python/lib/core/py_func.cc, DoCallPyFunc",
     ),
     Kind(

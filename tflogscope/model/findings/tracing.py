@@ -16,7 +16,9 @@ from tflogscope.model.unexpected import USUAL_CAUSES
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _IDLE_SHARE = 0.1  # of the time in calls
 _PAUSE = 10  # a gap that many times as long as half of them are is no step's
-_ITERATOR = "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
+_ITERATOR = (
+    "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
+)
 # What a first call's time goes into, where the log shows it.
 _PARTS = (
     ("before_us", "tracing and other Python"),

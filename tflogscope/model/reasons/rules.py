@@ -70,6 +70,11 @@ def must_compile(attributes: Attributes) -> bool:
     return attributes.get("_XlaMustCompile") == "true"
 
 
+def counts(attributes: Attributes) -> bool:
+    """The numbers are integers, or of another type that no kernel of oneDNN takes."""
+    return attributes.get("T") not in (None, "DT_DOUBLE", "DT_HALF", "DT_FLOAT", "DT_BFLOAT16")
+
+
 def has_other_filter(attributes: Attributes) -> bool:
     """The weights of a quantized op are not of type qint8."""
     return attributes.get("Tfilter", attributes.get("T2", "DT_QINT8")) != "DT_QINT8"
@@ -113,6 +118,13 @@ class Rule:
 
 _LAYOUT = "core/common_runtime/mkl_layout_pass.cc"
 NOTHING = "Nothing in the program."
+_TYPE = (
+    "core/graph/mkl_graph_util.h, IsMklOp; "
+    f"{_LAYOUT}, CheckForNodeRewrite (half: CanOpRunOnCPUDevice, from 2.16 on)"
+)
+_TYPE_OF_PRODUCTS = dict.fromkeys(
+    ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"), f"{_LAYOUT}, MatMulRewrite"
+)
 _KERNEL_FILES = {
     "Einsum": "core/kernels/mkl/mkl_einsum_op.cc",
     "Softmax": "core/kernels/mkl/mkl_softmax_op.cc",
@@ -220,16 +232,23 @@ RULES = (
         change="tf.device('/CPU:0').",
     ),
     Rule(
+        id="type-without-kernels",
+        reason="dtype",
+        facts=("other_type",),
+        attributes=counts,
+        why="There is no oneDNN kernel for this op with integers, complex numbers and the like.",
+        where=_TYPE,
+        places=_TYPE_OF_PRODUCTS,
+        change=NOTHING,
+    ),
+    Rule(
         id="type",
         reason="dtype",
         facts=("other_type",),
         why="There is no oneDNN kernel for this op with this type, or the CPU can't run it.",
-        where="core/graph/mkl_graph_util.h, IsMklOp; "
-        f"{_LAYOUT}, CheckForNodeRewrite (half: CanOpRunOnCPUDevice, from 2.16 on)",
-        places=dict.fromkeys(
-            ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"), f"{_LAYOUT}, MatMulRewrite"
-        ),
-        change="float32 or bfloat16.",
+        where=_TYPE,
+        places=_TYPE_OF_PRODUCTS,
+        change="float32 or bfloat16, where their precision will do.",
     ),
     Rule(
         id="filter-type",
@@ -320,7 +339,8 @@ RULES = (
             "MaxPoolGrad": f"{_LAYOUT}, MaxpoolGradRewrite",
             "MaxPool3DGrad": f"{_LAYOUT}, Maxpool3DGradRewrite",
         },
-        change="Forward pass and gradient in one tf.function; the pool as its own reason says.",
+        change="Let a tape make the gradient in the tf.function that runs the pool; where the pool "
+        "stayed as it was, what its own reason says.",
     ),
     Rule(
         id="fusion",

@@ -270,7 +270,8 @@ def functions(said: Facts, notes: list[str], *, full: bool) -> Markup:
         rows = rows[:ROWS]
     again = {}
     for row in said["functions"]:
-        if row["function"] and row["traces"] > 1 and row["flavour"] == "inference":
+        known = row["function"] and row["calls"] and not row["made_by"]
+        if known and row["traces"] > 1 and row["flavour"] == "inference":
             again[row["function"]] = row["traces"]
     said_again = [f"{name} {count_of(count, 'trace')}" for name, count in again.items()]
     text = (
