@@ -11,7 +11,6 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
-from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linker import link_primitives
 from tflogscope.model.links.tensors import TensorOutputs
@@ -73,12 +72,12 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
     if rows.is_empty():
         return None
     lines = linked.lines
-    frame = executions.frame.select("at", "duration_us")
+    frame = executions.frame.select("duration_us", "signature")
     inside = linked.by_execution(frame.height).select("primitives", "primitive_us")
     ran = pl.concat([frame, inside], how="horizontal")
-    # What XLA compiled has its compilation in its duration.
-    of_xla = compiled_runs(executions)["at"].implode()
-    ran = ran.filter((pl.col("primitives") > 0) & ~pl.col("at").is_in(of_xla))
+    # A call that ran primitives itself was compiled by XLA, which is in its duration, too.
+    is_call = pl.lit(executions.signatures["kind"] == "call").gather(pl.col("signature"))
+    ran = ran.filter((pl.col("primitives") > 0) & ~is_call)
     timed = ran.drop_nulls("duration_us")
     created = rows.filter(pl.col("event").str.starts_with("create:"))
     return {
