@@ -13,6 +13,7 @@ from tflogscope.events.events import Events
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.node_runs import FOLDING_STEP
 from tflogscope.model.stack_traces import read_stack_traces
@@ -48,7 +49,8 @@ def first_calls(
     The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
     does not show it: later_us (their mean), tracing_us (at least; beside took_us but for
     before_us), traces_us (for the log's own stack traces), passes_us (without these), compile_us,
-    primitives_us, run_us (the rest from `Executing op` on).
+    primitives_us, run_us (the rest from `Executing op` on), xla_us (the same of what XLA compiled,
+    where the log does not say how long that took).
     """
     first = calls.unique("name", keep="first", maintain_order=True)
     first = first.filter(pl.col("done"))
@@ -67,7 +69,12 @@ def first_calls(
     parts = parts.with_columns(passes_us=passes.clip(0.0))
     run = pl.col("end") - pl.max_horizontal("executing", "begin")
     rest = run - pl.col("compile_us").fill_null(0.0) - pl.col("primitives_us").fill_null(0.0)
-    return parts.with_columns(run_us=pl.when(run >= 0).then(rest.clip(0.0)))
+    known = pl.when(run >= 0).then(rest.clip(0.0))
+    compiled = pl.col("call").is_in(compiled_runs(executions)["call"].drop_nulls().implode())
+    untold = compiled & pl.col("compile_us").is_null()
+    return parts.with_columns(
+        run_us=pl.when(~untold).then(known), xla_us=pl.when(untold).then(known)
+    )
 
 
 def _passes(first: pl.DataFrame, instantiations: Instantiations) -> pl.DataFrame:

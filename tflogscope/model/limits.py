@@ -80,6 +80,8 @@ _TEXTS = {
     "stopped": "What came next: {what}.",
     "unread-onednn-lines": "What {unread} said: cut short, or of no known form.",
 }
+LIMITS = (*_TEXTS, "source")
+"""All ids; `source` says what is wrong with an input."""
 
 
 def limit_facts(

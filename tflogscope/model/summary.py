@@ -11,13 +11,16 @@ import polars as pl
 
 from tflogscope.model.calls import read_calls
 from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, rounded
 
 Facts = dict[str, Any]
 
-_DEAD, _FAILED = STATUSES.index("dead"), STATUSES.index("failed")
+_DEAD = STATUSES.index("dead")
 _EVIDENCE = 8  # entries for one answer
 _NAMED = 4  # ops named in its text
+ANSWERS = ("both-modes", "never-eager", "eager-rewritten")
+"""Ids of what `story_facts` answers."""
 # Ops for which the eager rewrite registry has an entry (common_runtime/eager/
 # mkl_eager_op_rewrite.cc, MklEagerOpRewrite::MklEagerOpRewrite), in the releases 2.8 to 2.21.
 EAGER_REWRITABLE = (
@@ -109,10 +112,12 @@ def op_facts(executions: Executions) -> list[Facts]:
     signatures = executions.signatures.select(
         "signature", "mode", "kind", "op", "kernel", "rewrite"
     )
-    alive = frame.filter(pl.col("status") != _DEAD)
+    # Not all releases and levels print an end, and with it the status, of an eager op.
+    failed = pl.int_range(pl.len()).is_in(read_statuses(executions)["row"].drop_nulls().implode())
+    alive = frame.with_columns(failed=failed).filter(pl.col("status") != _DEAD)
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
-        ran=(pl.col("status") != _FAILED).sum(),
+        ran=(~pl.col("failed")).sum(),
         us=pl.col("duration_us").sum(),
         known=pl.col("duration_us").count(),
         first=pl.col("at").min(),

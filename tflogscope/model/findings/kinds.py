@@ -34,8 +34,7 @@ KINDS = (
     Kind(
         "lines-lost",
         "Lines are lost or cut",
-        "Record with tflogscope record, which keeps both streams in order, or with a terminal in "
-        "place of a pipe: script -c 'python train.py' run.log.",
+        "",
         "oneDNN src/common/verbose.cpp writes to standard output, TensorFlow to standard error",
         is_error=True,
     ),

@@ -11,6 +11,11 @@ from tflogscope.model.figures import count_of
 from tflogscope.model.findings.evidence import Evidence, Finding, most
 
 _MESSAGE = 160  # characters of a status that a finding quotes
+_TORN = (
+    "Record with tflogscope record, which keeps both streams in order, or with a terminal in place "
+    "of a pipe: script -c 'python train.py' run.log."
+)
+_CUT_OFF = "The input itself is cut off or damaged: take a whole copy of it, or record again."
 
 
 def recording_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -24,12 +29,19 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
         said += [count_of(bad, "byte") + " are no text"] if bad else []
         text = "; ".join([*said, *(str(problem) for problem in recorded["problems"])])
         lost = evidence.executions.events.primitives.filter(pl.col("reason").is_not_null())
+        advice = [_TORN] * bool(unread or bad) + [_CUT_OFF] * bool(recorded["problems"])
         yield Finding(
-            "lines-lost", recorded["sources"][0], unread, None, f"{text}.", lost["at"].to_list()
+            "lines-lost",
+            recorded["sources"][0],
+            unread,
+            None,
+            f"{text}.",
+            lost["at"].to_list(),
+            " ".join(advice),
         )
     frame = evidence.executions.frame
     if frame.height and not frame["duration_us"].count():
-        text = f"None of {count_of(frame.height, 'execution')} has an end in the log."
+        text = f"Not one of {count_of(frame.height, 'execution')} has an end in the log."
         yield Finding(
             "no-durations", recorded["sources"][0], frame.height, None, text, [frame["at"][0]]
         )

@@ -26,6 +26,7 @@ _PARTS = (
     ("traces_us", "the log's own stack traces"),
     ("compile_us", "XLA compilation"),
     ("primitives_us", "making primitives"),
+    ("xla_us", "XLA compilation and run"),
     ("run_us", "run"),
 )
 _LEAST_PART = 0.01  # of the time
@@ -247,9 +248,9 @@ def _takes_data(ops: pl.DataFrame) -> bool:
 
 
 def _what_to_do(ops: pl.DataFrame, function: str) -> str:
-    """Advice for what is there: data taken eagerly, Keras' own loop, or neither."""
-    if _takes_data(ops):
-        return "Prefetch the data (dataset.prefetch), or loop over it in a tf.function."
+    """Advice for what is there: Keras' own loop, data taken eagerly, or neither."""
     if function in KERAS_STEPS:
         return "Let a call do several steps (steps_per_execution); do less in callbacks."
+    if _takes_data(ops):
+        return "Prefetch the data (dataset.prefetch), or loop over it in a tf.function."
     return "A profiler of Python (cProfile, py-spy) shows where the time goes."
