@@ -1,4 +1,7 @@
-"""The real logs of sample_logs/ with their truth files: opened once per process."""
+"""Real logs, each opened once per process.
+
+Those of sample_logs/ with their truth, those of tests/reasons and of tests/sentences.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ else:
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / "sample_logs"
 TRUTH = ROOT / "tests" / "truth"
+_FOLDERS = (LOGS, ROOT / "tests" / "reasons", ROOT / "tests" / "sentences" / "logs")
 _SUFFIX = ".log.zst"
 
 MANIFEST: dict[str, dict[str, Any]] = {
@@ -31,13 +35,15 @@ WITH_TRUTH = [name for name in NAMES if (TRUTH / f"{name}.truth.jsonl.zst").exis
 
 
 def path_of(name: str) -> Path:
-    return LOGS / (name + _SUFFIX)
+    """The one log of this name."""
+    [path] = [path for folder in _FOLDERS for path in folder.glob(f"{name}.log.*")]
+    return path
 
 
 @cache
 def run_of(name: str) -> Run:
-    """The analyzer's run of a sample log."""
-    return tflogscope.open_log(path_of(name))
+    """The analyzer's run of a log; `A+B`: of two files together."""
+    return tflogscope.open_log(*(path_of(part) for part in name.split("+")))
 
 
 @cache

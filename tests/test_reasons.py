@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -24,9 +23,8 @@ FIRST_PART = r"(?:^|/)([a-z0-9-]+)/[^/]+$"
 SPARSE = {"2.13.1": "no-kernel", "2.20.0": "spmm-off"}
 
 
-@cache
 def recorded(program: str, release: str) -> Run:
-    return tflogscope.open_log(LOGS / f"{program}__tf{release}.log.zst")
+    return run_of(f"{program}__tf{release}")
 
 
 def named(program: str, release: str) -> pl.DataFrame:

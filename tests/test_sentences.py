@@ -1,0 +1,88 @@
+"""What is said of programs that are known (tests/sentences): findings, limits, answers."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.samples import NAMES, run_of
+from tflogscope import Run
+from tflogscope.model.findings.kinds import KINDS
+from tflogscope.model.limits import LIMITS
+from tflogscope.model.summary import ANSWERS
+
+FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
+    (Path(__file__).parent / "sentences" / "facts.toml").read_text(encoding="utf-8")
+)
+HOLDS = [(sentence, fact) for sentence, facts in FACTS.items() for fact in facts["holds"]]
+FAILS = [(sentence, fact) for sentence, facts in FACTS.items() for fact in facts["fails"]]
+KEYS = {"log", "subject", "count", "time_us", "text", "advice", "never", "because"}
+
+
+def said(run: Run, sentence: str) -> list[dict[str, Any]]:
+    """All that is said of a run under one id: findings as they are, others with a text alone."""
+    kind, id_ = sentence.split()
+    if kind == "finding":
+        entries = run.findings.to_dicts()
+    else:
+        entries = run.summary["limits" if kind == "limit" else "answers"]
+    return [entry for entry in entries if entry["id"] == id_]
+
+
+def fits(entry: dict[str, Any], fact: dict[str, Any]) -> bool:
+    """Whether a sentence has what the fact says of it."""
+    text, advice = entry["text"], entry.get("advice", "")
+    least, most = fact.get("time_us", (None, None))
+    return (
+        all(entry[key] == fact[key] for key in ("subject", "count") if key in fact)
+        and (least is None or least <= entry["time_us"] <= most)
+        and all(part in text for part in fact.get("text", ()))
+        and all(part in advice for part in fact.get("advice", ()))
+        and not any(part in text + advice for part in fact.get("never", ()))
+    )
+
+
+def name(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    return f"{value['log']}-{value['subject']}" if "subject" in value else str(value["log"])
+
+
+@pytest.mark.parametrize(("sentence", "fact"), HOLDS, ids=name)
+def test_it_is_said_where_it_holds(sentence: str, fact: dict[str, Any]) -> None:
+    entries = said(run_of(fact["log"]), sentence)
+    assert sum(fits(entry, fact) for entry in entries) == 1, (fact["because"], entries)
+
+
+@pytest.mark.parametrize(("sentence", "fact"), FAILS, ids=name)
+def test_it_is_not_said_where_it_does_not_hold(sentence: str, fact: dict[str, Any]) -> None:
+    entries = said(run_of(fact["log"]), sentence)
+    assert not [entry for entry in entries if fits(entry, fact)], (fact["because"], entries)
+
+
+def test_each_sentence_has_a_log_that_shows_it_and_a_near_miss() -> None:
+    ids = [f"finding {kind.id}" for kind in KINDS]
+    ids += [f"limit {limit}" for limit in LIMITS] + [f"answer {answer}" for answer in ANSWERS]
+    assert list(FACTS) == ids
+    assert all(facts["holds"] and facts["fails"] for facts in FACTS.values())
+
+
+def test_the_facts_can_be_read() -> None:
+    for sentence, fact in HOLDS + FAILS:
+        assert set(fact) <= KEYS, (sentence, fact)
+        assert fact["because"].endswith("."), fact
+    for sentence, fact in FAILS:
+        assert set(fact) <= {"log", "subject", "count", "because"}, (sentence, fact)
+
+
+@pytest.mark.parametrize("log", [*NAMES, *sorted({fact["log"] for _, fact in HOLDS + FAILS})])
+def test_no_sentence_has_a_hole(log: str) -> None:
+    run = run_of(log)
+    entries = [*run.findings.to_dicts(), *run.summary["limits"], *run.summary["answers"]]
+    for entry in entries:
+        for text in (entry["text"], entry.get("advice", "")):
+            assert not re.search(r"\bNone\b|\(\)|[.,;:] ?[.;]", text), text
