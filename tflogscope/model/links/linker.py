@@ -156,6 +156,7 @@ class _Linker:
         )
         late, late_candidate, late_link = self._late_lines(pairs)
         sole = np.where(late, -1, sole_executions(self.executions, self.at))
+        sole[self._contradicted(sole, pairs)] = -1
         pairs, slot, got, rivals = self._place(pairs.where(~late[pairs.line]), sole)
         candidate, link = _classify(pairs, slot, got)
         link[(link == CERTAIN) & rivals] = INFERRED
@@ -169,6 +170,16 @@ class _Linker:
             dispatched = self.executions.frame["dispatch"].is_not_null().to_numpy()
             link[(link == CERTAIN) & np.append(dispatched, False)[execution]] = INFERRED
         return execution, link
+
+    def _contradicted(self, sole: Integers, pairs: Pairs) -> Booleans:
+        """Lines whose only open execution is of a kernel that is known not to run their primitive.
+
+        They came late, with a buffer that was written out while it ran.
+        """
+        row = self.candidates["execution"].to_numpy()
+        able = np.zeros(self.lines.height, bool)
+        able[pairs.line[row[pairs.candidate] == sole[pairs.line]]] = True
+        return np.isin(sole, row) & ~able & ~self._is(CUT)
 
     def _left_open(self, pairs: Pairs, sole: Integers) -> tuple[Pairs, Booleans]:
         """The pairs of lines that are not settled, and which of these lines lost a rival.
