@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.makelog import CPU, MATMUL
+from tests.samples import unpacked
 from tflogscope import open_log
+from tflogscope.cli.main import main
+from tflogscope.errors import NothingRecognised
 from tflogscope.recording.header import MARK
 from tflogscope.recording.pass_on import PassOn
 from tflogscope.recording.settings import MODULES, settings
@@ -95,6 +99,56 @@ def test_what_can_not_be_started_is_said(tmp_path: Path) -> None:
     assert b"no program is named" in done.stderr
 
 
+def test_what_can_not_be_started_destroys_no_recording(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    command = [sys.executable, "-m", "tflogscope", "record", "-o", str(log)]
+    subprocess.run([*command, "--", "/no/such/program"], capture_output=True, check=False)
+    assert not log.exists()
+    log.write_text("an hour's recording")
+    subprocess.run(
+        [*command, "--force", "--", "/no/such/program"], capture_output=True, check=False
+    )
+    assert log.read_text() == "an hour's recording"
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
+    program = f"print({NODE!r} * 2000, end=''); print('trained'); raise SystemExit(7)"
+    log = tmp_path / "run.log"
+    command = [sys.executable, "-m", "tflogscope", "record", "-o", str(log), "--"]
+    limited = ["bash", "-c", 'ulimit -f 100; exec "$@"', "bash", *command]
+    done = subprocess.run(
+        [*limited, sys.executable, "-c", program], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (7, b"trained\n")
+    assert done.stderr.decode() == (
+        f"tflogscope: {log}: can't write: File too large. The program went on; its log ends after "
+        "102.4 kB.\n"
+    )
+    assert open_log(log).timeline.height > 100
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_disk_that_is_full_from_the_beginning_lets_the_program_run(
+    tmp_path: Path, suffix: str
+) -> None:
+    (tmp_path / f"run.log{suffix}").symlink_to("/dev/full")
+    done, _ = record(tmp_path, "print('trained')", "--force", name=f"run.log{suffix}")
+    assert (done.returncode, done.stdout) == (0, b"trained\n")
+    assert b"No space left on device. The program went on" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_full_disk_on_standard_output_ends_no_recording(tmp_path: Path) -> None:
+    log, output = tmp_path / "run.log", tmp_path / "output"
+    command = [sys.executable, "-m", "tflogscope", "record", "-o", str(log), "--"]
+    limited = f'{shlex.join(command)} {sys.executable} -c "print(1)" > /dev/full'
+    done = subprocess.run(["bash", "-c", limited], stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, output
+    assert b"What the program printed is in the log." in done.stderr
+    assert log.read_text().endswith("\n1\n")
+
+
 def test_the_header_says_what_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "1")
     monkeypatch.setenv("SECRET_TOKEN", "x")
@@ -123,11 +177,11 @@ WAITS = (
 )
 
 
-def _waiting(tmp_path: Path) -> tuple[subprocess.Popen[bytes], Path]:
+def _waiting(tmp_path: Path, program: str = WAITS) -> tuple[subprocess.Popen[bytes], Path]:
     log = tmp_path / "run.log.zst"
     command = [sys.executable, "-m", "tflogscope", "record", "-o", str(log), "--"]
     process = subprocess.Popen(
-        [*command, sys.executable, "-c", WAITS],
+        [*command, sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -153,6 +207,56 @@ def test_a_termination_is_handed_on(tmp_path: Path) -> None:
     assert open_log(log).timeline.height == 1
 
 
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
+def test_a_signal_that_only_record_gets_reaches_all_that_it_runs(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    child = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    process, _ = _waiting(tmp_path, f"print('ready', flush=True); {parent}")
+    assert process.stdout is not None
+    started = int(process.stdout.readline())
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, b"goes on" in errors) == (128 + number, False)
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(started)], capture_output=True, check=False
+    )
+    assert state.stdout.strip() in {b"", b"Z"}
+
+
+def test_what_the_program_leaves_running_does_not_keep_record(tmp_path: Path) -> None:
+    forever = "while echo x; do sleep 0.01; done"
+    done, log = record(tmp_path, f"import os; os.system({f'({forever}) & echo ready'!r})")
+    assert done.returncode == 0
+    assert b"what the program left running goes on" in done.stderr
+    assert b"ready\n" in log.read_bytes()
+
+
+def test_a_second_signal_ends_record_whatever_the_program_does(tmp_path: Path) -> None:
+    ignoring = (
+        "import os, signal, time\n"
+        "for number in (2, 15): signal.signal(number, signal.SIG_IGN)\n"
+        "print('ready', flush=True); print(os.getpid(), flush=True); time.sleep(60)"
+    )
+    process, log = _waiting(tmp_path, ignoring)
+    assert process.stdout is not None
+    program = int(process.stdout.readline())
+    try:
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    finally:
+        os.kill(program, signal.SIGKILL)
+    assert process.returncode == 128 + signal.SIGINT
+    assert b"goes on" in errors
+    assert b"ready" in unpacked(log)
+
+
 def test_a_recording_that_was_killed_can_be_read(tmp_path: Path) -> None:
     process, log = _waiting(tmp_path)
     deadline = time.monotonic() + 30
@@ -171,6 +275,78 @@ def test_a_prompt_is_shown_before_its_line_ends() -> None:
     pass_on.idle()
     pass_on.feed(b"yes\nProgress 1\rProgress 2\r")
     assert b"".join(shown) == b"2026 is a number, continue? yes\nProgress 1\rProgress 2\r"
+
+
+def test_a_line_of_any_length_is_passed_on_as_it_comes() -> None:
+    for beginning, passes in ((b"2026 ", True), (NODE[:60].encode(), False)):
+        shown: list[bytes] = []
+        pass_on = PassOn(shown.append, shown.append)
+        pass_on.feed(beginning)
+        for _ in range(200):
+            pass_on.feed(b"x" * 100)
+        assert len(b"".join(shown)) == (20_005 if passes else 0)
+        held = [value for value in vars(pass_on).values() if isinstance(value, bytes)]
+        assert sum(map(len, held)) < 1000
+
+
+STATUS = (  # two lines of TensorFlow 2.13's, written where the executor has VLOG level 1
+    "2026-11-22 12:02:35.434808: W   22506 tensorflow/core/common_runtime/executor.cc:1059] 0x5648"
+    "7abd0a70 Compute status: INVALID_ARGUMENT: You must feed a value for placeholder tensor\n"
+    "2026-11-22 12:02:35.434853: W   22506 tensorflow/core/common_runtime/simple_propagator_state.cc"
+    ":126]     Input 0: Tensor<type: float shape: [0], bytes: 0>\n"
+)
+
+
+@pytest.mark.parametrize(("least", "shown"), [(0, WARNING), (1, WARNING), (2, "")])
+def test_warnings_that_only_a_recording_causes_are_not_shown(least: int, shown: str) -> None:
+    errors: list[bytes] = []
+    pass_on = PassOn(errors.append, errors.append, least=least)
+    pass_on.feed(f"{STATUS}{WARNING}".encode())
+    assert b"".join(errors).decode() == shown
+
+
+def test_the_users_own_least_severity_is_obeyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+    done, log = record(tmp_path, f"print({WARNING!r})")
+    assert WARNING not in done.stderr.decode()
+    assert WARNING in log.read_text()
+
+
+KEPT_BACK = "TensorFlow wrote no record"
+
+
+def test_a_program_that_keeps_its_records_back_is_said_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done, log = record(tmp_path, f"print({VERBOSE!r}, end='')")
+    assert done.stderr.decode().startswith("tflogscope: 1 line of ")
+    assert KEPT_BACK in done.stderr.decode()
+    assert "TF_CPP_MIN_LOG_LEVEL" in done.stderr.decode()
+    assert main(["analyze", str(log)]) == 0
+    screen = " ".join(capsys.readouterr().out.split())
+    assert f"Which ops ran: {KEPT_BACK}" in screen
+    assert "TF_CPP_MIN_LOG_LEVEL" in screen
+    done, log = record(tmp_path, "print('trained')", "--force")
+    with pytest.raises(NothingRecognised, match="TF_CPP_MIN_LOG_LEVEL"):
+        open_log(log)
+    done, _ = record(tmp_path, f"print({NODE!r}, end='')", "--force")
+    assert KEPT_BACK not in done.stderr.decode()
+
+
+def test_analyze_shows_which_tensorflow_was_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "run.log"
+    for header, shown in (
+        ('{"versions":{"python":"3.11.7","tensorflow":"2.13.1"}}', "TensorFlow 2.13.1 · classic"),
+        ('{"versions":{"tensorflow":["x"]}}', "TensorFlow classic"),
+        ('{"versions":[]}', "TensorFlow classic"),
+    ):
+        log.write_text(f"{MARK}{header}\n{NODE}")
+        assert main(["analyze", str(log)]) == 0
+        assert shown in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])

@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import tflogscope
 from tflogscope.cli.output import Force
 from tflogscope.errors import UsageError
+from tflogscope.escapes import safe
+from tflogscope.model.figures import count_of, size_of
+from tflogscope.model.origin import KEPT_BACK, tensorflow_version
+
+if TYPE_CHECKING:
+    from tflogscope.recording.recorder import Recorded
 
 # What comes after the program's name belongs to the program, even without the `--`.
 CONTEXT = {"allow_interspersed_args": False}
@@ -48,7 +55,8 @@ def record(
       tflogscope analyze run.log.zst
     """
     from tflogscope.recording import header, recorder
-    from tflogscope.recording.settings import exact_onednn, settings
+    from tflogscope.recording.log_file import LogFile
+    from tflogscope.recording.settings import exact_onednn, least_severity, settings
 
     if not command:
         raise UsageError(
@@ -56,16 +64,35 @@ def record(
         )
     path = output or Path(time.strftime("tflogscope-%Y%m%d-%H%M%S.log.zst"))
     found = {"tflogscope": tflogscope.__version__, **header.versions(command)}
-    tensorflow = header.tensorflow_version(found)
+    tensorflow = tensorflow_version({"versions": found})
     environment = {**os.environ, **settings(tensorflow)}
-    terminal = sys.stdout.isatty() or not exact_onednn(tensorflow)
-    with recorder.log_file(path, force=force) as log:
-        log.write(header.header_line(command, found, environment))
-        recorded = recorder.record(command, environment, log, terminal=terminal)
-    size = path.stat().st_size
-    typer.echo(
-        f"tflogscope: {recorded.lines:,} lines of {recorded.seconds:.1f} s are in {path} "
-        f"({size / 1e6:.1f} MB, {recorded.bytes / 1e6:.1f} MB unpacked)",
-        err=True,
+    recorded = recorder.record(
+        command,
+        environment,
+        LogFile(path, force=force),
+        header.header_line(command, found, environment),
+        terminal=(sys.stdout is not None and sys.stdout.isatty()) or not exact_onednn(tensorflow),
+        least=least_severity(os.environ),
     )
+    for line in _said(recorded, path):
+        typer.echo(f"tflogscope: {safe(line)}", err=True)
     raise typer.Exit(recorded.status)
+
+
+def _said(recorded: Recorded, path: Path) -> Iterator[str]:
+    """What became of the recording, a line for each thing."""
+    packed, whole = size_of(path.stat().st_size), size_of(recorded.bytes)
+    if recorded.lost is not None:
+        reason = recorded.lost.strerror or recorded.lost
+        yield f"{path}: can't write: {reason}. The program went on; its log ends after {packed}."
+    else:
+        sizes = f"{packed}, {whole} unpacked" if path.suffix in {".zst", ".gz"} else packed
+        lines = count_of(recorded.lines, "line")
+        yield f"{lines} of {recorded.seconds:.1f} s are in {path} ({sizes})"
+        if not recorded.has_records:
+            yield f"TensorFlow wrote no record. {KEPT_BACK}"
+    if recorded.unseen is not None and not isinstance(recorded.unseen, BrokenPipeError):
+        reason = recorded.unseen.strerror or recorded.unseen
+        yield f"standard output: can't write: {reason}. What the program printed is in the log."
+    if recorded.goes_on:
+        yield "what the program left running goes on, and nobody reads what it writes"

@@ -197,7 +197,7 @@ def _opened(path: Path) -> AbstractContextManager[Sink]:
 
     Raises OutputError.
     """
-    from tflogscope.recording.recorder import log_file
+    from tflogscope.recording.log_file import log_file
 
     if path.is_symlink():
         path.unlink()

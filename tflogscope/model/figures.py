@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _DECIMALS = 3  # of µs
 
@@ -29,3 +32,13 @@ def spoken(microseconds: float | None) -> str:
         if microseconds >= size:
             return f"{microseconds / size:.3g} {unit}"
     return f"{microseconds:.0f} µs"
+
+
+def size_of(count: int) -> str:
+    """Bytes in the unit that fits: `412 B`, `8.2 kB`, `1.8 MB`."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            break
+        value /= 1000
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"

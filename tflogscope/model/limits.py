@@ -19,6 +19,7 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
+from tflogscope.model.origin import KEPT_BACK
 from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
@@ -83,12 +84,20 @@ _TEXTS = {
 LIMITS = (*_TEXTS, "source")
 """All ids; `source` says what is wrong with an input."""
 
+# The same of a log that `tflogscope record` made.
+_OF_A_RECORDING = {
+    "no-tensorflow": f"Which ops ran: TensorFlow wrote no record. {KEPT_BACK}",
+    "no-executions": f"What ran: TensorFlow wrote no record of any execution. {KEPT_BACK}",
+}
+
 
 def limit_facts(
     recorded: Facts, modes: Facts, executions: Executions, instantiations: Instantiations
 ) -> list[Facts]:
     """The limits of a log: id and text of each."""
     texts = {**_by_level(recorded, modes, executions), **_others(executions, instantiations)}
+    if recorded["recorded_by_tflogscope"]:
+        texts |= {id_: text for id_, text in _OF_A_RECORDING.items() if id_ in texts}
     found = [{"id": id_, "text": texts[id_]} for id_ in _TEXTS if id_ in texts]
     return found + [{"id": "source", "text": problem} for problem in recorded["problems"]]
 

@@ -5,8 +5,7 @@ log.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,13 @@ from tflogscope.sources import Source
 # As `recording/header.py` writes it; a test holds them together.
 RECORD_MARK = b"# tflogscope record "
 _LONGEST_HEADER = 1 << 20  # bytes
+# The packages that bring TensorFlow, the one to believe first.
+TENSORFLOW_PACKAGES = ("tensorflow", "tensorflow-cpu", "intel-tensorflow", "tf-nightly")
+KEPT_BACK = (
+    "A program that sets TF_CPP_MIN_LOG_LEVEL itself keeps TensorFlow's records back: take that "
+    "out of it, and record again."
+)
+"""Why a recording may hold no record of TensorFlow, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +47,21 @@ def read_header(sources: Sequence[Source]) -> dict[str, Any] | None:
     """
     if not sources:
         return None
-    with closing(sources[0].blocks()) as blocks:  # type: ignore[type-var]  # a generator
-        first = next(iter(blocks), None)
-    if first is None or not first.text.startswith(RECORD_MARK):
+    text = sources[0].head()
+    if not text.startswith(RECORD_MARK):
         return None
-    line = first.text[len(RECORD_MARK) : _LONGEST_HEADER].split(b"\n", 1)[0]
+    line = text[len(RECORD_MARK) : _LONGEST_HEADER].split(b"\n", 1)[0]
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
+    """The version of TensorFlow that ran, by a header of `read_header`."""
+    versions = (header or {}).get("versions")
+    if not isinstance(versions, dict):
+        return None
+    found = (versions.get(name) for name in TENSORFLOW_PACKAGES)
+    return next((version for version in found if isinstance(version, str)), None)

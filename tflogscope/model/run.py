@@ -25,7 +25,7 @@ from tflogscope.model.links.linked import Linked, onednn_facts, read_links
 from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import read_node_runs
-from tflogscope.model.origin import Input, read_header, read_inputs
+from tflogscope.model.origin import KEPT_BACK, Input, read_header, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.python_functions import python_functions
 from tflogscope.model.reasons.table import Reasons, eager_kernels, read_reasons
@@ -55,9 +55,18 @@ class Run:
     to_chart: ClassVar[Callable[[Run], Any] | None] = None
     """Draws a run over time; set by the package like `to_html`."""
 
-    def __init__(self, events: Events, sources: Sequence[Source] = ()) -> None:
+    recorded_as: dict[str, Any] | None
+    """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
+
+    def __init__(
+        self,
+        events: Events,
+        sources: Sequence[Source] = (),
+        recorded_as: dict[str, Any] | None = None,
+    ) -> None:
         self._events = events
         self._sources = sources
+        self.recorded_as = recorded_as
 
     @cached_property
     def _instantiations(self) -> Instantiations:
@@ -183,11 +192,6 @@ class Run:
         return read_inputs(self._sources)
 
     @cached_property
-    def recorded_as(self) -> dict[str, Any] | None:
-        """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
-        return read_header(self._sources)
-
-    @cached_property
     def memory(self) -> Memory:
         """What the buffers of tensors took over time; read in a pass of its own."""
         return read_memory(self._sources, self._events)
@@ -233,6 +237,7 @@ class Run:
     def summary(self) -> summary.Facts:
         """The facts that `tflogscope analyze` shows, as plain values; durations in µs."""
         recorded = summary.recorded_facts(self.coverage, self._executions)
+        recorded |= summary.recorder_facts(self.recorded_as)
         modes = summary.mode_facts(self.ops)
         ops = summary.op_facts(self._executions)
         functions = summary.function_facts(self.functions, self._executions, self.python_functions)
@@ -278,9 +283,13 @@ def open_log(
     Raises InputError if an input can't be read, NothingRecognised if nothing in it is known.
     """
     sources = find_sources(inputs)
+    header = read_header(sources)
     try:
-        return Run(read_events(sources, load_grammar(), progress), sources)
+        return Run(read_events(sources, load_grammar(), progress), sources, header)
     except NothingRecognised as error:
+        if header is not None:
+            said = "TensorFlow wrote no record, and oneDNN no line"
+            raise NothingRecognised(said, error.where, KEPT_BACK) from None
         if any(source.account.bytes for source in sources):
             raise
         for source in sources:

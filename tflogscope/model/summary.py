@@ -5,6 +5,7 @@ Everything is counted from the compact executions; the big timeline is not neede
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from tflogscope.model.calls import read_calls
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, rounded
+from tflogscope.model.origin import tensorflow_version
 
 Facts = dict[str, Any]
 
@@ -196,6 +198,14 @@ def nested_facts(executions: Executions) -> Facts:
         "outer_us": int(outer.sum()) if outer.count() else None,
         "ops": inside.height,
         "ops_us": int(inside["duration_us"].sum()) if inside["duration_us"].count() else None,
+    }
+
+
+def recorder_facts(header: Mapping[str, Any] | None) -> Facts:
+    """What the line above a log says that `tflogscope record` wrote; None: there is none."""
+    return {
+        "recorded_by_tflogscope": header is not None,
+        "tensorflow_version": tensorflow_version(header),
     }
 
 

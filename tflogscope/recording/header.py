@@ -12,8 +12,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tflogscope.model.origin import TENSORFLOW_PACKAGES
+
 MARK = "# tflogscope record "
-_PACKAGES = ("tensorflow", "tensorflow-cpu", "intel-tensorflow", "tf-nightly", "keras", "numpy")
+_PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy")
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
     "found = {'python': sys.version.split()[0]}\n"
@@ -38,11 +40,6 @@ def versions(command: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = json.loads(done.stdout)
         return found
     return {}
-
-
-def tensorflow_version(found: Mapping[str, str]) -> str | None:
-    """The version of whichever package brings TensorFlow."""
-    return next((found[name] for name in _PACKAGES[:4] if name in found), None)
 
 
 def header_line(

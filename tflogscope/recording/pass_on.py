@@ -14,11 +14,21 @@ Write = Callable[[bytes], object]
 # How a line of log begins: a record of TensorFlow (classic or absl), or a line of oneDNN.
 _CLASSIC = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: (?P<classic>[IWEF]) "
 _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
-_ONEDNN = rb"(?P<onednn>(?:onednn|dnnl)_(?:graph_)?verbose,)"
+_ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN))
+_SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))
+_SEVERITIES = b"IWEF"
+# What the executor says as warnings at VLOG level 1 and above, and only there
+# (common_runtime/executor.cc, ExecutorState::ProcessOutputs and DumpState).
+_OF_VLOG = re.compile(
+    rb"(?:.*/)?(?:executor|propagator_debug_utils|(?:simple_)?propagator_state)\.cc"
+)
 _MAY_BEGIN = b"0123456789IWEFod"
+_MAY_GO_ON = b"T} \t\r\n\f\v"
+_MAY_OPEN = b"abcdefghijklmnopqrstuvwxyz_"
+_DECIDES = 160  # bytes of a line that are enough to know what it is
 # Records of eager/execute.cc print functions and nodes as protobuf text, a field on each line.
-_FIELD = re.compile(rb"\s+[a-z_0-9]+(?:: .*| \{)?\s*$|\s*\}\s*$")
+_FIELD = re.compile(rb"\s+[a-z_0-9]+(?:: | \{\s*$)|\s*\}\s*$")
 _OPENS = re.compile(rb"[a-z_]+ \{\s*$")
 # How records go on in a second line: what platform/cpu_feature_guard.cc says of each program, and
 # the node of a status that is not OK.
@@ -30,66 +40,111 @@ _ABSL_WARNS = b"WARNING: All log messages before absl::InitializeLog() is called
 class PassOn:
     """Sorts what a program writes: its own output, warnings and errors of TensorFlow, log.
 
-    A line that is not log is passed on as it comes, a prompt or a progress bar too.
+    The beginning of a line decides; the rest goes where it goes, as it comes. So a prompt or a
+    progress bar is passed on at once, and a line of any length is never kept.
     """
 
-    def __init__(self, output: Write, errors: Write) -> None:
+    def __init__(self, output: Write, errors: Write, *, least: int = 0) -> None:
+        """`least` is the least severity that is passed on to `errors`: 1 for warnings."""
+        self.has_records = False
+        """Whether there was a record that TensorFlow prints at TF_CPP_MIN_LOG_LEVEL=0 only."""
         self._output = output
         self._errors = errors
+        self._least = max(least, 1)
         self._open = b""  # the beginning of a line of which it is not known yet what it is
-        self._passing = False  # in the middle of a line that is no log
-        self._depth = 0  # of braces in protobuf text
-        self._in_dump = False
+        self._decided = False
+        self._to: Write | None = None  # where this line goes; None: it is log
+        self._tail = b""  # the last bytes of this line
+        self._begins_record = False
         self._after_log = False
+        self._in_dump = False
+        self._depth = 0  # of braces in protobuf text
+        self._sent: list[bytes] = []
+        self._sent_to: Write | None = None
 
     def feed(self, data: bytes) -> None:
         """Sort more of the output."""
-        data = self._open + data
-        self._open = b""
-        plain: list[bytes] = []
-        for line in data.splitlines(keepends=True) if b"\n" in data else [data]:
-            whole = line.endswith(b"\n")
-            if self._passing:
-                plain.append(line)
-                self._passing = not whole
-            elif not whole and (self._in_dump or line[:1] in _MAY_BEGIN):
-                self._open += line
-            elif not self._is_log(line):
-                plain.append(line)
-                self._passing = not whole
-        if plain:
-            self._output(b"".join(plain))
+        start = 0
+        while start < len(data):
+            end = data.find(b"\n", start) + 1 or len(data)
+            self._take(data[start:end])
+            start = end
+        self._send(None, b"")
 
     def idle(self) -> None:
         """Nothing came for a while: a line that is still open is a prompt, unless it is log."""
         if self._open and not _LOG_LINE.match(self._open):
             self._output(self._open)
-            self._open, self._passing = b"", True
+            self._open, self._to, self._decided = b"", self._output, True
+            self._after_log = self._in_dump = False
 
-    def _is_log(self, line: bytes) -> bool:
-        found = _LOG_LINE.match(line)
-        if line.startswith(_ABSL_WARNS):
-            self._errors(line)
+    def _take(self, piece: bytes) -> None:
+        """Take a line, or a piece of one."""
+        ends = piece.endswith(b"\n")
+        if not self._decided:
+            self._open += piece
+            if not ends and self._may_be_log():
+                return
+            piece, self._open = self._open, b""
+            self._to, self._decided = self._place_of(piece[:_DECIDES]), True
+        if self._to is not None:
+            self._send(self._to, piece)
+        self._tail = (self._tail + piece)[-_DECIDES:]
+        if ends:
+            self._end_line()
+
+    def _may_be_log(self) -> bool:
+        """Whether more of the open line is needed to know what it is."""
+        if len(self._open) >= _DECIDES or _SITE.match(self._open):
+            return False
+        first = self._open[:1]
+        return (
+            first in _MAY_BEGIN
+            or (self._after_log and first in _MAY_GO_ON)
+            or (self._in_dump and first in _MAY_OPEN)
+        )
+
+    def _place_of(self, head: bytes) -> Write | None:
+        """Where a line goes that begins like this."""
+        found = _LOG_LINE.match(head)
+        self._begins_record = found is not None or head.startswith(_ABSL_WARNS)
+        if self._begins_record:
             self._after_log = True
-            return True
-        if found:
-            if (found["classic"] or found["absl"]) in {b"W", b"E", b"F"}:
-                self._errors(line)
-            self._in_dump = line.rstrip().endswith(b"{")
-            self._depth = int(self._in_dump)
+            severity = (found["classic"] or found["absl"]) if found else b"W"
+            return self._errors if severity and self._is_shown(severity, head) else None
         # An empty line after a log line is the end of it: some messages end in a line feed of their
         # own, and that of a oneDNN line comes late if a record of TensorFlow was quicker.
-        is_log = bool(found or (self._after_log and self._goes_on(line)))
-        self._after_log = is_log
-        return is_log
+        self._after_log = self._after_log and (
+            not head.strip() or head.startswith(_SECOND) or self._is_dump(head)
+        )
+        return None if self._after_log else self._output
 
-    def _goes_on(self, line: bytes) -> bool:
-        return not line.strip() or line.startswith(_SECOND) or self._is_dump(line)
+    def _is_shown(self, severity: bytes, head: bytes) -> bool:
+        """Whether a record is for the user of the program: what only a recording prints is not."""
+        level = _SEVERITIES.index(severity)
+        if level == 0:
+            self.has_records = True
+        site = _SITE.match(head)
+        return level >= self._least and not (site and level == 1 and _OF_VLOG.match(site["file"]))
 
-    def _is_dump(self, line: bytes) -> bool:
+    def _is_dump(self, head: bytes) -> bool:
         """Whether the line goes on with protobuf text."""
-        if not self._in_dump or not (_FIELD.match(line) if self._depth else _OPENS.match(line)):
-            self._in_dump = False
-            return False
-        self._depth += line.rstrip().endswith(b"{") - (line.strip() == b"}")
-        return True
+        pattern = _FIELD if self._depth else _OPENS
+        self._in_dump = self._in_dump and pattern.match(head) is not None
+        return self._in_dump
+
+    def _end_line(self) -> None:
+        opens = self._tail.rstrip().endswith(b"{")
+        if self._begins_record:
+            self._in_dump, self._depth = opens, int(opens)
+        elif self._in_dump:
+            self._depth += opens - (self._tail.strip() == b"}")
+        self._tail, self._decided = b"", False
+
+    def _send(self, to: Write | None, data: bytes) -> None:
+        """Pass on, what goes to the same place at once."""
+        if to is not self._sent_to:
+            if self._sent_to is not None:
+                self._sent_to(b"".join(self._sent))
+            self._sent, self._sent_to = [], to
+        self._sent.append(data)

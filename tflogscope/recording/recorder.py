@@ -16,75 +16,118 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TextIO
 
-from tflogscope.errors import OutputError, UsageError
+from tflogscope.errors import UsageError
+from tflogscope.recording.log_file import LogFile
 from tflogscope.recording.pass_on import PassOn
 
-_READ = 1 << 16
+_READ = 1 << 16  # as much as a pipe holds
 _FLUSH_SECONDS = 1.0  # at most this much is lost if the recorder is killed
-_DRAIN_SECONDS = 1.0  # how long what the command left running may still write
+_DRAIN_SECONDS = 1.0  # how long after the command's end what it left running may still write
 
 
 @dataclass(slots=True)
 class Recorded:
-    """What a recording holds: the command's exit status (128 + signal), bytes, lines, seconds."""
+    """What came of a recording."""
 
-    status: int
-    bytes: int
-    lines: int
-    seconds: float
+    status: int = 0
+    """The command's exit status; 128 and the number of the signal that ended it."""
+    bytes: int = 0
+    lines: int = 0
+    seconds: float = 0.0
+    has_records: bool = False
+    """Whether TensorFlow wrote any of the records that are asked for."""
+    goes_on: bool = False
+    """Whether the command, or what it started, still writes: nobody reads that any more."""
+    lost: OSError | None = None
+    """Why the log could not be written to its end."""
+    unseen: OSError | None = None
+    """Why the command's own output could not be passed on to its end."""
+
+
+class _Enough(BaseException):
+    """A second signal: the recording ends, whatever it was waiting for."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def record(
-    command: Sequence[str], environment: Mapping[str, str], log: LogFile, *, terminal: bool
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log: LogFile,
+    header: bytes,
+    *,
+    terminal: bool,
+    least: int = 0,
 ) -> Recorded:
-    """Run a command to its end and write all that it writes to `log`.
+    """Run a command to its end and write `header` and all that it writes to `log`.
 
-    `terminal`: give it a terminal to write to, where the system has one, else a pipe. Interrupts
-    and terminations are the command's to obey: they are passed on, and the log is finished.
+    A log that can't be written any more ends the recording, not the command. INT, TERM and HUP are
+    passed on, for the command to obey; the second one ends the recording.
 
-    Raises:
-        UsageError: the command can't be started.
-        OutputError: the log can't be written. The command is ended then.
+    Args:
+        command: the program and its arguments.
+        environment: the command's.
+        log: where it goes; it is left alone if the command can't be started.
+        header: what stands first in it.
+        terminal: give the command a terminal to write to, where the system has one, else a pipe.
+        least: the least severity of TensorFlow's records that the user is shown.
+
+    Raises UsageError if the command can't be started.
     """
     reader, writer = _channel(terminal)
     started = time.monotonic()
+    own_group = sys.platform != "win32" and not _is_at_the_terminal()
     try:
-        process = subprocess.Popen(command, stdout=writer, stderr=writer, env=dict(environment))
+        process = subprocess.Popen(
+            command,
+            stdout=writer,
+            stderr=writer,
+            env=dict(environment),
+            process_group=0 if own_group else None,
+        )
     except OSError as error:
         os.close(reader)
+        log.close()
         reason = f"can't be started: {error.strerror or error}"
         raise UsageError(reason, command[0], "Write the program after `--`.") from error
     finally:
         os.close(writer)
-    recorded = Recorded(0, 0, 0, 0.0)
-    pass_on = PassOn(_writer(sys.stdout.buffer), _writer(sys.stderr.buffer))
+    recorded = Recorded()
+    output, errors, kept = _Output(sys.stdout), _Output(sys.stderr), _Kept(log)
+    pass_on = PassOn(output.write, errors.write, least=least)
     try:
-        with _signals_to(process):
-            for data in _pieces(reader, process, pass_on, log):
-                recorded.bytes += len(data)
-                recorded.lines += data.count(b"\n")
-    except OSError as error:
-        process.kill()
-        raise OutputError(f"can't write: {error.strerror or error}", "the recording") from error
+        with _signals_to(process, own_group=own_group):
+            kept.write(header)
+            recorded.goes_on = _read(reader, process, pass_on, kept, recorded)
+            status = process.wait()
+    except _Enough as ended:
+        recorded.goes_on = process.poll() is None
+        status = -ended.number if process.returncode is None else process.returncode
     finally:
         os.close(reader)
-        status = process.wait()
+        kept.close()
     recorded.status = 128 - status if status < 0 else status
     recorded.seconds = time.monotonic() - started
+    recorded.has_records = pass_on.has_records
+    recorded.lost, recorded.unseen = kept.error, output.error
     return recorded
 
 
-def _pieces(
-    reader: int, process: subprocess.Popen[bytes], pass_on: PassOn, log: LogFile
-) -> Iterator[bytes]:
-    """Keep, pass on and yield what comes until the command and all it started are silent."""
-    flushed = ended = time.monotonic()
+def _read(
+    reader: int,
+    process: subprocess.Popen[bytes],
+    pass_on: PassOn,
+    kept: _Kept,
+    recorded: Recorded,
+) -> bool:
+    """Keep and pass on what comes until the command has ended; whether more would come."""
+    last = None  # when to stop
     while True:
         ready, _, _ = select.select([reader], [], [], 0.1)
-        now = time.monotonic()
         if ready:
             try:
                 data = os.read(reader, _READ)
@@ -92,19 +135,20 @@ def _pieces(
                 data = b""
             if not data:
                 break
-            log.write(data)
+            recorded.bytes += len(data)
+            recorded.lines += data.count(b"\n")
+            kept.write(data)
             pass_on.feed(data)
-            yield data
         else:
             pass_on.idle()
-        if now - flushed > _FLUSH_SECONDS:
-            log.flush()
-            flushed = now
-        if ready or process.poll() is None:
-            ended = now
-        elif now - ended > _DRAIN_SECONDS:
+        kept.flush_now_and_then()
+        now = time.monotonic()
+        if last is None and process.poll() is not None:
+            last = now + _DRAIN_SECONDS
+        if last is not None and now > last:
             break
     pass_on.idle()
+    return bool(ready) and bool(data)
 
 
 def _channel(terminal: bool) -> tuple[int, int]:
@@ -124,12 +168,39 @@ def _channel(terminal: bool) -> tuple[int, int]:
     return os.pipe()
 
 
+def _is_at_the_terminal() -> bool:
+    """Whether keys of a terminal reach this process, and so the command if it is of its group.
+
+    It has to be, for only then it may read from that terminal.
+    """
+    try:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
-def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Outlive the command: Ctrl-C in a terminal reaches it by itself, SIGTERM is handed on."""
+def _signals_to(process: subprocess.Popen[bytes], *, own_group: bool) -> Iterator[None]:
+    """Hand on what is sent to this process only; raise _Enough at the second signal."""
+    seen = 0
+
+    def hand_on(number: int, _frame: object) -> None:
+        nonlocal seen
+        seen += 1
+        with contextlib.suppress(OSError):
+            if own_group:
+                os.killpg(process.pid, number)
+            elif number != signal.SIGINT:  # the terminal has sent that to both
+                process.send_signal(number)
+        if seen > 1:
+            raise _Enough(number)
+
+    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
     before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
+        number: signal.signal(number, hand_on)
+        for number in numbers
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN  # nohup
     }
     try:
         yield
@@ -138,67 +209,48 @@ def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _writer(stream: BinaryIO) -> Callable[[bytes], object]:
-    """Return a function that writes at once; a reader that went away does not end the recording."""
+class _Kept:
+    """A log that is written for as long as that is possible."""
 
-    def write(data: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            stream.write(data)
-            stream.flush()
+    def __init__(self, log: LogFile) -> None:
+        self.error: OSError | None = None
+        self._log = log
+        self._flushed = time.monotonic()
 
-    return write
+    def write(self, data: bytes) -> None:
+        self._try(self._log.write, data)
 
+    def flush_now_and_then(self) -> None:
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._try(self._log.flush)
+            self._flushed = time.monotonic()
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """A log that is written through `stream`, which compresses, to `raw`."""
+    def close(self) -> None:
+        try:
+            self._log.close()
+        except OSError as error:
+            self.error = self.error or error
 
-    stream: BinaryIO
-    raw: BinaryIO
-
-    def write(self, data: bytes, /) -> object:
-        """Take more of the log."""
-        return self.stream.write(data)
-
-    def flush(self) -> None:
-        """Make what was written readable, even if the process is killed now."""
-        self.stream.flush()
-        self.raw.flush()
-
-
-@contextlib.contextmanager
-def log_file(path: Path, *, force: bool) -> Iterator[LogFile]:
-    """A new log file, compressed as its suffix says: .zst, .gz, or not at all.
-
-    It grows while the command runs: a recording that is killed can be read as far as it got.
-
-    Raises:
-        OutputError: it exists and `force` is not given, or it can't be written.
-    """
-    try:
-        raw = open(path, "wb" if force else "xb")  # noqa: SIM115  closed below
-    except FileExistsError as error:
-        raise OutputError("exists already", str(path), "Use --force to replace it.") from error
-    except OSError as error:
-        reason = f"can't write: {error.strerror or error}"
-        raise OutputError(reason, str(path)) from error
-    with raw, _compressed(raw, path.suffix) as stream:
-        yield LogFile(stream, raw)
+    def _try(self, call: Callable[..., object], *arguments: bytes) -> None:
+        if self.error is None:
+            try:
+                call(*arguments)
+            except OSError as error:
+                self.error = error
 
 
-def _compressed(raw: BinaryIO, suffix: str) -> contextlib.AbstractContextManager[BinaryIO]:
-    if suffix == ".gz":
-        import gzip
+class _Output:
+    """Writes at once; if nobody takes it any more, the recording goes on all the same."""
 
-        stream = gzip.GzipFile("", "wb", compresslevel=3, fileobj=raw, mtime=0)
-        return cast("contextlib.AbstractContextManager[BinaryIO]", stream)
-    if suffix == ".zst":
-        if sys.version_info >= (3, 14):
-            from compression import zstd
+    def __init__(self, stream: TextIO | None) -> None:
+        self.error: OSError | None = None
+        self._stream = stream
 
-            return cast("contextlib.AbstractContextManager[BinaryIO]", zstd.ZstdFile(raw, "wb"))
-        import zstandard
-
-        writer = zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
-        return cast("contextlib.AbstractContextManager[BinaryIO]", writer)
-    return contextlib.nullcontext(raw)
+    def write(self, data: bytes) -> None:
+        """Write all of it, past the stream's buffer: what fails there fails again at the end."""
+        rest = memoryview(data)
+        try:
+            while self._stream is not None and self.error is None and rest:
+                rest = rest[os.write(self._stream.fileno(), rest) :]
+        except OSError as error:
+            self.error = error

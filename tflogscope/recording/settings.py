@@ -64,3 +64,11 @@ def settings(tensorflow: str | None) -> Mapping[str, str]:
     if exact_onednn(tensorflow):
         chosen["ONEDNN_VERBOSE_TIMESTAMP"] = "1"
     return chosen
+
+
+def least_severity(environment: Mapping[str, str]) -> int:
+    """The least severity of records that the user wants to see: 0 all, 1 warnings, 2 errors."""
+    try:
+        return int(environment.get("TF_CPP_MIN_LOG_LEVEL", "0"))
+    except ValueError:
+        return 0

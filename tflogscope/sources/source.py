@@ -18,6 +18,7 @@ from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
 
 STANDARD_INPUT = "-"
 _CHECKSUM_READ = 1 << 22  # bytes
+_HEAD = 1 << 16  # bytes
 
 
 class Source:
@@ -49,6 +50,15 @@ class Source:
         """
         self.account = account = SourceAccount()
         return self._pass(account)
+
+    def head(self) -> bytes:
+        """The first lines: clean text of some 64 kB. Raises InputError if the system refuses."""
+        reader = self._open()
+        try:
+            first = next(read_blocks(reader, SourceAccount(), block_size=_HEAD), None)
+        finally:
+            reader.close()
+        return b"" if first is None else first.text
 
     def checksum(self) -> str:
         """SHA-256, in hexadecimal, of the bytes as they came: packed ones stay packed.

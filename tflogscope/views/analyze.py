@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from tflogscope.model.figures import count_of
+from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views.grid import Column, draw_grid
 from tflogscope.views.onednn import render_onednn
@@ -59,7 +59,7 @@ def _recorded(recorded: Facts, console: Console) -> None:
     console.print(text("What was recorded", "bold"))
     sources = recorded["sources"]
     names = ", ".join(sources[:3]) + (f" and {len(sources) - 3} more" if len(sources) > 3 else "")
-    say("log", f"{_size(recorded['bytes'])}: {names}", console)
+    say("log", f"{size_of(recorded['bytes'])}: {names}", console)
     say("format", " · ".join(_format(recorded)), console)
     if recorded["first"] is not None:
         span = f"{_time(recorded['first'])} to {(_time(recorded['last']) or '')[11:]}"
@@ -100,14 +100,16 @@ def _all_behind_others(recorded: Facts) -> bool:
 
 
 def _format(recorded: Facts) -> list[str]:
+    release = recorded["tensorflow_version"]
+    tensorflow = f"TensorFlow {release}" if release else "TensorFlow"
     if _all_behind_others(recorded):
-        said = [f"TensorFlow behind other text · VLOG level {recorded['vlog_level']}"]
+        said = [f"{tensorflow} behind other text · VLOG level {recorded['vlog_level']}"]
     elif recorded["tensorflow_dialect"] is None:
-        said = ["no record of TensorFlow"]
+        said = [f"no record of {tensorflow}"]
     else:
         level = recorded["vlog_level"]
         said = [
-            f"TensorFlow {recorded['tensorflow_dialect']}",
+            f"{tensorflow}{' ·' if release else ''} {recorded['tensorflow_dialect']}",
             "VLOG level not known" if level is None else f"VLOG level {level}",
         ]
     version, lines = recorded["onednn_version"], recorded["onednn_verbose_lines"]
@@ -125,15 +127,6 @@ def _time(microseconds: int | None, precision: str = "milliseconds") -> str | No
     except (OverflowError, ValueError, OSError):
         return "a time out of range"
     return moment.isoformat(" ", precision)
-
-
-def _size(count: int) -> str:
-    value = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            break
-        value /= 1000
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
 # ---- eager and graph ----------------------------------------------------------------------------

@@ -1,0 +1,87 @@
+"""The file that a recording goes to: packed as its name says, readable as far as it got."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from tflogscope.errors import OutputError
+
+
+class LogFile:
+    """A log, packed as the suffix says: .zst, .gz, or not at all.
+
+    Until the first write the file is what it was: one that exists already is emptied only then,
+    one that did not exist goes away again if nothing is written.
+    """
+
+    def __init__(self, path: Path, *, force: bool) -> None:
+        """Raises OutputError if it exists and `force` is off, or can't be written."""
+        self._path = path
+        self._is_new = not os.path.lexists(path)
+        try:
+            self._raw = open(path, "ab" if force else "xb")  # noqa: SIM115  closed by `close`
+        except FileExistsError as error:
+            raise OutputError("exists already", str(path), "Use --force to replace it.") from error
+        except OSError as error:
+            reason = f"can't write: {error.strerror or error}"
+            raise OutputError(reason, str(path)) from error
+        self._stream: BinaryIO | None = None
+
+    def begin(self) -> BinaryIO:
+        """Empty the file, and return what packs what is written to it."""
+        if self._stream is None:
+            with contextlib.suppress(OSError):  # a device has no length
+                self._raw.truncate(0)
+            self._stream = _packing(self._raw, self._path.suffix)
+        return self._stream
+
+    def write(self, data: bytes, /) -> object:
+        """Take more of the log. Raises OSError."""
+        return self.begin().write(data)
+
+    def flush(self) -> None:
+        """Make what was written readable, even if the process is killed now. Raises OSError."""
+        self.begin().flush()
+        self._raw.flush()
+
+    def close(self) -> None:
+        """Finish the file. Raises OSError; it is closed all the same."""
+        with self._raw:
+            if self._stream is not None:
+                self._stream.close()
+            elif self._is_new:
+                self._path.unlink()
+
+
+@contextlib.contextmanager
+def log_file(path: Path, *, force: bool) -> Iterator[LogFile]:
+    """A new log file, empty from the beginning on.
+
+    Raises OutputError if it exists and `force` is not given, or it can't be written.
+    """
+    with contextlib.closing(LogFile(path, force=force)) as log:
+        log.begin()
+        yield log
+
+
+def _packing(raw: BinaryIO, suffix: str) -> BinaryIO:
+    """What packs, and leaves `raw` open when it is closed."""
+    if suffix == ".gz":
+        import gzip
+
+        return cast("BinaryIO", gzip.GzipFile("", "wb", compresslevel=3, fileobj=raw, mtime=0))
+    if suffix == ".zst":
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+
+            return cast("BinaryIO", zstd.ZstdFile(raw, "wb"))
+        import zstandard
+
+        writer = zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
+        return cast("BinaryIO", writer)
+    return raw
