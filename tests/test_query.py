@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -145,6 +146,34 @@ def test_any_text_is_a_condition_or_an_error(text: str) -> None:
     assert 0 <= place <= len(text)
 
 
+DEEP = 3000
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (" and ".join(["runs > 1"] * DEEP), [1, 2]),
+        (" or ".join(["runs > 1"] * DEEP), [1, 2]),
+        ("(" * DEEP + "runs > 1" + ")" * DEEP, [1, 2]),
+        (f"op in ({', '.join(['MatMul'] * DEEP)})", [0]),
+    ],
+    ids=["and", "or", "brackets", "in"],
+)
+def test_a_long_condition_is_as_good_as_a_short_one(condition: str, expected: list[int]) -> None:
+    assert rows(condition) == expected
+
+
+@pytest.mark.parametrize(
+    "condition", ["not " * DEEP + "ran", "(ran or " * DEEP + "ran" + ")" * DEEP], ids=["not", "or"]
+)
+def test_a_condition_that_is_nested_too_deeply_is_refused(condition: str) -> None:
+    with pytest.raises(QueryError, match="nested too deeply"):
+        where(FRAME, condition)
+    assert (
+        main(["ops", "sample_logs/eager_basics__tf2.8.4__vlog2.log.zst", "--where", condition]) == 2
+    )
+
+
 def test_only_tables_that_are_named_are_made() -> None:
     run = SimpleNamespace(ops=FRAME)  # has no other table
     found = select(
@@ -157,8 +186,13 @@ def test_only_tables_that_are_named_are_made() -> None:
     ("statement", "said"),
     [
         ("DROP TABLE ops", "only SELECT"),
-        ("SELECT * FROM read_csv('x')", "files can't be read"),
-        ("SELECT * FROM Scan_Parquet ('x')", "files can't be read"),
+        ("", "only SELECT"),
+        ("-- SELECT\nDROP TABLE ops", "only SELECT"),
+        ("SHOW TABLES", "only SELECT"),
+        ("CREATE TABLE x AS SELECT * FROM read_csv('x')", "only SELECT"),
+        ("EXPLAIN SELECT * FROM ops", "only SELECT"),
+        ("SELECT op FROM ops; DROP TABLE ops", "one statement|only one|one \\("),
+        ("SELECT * FROM range(3)", "something else"),
         ("SELECT nope FROM ops", "nope"),
         ("SELECT op FROM opss", "opss"),
         ("SELECT FROM WHERE", "The tables are"),
@@ -167,6 +201,66 @@ def test_only_tables_that_are_named_are_made() -> None:
 def test_statements_that_are_refused(statement: str, said: str) -> None:
     with pytest.raises(QueryError, match=said):
         select(SimpleNamespace(ops=FRAME), statement)
+
+
+# Everything that polars takes for a table function, wherever a table may stand.
+READS = [
+    "SELECT * FROM read_csv('FILE')",
+    "SELECT * FROM READ_CSV('FILE')",
+    "SELECT * FROM read_csv/**/('FILE')",
+    "SELECT * FROM \"read_csv\"('FILE')",
+    "SELECT * FROM `read_csv`('FILE')",
+    "SELECT * FROM read_csv -- x\n('FILE')",
+    "SELECT * FROM /* ops */ read_csv\t('FILE') AS ops",
+    "SELECT * FROM main.read_csv('FILE')",
+    "SELECT * FROM 'FILE'",
+    'SELECT * FROM "FILE"',
+    "SELECT * FROM ops, read_csv('FILE')",
+    "SELECT * FROM ops JOIN read_csv('FILE') f ON true",
+    "SELECT * FROM (ops CROSS JOIN (SELECT * FROM read_csv('FILE')))",
+    "SELECT op FROM ops UNION ALL SELECT * FROM read_csv('FILE')",
+    "SELECT (SELECT * FROM read_csv('FILE')) FROM ops",
+    "SELECT op FROM ops WHERE op IN (SELECT * FROM read_csv('FILE'))",
+    "SELECT op FROM ops WHERE EXISTS (SELECT * FROM read_csv('FILE'))",
+    "SELECT op FROM ops ORDER BY (SELECT * FROM read_csv('FILE'))",
+    "WITH ops AS (SELECT * FROM read_csv('FILE')) SELECT * FROM ops",
+    "WITH read_csv AS (SELECT 1) SELECT * FROM read_csv('FILE')",
+    "(WITH a AS (SELECT 1 x) SELECT * FROM read_csv('FILE'))",
+    "SELECT * FROM read_ndjson('FILE')",
+    "SELECT * FROM read_json('FILE')",
+    "SELECT * FROM read_parquet('FILE')",
+    "SELECT * FROM read_ipc('FILE')",
+    "SELECT * FROM LATERAL read_csv('FILE')",
+    "SELECT * FROM TABLE(read_csv('FILE'))",
+    "SELECT read_csv('FILE')",
+]
+
+
+@pytest.mark.parametrize("statement", READS)
+def test_no_file_is_read_however_it_is_written(tmp_path: Path, statement: str) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("password\nhunter2\n")
+    with pytest.raises(QueryError) as caught:
+        select(SimpleNamespace(ops=FRAME), statement.replace("FILE", str(secret)))
+    assert "password" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "rows"),
+    [
+        ("SELECT 'read_csv(1)' AS x FROM ops", 5),
+        ("SELECT op FROM ops WHERE op <> 'scan_ipc (''x'')'", 4),
+        ("SELECT op AS read_csv FROM ops -- read_csv('x')", 5),
+        ("/* read_csv('x') */ SELECT op FROM OPS read_csv", 5),
+        ("-- what ran\nSELECT read_csv.op FROM ops AS read_csv", 5),
+        ('WITH "a ""b" AS (SELECT * FROM ops LIMIT 2) SELECT * FROM "a ""b"', 2),
+        ("(SELECT op FROM ops LIMIT 1) UNION ALL (SELECT 'timeline' FROM ops LIMIT 1)", 2),
+        ("WITH a AS (SELECT op FROM ops), b AS (SELECT * FROM a) SELECT * FROM b, (SELECT 1) t", 5),
+        ("SELECT op FROM ops WHERE runs IN (SELECT MAX(runs) FROM ops)", 1),
+    ],
+)
+def test_what_looks_like_a_function_and_is_none_stays_legal(statement: str, rows: int) -> None:
+    assert select(SimpleNamespace(ops=FRAME), statement).height == rows
 
 
 def test_an_error_in_a_pattern_is_told_in_few_words() -> None:

@@ -5,23 +5,51 @@ from __future__ import annotations
 import re
 
 import polars as pl
+from polars._plr import PySQLContext
 
 from tflogscope.errors import QueryError
 from tflogscope.exports.schema import TABLES
 
 _HINT = f"The tables are {', '.join(TABLES)}."
+_SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
+_NO_FUNCTION = "is not a supported table function"
 
 
-def require_select(statement: str) -> None:
-    """Refuse what is no SELECT, before logs are read for it.
+def require_select(statement: str) -> list[str]:
+    """Refuse what is no SELECT, before logs are read for it; return the tables that it names.
+
+    What stands where a table may stand is asked of polars' own parser, so that nothing that it
+    reads is read in another way here.
 
     Raises:
         QueryError: it is none, or reads files.
     """
-    if not re.match(r"\s*(?:select|with)\b", statement, re.IGNORECASE):
+    if not _SELECT.match(statement):
         raise QueryError("only SELECT is possible", statement, 0, _HINT)
-    if found := re.search(r"\b(?:read|scan)_\w+\s*\(", statement, re.IGNORECASE):
-        raise QueryError("files can't be read here", statement, found.start(), _HINT)
+    try:
+        named = PySQLContext.table_identifiers(statement, include_schema=False, unique=True)
+    except pl.exceptions.PolarsError as error:
+        raise _not_understood(statement, error) from error
+    for name in named:
+        if name.lower() not in TABLES and _is_table_function(name):
+            place = max(0, statement.find(name))
+            what = f"{name} makes a table of something else; files can't be read here"
+            raise QueryError(what, statement, place, _HINT)
+    return [name for name in TABLES if name in {each.lower() for each in named}]
+
+
+def _is_table_function(name: str) -> bool:
+    """Whether polars has a function of this name that makes a table (`read_csv`).
+
+    All others are WITH's, or not there, which polars will say itself.
+    """
+    quoted = name.replace('"', '""')
+    try:
+        with pl.SQLContext(eager=True) as context:
+            context.execute(f'SELECT * FROM "{quoted}"()')  # noqa: S608  it is quoted
+    except pl.exceptions.PolarsError as error:
+        return _NO_FUNCTION not in str(error)
+    return True
 
 
 def select(run: object, statement: str) -> pl.DataFrame:
@@ -32,12 +60,14 @@ def select(run: object, statement: str) -> pl.DataFrame:
     Raises:
         QueryError: it is no SELECT, names a file or a table that is not there, or is wrong.
     """
-    require_select(statement)
-    named = {word.lower() for word in re.findall(r"\w+", statement)}
-    frames = {name: getattr(run, name) for name in TABLES if name in named}
+    frames = {name: getattr(run, name) for name in require_select(statement)}
     try:
         with pl.SQLContext(frames, eager=True) as context:
             return context.execute(statement)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
-        raise QueryError(reason or "not understood", statement, 0, _HINT) from error
+        raise _not_understood(statement, error) from error
+
+
+def _not_understood(statement: str, error: Exception) -> QueryError:
+    reason = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
+    return QueryError(reason or "not understood", statement, 0, _HINT)
