@@ -227,3 +227,10 @@ def test_no_other_key_is_described() -> None:
     table = re.search(r"^\| key \|.*?\n\n", section, re.MULTILINE | re.DOTALL)
     assert table
     assert re.findall(r"^\| `(\w+)` \|", table[0], re.MULTILINE) == list(KEYS)
+
+
+@pytest.mark.parametrize(("left", "right"), [("[", "]"), ("{a=", "}")])
+def test_a_policy_that_is_nested_too_deeply_is_refused(left: str, right: str) -> None:
+    text = f"after = {left * 3000}1{right * 3000}"
+    with pytest.raises(UsageError, match="nested too deeply"):
+        read_policy(in_memory(text.encode()))

@@ -292,8 +292,8 @@ def test_a_line_of_any_length_is_passed_on_as_it_comes() -> None:
 STATUS = (  # two lines of TensorFlow 2.13's, written where the executor has VLOG level 1
     "2026-11-22 12:02:35.434808: W   22506 tensorflow/core/common_runtime/executor.cc:1059] 0x5648"
     "7abd0a70 Compute status: INVALID_ARGUMENT: You must feed a value for placeholder tensor\n"
-    "2026-11-22 12:02:35.434853: W   22506 tensorflow/core/common_runtime/simple_propagator_state.cc"
-    ":126]     Input 0: Tensor<type: float shape: [0], bytes: 0>\n"
+    "2026-11-22 12:02:35.434853: W   22506 tensorflow/core/common_runtime/simple_propagator_state."
+    "cc:126]     Input 0: Tensor<type: float shape: [0], bytes: 0>\n"
 )
 
 

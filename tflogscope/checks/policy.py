@@ -105,6 +105,8 @@ def _document(path: Path) -> dict[str, Any]:
         return tomllib.loads(_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"this is no TOML: {error}", str(path), "Mend the file.") from error
+    except RecursionError as error:
+        raise UsageError("this is nested too deeply", str(path), "Mend the file.") from error
 
 
 def _bytes(path: Path) -> bytes:

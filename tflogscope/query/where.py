@@ -36,10 +36,13 @@ def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
     """
     try:
         parsed = _language().parse_string(condition, parse_all=True)[0]
+        expression = parsed.expression(condition, frame.schema)
     except pp.ParseBaseException as error:
         raise QueryError(_reason(error), condition, error.loc, _SYNTAX) from error
+    except RecursionError as error:
+        raise QueryError("this is nested too deeply", condition, 0, _SYNTAX) from error
     try:
-        return frame.filter(parsed.expression(condition, frame.schema))
+        return frame.filter(expression)
     except pl.exceptions.ComputeError as error:  # a pattern that is none
         said = str(error).split("\n\n", maxsplit=1)[0]  # polars' own words follow
         reason = said.strip().splitlines()[-1].removeprefix("regex ").removeprefix("error: ")
@@ -102,8 +105,8 @@ def _language() -> pp.ParserElement:
         nulls | inside | compared | flag,
         [
             (pp.CaselessKeyword("not"), 1, pp.OpAssoc.RIGHT, _negation),
-            (pp.CaselessKeyword("and"), 2, pp.OpAssoc.LEFT, _joined(lambda one, two: one & two)),
-            (pp.CaselessKeyword("or"), 2, pp.OpAssoc.LEFT, _joined(lambda one, two: one | two)),
+            (pp.CaselessKeyword("and"), 2, pp.OpAssoc.LEFT, _joined(pl.all_horizontal)),
+            (pp.CaselessKeyword("or"), 2, pp.OpAssoc.LEFT, _joined(pl.any_horizontal)),
         ],
     )
     return condition.parse_with_tabs()  # places count characters of the text as it is
@@ -186,15 +189,12 @@ def _negation(tokens: pp.ParseResults) -> _Node:
     return _Node(inner.place, lambda text, schema: ~inner.expression(text, schema))
 
 
-def _joined(join: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Callable[[pp.ParseResults], _Node]:
+def _joined(join: Callable[[list[pl.Expr]], pl.Expr]) -> Callable[[pp.ParseResults], _Node]:
     def action(tokens: pp.ParseResults) -> _Node:
         parts = [node for node in tokens[0] if isinstance(node, _Node)]
 
         def make(text: str, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-            whole = parts[0].expression(text, schema)
-            for part in parts[1:]:
-                whole = join(whole, part.expression(text, schema))
-            return whole
+            return join([part.expression(text, schema) for part in parts])
 
         return _Node(parts[0].place, make)
 
