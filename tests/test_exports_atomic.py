@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -50,6 +51,34 @@ def test_an_end_in_the_middle_leaves_what_was_there(
     assert names(tmp_path) == (["ops.csv"] if force else [])
     if force:
         assert target.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_termination_in_the_middle_leaves_nothing(tmp_path: Path, name: str) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from tflogscope.exports.atomic import atomic_file\n"
+        "with atomic_file(sys.argv[1]) as stream:\n"
+        "    stream.write(b'half')\n"
+        "    stream.flush()\n"
+        f"    os.kill(os.getpid(), signal.{name})\n"
+        "    signal.pause()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "x"], check=False)
+    assert done.returncode == -getattr(signal, name)
+    assert names(tmp_path) == []
+
+
+def test_what_a_program_does_on_a_signal_stays(tmp_path: Path) -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: seen.append(number))
+    try:
+        with atomic_file(tmp_path / "x") as stream:
+            os.kill(os.getpid(), signal.SIGTERM)
+            stream.write(b"whole")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (seen, (tmp_path / "x").read_bytes()) == ([signal.SIGTERM], b"whole")
 
 
 def test_a_kill_in_the_middle_leaves_no_target(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
 """Output files are written whole or not at all.
 
 The bytes go to a hidden file in the same directory, reach the disk, and only then get the name that
-was asked for. Ctrl-C, a full disk or an error in the middle leave the old state.
+was asked for. Ctrl-C, a termination, a full disk or an error in the middle leave the old state.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import signal
 import stat
+import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -67,7 +69,7 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
     refuse_bad_target(target, force=force)
     hidden = target.parent / f".tflogscope-{secrets.token_hex(8)}.tmp"
     try:
-        with _removed_on_error(hidden):
+        with _removed_on_error(hidden), _removed_on_signals(hidden):
             with os.fdopen(os.open(hidden, _FLAGS, 0o666), "wb") as stream:
                 yield stream
                 stream.flush()
@@ -87,6 +89,29 @@ def _removed_on_error(hidden: Path) -> Iterator[None]:
         with suppress(OSError):
             hidden.unlink()
         raise
+
+
+@contextmanager
+def _removed_on_signals(hidden: Path) -> Iterator[None]:
+    """Take the hidden file along where SIGTERM or SIGHUP would end the process and leave it."""
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    ending = [each for each in numbers if each and signal.getsignal(each) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        ending = []  # only the main thread may say what a signal does
+
+    def end(number: int, _frame: object) -> None:
+        with suppress(OSError):
+            hidden.unlink()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for number in ending:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _copy_mode(old: Path, descriptor: int) -> None:
