@@ -6,7 +6,6 @@ import io
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, cast
 
 import typer
@@ -14,6 +13,7 @@ import typer
 from tflogscope.errors import OutputError, UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.exports.formats import FORMATS, format_of_file
+from tflogscope.sources.discover import is_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,12 +124,10 @@ def refuse_input(output: str, inputs: list[str]) -> None:
     """Never replace a log with what is made of it, not even if asked to.
 
     Raises:
-        OutputError: the output is one of the inputs.
+        OutputError: the output is one of the inputs, or is in one that is a directory.
     """
-    for each in inputs:
-        path = Path(each)
-        if each != "-" and path.is_file() and Path(output).exists() and path.samefile(output):
-            raise OutputError("this is the log itself", output, "Name another file with -o.")
+    if is_source(output, inputs):
+        raise OutputError("this is the log itself", output, "Name another file with -o.")
 
 
 def print_text(text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 
 from tflogscope.errors import InputError, UsageError
@@ -38,6 +39,24 @@ def find_sources(inputs: Sequence[str | os.PathLike[str]]) -> list[Source]:
                 seen.add(identity)
                 sources.append(Source(path))
     return sources
+
+
+def is_source(path: str, inputs: Sequence[str | os.PathLike[str]]) -> bool:
+    """Whether a file, by whatever name, is one of those that `inputs` name."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return any(_is_of(status, os.fspath(named)) for named in inputs)
+
+
+def _is_of(status: os.stat_result, named: str) -> bool:
+    try:
+        if named == STANDARD_INPUT:
+            return os.path.samestat(status, os.fstat(sys.stdin.fileno()))
+        return any(os.path.samestat(status, os.stat(file)) for file in _files(named))
+    except (InputError, OSError, AttributeError):  # what can't be read is said where it is read
+        return False
 
 
 def _files(path: str) -> Iterator[str]:
