@@ -71,6 +71,10 @@ def open_log(
         raise InputError("no such file", name, "Check the name.")
     if name.startswith("nothing"):
         raise NothingRecognised("no record of TensorFlow or oneDNN", name)
+    if name == "no memory":
+        raise MemoryError
+    if name == "no thread":
+        raise RuntimeError("can't start new thread")
     if name == "crash":
         raise KeyError("\x1b[31m")
     if name == "interrupt":

@@ -209,6 +209,62 @@ def test_a_write_that_ends_early_is_said(tmp_path: Path, form: str, unbuffered: 
     assert b"can't write: File too large" in done.stderr
 
 
+LOG = ROOT / "sample_logs" / "eager_basics__tf2.8.4__vlog2.log.zst"
+CLOSED = b"tflogscope: standard output: can't write: Bad file descriptor\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "ends"),
+    [
+        ("--help", ">&-", (2, b"", CLOSED)),
+        ("analyze LOG", ">&-", (2, b"", CLOSED)),
+        ("ops LOG --format csv", ">&-", (2, b"", CLOSED)),
+        ("ops LOG --format parquet", ">&-", (2, b"", CLOSED)),
+        ("ops LOG -o OUT", ">&-", (0, b"", b"")),
+        ("ops LOG -o OUT", ">&- 2>&- <&-", (0, b"", b"")),
+        ("ops missing.log", "2>&-", (3, b"", b"")),
+        ("ops --nonsense", "2>&-", (2, b"", b"")),
+        ("--version", "2>&-", (0, f"tflogscope {tflogscope.__version__}\n".encode(), b"")),
+        ("record -o OUT -- sh -c 'exit 7'", ">&- 2>&- <&-", (7, b"", b"")),
+    ],
+)
+def test_closed_descriptors(
+    tmp_path: Path, arguments: str, closed: str, ends: tuple[int, bytes, bytes]
+) -> None:
+    arguments = arguments.replace("LOG", str(LOG)).replace("OUT", str(tmp_path / "out.csv"))
+    command = f"exec {sys.executable} -m tflogscope {arguments} {closed}"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == ends
+    if "OUT" in arguments:
+        assert (tmp_path / "out.csv").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "module", ["typer", "polars", "numpy", "rich.console", "tflogscope.cli.app"]
+)
+def test_an_interrupt_while_modules_are_imported(module: str) -> None:
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *rest):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from tflogscope.__main__ import main\n"
+        "sys.exit(main())"
+    )
+    command = [sys.executable, "-c", code, "analyze", str(LOG)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"tflogscope: interrupted\n")
+
+
+def test_too_little_memory_is_said(cli: Run) -> None:
+    for short in ("no memory", "no thread"):
+        code, out, err = cli("ops", short)
+        assert (code, out) == (4, "")
+        assert err.startswith("tflogscope: there is not enough memory\n")
+        assert "of tflogscope's own" not in err
+
+
 def test_an_ascii_terminal_gets_escapes_not_errors() -> None:
     process = spawn(
         "ops", "x", "--format", "table", env={**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -313,6 +369,26 @@ def test_the_log_itself_is_never_the_output(cli: Run, tmp_path: Path) -> None:
     assert code == 2
     assert "the log itself" in err
     assert log.read_text() == "log"
+
+
+@pytest.mark.parametrize("command", ["ops", "report", "check", "trace"])
+def test_a_log_in_a_directory_is_never_the_output(tmp_path: Path, command: str) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    log = logs / "run.json"
+    log.write_bytes(LOG.read_bytes())
+    os.link(log, tmp_path / "another.json")
+    for name in (log, tmp_path / "another.json"):
+        assert main([command, str(logs), "-o", str(name), "--force"]) == 2
+        assert log.read_bytes() == LOG.read_bytes()
+
+
+def test_what_standard_input_reads_is_never_the_output(tmp_path: Path) -> None:
+    log = tmp_path / "run.csv"
+    log.write_bytes(LOG.read_bytes())
+    command = f"{sys.executable} -m tflogscope ops - -o {log} --force < {log}"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, log.read_bytes()) == (2, LOG.read_bytes())
 
 
 def test_outputs_are_refused_before_logs_are_read(cli: Run, tmp_path: Path) -> None:

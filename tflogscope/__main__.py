@@ -1,10 +1,28 @@
-"""`python -m tflogscope` is the same as `tflogscope`."""
+"""Where `tflogscope` and `python -m tflogscope` begin: from here on Ctrl-C ends it in words.
+
+So nothing else is imported before.
+"""
 
 from __future__ import annotations
 
+import signal
 import sys
 
-from tflogscope.cli.main import main
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command line of this process; return the exit code."""
+    try:
+        from tflogscope.cli.main import main as run
+
+        code = run()
+    except KeyboardInterrupt:
+        print("tflogscope: interrupted", file=sys.stderr)  # noqa: T201
+        code = _INTERRUPTED
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is nothing left to interrupt
+    return code
+
 
 if __name__ == "__main__":
     sys.exit(main())

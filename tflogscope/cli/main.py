@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 # Errors of reading are mapped where logs are read; these are left over from printing.
-_OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+_MEMORY = "docs/commands.md says how much is needed. Is it limited? See: ulimit -v"
+_NO_THREAD = "can't start new thread"
 _AROUND = 60  # characters of a condition shown on each side of what is wrong in it
 _LONGEST = 600  # characters of a message: an error may quote a log line of any length
 
@@ -40,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # NumPy's linear algebra is not used here; its threads would only wait, and busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _open_what_is_closed()
     # A terminal that is not UTF-8 gets `\xb5` for `µ`, not a UnicodeEncodeError.
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(errors="backslashreplace")
@@ -50,6 +53,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = code or _output_failed(error)
         _drop_output()
     return code
+
+
+def _open_what_is_closed() -> None:
+    """Give standard streams that are closed (`>&-`) their place again.
+
+    Else the first file that is opened gets it. Writing to standard output fails then as it should,
+    and what is said on standard error is lost, as was asked for.
+    """
+    for number, flags in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # it gets the lowest number that is free
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  it stays
+            setattr(sys, name, stream)
 
 
 def _run_to_code(arguments: Sequence[str] | None) -> int:
@@ -140,6 +160,9 @@ def _drop_output() -> None:
 def _fault(error: BaseException) -> int:
     if os.environ.get("TFLOGSCOPE_TRACEBACK"):
         traceback.print_exception(error)
+    if isinstance(error, MemoryError) or _NO_THREAD in str(error):
+        _say("there is not enough memory", hint=_MEMORY)
+        return FAULT
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     kind = type(error).__name__
