@@ -61,8 +61,9 @@ _ARGUMENTS = (*TEXTS, *NUMBERS, "duration_us")
 
 def perfetto_trace(rows: TraceRows) -> Iterator[bytes]:
     """The pieces of the file, in order."""
-    if rows.slices.origin_us is not None:
-        yield _clock_snapshot(rows.slices.origin_us * 1000)
+    origin = rows.slices.origin_us
+    if origin is not None and 0 <= origin * 1000 < 2**63:  # else there is no such clock
+        yield _clock_snapshot(origin * 1000)
     yield _tracks(rows)
     categories, names, texts = _codes(rows)
     yield _interned(categories, names, texts)

@@ -16,7 +16,8 @@ def parts(first: int, last: int, count: int, least: int = 1) -> Integers:
     `least`.
     """
     count = max(min(count, (last - first) // least), 1)
-    return first + np.arange(count + 1, dtype=np.int64) * (last - first) // count
+    # As integers of Python: the product of a long time and its parts may have more than 64 bits.
+    return np.array([first + place * (last - first) // count for place in range(count + 1)])
 
 
 def union(begin: Integers, end: Integers) -> tuple[Integers, Integers]:

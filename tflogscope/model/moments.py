@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tflogscope.errors import UsageError
@@ -18,6 +19,8 @@ _UNITS = {"us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 10**9, "min": 60 * 10
 _UNITS["h"] = 60 * _UNITS["min"]
 _SINCE = re.compile(r"\+([0-9]{1,12}(?:\.[0-9]{1,9})?)(us|µs|ms|s|min|h)", re.ASCII)
 _LINE = re.compile(r"[0-9]{1,18}", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NEVER = 2**62  # ns: longer than any log, and twice as much still fits
 _HINT = "Write a line (30882), a time (03:56:54.2) or a time since the begin (+1.5s)."
 
 
@@ -35,17 +38,18 @@ def moment_ns(run: Run, text: str, *, last: bool) -> int:
     if _LINE.fullmatch(text):
         return _of_line(run, int(text), last=last)
     if since := _SINCE.fullmatch(text):
-        return round(float(since[1]) * _UNITS[since[2]])
+        return min(round(float(since[1]) * _UNITS[since[2]]), _NEVER)
     origin = run.slices.origin_us
     if origin is None:
         raise UsageError("the log has no times", text, "Name a line: --from 30882.")
-    begin = datetime.fromtimestamp(origin / 1e6, UTC)
     try:
-        moment = datetime.fromisoformat(text if "-" in text else f"{begin.date()}T{text}")
+        day = "" if "-" in text else f"{np.datetime64(origin, 'us').astype('M8[D]')}T"
+        moment = datetime.fromisoformat(day + text)
     except ValueError:
         raise UsageError("this is no line and no time", text, _HINT) from None
     # The log's times have no zone; they are counted as if it were UTC.
-    return round((moment.replace(tzinfo=UTC) - begin).total_seconds() * 1e6) * 1000
+    since_epoch = (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+    return max(-_NEVER, min((since_epoch - origin) * 1000, _NEVER))
 
 
 def _of_line(run: Run, line: int, *, last: bool) -> int:

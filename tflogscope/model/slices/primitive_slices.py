@@ -25,8 +25,17 @@ _COLUMNS = (
 )
 
 
+# A day, in ns. A primitive that is said to take longer, or to have begun longer before or after the
+# record before it, has a damaged line.
+_DAY = 86_400 * 10**9
+
+
 def primitive_slices(
-    executions: Executions, ops: pl.DataFrame, primitives: pl.DataFrame, ran_by: pl.Series
+    executions: Executions,
+    ops: pl.DataFrame,
+    primitives: pl.DataFrame,
+    ran_by: pl.Series,
+    near: int,
 ) -> pl.DataFrame:
     """Lay out the `exec` lines: inside the op that ran them, or on tracks after those of `ops`.
 
@@ -40,12 +49,14 @@ def primitive_slices(
         ops: executions on tracks: row, track, at, begin and end (µs), has_end, is_leaf.
         primitives: the `primitives` table.
         ran_by: the row of the timeline that each line belongs to, null: not known.
+        near: what times count from, in µs since the epoch; those of `ops` do already.
     """
+    took = pl.col("duration_us") * 1000
     lines = (
         primitives.select(
             "event",
-            time=pl.col("time").to_physical() * 1000,
-            duration=(pl.col("duration_us") * 1000).round().cast(pl.Int64).clip(0),
+            time=_nanoseconds(pl.col("time").to_physical() - near),
+            duration=pl.when(took <= _DAY).then(took).round().cast(pl.Int64).clip(0),
         )
         .with_columns(executions.events.primitives["at"], row=ran_by.cast(pl.Int64))
         .with_row_index("primitive")
@@ -66,8 +77,13 @@ def primitive_slices(
     found = pl.col("track").is_not_null()
     first_track = int(ops["track"].to_numpy().max()) + 1 if ops.height else 0
     inside = _inside(joined.filter(found)).select(*_COLUMNS)
-    lost = _lost(executions, joined.filter(~found), first_track).select(*_COLUMNS)
+    lost = _lost(executions, joined.filter(~found), first_track, near).select(*_COLUMNS)
     return pl.concat([inside, lost])
+
+
+def _nanoseconds(microseconds: pl.Expr) -> pl.Expr:
+    """A time in ns, null where it would not fit."""
+    return pl.when(microseconds.abs() < 2**62 // 1000).then(microseconds * 1000)
 
 
 def _inside(lines: pl.DataFrame) -> pl.DataFrame:
@@ -97,10 +113,14 @@ def _inside(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lost(executions: Executions, lines: pl.DataFrame, first_track: int) -> pl.DataFrame:
+def _lost(executions: Executions, lines: pl.DataFrame, first_track: int, near: int) -> pl.DataFrame:
     """Primitives of which no op is known, in lanes of their own."""
-    records = executions.events.record_times.select("at", record=pl.col("time") * 1000)
+    records = executions.events.record_times.select(
+        "at", record=_nanoseconds(pl.col("time") - near)
+    )
     lines = lines.sort("at", maintain_order=True).join_asof(records, on="at")
+    away = (pl.col("time") - pl.coalesce("record", pl.col("time").median())).abs()
+    lines = lines.with_columns(time=pl.when(away <= _DAY).then("time"))
     told = lines["time"].is_not_null().to_numpy()
     time = lines["time"].fill_null(0).to_numpy()
     record = lines["record"].fill_null(strategy="backward").fill_null(0).to_numpy()

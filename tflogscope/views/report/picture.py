@@ -144,7 +144,7 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
         pl.col("line", "duration_us").gather(primitive.cast(pl.UInt32))
     ).select(
         line=pl.col("line").cast(pl.Int64),
-        own_ns=(pl.col("duration_us") * 1000).round().cast(pl.Int64).fill_null(-1),
+        own_ns=(pl.col("duration_us") * 1000).round().clip(-1, 2**53).cast(pl.Int64).fill_null(-1),
     )
     text = frame.select(
         pl.col("text").replace_strict(used, range(len(used)), default=None)
