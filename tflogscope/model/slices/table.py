@@ -99,9 +99,9 @@ def _clock(frame: pl.DataFrame, primitives: pl.DataFrame) -> str:
 
 
 def _some_time(rows: pl.DataFrame, primitives: pl.DataFrame) -> int:
-    """The time of something that ran, in µs since the epoch."""
+    """The time of something that ran, in µs since the epoch; 0 if nothing did."""
     times = rows["begin"] if rows.height else primitives["time"].to_physical().drop_nulls()
-    return int(times[len(times) // 2])
+    return int(times[len(times) // 2]) if len(times) else 0
 
 
 def _rows(executions: Executions, clock: str) -> pl.DataFrame:
