@@ -19,7 +19,7 @@ from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
 from tflogscope.model.pairing import match_in_order
 
 _FOREVER = np.iinfo(np.int64).max
-_AT_ONCE = 16  # runs of one function that may be open at once, as by as many Python threads
+_AT_ONCE = 64  # runs of equal functions that may be open at once, as by as many Python threads
 
 
 def read_steps(
@@ -175,25 +175,41 @@ def _by_equal_content(
     Such functions may run at once, as the two directions of a recurrent layer do. What nobody
     calls, tf.data runs: of its functions the one whose kernels (`made`) are the latest.
     """
+    # A function that is traced a thousand times has a thousand equals, so nothing is made of each
+    # step with each of them.
+    sets = several.select("names").unique(maintain_order=True).with_row_index("set")
+    each = several.join(sets, on="names", maintain_order="left").select("row", "at", "last_at", "set")
+    sets = sets.select("set", function=pl.col("names").str.split(";"))
+    first = sets.select("set", first=pl.col("function").list.first())
+    sets = sets.explode("function", empty_as_null=False)
     free = called.filter(~pl.col("run").is_in(steps["run"].drop_nulls().implode()))
-    numbered = free.sort("at").with_columns(place=pl.int_range(pl.len()).over("function"))
-    each = several.select("row", "at", "last_at", function=pl.col("names").str.split(";"))
-    each = each.explode("function", empty_as_null=False)
+    free = free.select("run", "function", "at", "end_at").join(sets, on="function").sort("at", "run")
+    free = free.with_columns(place=pl.int_range(pl.len()).over("set"))
     last = each.join_asof(
-        numbered.select("at", "function", "place"), on="at", by="function", check_sortedness=False
+        free.select("at", "set", "place"), on="at", by="set", check_sortedness=False
     )
-    latest = each.join_asof(
-        made.with_columns(made="at"), on="at", by="function", check_sortedness=False
-    ).sort("row", "made", descending=[False, True], nulls_last=True)
+    latest = (
+        each.join_asof(
+            made.join(sets, on="function", maintain_order="left"),
+            on="at",
+            by="set",
+            check_sortedness=False,
+        )
+        .join(first, on="set", maintain_order="left")
+        .with_columns(pl.coalesce("function", "first"))
+    )
     pairs = (
         last.with_columns(place=pl.int_ranges(pl.col("place") - _AT_ONCE + 1, pl.col("place") + 1))
         .explode("place", empty_as_null=False)
-        .join(numbered.select("function", "place", "run", "end_at"), on=["function", "place"])
+        .join(free.drop("at"), on=["set", "place"])
         .filter(pl.col("last_at") <= pl.col("end_at"))
     )
     found = _each_once(pairs, "row")
-    chosen = latest.unique("row", keep="first", maintain_order=True).join(
-        found.select("row", name="function", found="run"), on="row", how="left"
+    chosen = latest.join(
+        found.select("row", name="function", found="run"),
+        on="row",
+        how="left",
+        maintain_order="left",
     )
     name = pl.coalesce("name", "function")
     return _assign(steps, chosen.select("row", name=name), chosen["found"].fill_null(-1).to_numpy())
