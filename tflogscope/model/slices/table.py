@@ -20,6 +20,7 @@ from tflogscope.model.slices.primitive_slices import primitive_slices
 
 _CALL, _EAGER, _GRAPH = range(3)
 _NO_THREAD = -1
+_TRIED = 20  # tracks that are looked at for a lane, and lanes of one
 _DEAD = STATUSES.index("dead")
 Integers = NDArray[np.int64]
 
@@ -146,16 +147,23 @@ def _on_tracks(rows: pl.DataFrame) -> pl.DataFrame:
     track = np.zeros(len(begin), np.int64)
     tracks: list[list[Integers]] = []  # lanes of each track
     owner: tuple[int, bool] | None = None
-    first = 0
+    kind: tuple[tuple[int, bool], int] | None = None
+    first, tried = 0, list[int]()
     for part in parts:
-        here = int(thread[part[0]])
+        here, class_here = int(thread[part[0]]), int(class_[part[0]])
         # Without threads nothing says that a node ran inside the call above it.
-        owns = (here, here == _NO_THREAD and bool(class_[part[0]] == _GRAPH))
+        owns = (here, here == _NO_THREAD and class_here == _GRAPH)
         if owns != owner:
             owner, first = owns, len(tracks)
-        # Eager ops nest on one thread: Python code that an eager op runs may dispatch others.
-        nested = here != _NO_THREAD and bool(class_[part[0]] == _EAGER)
-        place = first + _place_of(part, tracks[first:], class_, begin, end, nested=nested)
+        if (owns, class_here) != kind:
+            kind, tried = (owns, class_here), list(range(first, len(tracks)))
+        place = _place_of(part, tracks, tried, begin, end)
+        # Eager ops nest on one thread: Python code that an eager op runs may dispatch others. Of
+        # other kinds a track has one lane.
+        if here != _NO_THREAD and class_here == _EAGER:
+            tried += [place] if place == len(tracks) else []
+        elif place < len(tracks):
+            tried.remove(place)
         if place == len(tracks):
             tracks.append([])
         tracks[place].append(part)
@@ -173,23 +181,17 @@ def _is_leaf(track: Integers, begin: Integers, end: Integers) -> pl.Series:
 
 
 def _place_of(
-    part: Integers,
-    tracks: list[list[Integers]],
-    class_: Integers,
-    begin: Integers,
-    end: Integers,
-    *,
-    nested: bool,
+    part: Integers, tracks: list[list[Integers]], tried: list[int], begin: Integers, end: Integers
 ) -> int:
-    """The first track in which a lane nests and may be; else a new one.
+    """The first track of those to be tried in which a lane nests; else a new one.
 
-    Only if `nested` may a track have several lanes of one kind.
+    Not more than a few are: a program has few kinds of things at once on a thread, and a log that
+    was made to have thousands should not take a time that grows with their square.
     """
-    for place, lanes in enumerate(tracks):
-        if all(
-            (nested or class_[lane[0]] != class_[part[0]])
-            and nests(begin[part], end[part], begin[lane], end[lane])
-            for lane in lanes
+    for place in tried[:_TRIED]:
+        lanes = tracks[place]
+        if len(lanes) < _TRIED and all(
+            nests(begin[part], end[part], begin[lane], end[lane]) for lane in lanes
         ):
             return place
     return len(tracks)
