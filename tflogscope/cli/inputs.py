@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tflogscope.cli.progress import progress_bar
-from tflogscope.errors import UsageError
+from tflogscope.errors import TflogscopeError, UsageError
+from tflogscope.model.figures import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from tflogscope.model.run import Run
 
+LEAST_MEMORY = 10**9  # bytes of addresses: with less, threads may not find room for their stacks
 Logs = Annotated[
     list[str] | None,
     typer.Argument(
@@ -65,6 +67,20 @@ def named_inputs(logs: list[str] | None) -> list[str]:
     return ["-"]
 
 
+def _require_memory() -> None:
+    """Say early that memory is limited too much: libraries that get none abort the process."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_MEMORY:
+        what = (
+            f"memory is limited to {size_of(limit)}; a log takes {size_of(LEAST_MEMORY)} and more"
+        )
+        raise TflogscopeError(what, hint="Raise the limit: ulimit -v")
+
+
 @contextmanager
 def opened(inputs: list[str]) -> Iterator[Run]:
     """Open the logs, with a progress bar for as long as the block runs.
@@ -73,8 +89,10 @@ def opened(inputs: list[str]) -> Iterator[Run]:
 
     Raises:
         InputError: an input can't be read, or nothing in it is recognised.
+        TflogscopeError: there is not enough memory for any log.
     """
     import tflogscope
 
+    _require_memory()
     with progress_bar() as advance:
         yield tflogscope.open_log(*inputs, progress=advance)

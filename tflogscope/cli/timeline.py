@@ -89,7 +89,9 @@ def timeline(
 
         activity = read_activity(run, rows, columns, first=first, last=last)
         if not activity.all.runs:
-            raise UsageError("nothing ran there", None, "The timeline without options shows all.")
+            asked = (begin, end, function, call, where)
+            hint = None if asked == (None,) * 5 else "The timeline without options shows all."
+            raise UsageError("nothing ran there" if hint else "nothing ran in this log", hint=hint)
         if as_json:
             text = harmless(json.dumps(_facts(run, activity), indent=2, allow_nan=False)) + "\n"
         else:
