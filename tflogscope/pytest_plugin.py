@@ -14,6 +14,7 @@ own, under `tflogscope record`. pytest imports this module on each start: it imp
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -53,6 +54,7 @@ spec.loader.exec_module(made)
 getattr(made, function)()
 """
 _SHOWN = 40  # lines of a program that failed
+_PATIENCE_SECONDS = 5.0
 
 Program = Callable[[], object] | str | os.PathLike[str]
 
@@ -202,17 +204,26 @@ def _run_to_end(
         env=dict(environment),
         text=True,
         errors="replace",
-        start_new_session=True,  # so that all of it can be ended
+        start_new_session=True,  # Ctrl-C reaches pytest, which ends it
     )
     try:
         output, _ = process.communicate(timeout=timeout)
     except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
+        output = _end(process)
         if isinstance(error, subprocess.TimeoutExpired):
             return None, output
         raise
     return process.returncode, output
+
+
+def _end(process: subprocess.Popen[str]) -> str:
+    """End a recording; return what was printed. It hands the first signal on to the program."""
+    for number in (signal.SIGTERM, signal.SIGTERM):
+        process.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=_PATIENCE_SECONDS)[0]
+    process.kill()
+    return process.communicate()[0]
 
 
 # ---- what a failed test shows --------------------------------------------------------------------

@@ -178,12 +178,16 @@ def _by_equal_content(
     # A function that is traced a thousand times has a thousand equals, so nothing is made of each
     # step with each of them.
     sets = several.select("names").unique(maintain_order=True).with_row_index("set")
-    each = several.join(sets, on="names", maintain_order="left").select("row", "at", "last_at", "set")
+    each = several.join(sets, on="names", maintain_order="left").select(
+        "row", "at", "last_at", "set"
+    )
     sets = sets.select("set", function=pl.col("names").str.split(";"))
     first = sets.select("set", first=pl.col("function").list.first())
     sets = sets.explode("function", empty_as_null=False)
     free = called.filter(~pl.col("run").is_in(steps["run"].drop_nulls().implode()))
-    free = free.select("run", "function", "at", "end_at").join(sets, on="function").sort("at", "run")
+    free = (
+        free.select("run", "function", "at", "end_at").join(sets, on="function").sort("at", "run")
+    )
     free = free.with_columns(place=pl.int_range(pl.len()).over("set"))
     last = each.join_asof(
         free.select("at", "set", "place"), on="at", by="set", check_sortedness=False
