@@ -120,12 +120,8 @@ class Executions:
         ).with_columns(pl.col("next_at").fill_null(np.iinfo(np.int64).max))
         named = named.join_asof(statuses, on="at").filter(pl.col("at") < pl.col("next_at"))
         named = named.unique("status_at", keep="first", maintain_order=True).sort("at")
-        # A body that was inlined has its nodes' names behind that of the caller.
-        same = (pl.col("name") == pl.col("node")) | (
-            pl.col("inside") & pl.col("name").str.ends_with(pl.concat_str(pl.lit("/"), "node"))
-        )
         names = self.runs.definitions.select(name="node").with_row_index("definition")
-        meant = named.select("node", "inside").unique().join_where(names, same)
+        meant = _of_names(named.select("node", "inside").unique(), names)
         rows = np.flatnonzero(np.isin(self.runs.definition, meant["definition"].to_numpy()))
         started = pl.DataFrame(
             {
@@ -288,3 +284,14 @@ def with_places(events: Events, table: pl.DataFrame) -> pl.DataFrame:
         places.append(end_line.set(table["end_at"].is_null(), None))
         rest = rest.drop("end_at")
     return pl.DataFrame(places).hstack(rest)
+
+
+def _of_names(named: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """Nodes that statuses name (node, inside) with all definitions (name) that they may mean."""
+    found = [named.join(names, left_on="node", right_on="name", maintain_order="left")]
+    # A body that was inlined has its nodes' names behind that of the caller.
+    inside = named.filter("inside").with_columns(end="/" + pl.col("node"))
+    for (length,), some in inside.group_by(pl.col("end").str.len_chars(), maintain_order=True):
+        ends = names.select("definition", end=pl.col("name").str.tail(length))
+        found.append(some.join(ends, on="end", maintain_order="left").drop("end"))
+    return pl.concat(found)

@@ -250,6 +250,29 @@ def _containing(called: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     return _each_once(pairs, "two")
 
 
+def _open_at(steps: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of a step and a run (begin, end_at) that is open where it begins (at).
+
+    Of runs only those that began last are looked at: a log may have any number without an end.
+    """
+    runs = runs.sort("begin", maintain_order=True).with_columns(place=pl.int_range(pl.len()))
+    last = steps.sort("at", maintain_order=True).join_asof(
+        runs.select("begin", "place"),
+        left_on="at",
+        right_on="begin",
+        allow_exact_matches=False,
+        coalesce=False,
+    )
+    return (
+        last.drop("begin")
+        .with_columns(place=pl.int_ranges(pl.col("place") - _AT_ONCE + 1, pl.col("place") + 1))
+        .explode("place", empty_as_null=False)
+        .join(runs, on="place", maintain_order="left")
+        .filter(pl.col("at") <= pl.col("end_at"))
+        .drop("place")
+    )
+
+
 def _each_once(pairs: pl.DataFrame, step: str) -> pl.DataFrame:
     """Choose among pairs of a step and a run, each step and each run once.
 
@@ -291,11 +314,7 @@ def _by_order(steps: pl.DataFrame, called: pl.DataFrame, runs: NodeRuns) -> pl.D
         .with_columns(signature=pl.Series(_signatures(runs)).gather(unknown["row"]))
         .sort("at")
     )
-    inside = unknown.join_where(
-        free.select("run", "end_at", "function", begin="at"),
-        pl.col("at") > pl.col("begin"),
-        pl.col("at") <= pl.col("end_at"),
-    )
+    inside = _open_at(unknown, free.select("run", "end_at", "function", begin="at"))
     total = unknown.group_by("signature").agg(total=pl.len(), nodes=pl.col("nodes").max())
     per = inside.group_by("function", "signature").agg(
         covered=pl.col("run").n_unique().cast(pl.Int64)
@@ -343,9 +362,7 @@ def _unmatched(steps: pl.DataFrame, called: pl.DataFrame) -> pl.DataFrame:
     nested = steps.filter(pl.col("run").is_not_null() & pl.col("call").is_null()).select(
         "row", "at"
     )
-    around = nested.join_where(
-        outer, pl.col("at") > pl.col("begin"), pl.col("at") <= pl.col("end_at")
-    )
+    around = _open_at(nested, outer)
     # With several calls open at once nothing tells which of them it was.
     around = around.group_by("row").agg(
         around=pl.col("call").first(), several=pl.col("call").n_unique() > 1
