@@ -20,11 +20,12 @@ EAGER_CAUSES = (
     "unknown",
 )
 _AFTER = ("first-call", "start")
+_MOST = 2**31  # of anything that is counted
 
 
 def _number(value: Any, where: str) -> int:
     """Test a count."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
         raise _impossible(value, where, "a whole number, 0 or more")
     return value
 
@@ -40,7 +41,7 @@ def _number_or_share(value: Any, where: str) -> int | float:
     """Test a limit: a whole number is a count, a number with a point is a share."""
     if isinstance(value, float) and 0 <= value <= 1:
         return value
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
         raise _impossible(value, where, "a count such as 10, or a share such as 0.01")
     return value
 

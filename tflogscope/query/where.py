@@ -120,7 +120,8 @@ def _number(tokens: pp.ParseResults) -> float | int:
     unit = tokens.as_dict().get("unit")
     figure = float(text.removesuffix(unit)) if unit else float(text)
     figure *= _UNITS[unit] if unit else 1
-    return int(figure) if figure.is_integer() else figure
+    # No column holds more than 64 bits, and polars takes no integers that do.
+    return int(figure) if figure.is_integer() and abs(figure) < 2**63 else figure
 
 
 def _comparison(tokens: pp.ParseResults) -> _Node:
