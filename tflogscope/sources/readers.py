@@ -33,11 +33,13 @@ class Reader(Protocol):
 class PlainFile:
     """A file of known size. What others append while it is read is left for the next pass."""
 
-    def __init__(self, file: io.FileIO, name: str, start: int = 0) -> None:
+    def __init__(self, file: io.FileIO, name: str, start: int = 0, size: int | None = None) -> None:
+        """`size`: read no more than that, from `start` on."""
         self._file = file
         self._name = name
         self._start = start
-        self._size = max(0, os.fstat(file.fileno()).st_size - start)
+        here = max(0, os.fstat(file.fileno()).st_size - start)
+        self._size = here if size is None else min(here, size)
 
     def read_at(self, position: int, count: int) -> bytes:
         """See `Reader`. Fewer bytes, too, where the file has been truncated meanwhile."""

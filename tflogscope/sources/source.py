@@ -19,6 +19,7 @@ from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
 STANDARD_INPUT = "-"
 _CHECKSUM_READ = 1 << 22  # bytes
 _HEAD = 1 << 16  # bytes
+_SAME = 1 << 12  # bytes of the beginning that tell a text from another
 
 
 class Source:
@@ -38,6 +39,7 @@ class Source:
         self._path = path
         self._start = 0
         self._spool: Spool | None = None
+        self._first: tuple[int, int, bytes, int] | None = None  # what the first pass has met
         self.size = self._measure()
 
     def __repr__(self) -> str:
@@ -111,9 +113,31 @@ class Source:
                 file = io.FileIO(os.dup(0 if descriptor is None else descriptor))
             else:
                 file = io.FileIO(self._path)
-            return PlainFile(file, self.name, self._start)
+            reader = PlainFile(file, self.name, self._start, self.size)
+            self._require_same(file, reader)
         except OSError as error:
             raise unreadable(self.name, error) from error
+        return reader
+
+    def _require_same(self, file: io.FileIO, reader: Reader) -> None:
+        """See that a later pass reads what the first one read.
+
+        What was appended since is left alone. Raises InputError if it is another file, or if
+        another text is in it.
+        """
+        status = os.fstat(file.fileno())
+        same = (
+            status.st_dev,
+            status.st_ino,
+            reader.read_at(0, _SAME),
+            reader.reach(self.size or 0),
+        )
+        if self._first is None:
+            self._first = same
+        elif self._first != same:
+            reader.close()
+            said = "was replaced while it was read"
+            raise InputError(said, self.name, "Nothing was mixed. Run the command again.")
 
     def _open_spool(self) -> Spool:
         if self._path == STANDARD_INPUT:
