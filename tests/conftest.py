@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from hypothesis import settings
@@ -24,10 +25,10 @@ def opened(tmp_path: Path) -> Open:
     """`opened(log, …)` writes each log to a file and opens them as parts of one run."""
 
     def open_(*logs: Log | str | bytes) -> Run:
-        paths = []
+        folder, paths = Path(mkdtemp(dir=tmp_path)), []
         for number, log in enumerate(logs):
             text = log.text() if isinstance(log, Log) else log
-            path = tmp_path / f"part{number}.log"
+            path = folder / f"part{number}.log"
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
             paths.append(path)
         return tflogscope.open_log(*paths)

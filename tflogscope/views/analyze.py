@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Facts = dict[str, Any]
 SCHEMA_VERSION = 1
 # A screen is to be taken in at a glance; `ops` and `export` have all.
-_OPS_SHOWN = 6
+_OPS_SHOWN = 5
 _FUNCTIONS_SHOWN = 8
 _NAME_KEEPS = 12  # cells, where there is not room for all columns
 _FINDINGS_SHOWN = 3
