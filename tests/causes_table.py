@@ -1,4 +1,4 @@
-"""The table of rules in docs/causes.md, as it follows from `model/causes/rules.py`.
+"""The table of rules in docs/causes.md, as it follows from `grammars/causes.toml`.
 
 `python -m tests.causes_table` writes it into the page; a test holds the page to it.
 """
@@ -8,22 +8,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tflogscope.model.causes.rules import RULES
+from tflogscope.model.causes.rules import cause_grammar
 
 PAGE = Path(__file__).parent.parent / "docs" / "causes.md"
-_HEAD = "| rule | cause | ops | shown by | where TensorFlow decides it |\n|---|---|---|---|---|\n"
+_HEAD = "| rule | cause | shown by | where TensorFlow decides it |\n|---|---|---|---|\n"
 _TABLE = re.compile(r"(?m)^\| rule \| cause \|.*\n(?:\|.*\n)+")
-_MOST_SHOWN = 60  # longer lists of ops are left to the code
 
 
 def rules_table() -> str:
-    rows = []
-    for rule in RULES:
-        ops = "any" if rule.ops == ".+" else f"`{rule.ops.replace('|', '`, `')}`"
-        ops = ops if len(ops) <= _MOST_SHOWN else "see `DATASET_OP`"
-        cells = (f"`{rule.id}`", f"`{rule.cause}`", ops, rule.why, rule.where)
-        rows.append(f"| {' | '.join(cells)} |\n")
-    return _HEAD + "".join(rows)
+    return _HEAD + "".join(
+        f"| `{rule.id}` | `{rule.cause}` | {rule.why} | {rule.where} |\n"
+        for rule in cause_grammar().rules
+    )
 
 
 def table_of_page() -> str:

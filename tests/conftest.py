@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 from hypothesis import settings
@@ -14,6 +14,9 @@ from tests.makelog import Log
 from tflogscope import Run
 
 Open = Callable[..., Run]
+
+# Who starts the tests may ignore it, as nohup does, and children would inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("any-machine", deadline=None)
@@ -25,10 +28,10 @@ def opened(tmp_path: Path) -> Open:
     """`opened(log, …)` writes each log to a file and opens them as parts of one run."""
 
     def open_(*logs: Log | str | bytes) -> Run:
-        folder, paths = Path(mkdtemp(dir=tmp_path)), []
+        paths = []
         for number, log in enumerate(logs):
             text = log.text() if isinstance(log, Log) else log
-            path = folder / f"part{number}.log"
+            path = tmp_path / f"part{number}.log"
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
             paths.append(path)
         return tflogscope.open_log(*paths)

@@ -10,6 +10,7 @@ import polars as pl
 
 from tests.samples import run_of
 from tflogscope import Run
+from tflogscope.model.unexpected import eager_executions
 
 Row = dict[str, Any]
 _TABLES = ("timeline", "functions", "nodes", "primitives", "coverage")
@@ -18,7 +19,10 @@ SOURCE = "run.log"
 
 @dataclass
 class MadeRun:
-    """Rows of the tables that are looked at; a row without a line gets the next one."""
+    """Rows of the tables that are looked at; a row without a line gets the next one.
+
+    A row of the timeline with `own` was asked for by TensorFlow or Keras itself.
+    """
 
     timeline: list[Row] = field(default_factory=list)
     functions: list[Row] = field(default_factory=list)
@@ -45,7 +49,8 @@ class MadeRun:
             python_function=pl.struct("function", "flavour").rank("dense"),
             made_by=pl.lit(None, pl.String),
         )
-        return cast("Run", _Frames(**frames, python_functions=same))
+        own = pl.Series([bool(row.get("own")) for row in self.timeline], dtype=pl.Boolean)
+        return cast("Run", _Frames(**frames, python_functions=same, own=own))
 
 
 @dataclass
@@ -56,6 +61,11 @@ class _Frames:
     primitives: pl.DataFrame
     coverage: pl.DataFrame
     python_functions: pl.DataFrame
+    own: pl.Series
+
+    @property
+    def eager_executions(self) -> pl.DataFrame:
+        return eager_executions(self.timeline, self.own)
 
 
 def eager(op: str | None, cause: str | None = "outside-function", **columns: Any) -> Row:

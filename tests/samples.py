@@ -1,6 +1,6 @@
 """Real logs, each opened once per process.
 
-Those of sample_logs/ with their truth, those of tests/reasons and of tests/sentences.
+Those of sample_logs/ with their truth, those of tests/reasons, tests/sentences and tests/causes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ else:
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / "sample_logs"
 TRUTH = ROOT / "tests" / "truth"
-_FOLDERS = (LOGS, ROOT / "tests" / "reasons", ROOT / "tests" / "sentences" / "logs")
+_FOLDERS = (
+    LOGS,
+    ROOT / "tests" / "reasons",
+    ROOT / "tests" / "sentences" / "logs",
+    ROOT / "tests" / "causes" / "logs",
+)
 _SUFFIX = ".log.zst"
 
 MANIFEST: dict[str, dict[str, Any]] = {

@@ -19,7 +19,7 @@ from tflogscope.model.unexpected import (
     ALWAYS_CAUSES,
     USUAL_CAUSES,
     eager_executions,
-    unexpected_eager,
+    is_unexpected,
 )
 
 
@@ -154,56 +154,17 @@ def test_a_session_has_no_eager_ops() -> None:
     assert check(made).passed
 
 
-# ---- Keras's own ---------------------------------------------------------------------------------
-
-JOIN = ["Shape", "StridedSlice"] * 3 + ["Pack", "StridedSlice", "Equal", "All", "All", "ConcatV2"]
+# ---- what TensorFlow and Keras ask for themselves -----------------------------------------------
 
 
-def after(function: str, ops: list[str]) -> MadeRun:
-    """Ops after a call, with constants and reads in between as Keras has them."""
-    rows: list[Row] = [call(function, 0), eager("AnonymousIteratorV3", "dataset")]
-    for op in ops:
-        rows += [eager("_EagerConst", "constant"), eager(op), eager("Identity", "read-variable")]
-    return MadeRun(rows)
-
-
-@pytest.mark.parametrize(
-    ("function", "ops"),
-    [
-        ("predict_function", ["ConcatV2"]),
-        ("predict_function", ["Identity", "Identity"]),
-        ("predict_function", JOIN),
-        ("one_step_on_data_distributed", JOIN + JOIN),
-        ("multi_step_on_data", [*JOIN[:-1], "Pack"]),
-        ("one_step_on_iterator", ["Less"]),
-        ("multi_step_on_iterator", ["Greater", "Less"]),
-    ],
-)
-def test_what_keras_itself_runs_is_not_counted(function: str, ops: list[str]) -> None:
-    made = after(function, ops)
-    assert check(made).passed
-    assert f"Keras's own, not counted: {len(ops)}." in check(made).text
-    assert found(after("mine", ops)), "after a function that is not Keras's it counts"
-
-
-@pytest.mark.parametrize(
-    ("function", "ops", "counted"),
-    [
-        ("predict_function", ["Mul", "ConcatV2"], 2),
-        ("predict_function", ["ConcatV2", "Mul"], 1),
-        ("predict_function", [*JOIN, "Shape", "StridedSlice"], 2),
-        ("one_step_on_data_distributed", ["ConcatV2"], 1),  # Keras 2.8 alone joins just so
-        ("one_step_on_data_distributed", JOIN[1:], len(JOIN) - 1),
-        ("one_step_on_iterator", ["Less", "Mul"], 2),
-        ("train_function", ["Less"], 1),
-    ],
-)
-def test_what_a_program_adds_to_it_is_counted(function: str, ops: list[str], counted: int) -> None:
-    assert sum(amount for _, amount in found(after(function, ops))) == counted
+def test_what_keras_itself_asks_for_is_not_counted() -> None:
+    rows = [call("predict_function", 0), eager("ConcatV2", own=True), eager("ConcatV2")]
+    assert found(MadeRun(rows)) == [("ConcatV2", 1)]
+    assert "own, not counted: 1." in check(MadeRun(rows)).text
 
 
 def test_python_in_place_of_a_graph_counts_there_too() -> None:
-    made = MadeRun([call("predict_function", 0), eager("ConcatV2", "run-eagerly")])
+    made = MadeRun([call("predict_function", 0), eager("ConcatV2", "run-eagerly", own=True)])
     assert found(made) == [("ConcatV2", 1)]
 
 
@@ -227,8 +188,7 @@ ROWS = st.lists(OPS | CALLS | st.just(node("MatMul", "train")), max_size=25)
 @given(ROWS)
 def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
     run = MadeRun(rows).run()
-    expected = unexpected_eager(run.timeline)
-    assert expected.columns == run.timeline.columns
+    expected = run.eager_executions.filter(is_unexpected())
     assert expected["line"].is_sorted()
     (result,) = check_run(run).checks
     assert (result.measured or 0) == expected.height
@@ -239,7 +199,7 @@ def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
 @given(ROWS)
 def test_each_eager_op_is_placed_once_and_in_order(rows: list[Row]) -> None:
     timeline = MadeRun(rows).run().timeline
-    placed = eager_executions(timeline)
+    placed = eager_executions(timeline, pl.repeat(False, len(timeline), eager=True))
     ops = timeline.with_row_index("row").filter(kind="op", mode="eager")
     assert placed["row"].equals(ops["row"])
     has_calls = (timeline["kind"] == "call") & (timeline["function"] != "initialize_variables")

@@ -26,7 +26,6 @@ SPEC_USUAL = (
     "read-variable",
     "lifted-initializer",
     "dataset",
-    "checkpoint",  # added to the contract's: no program can move it
 )
 SPEC_REST = (
     "py-function",

@@ -1,4 +1,4 @@
-"""docs/causes.md describes each cause, and its table of rules is that of the code."""
+"""docs/causes.md describes each cause, and its table of rules is that of the grammar."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import pytest
 
 from tests.causes_table import PAGE, rules_table, table_of_page
 from tflogscope.checks.values import EAGER_CAUSES
-from tflogscope.model.causes.rules import GRAPH_RULES, RULES, UNKNOWN
+from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 
 TEXT = PAGE.read_text()
+RULES, GRAPH_RULES = cause_grammar().rules, cause_grammar().graph_rules
 GRAPH_CAUSES = tuple(rule.cause for rule in GRAPH_RULES)
 
 

@@ -96,7 +96,7 @@ VALUES = {
     "link": {"certain", "inferred", "ambiguous", "none"},
     "cause": {
         "constant", "variable-init", "optimizer-slots", "metrics", "read-variable",
-        "lifted-initializer", "dataset", "checkpoint", "py-function", "run-eagerly",
+        "lifted-initializer", "dataset", "py-function", "run-eagerly",
         "gradient-tape", "control-flow", "outside-function", "unknown", "dataset-function",
         "constant-folding", "session",
     },

@@ -224,11 +224,11 @@ def test_a_signal_that_only_record_gets_reaches_all_that_it_runs(
     state = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(started)], capture_output=True, check=False
     )
-    assert state.stdout.strip() in {b"", b"Z"}
+    assert state.stdout.strip()[:1] in {b"", b"Z"}
 
 
 def test_what_the_program_leaves_running_does_not_keep_record(tmp_path: Path) -> None:
-    forever = "while echo x; do sleep 0.01; done"
+    forever = "trap '' HUP; while echo x; do sleep 0.01; done"
     done, log = record(tmp_path, f"import os; os.system({f'({forever}) & echo ready'!r})")
     assert done.returncode == 0
     assert b"what the program left running goes on" in done.stderr

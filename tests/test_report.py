@@ -148,8 +148,8 @@ def test_the_licence_of_what_others_wrote_goes_with_it(keras: tuple[str, Page]) 
 def test_a_log_in_which_nothing_ran_has_a_page(opened: Open) -> None:
     log = Log()
     log.instantiating("__inference_f_7")
-    for run in (opened(log), opened("onednn_verbose,info,oneDNN v3.7.3 (commit N/A)\n")):
-        text, page = made(run)
+    for each in (log, "onednn_verbose,info,oneDNN v3.7.3 (commit N/A)\n"):
+        text, page = made(opened(each))
         assert "Nothing ran that the log shows." in text
         assert page.tags <= TAGS
 

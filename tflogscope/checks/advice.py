@@ -14,7 +14,6 @@ CAUSES = {
     "lifted-initializer": "A tf.function made variables in its first call. Make them before it.",
     "dataset": "Python made a data set or asked for its next element. Loop over the data set "
     "inside the tf.function.",
-    "checkpoint": "A checkpoint or a SavedModel was written or read. Save less often.",
     "py-function": "tf.py_function runs Python in the middle of a graph, op by op. Write it with "
     "TensorFlow ops, so that it becomes part of the graph.",
     "run-eagerly": "The training step runs op by op: compile(run_eagerly=True) or "

@@ -87,7 +87,7 @@ def _said(evidence: Evidence, found: int, new: int, limit: int) -> str:
         where = (
             f"The first call of a graph function, {first['function']}, is line {first['line']:,}"
         )
-    keras = int(evidence.eager["of_keras"].sum())
+    keras = int(evidence.eager["own"].sum())
     rest = f" Keras's own, not counted: {keras:,}." if keras else ""
     found_text = count_of(found, "unexpected eager execution")
     return f"{found_text}{known}; allowed: {limit:,}. {where}.{rest}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.unexpected import eager_executions, function_calls
+from tflogscope.model.unexpected import function_calls
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -33,7 +33,7 @@ class Evidence:
     @cached_property
     def eager(self) -> pl.DataFrame:
         """Eager ops and the function that each belongs to: see `eager_executions`."""
-        return eager_executions(self.run.timeline)
+        return self.run.eager_executions
 
     @cached_property
     def tells_eager(self) -> bool:

@@ -42,6 +42,9 @@ _MESSAGE_KEYS = {
 }  # fmt: skip
 _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
+#: Files that say nothing of messages: what the model knows of TensorFlow and oneDNN.
+_OF_THE_MODEL = {"causes.toml"}
+
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
 _SAMPLE, _VERBOSE_SAMPLE = "[[message.sample]]", "[[sample]]"
@@ -83,8 +86,17 @@ def packaged_verbose_samples() -> list[VerboseSample]:
 def _packaged() -> Grammar:
     collector = _Collector(None)
     root = _packaged_root()
-    collector.read(sorted(root.rglob("*.toml")), root.name)
+    messages = (file for file in root.rglob("*.toml") if file.name not in _OF_THE_MODEL)
+    collector.read(sorted(messages), root.name)
     return collector.grammar()
+
+
+def packaged_file(name: str) -> Path:
+    """The path of a packaged file that another layer reads.
+
+    Raises GrammarError.
+    """
+    return _packaged_root() / name
 
 
 def _packaged_root() -> Path:

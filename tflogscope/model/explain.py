@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.errors import UsageError
-from tflogscope.model.causes import rules as cause_rules
+from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.failures import read_statuses
@@ -165,14 +165,14 @@ class Explainer:
         told = []
         for number in np.unique(rule):
             here = frame.filter(pl.Series(rule == number))
-            cause = _rule_of(cause_rules.RULES, int(number))
+            cause = _rule_of(self.causes.rules, int(number))
             evidence = self.causes.evidence.filter(pl.col("dispatch") == here["dispatch"][0])[
                 "at"
             ].to_list()
             told.append(
                 {
                     **cause,
-                    "cause": None if number == -2 else cause.pop("cause", cause_rules.UNKNOWN),
+                    "cause": None if number < 0 else cause.pop("cause", UNKNOWN),
                     **_counted(here),
                     "kernels": _counts(here["kernel"]),
                     "lines": self._lines(here["at"].head(_LINES).to_list()),
@@ -221,7 +221,7 @@ class Explainer:
         row = frame["step_row"].cast(pl.UInt32)
         told = frame.with_columns(steps.select(pl.col("name", "cause").gather(row)))
         named = told.hstack(told.select(**function_columns(pl.col("name"))))
-        rules = {rule.cause: rule for rule in cause_rules.GRAPH_RULES}
+        rules = {rule.cause: rule for rule in cause_grammar().graph_rules}
         functions = [
             {
                 "function": function,

@@ -34,6 +34,21 @@ _OWN = (
 OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
 """Names that only functions of TensorFlow's own have."""
 
+KERAS_STEPS = (
+    "train_function",
+    "test_function",
+    "predict_function",
+    "one_step_on_iterator",
+    "multi_step_on_iterator",
+    "one_step_on_data",
+    "one_step_on_data_distributed",
+    "multi_step_on_data",
+)
+"""Functions that Keras's loops call. Between two calls only callbacks run code of the program.
+
+Keras 2 engine/training.py, make_train_function and its like; Keras 3 backend/tensorflow/trainer.py.
+"""
+
 
 def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> pl.DataFrame:
     """Say for each function, by its full name, which Python function it is a trace of.

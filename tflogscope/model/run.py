@@ -38,7 +38,7 @@ from tflogscope.model.tables import (
     ops_table,
     rewrites_table,
 )
-from tflogscope.model.unexpected import unexpected_eager
+from tflogscope.model.unexpected import eager_executions, is_unexpected
 from tflogscope.sources import Source, find_sources
 
 
@@ -231,7 +231,13 @@ class Run:
         every program has are left out (`unexpected.USUAL_CAUSES`), Python in place of a graph
         counts anywhere (`unexpected.ALWAYS_CAUSES`).
         """
-        return unexpected_eager(self.timeline)
+        return self.eager_executions.filter(is_unexpected()).select(self.timeline.columns)
+
+    @cached_property
+    def eager_executions(self) -> pl.DataFrame:
+        """The eager ops of the timeline, each with the calls around it (`eager_executions`)."""
+        own = self._causes.own_by_execution(self._executions)
+        return eager_executions(self.timeline, own)
 
     @cached_property
     def summary(self) -> summary.Facts:

@@ -11,7 +11,6 @@ from typing import Literal
 
 import polars as pl
 
-from tflogscope.model.causes.keras_own import rows_of_keras
 from tflogscope.model.python_functions import OWN_FUNCTIONS
 
 After = Literal["first-call", "start"]
@@ -26,7 +25,6 @@ USUAL_CAUSES = (
     "read-variable",
     "lifted-initializer",
     "dataset",
-    "checkpoint",
 )
 # Python code in place of a graph: these count wherever they stand.
 ALWAYS_CAUSES = ("run-eagerly", "py-function")
@@ -41,8 +39,12 @@ def function_calls(timeline: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(~pl.col("function").is_in(OWN_FUNCTIONS).fill_null(False))
 
 
-def eager_executions(timeline: pl.DataFrame) -> pl.DataFrame:
-    """The eager ops of a timeline, each with where it stands.
+def eager_executions(timeline: pl.DataFrame, own: pl.Series) -> pl.DataFrame:
+    """The eager ops of a timeline, each with the calls around it.
+
+    Args:
+        timeline: executions in the order of the log.
+        own: which of them TensorFlow or Keras asked for itself (`Causes.own_by_execution`).
 
     Columns: row (in the timeline), those of the timeline, and
     - `near`: the function it belongs to: the one in whose call it ran (`py_function`); else the one
@@ -51,11 +53,13 @@ def eager_executions(timeline: pl.DataFrame) -> pl.DataFrame:
     - `judged_by`: its cause, `unknown` for null; of what ran inside a call `py-function`, whatever
       its own cause is, for nothing else runs there (`constant`: what NumPy code gives back);
     - `before_calls`: whether calls come, and all of them after it;
-    - `of_keras`: whether Keras itself asked for it, between calls of its functions.
+    - `own`: as given.
     """
     calls = function_calls(timeline)
-    eager = timeline.with_row_index("row").filter(
-        (pl.col("mode") == "eager") & (pl.col("kind") == "op")
+    eager = (
+        timeline.with_columns(own=own)
+        .with_row_index("row")
+        .filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
     )
     last = calls.select("row", last="function", last_row="row")
     around = calls.select("call", around="function").drop_nulls("call").unique("call")
@@ -64,9 +68,6 @@ def eager_executions(timeline: pl.DataFrame) -> pl.DataFrame:
         around, on="call", how="left", maintain_order="left"
     )
     first_row = calls["row"].item(0) if calls.height else 0
-    between = placed.filter(
-        ~pl.col("cause").is_in(USUAL_CAUSES).fill_null(False) & pl.col("around").is_null()
-    )
     return placed.with_columns(
         near=pl.coalesce("around", "last", pl.lit(first, pl.String)),
         inside=pl.col("around").is_not_null(),
@@ -74,7 +75,6 @@ def eager_executions(timeline: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("py-function"))
         .otherwise(pl.col("cause").fill_null("unknown")),
         before_calls=pl.col("row") < first_row,
-        of_keras=pl.col("row").is_in(rows_of_keras(between).implode()),
     ).drop("last", "last_row", "around")
 
 
@@ -83,18 +83,12 @@ def is_unexpected(
 ) -> pl.Expr:
     """Whether a row of `eager_executions` counts.
 
-    Causes that are allowed never do, nor does what Keras itself runs. Of the others, those in
-    ALWAYS_CAUSES always do, and the rest where `after` says: from the first call of a graph
-    function on, or from the start. Where no graph function is ever called, the start is meant. A
-    cause that is not known is not allowed.
+    Causes that are allowed never do, nor does what TensorFlow or Keras asks for itself. Of the
+    others, those in ALWAYS_CAUSES always do, and the rest where `after` says: from the first call
+    of a graph function on, or from the start. Where no graph function is ever called, the start is
+    meant. A cause that is not known is not allowed.
     """
     cause = pl.col("judged_by")
     counted = pl.lit(True) if after == "start" else ~pl.col("before_calls")
     always = cause.is_in(ALWAYS_CAUSES)
-    return ~cause.is_in(allowed_causes) & (always | (counted & ~pl.col("of_keras")))
-
-
-def unexpected_eager(timeline: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the timeline that the default policy of `tflogscope check` does not expect."""
-    found = eager_executions(timeline).filter(is_unexpected())
-    return found.select(timeline.columns)
+    return ~cause.is_in(allowed_causes) & (always | (counted & ~pl.col("own")))

@@ -1,7 +1,7 @@
-"""Why each eager op ran eagerly, by the first of `rules.RULES` that fits.
+"""The cause of each eager op: why Python asked for it outside a function.
 
-The log has no record that says who asked for an op. What is always there: its neighbours on the
-thread, the records around it, and what TensorFlow's and Keras' Python code does in which order.
+A cause is inferred: no record says who asked. It follows from the ops around, for each rule reads
+what TensorFlow's and Keras's Python code does in which order.
 """
 
 from __future__ import annotations
@@ -13,28 +13,32 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.causes.eager_sequence import coded
-from tflogscope.model.causes.facts import Facts, read_facts
-from tflogscope.model.causes.rules import RULES, UNKNOWN
+from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
+from tflogscope.model.causes.patterns import Codes
+from tflogscope.model.causes.rules import CauseGrammar, Rule, cause_grammar
 from tflogscope.model.executions import Executions
 from tflogscope.model.instantiations import Instantiations
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Causes:
     """Causes of eager ops, by row of `Dispatches.eager`.
 
-    `rule` is an index into RULES: -1 where none fits, -2 for calls, which have no cause.
+    `rule` is an index into `rules`: -1 for calls, which have no cause. `proof` has for each rule
+    the line of the record that proves it, -1 where the rule doesn't hold.
     """
 
-    at: NDArray[np.int64]
-    rule: NDArray[np.int64]
-    facts: Facts
+    at: Integers
+    rules: tuple[Rule, ...]
+    rule: Integers
+    proof: dict[str, Integers]
 
     @cached_property
     def names(self) -> pl.Series:
         """The cause of each dispatch; null for calls."""
-        ids = pl.Series([*(rule.cause for rule in RULES), None, UNKNOWN], dtype=pl.String)
+        ids = pl.Series([*(rule.cause for rule in self.rules), None], dtype=pl.String)
         return ids.gather(self.rule % len(ids))
 
     def by_execution(self, executions: Executions) -> pl.Series:
@@ -43,6 +47,14 @@ class Causes:
         eager = pl.lit(self.names).gather(pl.col("dispatch"))
         return executions.frame.select(cause=pl.coalesce(graph, eager)).to_series()
 
+    def own_by_execution(self, executions: Executions) -> pl.Series:
+        """Which rows of `Executions.frame` TensorFlow or Keras asked for itself (`Rule.own`)."""
+        own = pl.Series([*(rule.own for rule in self.rules), False])
+        by_dispatch = pl.lit(own.gather(self.rule % len(own)))
+        return executions.frame.select(
+            own=by_dispatch.gather(pl.col("dispatch")).fill_null(value=False)
+        ).to_series()
+
     @cached_property
     def evidence(self) -> pl.DataFrame:
         """The records that prove each cause: dispatch, rule (its id), at; sorted.
@@ -50,29 +62,42 @@ class Causes:
         The dispatch itself is always one of them.
         """
         parts = []
-        for number, rule in enumerate(RULES):
+        for number, rule in enumerate(self.rules):
             row = np.flatnonzero(self.rule == number)
-            named = pl.lit(rule.id).alias("rule")
             parts += [
-                pl.DataFrame({"dispatch": row, "at": at[row]}).with_columns(named)
-                for at in (self.at, *(self.facts[fact] for fact in rule.facts))
+                pl.DataFrame({"dispatch": row, "at": at[row]}).with_columns(rule=pl.lit(rule.id))
+                for at in (self.at, self.proof.get(rule.id, self.at))
             ]
         found = pl.concat(parts).unique().sort("dispatch", "at")
         return found.select("dispatch", "rule", "at")
 
 
 def read_causes(executions: Executions, instantiations: Instantiations) -> Causes:
-    """Find the rule that fits each eager op."""
+    """Find the first rule that fits each eager op; the last one fits all."""
+    grammar = cause_grammar()
     eager = executions.dispatches.eager
-    facts = read_facts(executions, instantiations.kernels)
-    is_call = eager["is_call"].to_numpy()
-    types, code = coded(eager["op"].fill_null(""))
-    rule = np.where(is_call, -2, -1)
-    left = ~is_call
-    for number, entry in enumerate(RULES):
-        fits = left & types.str.contains(f"^(?:{entry.ops})$").to_numpy()[code]
-        for fact in entry.facts:
-            fits &= facts[fact] >= 0
-        rule[fits] = number
-        left &= ~fits
-    return Causes(eager["at"].to_numpy(), rule, facts)
+    ops = read_eager_ops(executions, instantiations.kernels, grammar.variables)
+    rule = np.full(eager.height, len(grammar.rules) - 1, np.int64)
+    proof = _proofs(grammar, ops, eager.height)
+    for number in reversed(range(len(grammar.rules))):
+        if (at := proof.get(grammar.rules[number].id)) is not None:
+            rule[at >= 0] = number
+    rule[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
+    rule[eager["is_call"].to_numpy()] = -1
+    return Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
+
+
+def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Integers]:
+    """For each rule with patterns, the line that proves it for each dispatch; -1: none."""
+    distinct = ops.word.drop_nulls().unique(maintain_order=True)
+    code = ops.word.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    codes = Codes(grammar.words, distinct, code)
+    is_op = ops.row >= 0
+    found = {}
+    for rule in grammar.rules:
+        if rule.shown:
+            proofs = [codes.find(each.ops, each.within).spread(len(codes)) for each in rule.shown]
+            by = np.maximum.reduce(proofs)
+            found[rule.id] = np.full(height, -1, np.int64)
+            found[rule.id][ops.row[is_op]] = np.where(by < 0, -1, ops.at[by])[is_op]
+    return found

@@ -83,7 +83,7 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     matrices, where it takes at least half as long.
     """
     placed = evidence.placed.with_columns(beside=pl.when(~pl.col("before_calls")).then("near"))
-    of_step = pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("of_keras")
+    of_step = pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("own")
     asked = placed.filter(of_step)
     steps = _steps(evidence, placed, asked)
     work = asked.group_by("beside").agg(
@@ -102,7 +102,7 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
 
 def _steps(evidence: Evidence, placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """Where tapes are played back and variables updated after it: beside, steps, begun (a line)."""
-    tape = pl.lit(pl.Series(evidence.causes.facts["tape"])).gather(pl.col("dispatch"))
+    tape = pl.lit(pl.Series(evidence.causes.proof["gradient"])).gather(pl.col("dispatch"))
     taped = asked.filter(pl.col("cause") == "gradient-tape").with_columns(tape=tape)
     steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
     updates = placed.filter(pl.col("op").str.contains(_UPDATES))

@@ -75,7 +75,8 @@ class Evidence:
     def eager(self) -> pl.DataFrame:
         """Eager executions: the columns of the timeline that tell them apart, and `at`."""
         cause = self.causes.by_execution(self.executions)
-        frame = self.executions.frame.with_columns(cause=cause)
+        own = self.causes.own_by_execution(self.executions)
+        frame = self.executions.frame.with_columns(cause=cause, own=own)
         frame = frame.filter(pl.col("dispatch").is_not_null())
         signatures = self.executions.signatures.select("mode", "kind", "op", "kernel", "rewrite")
         named = frame.select(
@@ -88,6 +89,7 @@ class Evidence:
             "thread",
             "dispatch",
             "cause",
+            "own",
             status=pl.lit(pl.Series(STATUSES)).gather(pl.col("status")),
         ).hstack(signatures.select(pl.all().gather(frame["signature"])))
         is_call = pl.col("kind") == "call"
@@ -105,7 +107,7 @@ class Evidence:
     @cached_property
     def placed(self) -> pl.DataFrame:
         """Eager ops, calls left out, with the function that each is near (`eager_executions`)."""
-        return eager_executions(self.eager)
+        return eager_executions(self.eager, self.eager["own"])
 
     @cached_property
     def calls(self) -> pl.DataFrame:

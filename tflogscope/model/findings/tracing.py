@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.calls import Integers
-from tflogscope.model.causes.keras_own import KERAS_STEPS
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
+from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.unexpected import USUAL_CAUSES
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
@@ -237,7 +237,7 @@ def _filled(ops: pl.DataFrame, made_us: float, function: str) -> str:
     time = total(ops["duration_us"])
     took = "" if time is None else f", {spoken(time)}"
     made = f"; making their kernels took {spoken(made_us)}" if made_us > (time or 0.0) else ""
-    asked = ops.filter(~pl.col("judged_by").is_in(USUAL_CAUSES) & ~pl.col("of_keras"))
+    asked = ops.filter(~pl.col("judged_by").is_in(USUAL_CAUSES) & ~pl.col("own"))
     by_callback = asked.height and function in KERAS_STEPS
     who = f"; a callback asked for {most(asked['op'])}" if by_callback else ""
     return f" In these gaps {count_of(ops.height, 'eager op')} ran{took}{made}{who}."

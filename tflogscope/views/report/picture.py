@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tflogscope.model.causes import rules as cause_rules
+from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.views.report.packed import Columns, packed
 
@@ -88,7 +88,8 @@ def read_picture(run: Run, *, full: bool) -> Picture:
 def _why(texts: pl.DataFrame) -> dict[str, str]:
     """What causes and reasons say, those that only one rule gives; `explain` tells the others."""
     said: dict[str, list[str]] = {}
-    for rule in (*cause_rules.RULES, *cause_rules.GRAPH_RULES):
+    grammar = cause_grammar()
+    for rule in (*grammar.rules, *grammar.graph_rules):
         said.setdefault(rule.cause, []).append(rule.why)
     for reason in reason_rules.RULES:
         said.setdefault(reason.reason, []).append(reason.why)

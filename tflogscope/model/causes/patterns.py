@@ -1,0 +1,194 @@
+"""Patterns of neighbouring ops, as `grammars/causes.toml` writes them, found in a text of op codes.
+
+Each op is one character of a `Codes` text, so that a pattern of ops is a regular expression, and
+polars' engine finds it in time that grows with the text alone, whatever the log holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<word>~?(?:\{[a-z-]+\}|/[^/]+/|[\w-]+)(?::[\w-]+)*)"
+    r"|(?P<mark>[\[\]!])|(?P<rest>[()|?*+.]|\{\d+(?:,\d*)?\}))"
+)
+_NAMED = re.compile(r"(?<!~)\{([a-z-]+)\}")
+
+END = 0x100  # the code between two threads, which no word allows
+_MARKS = {"": 1, "[": 2, "]": 3, "!": 4}  # characters put into the text where a pattern matched
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Where a pattern matched: positions in the sequence; arrays of one length."""
+
+    begin: Integers
+    """The first op inside the brackets."""
+    end: Integers
+    """The op after the brackets."""
+    proof: Integers
+    """The op after `!`; else the first op of the match."""
+
+    def spread(self, length: int) -> Integers:
+        """Return the proof of the span around each of `length` positions; -1: in none."""
+        size = self.end - self.begin
+        where = np.repeat(self.begin - np.cumsum(size) + size, size) + np.arange(size.sum())
+        found = np.full(length, -1, np.int64)
+        found[where] = np.repeat(self.proof, size)
+        return found
+
+
+_NOWHERE = Spans(*(np.zeros(0, np.int64) for _ in range(3)))
+
+
+class Words:
+    """The words of a set of patterns: ops, names for sets of them, and how they are written.
+
+    Args:
+        named: what `{name}` means: alternatives of ops, or a pattern.
+        patterns: all patterns that will be looked for.
+    """
+
+    def __init__(self, named: Mapping[str, str], patterns: Iterable[str]) -> None:
+        self._named = named
+        self.patterns = {pattern: self._expanded(pattern) for pattern in patterns}
+        found = {
+            part
+            for pattern in self.patterns.values()
+            for token in _tokens(pattern)
+            if token["word"]
+            for part in self.alternatives(token["word"].removeprefix("~"))
+        }
+        self._plain: dict[str, list[tuple[str, set[str]]]] = {}
+        for word in sorted(found):
+            name, *tags = word.split(":")
+            self._plain.setdefault(name, []).append((word, set(tags)))
+        self._matching = [(word, re.compile(word[1:-1])) for word in sorted(found) if "/" in word]
+
+    def allowing(self, op: str) -> frozenset[str]:
+        """The single words that allow an op: with some of its tags, or none."""
+        name, *tags = op.split(":")
+        plain = {word for word, needed in self._plain.get(name, ()) if needed <= {*tags}}
+        return frozenset(plain | {word for word, each in self._matching if each.fullmatch(name)})
+
+    def alternatives(self, word: str) -> list[str]:
+        """The ops that a word allows: `Cast` itself, or each of those that `{casts}` names."""
+        if not word.startswith("{"):
+            return [word]
+        inside = self._named[word[1:-1]]
+        return [part for each in inside.split("|") for part in self.alternatives(each.strip())]
+
+    def _expanded(self, pattern: str) -> str:
+        while (found := _NAMED.sub(lambda name: f"({self._named[name[1]]})", pattern)) != pattern:
+            pattern = found
+        return pattern
+
+
+def _tokens(pattern: str) -> list[re.Match[str]]:
+    found = list(_TOKEN.finditer(pattern))
+    if "".join(token[0] for token in found) != pattern.rstrip():
+        raise ValueError(f"not a pattern of ops: {pattern!r}")
+    return found
+
+
+class Codes:
+    """A sequence of ops as a text: ops that no pattern tells apart have the same character.
+
+    Args:
+        words: the words that patterns ask for.
+        distinct: the distinct ops of the sequence, each with its tags: `VarHandleOp:scalar`.
+        code: of each op of the sequence, its place in `distinct`; -1 between two threads.
+    """
+
+    def __init__(self, words: Words, distinct: pl.Series, code: Integers) -> None:
+        self._words = words
+        allowing = [words.allowing(op) for op in distinct]
+        self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(allowing), start=1)}
+        kind = np.array([*(self._kinds[each] for each in allowing), 0], np.uint32)
+        self._codes = kind[code] + np.uint32(END)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def find(self, pattern: str, within: str | None = None) -> Spans:
+        """Return where a pattern matches, within the brackets of another one if that is given."""
+        tokens = _tokens(self._words.patterns[pattern])
+        if not self._can_match(tokens):
+            return _NOWHERE
+        if within is None and [token["mark"] for token in tokens] == ["[", None, "]"]:
+            place = np.flatnonzero(self._allowed(tokens[1]["word"])[self._codes - END])
+            return Spans(place, place + 1, place)
+        text = self._text if within is None else self._inside(within)
+        expression, template = self._compiled(tokens)
+        marked = text.str.replace_all(expression, template).item()
+        if len(marked) == len(self):
+            return _NOWHERE
+        found = np.frombuffer(marked.encode("utf-32-le"), np.uint32)
+        mark = np.flatnonzero(found < END)
+        place = mark - np.arange(len(mark))  # how many ops come before
+        at = {number: place[found[mark] == code] for number, code in _MARKS.items()}
+        return Spans(at["["], at["]"], at["!" if "!" in pattern else ""])
+
+    def _can_match(self, tokens: list[re.Match[str]]) -> bool:
+        """Whether the log has all the ops that a pattern can't do without."""
+        depth = 0
+        for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+            depth += {"(": 1, ")": -1}.get(token["rest"], 0)
+            if depth == 0 and token["rest"] == "|":
+                return True
+            optional = after is not None and str(after["rest"]).startswith(("?", "*", "{0"))
+            needed = token["word"] and depth == 0 and not optional
+            if needed and not self._allowed(token["word"]).any():
+                return False
+        return True
+
+    @cached_property
+    def _text(self) -> pl.Series:
+        return _as_text(self._codes)
+
+    def _inside(self, pattern: str) -> pl.Series:
+        """The text with all ops left out that are not between the brackets of a pattern."""
+        inside = self.find(pattern).spread(len(self)) >= 0
+        return _as_text(np.where(inside, self._codes, np.uint32(END)))
+
+    def _compiled(self, tokens: list[re.Match[str]]) -> tuple[str, str]:
+        """The regular expression with a group for each part between marks; what replaces it."""
+        parts, template = [""], [_MARKS[""]]
+        for token in tokens:
+            if token["mark"]:
+                if parts[-1].count("(") != parts[-1].count(")"):
+                    raise ValueError(f"a mark is in parentheses: {tokens[0].string!r}")
+                parts.append("")
+                template.append(_MARKS[token["mark"]])
+            elif token["word"]:
+                parts[-1] += self._class(token["word"])
+            else:
+                parts[-1] += {"(": "(?:", ".": f"[^{chr(END)}]"}.get(token["rest"], token["rest"])
+        expression = "".join(f"({part})" for part in parts)
+        replaced = "".join(f"{chr(mark)}${{{n}}}" for n, mark in enumerate(template, start=1))
+        return expression, replaced
+
+    def _class(self, word: str) -> str:
+        """The characters of the ops that a word allows."""
+        characters = "".join(map(chr, np.flatnonzero(self._allowed(word)) + END))
+        return f"[{characters}]" if characters else r"[^\s\S]"
+
+    def _allowed(self, word: str) -> Flags:
+        """Which codes a word allows, less END; after `~`, all others but END itself."""
+        wanted = {*self._words.alternatives(word.removeprefix("~"))}
+        other = word.startswith("~")
+        return np.array([False, *((kind.isdisjoint(wanted)) == other for kind in self._kinds)])
+
+
+def _as_text(codes: NDArray[np.uint32]) -> pl.Series:
+    return pl.Series([codes.tobytes().decode("utf-32-le")])
