@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tflogscope.runtime import api as tf
+from tflogscope.runtime.names import bind
 
+tf = bind()
 REPEATS = 7
 
 

@@ -1,4 +1,4 @@
-"""Write a log of any size, of a model the size of BERT base, and say how fast that was.
+"""Write a log of any size, of an encoder's training, and say how fast that was.
 
 python benchmarks/synthetic.py OUT.log [--size 1G] [--release 2.13] [--threads 8] [--seed 0]
 """

@@ -22,7 +22,7 @@ from tflogscope import Run
 from tflogscope.cli.app import app
 from tflogscope.exports.formats import FORMATS
 from tflogscope.exports.schema import TABLES
-from tflogscope.runtime.eager import EAGER
+from tflogscope.runtime.core.eager import EAGER
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

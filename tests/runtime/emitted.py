@@ -16,8 +16,9 @@ import numpy as np
 import polars as pl
 
 import tflogscope
-from tflogscope.runtime.emitter.prefixes import Levels
+from tflogscope.runtime.emitter.output import Levels
 from tflogscope.runtime.emitter.process import Settings, writing
+from tflogscope.runtime.names import bind
 
 Row = dict[str, Any]
 COMPARED = ("mode", "kind", "op", "kernel", "rewrite", "node", "function", "step", "status")
@@ -25,9 +26,7 @@ COMPARED = ("mode", "kind", "op", "kernel", "rewrite", "node", "function", "step
 
 def program() -> None:
     """Some of everything: eager ops, functions, loops, datasets, Python functions, prints."""
-    from tflogscope.runtime import api
-
-    tf: Any = api
+    tf = bind()
 
     weights = tf.Variable(tf.random.normal((8, 16)))
     bias = tf.Variable(tf.zeros(16))

@@ -1,115 +1,79 @@
-"""Record what the real TensorFlow does in each program of `programs/`: run them with TensorFlow
-2.13.
+"""Keeps what ran in TensorFlow's own logs of the programs.
 
-    python -m tests.runtime.record_programs [NAME]
+    python -m tests.runtime.record_programs
 
-writes `data/programs/NAME.json`: what the program prints, the eager ops in order (as the log of
-TensorFlow shows them, with `_EagerConst` for a value that became a tensor), and the nodes of each
-traced function. Run with TensorFlow 2.20, it writes those of `KERAS_3` into `data/keras3`.
+runs each program of `PROGRAMS` with the TensorFlow of this Python, records its log and adds what
+ran to `data/programs.json.gz`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import io
+import gzip
 import json
 import os
-import re
-import runpy
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+import tflogscope
+
 HERE = Path(__file__).parent
-PROGRAMS, DATA = HERE / "programs", HERE / "data" / "programs"
-LATER = {  # for Keras 3 only
-    "features_later", "flips_later", "functions_later", "layers_later", "mixed_precision",
-    "optimizers_later", "sequences", "steps_at_once",
-}  # fmt: skip
-KERAS_3 = (
-    "cnn_fit", "data_fit", "functional", "lstm_fit", "mlp_fit", "run_eagerly", *sorted(LATER),
+RECORDS = HERE / "data" / "programs.json.gz"
+PROGRAMS = (
+    "linear_regression", "encoder", "convolutions", "nested_functions", "gradients_of_loops",
+    "fit_dense", "fit_convolutional", "fit_recurrent", "training_loop",
 )  # fmt: skip
-NOT_RECORDED = {"arguments", "beside", "failing"}
-EXECUTED = re.compile(r"execute\.cc:\d+\] Executing op (\S+) in device")
-# The log at its first level, of that file only; ops keep their names without oneDNN.
-LOGGING = {"TF_CPP_VMODULE": "execute=1", "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0"}
+BY_NAME = ["mode", "kind", "op", "kernel", "rewrite", "node", "function"]
+Bags = tuple[Counter[Any], Counter[Any]]
 
 
-def normal(name: str) -> str:
-    """The name of a function without the numbers that only count what happened before."""
-    return re.sub(r"_\d+(?=_|$)", "_N", name) if name.startswith("__") else name
-
-
-def node_text(name: str, type: str, inputs: list[str]) -> str:
-    """A node as text; control inputs, which have no order, behind the others and sorted."""
-    data = [each for each in inputs if not each.startswith("^")]
-    text = f"{name} = {type}({', '.join(data + sorted(set(inputs) - set(data)))})"
-    return re.sub(r"/\d+\b", "/N", text)  # some names hold the number of a tensor
-
-
-def record(program: Path) -> dict[str, Any]:
-    """Run the program in this process; its log goes to standard error."""
-    concrete_function = _concrete_function()
-    graphs: list[tuple[str, list[str]]] = []
-    made = concrete_function.__init__
-
-    def noting(self: Any, *args: Any, **kwargs: Any) -> None:
-        made(self, *args, **kwargs)
-        name = self.name.decode() if isinstance(self.name, bytes) else self.name
-        nodes = self.graph.as_graph_def().node
-        graphs.append((normal(name), [node_text(n.name, n.op, list(n.input)) for n in nodes]))
-
-    concrete_function.__init__ = noting
-    printed = io.StringIO()
-    sys.argv = [str(program)]
-    sys.path.insert(0, str(program.parent))
-    with contextlib.redirect_stdout(printed):
-        runpy.run_path(str(program), run_name="__main__")
-    return {"stdout": printed.getvalue(), "graphs": graphs}
-
-
-def _concrete_function() -> Any:
-    from tensorflow.python.eager import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        polymorphic_function,
+def what_ran(log: Path) -> Bags:
+    """Executions and primitives of a log; dead nodes and constants computed ahead left out."""
+    run = tflogscope.open_log(str(log))
+    table = run.timeline.filter(pl.col("kind").is_in(["op", "call"]) & (pl.col("status") != "dead"))
+    is_call = pl.col("kind") == "call"
+    table = table.with_columns(
+        op=pl.when(is_call).then("function").otherwise("op"),
+        kernel=pl.when(is_call).then(pl.lit("")).otherwise("kernel"),
+    )
+    primitives = run.primitives.filter(pl.col("event") == "exec")
+    return (
+        Counter(table.select(BY_NAME).iter_rows()),
+        Counter(primitives.select("primitive", "problem").iter_rows()),
     )
 
-    later = _is_later()
-    module = f"{polymorphic_function.__name__}.{'concrete' if later else 'monomorphic'}_function"
-    return importlib.import_module(module).ConcreteFunction
+
+def recorded() -> dict[str, Any]:
+    """`PROGRAM RELEASE`: what ran there."""
+    with gzip.open(RECORDS, "rt", encoding="utf-8") as file:
+        found: dict[str, Any] = json.load(file)
+    return found
 
 
-def _is_later() -> bool:
-    """Is it a release with Keras 3?"""
-    import tensorflow as tf  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    return int(tf.__version__.split(".")[1]) >= 16
+def keep(name: str, log: Path, found: dict[str, Any]) -> None:
+    """Add what ran in this log."""
+    found[name] = [[[*row, count] for row, count in bag.items()] for bag in what_ran(log)]
+    text = json.dumps(dict(sorted(found.items())), separators=(",", ":"))
+    RECORDS.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def main() -> None:
-    """Each program in a process of its own, since names and seeds count what came before."""
-    if len(sys.argv) > 2:
-        sys.stdout.write(json.dumps(record(PROGRAMS / f"{sys.argv[1]}.py")))
-        return
-    later = _is_later()
-    folder = HERE / "data" / "keras3" if later else DATA
-    folder.mkdir(parents=True, exist_ok=True)
-    every = KERAS_3 if later else sorted({path.stem for path in PROGRAMS.glob("*.py")} - LATER)
-    wanted = sys.argv[1:] or every
-    for name in wanted:
-        if name not in NOT_RECORDED:
-            done = subprocess.run(
-                [sys.executable, "-m", "tests.runtime.record_programs", name, "here"],
-                cwd=HERE.parent.parent,
-                env={**os.environ, **LOGGING},
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            recorded = json.loads(done.stdout)
-            recorded["eager"] = [normal(op) for op in EXECUTED.findall(done.stderr)]
-            (folder / f"{name}.json").write_text(json.dumps(recorded, indent=0) + "\n")
+    """Record them."""
+    import tensorflow as tf  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    settings = {"TF_CPP_MAX_VLOG_LEVEL": "2", "ONEDNN_VERBOSE": "1", "PYTHONUNBUFFERED": "1"}
+    found = recorded() if RECORDS.exists() else {}
+    for name in PROGRAMS:
+        with tempfile.NamedTemporaryFile(suffix=".log") as log:
+            program = [sys.executable, str(HERE / "programs" / f"{name}.py")]
+            environment = {**os.environ, **settings}
+            subprocess.run(program, check=True, stdout=log, stderr=log, env=environment)
+            keep(f"{name} {tf.__version__}", Path(log.name), found)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import tflogscope
 from tests.runtime import emitted
 from tflogscope.runtime.emitter.dialects import DIALECTS, dialect
 from tflogscope.runtime.emitter.faults import FAULTS, faults_named
-from tflogscope.runtime.emitter.prefixes import Levels, Prefixes
-from tflogscope.runtime.emitter.sites import RELEASES, SITES
+from tflogscope.runtime.emitter.output import Levels, Prefixes
+from tflogscope.runtime.emitter.sites import SITES
 from tflogscope.runtime.emitter.synthetic import write
 
 CLEAN = [("2.8", 2), ("2.13", 1), ("2.13", 8), ("2.16", 4), ("2.20", 16), ("2.21", 8)]
@@ -160,9 +160,8 @@ def test_single_files_can_be_louder() -> None:
 
 
 def test_each_statement_has_a_line_for_each_release() -> None:
-    assert tuple(DIALECTS) == RELEASES
     for site in SITES.values():
-        assert len(site.lines) == len(RELEASES)
+        assert len(site.lines) == len(DIALECTS)
 
 
 @pytest.mark.parametrize(
@@ -191,17 +190,15 @@ def test_thread_ids_are_those_of_the_truth(tmp_path: Path) -> None:
 def test_large_logs_without_running_anything(tmp_path: Path, release: str) -> None:
     log = tmp_path / "large.log"
     with log.open("wb") as file:
-        totals = write(file, 600_000, release=release, threads=8, layers=1, hidden=64)
-    assert totals.bytes == log.stat().st_size >= 600_000
-    run = tflogscope.open_log(str(log))
+        totals = write(file, 1_500_000, release=release, threads=8, layers=1)
+    assert totals.bytes == log.stat().st_size >= 1_500_000
+    run, data = tflogscope.open_log(str(log)), log.read_bytes()
     calls = run.timeline.filter(run.timeline["kind"] == "call")
-    assert calls.height == totals.steps + 1  # and the first, in which the function is made ready
-    per_step = totals.executions // totals.steps
-    assert run.timeline.height == per_step * (totals.steps + 1)
+    assert calls.height == 2 * (totals.steps + 2)  # forward and backward; two steps come before
+    assert run.timeline.height == data.count(b"Process node: ") + data.count(b"Executing op ")
+    assert run.timeline.height > totals.executions > 100 * totals.steps > 0
     assert run.timeline["status"].unique().to_list() == ["done"]
-    assert run.timeline["step"].n_unique() == totals.steps + 2  # none, of the calls
-    executed = run.primitives.filter(run.primitives["event"] == "exec")
-    assert executed.height == totals.primitives // totals.steps * (totals.steps + 1)
+    assert run.primitives.filter(run.primitives["event"] == "exec").height > totals.primitives > 0
     assert run.coverage["unknown"].sum() == 0
 
 

@@ -1,7 +1,6 @@
 """The programs of the seed documents print what the documents show.
 
-`programs/seeds_*.py` hold them; that TensorFlow 2.13 prints the same is what
-`test_simulate_programs.py` asserts. Here stands what the documents themselves show.
+`programs/seeds_*.py` hold them. Here is what the documents themselves show.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.test_simulate_programs import watched
+from tests.runtime.comparing import ENVIRONMENT
 
 ROOT = Path(__file__).parent.parent.parent
+PROGRAMS = Path(__file__).parent / "programs"
 
 SHOWN = {
     # seeds/001_8168e4ae75ad00ec.txt, the guide
@@ -40,7 +40,9 @@ tf.Tensor(11, shape=(), dtype=int32)
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_it_prints_what_the_document_shows(name: str) -> None:
-    printed = iter(watched(name)["stdout"].splitlines())
+    command = [sys.executable, "-m", "tflogscope", "simulate", f"{PROGRAMS}/{name}.py"]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    printed = iter(done.stdout.splitlines())
     for line in SHOWN[name].splitlines():
         assert any(line == other for other in printed), f"{line!r} is not printed, or not there"
 

@@ -1,4 +1,4 @@
-"""What the small TensorFlow did, as text: its side of what `record.py` tells of the real one."""
+"""What the runtime did, as text: its side of what `record.py` says of TensorFlow."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from tests.runtime import table
-from tflogscope.runtime import telling
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.core import telling
+from tflogscope.runtime.core.dtypes import DType
+from tflogscope.runtime.core.shapes import TensorShape
 
-UNTOLD = {"container", "config", "config_proto", "executor_type"}
+NOT_SHOWN = {"container", "config", "config_proto", "executor_type"}
 
 
-class _Watcher(telling.Listener):
+class Watcher(telling.Listener):
+    """Notes the ops that run eagerly."""
+
     def __init__(self) -> None:
         self.ops: list[str] = []
 
@@ -25,24 +27,23 @@ class _Watcher(telling.Listener):
         op: str,
         inputs: Sequence[Any],
         attributes: Mapping[str, Any],
-        device: str,
+        outputs: Sequence[Any],
         cached: bool,
     ) -> None:
-        del inputs, device, cached
+        del inputs, outputs, cached
         if op not in table.UNTOLD:
             self.ops.append(op + attributes_text(attributes))
 
 
 @contextmanager
 def watch() -> Iterator[list[str]]:
-    """The ops that run eagerly within, as text."""
-    watcher = _Watcher()
+    watcher = Watcher()
     with telling.listen(watcher):
         yield watcher.ops
 
 
 def nodes(concrete: Any) -> list[str]:
-    """The nodes of a concrete function's graph, as text, in order of creation."""
+    """The nodes of a concrete function's graph, in order of creation."""
     return [node_text(each) for each in concrete.graph.nodes]
 
 
@@ -59,8 +60,8 @@ def node_text(node: Any) -> str:
 
 def attributes_text(attributes: Mapping[str, Any]) -> str:
     """`[T=float32, …]`, by name."""
-    told = {n: v for n, v in attributes.items() if not n.startswith("_") and n not in UNTOLD}
-    return f"[{', '.join(f'{name}={_value(told[name])}' for name in sorted(told))}]"
+    shown = {n: v for n, v in attributes.items() if not n.startswith("_") and n not in NOT_SHOWN}
+    return f"[{', '.join(f'{name}={_value(shown[name])}' for name in sorted(shown))}]"
 
 
 def _value(value: Any) -> str:

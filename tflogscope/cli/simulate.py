@@ -22,8 +22,8 @@ from tflogscope.cli.output import Force
 from tflogscope.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from tflogscope.runtime.emitter.output import Sink
     from tflogscope.runtime.emitter.process import Settings
+    from tflogscope.runtime.emitter.truth import Sink
 
 Program = Annotated[
     str, typer.Argument(metavar="PROGRAM.py", help="The Python program to run.", show_default=False)
@@ -141,6 +141,9 @@ def simulate(  # noqa: PLR0917 - the options of the command
     log behind that TensorFlow would have written; options stand before PROGRAM.py or right behind
     it.
 
+    The program runs with all your rights: this is not a sandbox. The exit status is the program's
+    own, so 1 does not say that a check failed.
+
     \b
     Examples:
       tflogscope simulate train.py
@@ -152,7 +155,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
             source = file.read()
     except OSError as error:
         raise InputError(error.strerror or str(error), where=program) from error
-    from tflogscope.runtime.emitter.prefixes import Levels
+    from tflogscope.runtime.emitter.output import Levels
     from tflogscope.runtime.emitter.process import Settings, writing
     from tflogscope.runtime.simulate import run_program
 

@@ -1,122 +1,132 @@
-"""`tf.data.Dataset`: each method calls one op, whose variant tensor stands for the new dataset.
-
-Nothing is computed until an iterator asks for elements (iterator.py); what happens then is in
-elements.py.
-
-Told about: `tensorflow/python/data/ops/dataset_ops.py` and the `*_op.py` beside it.
-NB: TensorFlow has a class per transformation (`_MapDataset`); here `kind` says which one this would
-be.
+"""`tf.data.Dataset`: each transformation is an op on the variant tensor of the dataset before it. See
+`tensorflow/python/data/ops/dataset_ops.py`, `iterator_ops.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
-from tflogscope.runtime import dtypes
-from tflogscope.runtime.api.missing import MissingName
-from tflogscope.runtime.constant_value import constant_value
-from tflogscope.runtime.context import executing_eagerly, inside_function, op_scope
-from tflogscope.runtime.conversion import convert_to_tensor
-from tflogscope.runtime.data import making, ops, structure
-from tflogscope.runtime.data.for_loops import for_dataset
-from tflogscope.runtime.data.functions import MappedFunction, dataset_function, function_with_state
-from tflogscope.runtime.data.iterator import OwnedIterator
-from tflogscope.runtime.data.making import deterministic_attribute, int64, tensor_dtypes
-from tflogscope.runtime.data.options import Options
-from tflogscope.runtime.data.regrouping import Regrouping
-from tflogscope.runtime.data.seeds import get_seeds
-from tflogscope.runtime.data.sources import Sources, made_by
-from tflogscope.runtime.errors import NotInThisRuntime
-from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import SCALAR, as_shape
-from tflogscope.runtime.tensors import TensorSpec
-
-__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset", "DatasetSpec"]
+from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.context import op_scope
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import bool_, int64
+from tflogscope.runtime.core.errors import OutOfRangeError, missing
+from tflogscope.runtime.core.known import known_value
+from tflogscope.runtime.core.shapes import SCALAR, TensorShape
+from tflogscope.runtime.core.tensors import TensorSpec
+from tflogscope.runtime.data.structure import (
+    DatasetSpec,
+    flatten,
+    mapped,
+    normalized,
+    outputs_of,
+    restored,
+    spec_of,
+    tensors_of,
+)
+from tflogscope.runtime.function.autograph.conversion import convert
+from tflogscope.runtime.function.compiler import Compiler
+from tflogscope.runtime.library import random
+from tflogscope.runtime.library.slices import where
+from tflogscope.runtime.passes import DATA_FUNCTION
 
 AUTOTUNE = -1
-INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 
 
-class Dataset(Sources, Regrouping):
-    """A sequence of elements of one structure, made when asked for."""
+class _Function:
+    """A function that a dataset calls, traced."""
+
+    def __init__(self, function: Callable[..., Any], name: str, input_spec: Any) -> None:
+        self.output_spec: Any = None
+        converted = convert(function)
+
+        def wrapped(*args: Any) -> list[Any]:
+            given = restored(input_spec, args)
+            result = converted(*given) if type(given) is tuple else converted(given)
+            result = normalized(tuple(result) if isinstance(result, list) else result)
+            self.output_spec = spec_of(result)
+            return tensors_of(result)
+
+        own = getattr(function, "__name__", str(type(function)))
+        if inspect.ismethod(function):
+            own = f"{type(function.__self__).__name__}.{own}"
+        label = "".join(letter for letter in f"{name}_{own}" if letter not in "<>\\' ")
+        specs = [TensorSpec(each.shape, each.dtype) for each in flatten(input_spec)]
+        compiler = Compiler(wrapped, label, specs, {DATA_FUNCTION: True})
+        traced = compiler.concrete((), {})[0]
+        self.definition = traced.inference.definition
+        self.captured = list(traced.captured_inputs)
+
+
+class Dataset:
+    """A sequence of elements."""
 
     def __init__(
-        self,
-        variant: Any,
-        element_spec: Any,
-        kind: str = "_VariantDataset",
-        inputs: Sequence[Dataset] = (),
+        self, variant: Any, element_spec: Any, kind: str = "_VariantDataset", keeps: Any = ()
     ) -> None:
-        self._variant_tensor = variant
-        self.element_spec = element_spec
-        self._kind = kind
-        self._options = Options()
-        self._inputs = tuple(inputs)
-        # The op's attribute alone would not keep what the functions captured.
-        self._functions: list[MappedFunction] = []
-        for source in inputs:
-            self._options.merge(source._options)
+        self.variant, self.element_spec, self._kind, self._keeps = (
+            variant,
+            element_spec,
+            kind,
+            keeps,
+        )
 
-    # Transformations with a function
+    spec = property(lambda self: DatasetSpec(self.element_spec, Dataset))
+
+    # -- sources
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: Any = None) -> Dataset:
+        element = normalized(tensors)
+        return _made("TensorDataset", spec_of(element), tensors_of(element))
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: Any = None) -> Dataset:
+        element = normalized(tensors)
+        spec = mapped(lambda each: TensorSpec(each.shape[1:], each.dtype), spec_of(element))
+        return _made("TensorSliceDataset", spec, tensors_of(element))
+
+    @staticmethod
+    def range(*args: Any, output_type: Any = int64, name: Any = None) -> Dataset:
+        limits = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
+        labels = zip(limits, ("start", "stop", "step"), strict=True)
+        numbers = [convert_to_tensor(each, int64, label) for each, label in labels]
+        return _made("RangeDataset", TensorSpec(SCALAR, output_type), *numbers)
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: Any = None) -> Dataset:
+        nested = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        spec = mapped(lambda each: each.element_spec, nested)
+        flat = flatten(nested)
+        return _made("ZipDataset", spec, [each.variant for each in flat], keeps=flat)
+
+    # -- with a function
 
     def map(
         self,
         map_func: Callable[..., Any],
         num_parallel_calls: Any = None,
         deterministic: bool | None = None,
-        name: str | None = None,
+        name: Any = None,
     ) -> Dataset:
-        """Each element through a function; `num_parallel_calls` of them at a time."""
-        function = MappedFunction(map_func, "Dataset_map", self.element_spec)
-        attributes: Any = {"use_inter_op_parallelism": True, "preserve_cardinality": True}
+        """`map_func` of each element."""
+        function = _Function(map_func, "Dataset_map", self.element_spec)
         if num_parallel_calls is None:
-            attributes |= {"force_synchronous": False} if since(2, 18) else {}
-            return self._with("_MapDataset", function.output_spec, name, f=function, **attributes)
-        calls = {"num_parallel_calls": int64(num_parallel_calls, "num_parallel_calls")}
-        return self._with(
-            "_ParallelMapDataset",
-            function.output_spec,
-            name,
-            calls,
-            op="ParallelMapDatasetV2",
-            f=function,
-            deterministic=deterministic_attribute(deterministic),
-            **attributes,
-        )
+            return self._with("MapDataset", function.output_spec, function=function)
+        calls = convert_to_tensor(num_parallel_calls, int64, "num_parallel_calls")
+        how, spec = str(deterministic).lower(), function.output_spec
+        how = "default" if deterministic is None else how
+        return self._with("ParallelMapDatasetV2", spec, calls, function=function, deterministic=how)
 
-    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements for which a function says true. Raises ValueError unless it gives a scalar
-        bool.
-        """
-        return self._tested("filter", predicate, name)
+    def filter(self, predicate: Callable[..., Any], name: Any = None) -> Dataset:
+        function = _Function(predicate, "Dataset_filter", self.element_spec)
+        return self._with("FilterDataset", self.element_spec, function=function, label="predicate")
 
-    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements before the first for which a function says false."""
-        return self._tested("take_while", predicate, name)
-
-    def _tested(self, method: str, predicate: Callable[..., Any], name: str | None) -> Dataset:
-        function = MappedFunction(predicate, f"Dataset_{method}", self.element_spec)
-        spec = function.output_spec
-        if not (
-            isinstance(spec, TensorSpec)
-            and spec.is_compatible_with(TensorSpec(SCALAR, dtypes.bool_))
-        ):
-            raise ValueError(
-                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its "
-                f"return type is {spec}."
-            )
-        kind = {"filter": "_FilterDataset", "take_while": "_TakeWhileDataset"}[method]
-        return self._with(kind, self.element_spec, name, predicate=function)
-
-    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements of the datasets that a function makes of each element, one dataset after the
-        other.
-        """
-        function = dataset_function(map_func, "Dataset_flat_map", self.element_spec)
-        return self._with("_FlatMapDataset", function.output_spec.element_spec, name, f=function)
+    def flat_map(self, map_func: Callable[..., Any], name: Any = None) -> Dataset:
+        function = _Function(map_func, "Dataset_flat_map", self.element_spec)
+        return self._with("FlatMapDataset", function.output_spec.element_spec, function=function)
 
     def interleave(
         self,
@@ -124,339 +134,220 @@ class Dataset(Sources, Regrouping):
         cycle_length: Any = None,
         block_length: Any = None,
         num_parallel_calls: Any = None,
-        deterministic: bool | None = None,
-        name: str | None = None,
+        deterministic: Any = None,
+        name: Any = None,
     ) -> Dataset:
-        """As `flat_map`, with `cycle_length` datasets in turn, `block_length` elements of each."""
-        function = dataset_function(map_func, "Dataset_interleave", self.element_spec)
-        spec = function.output_spec.element_spec
-        numbers = {
-            "cycle_length": int64(
-                AUTOTUNE if cycle_length is None else cycle_length, "cycle_length"
-            ),
-            "block_length": int64(1 if block_length is None else block_length, "block_length"),
-        }
-        if num_parallel_calls is None:
-            return self._with("_InterleaveDataset", spec, name, numbers, f=function)
-        for what in ("buffer_output_elements", "prefetch_input_elements"):
-            numbers[what] = int64(AUTOTUNE, what)
-        numbers["num_parallel_calls"] = int64(num_parallel_calls, "num_parallel_calls")
-        return self._with(
-            "_ParallelInterleaveDataset",
-            spec,
-            name,
-            numbers,
-            op="ParallelInterleaveDatasetV4",
-            f=function,
-            deterministic=deterministic_attribute(deterministic),
-        )
+        function = _Function(map_func, "Dataset_interleave", self.element_spec)
+        numbers = {"cycle_length": cycle_length or AUTOTUNE, "block_length": block_length or 1}
+        type_ = "InterleaveDataset"
+        if num_parallel_calls is not None:
+            type_ = "ParallelInterleaveDatasetV4"
+            numbers |= {"buffer_output_elements": AUTOTUNE, "prefetch_input_elements": AUTOTUNE}
+            numbers["num_parallel_calls"] = num_parallel_calls
+        given = [convert_to_tensor(each, int64, label) for label, each in numbers.items()]
+        return self._with(type_, function.output_spec.element_spec, *given, function=function)
 
-    def scan(
-        self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
-    ) -> Dataset:
-        """`new_state, result = scan_func(state, element)` for each element; the results are the
-        elements.
-        """
-        return self._scanned(initial_state, scan_func, name)
-
-    def _scanned(
-        self, initial_state: Any, scan_func: Callable[..., Any], name: str | None, **extra: Any
-    ) -> Dataset:
-        state = structure.normalize_element(initial_state)
-        function, state_spec = function_with_state(
-            scan_func, "Dataset_scan", state, self.element_spec, state_at=0
-        )
-        spec = function.output_spec[1]
-        return self._with(
-            "_ScanDataset", spec, name, {}, f=function, state=structure.to_tensors(state),
-            Tstate=structure.dtypes(state_spec), preserve_cardinality=True, **extra,
-        )  # fmt: skip
-
-    def reduce(
-        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
-    ) -> Any:
-        """The last state, where `reduce_func(state, element)` gives the next. An op: it runs
-        through all elements.
-        """
-        del name
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: Any = None) -> Any:
         with op_scope(None, "initial_state"):
-            state = structure.normalize_element(initial_state)
-        function, state_spec = function_with_state(reduce_func, "reduce", state, self.element_spec)
-        inputs = {
-            "input_dataset": self._variant_tensor,
-            "initial_state": structure.to_tensors(state),
-            "other_arguments": function.captured_inputs,
-        }
-        attributes = {
-            "f": function.function,
-            "use_inter_op_parallelism": True,
-            "metadata": b"",
-            "Tstate": structure.dtypes(state_spec),
-            "Targuments": tensor_dtypes(function.captured_inputs),
-            "output_types": structure.dtypes(state_spec),
-            "output_shapes": structure.shapes(state_spec),
-        }
-        return structure.from_tensors(state_spec, ops.call("ReduceDataset", inputs, attributes))
+            state = normalized(initial_state)
+        spec = spec_of(state)
+        function = _Function(reduce_func, "reduce", (spec, self.element_spec))
+        found = O.ReduceDataset(
+            self.variant,
+            tensors_of(state),
+            function.captured,
+            f=function.definition,
+            **outputs_of(spec),
+        )
+        return restored(spec, found)
 
-    # Transformations with a number
+    # -- with a number
 
     def batch(
-        self,
-        batch_size: Any,
-        drop_remainder: bool = False,
-        num_parallel_calls: Any = None,
-        deterministic: bool | None = None,
-        name: str | None = None,
+        self, batch_size: Any, drop_remainder: bool = False, name: Any = None, **_: Any
     ) -> Dataset:
-        """`batch_size` elements at a time, stacked."""
-        size = int64(batch_size, "batch_size")
-        dropping = convert_to_tensor(drop_remainder, dtypes.bool_, "drop_remainder")
-        known = constant_value(size) if constant_value(dropping) else None
-        spec = making.batched(self.element_spec, None if known is None else int(known))
-        if num_parallel_calls is None:
-            inputs = {"batch_size": size, "drop_remainder": dropping}
-            return self._with(
-                "_BatchDataset", spec, name, inputs, op="BatchDatasetV2", parallel_copy=False
-            )
-        inputs = {
-            "batch_size": size,
-            "num_parallel_calls": int64(num_parallel_calls, "num_parallel_calls"),
-            "drop_remainder": dropping,
-        }
-        return self._with(
-            "_ParallelBatchDataset", spec, name, inputs, parallel_copy=False,
-            deterministic=deterministic_attribute(deterministic),
-        )  # fmt: skip
+        size = convert_to_tensor(batch_size, int64, "batch_size")
+        drops = convert_to_tensor(drop_remainder, bool_, "drop_remainder")
+        known = known_value(size) if drop_remainder else None
+        first = [None if known is None else int(known)]
+        spec = mapped(
+            lambda e: TensorSpec(TensorShape(first) + e.shape, e.dtype), self.element_spec
+        )
+        return self._with("BatchDatasetV2", spec, size, drops)
 
     def shuffle(
         self,
         buffer_size: Any,
-        seed: int | None = None,
-        reshuffle_each_iteration: bool | None = None,
-        name: str | None = None,
+        seed: Any = None,
+        reshuffle_each_iteration: Any = None,
+        name: Any = None,
     ) -> Dataset:
-        """Elements drawn at random from a buffer of `buffer_size`; in another order each time."""
-        size = int64(buffer_size, "buffer_size")
-        seed1, seed2 = get_seeds(seed)
-        inputs = {"buffer_size": size, "seed": seed1, "seed2": seed2}
-        inputs["seed_generator"] = ops.call("DummySeedGenerator", {}, {})[0]
-        again = True if reshuffle_each_iteration is None else reshuffle_each_iteration
-        return self._with(
-            "_ShuffleDataset",
+        size = convert_to_tensor(buffer_size, int64, "buffer_size")
+        seeds = _seeds(seed)
+        again = reshuffle_each_iteration is not False
+        given = (size, *seeds, O.DummySeedGenerator())
+        spec = self.element_spec
+        return self._with("ShuffleDatasetV3", spec, *given, reshuffle_each_iteration=again)
+
+    def repeat(self, count: Any = None, name: Any = None) -> Dataset:
+        return self._numbered("RepeatDataset", "count", -1 if count is None else count)
+
+    def take(self, count: Any, name: Any = None) -> Dataset:
+        return self._numbered("TakeDataset", "count", count)
+
+    def skip(self, count: Any, name: Any = None) -> Dataset:
+        return self._numbered("SkipDataset", "count", count)
+
+    def prefetch(self, buffer_size: Any, name: Any = None) -> Dataset:
+        """The same. NB: nothing is made ahead here."""
+        return self._numbered("PrefetchDataset", "buffer_size", buffer_size)
+
+    # -- others
+
+    def concatenate(self, dataset: Dataset, name: Any = None) -> Dataset:
+        pairs = iter(flatten(dataset.element_spec))
+        spec = mapped(
+            lambda e: TensorSpec(
+                e.shape.most_specific_compatible_shape(next(pairs).shape), e.dtype
+            ),
             self.element_spec,
-            name,
-            inputs,
-            op="ShuffleDatasetV3",
-            reshuffle_each_iteration=again,
         )
+        return self._with("ConcatenateDataset", spec, dataset.variant)
 
-    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
-        """The elements `count` times; without end if it is None or -1."""
-        number = {"count": int64(-1 if count is None else count, "count")}
-        return self._with("_RepeatDataset", self.element_spec, name, number)
+    def cache(self, filename: str = "", name: Any = None) -> Dataset:
+        given = convert_to_tensor(filename, name="filename"), O.DummyMemoryCache()
+        return self._with("CacheDatasetV2", self.element_spec, *given)
 
-    def take(self, count: Any, name: str | None = None) -> Dataset:
-        """The first `count` elements."""
-        return self._with("_TakeDataset", self.element_spec, name, {"count": int64(count, "count")})
-
-    def skip(self, count: Any, name: str | None = None) -> Dataset:
-        """The elements after the first `count`."""
-        return self._with("_SkipDataset", self.element_spec, name, {"count": int64(count, "count")})
-
-    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
-        """The same elements, made before they are asked for."""
-        size = {
-            "buffer_size": int64(AUTOTUNE if buffer_size is None else buffer_size, "buffer_size")
-        }
-        return self._with(
-            "_PrefetchDataset",
-            self.element_spec,
-            name,
-            size,
-            slack_period=0,
-            legacy_autotune=True,
-            buffer_size_min=0,
-        )
-
-    # Others
-
-    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """These elements, then those of `dataset`."""
-        spec = making.most_general(self.element_spec, dataset.element_spec)
-        inputs = {"input_dataset": self._variant_tensor, "another_dataset": dataset._variant_tensor}
-        return made_by("_ConcatenateDataset", (self, dataset), spec, inputs, name)
-
-    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
-        """Pairs of a number and an element."""
-        numbers = Dataset.range(start, np.iinfo(np.int64).max)
-        rewritten = {"rewrite_name": "replicate_on_split"}
-        numbers = numbers._with("_RewriteDataset", numbers.element_spec, None, rewritten)
-        return Dataset.zip((numbers, self), name=name)
-
-    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """The elements, made in the first iteration and kept for the others. Only in memory."""
-        if filename:
-            raise NotInThisRuntime("Dataset.cache(filename)")
-        inputs = {"filename": convert_to_tensor(filename, dtypes.string, "filename")}
-        inputs["cache"] = ops.call("DummyMemoryCache", {}, {})[0]
-        return self._with("CacheDataset", self.element_spec, name, inputs, op="CacheDatasetV2")
-
-    def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """The same elements, made with these options."""
-        made = self._with(
-            "_OptionsDataset", self.element_spec, name, serialized_options=options.serialized()
-        )
-        made._options.merge(options)
-        return made
-
-    def options(self) -> Options:
-        """The options set so far."""
-        return self._options
-
-    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """`transformation_func(self)`."""
-        return transformation_func(self)
+    def with_options(self, options: Any = None) -> Dataset:
+        """With other options. NB: they change nothing."""
+        del options
+        return self._with("OptionsDataset", self.element_spec, serialized_options="")
 
     def cardinality(self) -> Any:
-        """How many elements, as a scalar int64 tensor: INFINITE_CARDINALITY or UNKNOWN_CARDINALITY
-        where that is so.
-        """
-        return ops.call(
-            "DatasetCardinality",
-            {"input_dataset": self._variant_tensor},
-            {"cardinality_options": b""},
-        )[0]
-
-    # As Python sees it
-
-    def get_single_element(self, name: str | None = None) -> Any:
-        """The element of a dataset that has one. Raises InvalidArgumentError for another number."""
-        flat = making.tensors_of("DatasetToSingleElement", self, name)
-        return structure.from_tensors(self.element_spec, flat)
-
-    def __iter__(self) -> OwnedIterator:
-        if executing_eagerly() or inside_function():
-            return OwnedIterator.over(self)
-        raise RuntimeError(
-            "`tf.data.Dataset` only supports Python-style iteration in eager mode or within "
-            "tf.function."
-        )
+        return O.DatasetCardinality(self.variant)
 
     def __len__(self) -> int:
-        if not executing_eagerly():
-            raise TypeError(
-                "`tf.data.Dataset` only supports `len` in eager mode. Use "
-                "`tf.data.Dataset.cardinality()`."
-            )
         number = int(self.cardinality())
-        if number == INFINITE_CARDINALITY:
-            raise TypeError("The dataset is infinite.")
-        if number == UNKNOWN_CARDINALITY:
-            raise TypeError("The dataset length is unknown.")
+        if number < 0:
+            raise TypeError(
+                f"The dataset {'is infinite' if number == -1 else 'length is unknown'}."
+            )
         return number
 
     def __bool__(self) -> bool:
         return True
 
-    def __autograph_for__(
-        self, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Any, options: Any
-    ) -> None:
-        """`for` over it in a function that AutoGraph converts."""
-        for_dataset(self, extra_test, body, get_state, set_state, names, options)
+    def __iter__(self) -> OwnedIterator:
+        return OwnedIterator(self)
+
+    def __autograph_for__(self, over: Callable[[Any], None]) -> None:
+        over(OwnedIterator(self))  # NB: TensorFlow reduces a dataset by scan and reduce
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """The elements with arrays in place of tensors."""
         for element in self:
-            yield structure.map_structure(lambda tensor: tensor.numpy(), element)
+            yield mapped(lambda tensor: tensor.numpy(), element)
 
     def __repr__(self) -> str:
         return f"<{self._kind} element_spec={self.element_spec!r}>"
 
     def __getattr__(self, name: str) -> Any:
-        if name in _ABSENT:
-            raise MissingName(f"tf.data.Dataset.{name}")
-        raise AttributeError(f"'{self._kind}' object has no attribute {name!r}")
+        return missing("tf.data.Dataset", name)
 
-    @property
-    def _type_spec(self) -> DatasetSpec:
-        return DatasetSpec(self.element_spec)
+    def _numbered(self, type_: str, label: str, value: Any) -> Dataset:
+        return self._with(type_, self.element_spec, convert_to_tensor(value, int64, label))
 
     def _with(
         self,
-        kind: str,
+        type_: str,
         spec: Any,
-        name: str | None,
-        inputs: dict[str, Any] | None = None,
+        *inputs: Any,
+        function: _Function | None = None,
+        label: str = "f",
+        state: list[Any] | None = None,
         **attributes: Any,
     ) -> Dataset:
-        """A dataset made of this one by an op."""
-        first = {"input_dataset": self._variant_tensor}
-        function = attributes.get("f", attributes.get("predicate"))
-        if "state" in attributes:
-            first["initial_state"] = attributes.pop("state")
+        before = [self.variant, *([] if state is None else [state])]
         if function is not None:
-            first["other_arguments"] = function.captured_inputs
-            attributes["f" if "f" in attributes else "predicate"] = function.function
-            attributes["Targuments"] = tensor_dtypes(function.captured_inputs)
-        made = made_by(kind, (self,), spec, first | (inputs or {}), name, **attributes)
-        made._functions += [function] if function is not None else []
-        return made
+            attributes[label] = function.definition
+            before.append(function.captured)
+        return _made(type_, spec, *before, *inputs, keeps=(self, function), **attributes)
 
 
-class DatasetSpec:
-    """The spec of a dataset that is itself a component, or what a function returns."""
-
-    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
-        self.element_spec = element_spec
-        self.dataset_shape = as_shape(dataset_shape)
-
-    @property
-    def _component_specs(self) -> tuple[TensorSpec]:
-        return (TensorSpec(self.dataset_shape, dtypes.variant),)
-
-    def _to_components(self, value: Dataset) -> list[Any]:
-        return [value._variant_tensor]
-
-    def _from_components(self, components: list[Any]) -> Dataset:
-        return Dataset(components[0], self.element_spec)
-
-    def is_subtype_of(self, other: object) -> bool:
-        """Would a dataset of this spec do where one of `other` is asked for?"""
-        return isinstance(other, DatasetSpec) and structure.is_subtype(
-            self.element_spec, other.element_spec
-        )
-
-    def common_supertype(self, other: object) -> DatasetSpec | None:
-        """The narrowest spec that includes both, None if there is none."""
-        if not isinstance(other, DatasetSpec):
-            return None
-        spec = structure.common_supertype(self.element_spec, other.element_spec)
-        return None if spec is None else DatasetSpec(spec)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
-
-    def __hash__(self) -> int:
-        return hash((DatasetSpec, *structure.flatten(self.element_spec)))
-
-    def __repr__(self) -> str:
-        return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
+def _made(type_: str, spec: Any, *inputs: Any, keeps: Any = (), **attributes: Any) -> Dataset:
+    variant = call(type_, *inputs, **outputs_of(spec), **attributes)
+    return Dataset(variant, spec, f"_{type_.removesuffix('V2').removesuffix('V3')}", keeps)
 
 
-class _Absent:
-    """A method that the real `Dataset` has. Raises MissingName, which names it."""
+def _seeds(seed: int | None) -> list[Any]:
+    """`tf.data`'s seeds: by ops. See `python/data/util/random_seed.py`."""
+    first, second = random.get_seed(seed)
+    seed1 = convert_to_tensor(first, int64, name="seed")
+    if not first and not second and seed is None:
+        return [seed1, convert_to_tensor(0, int64, name="seed2")]
+    with op_scope(None, "seed2") as scope:
+        seed2 = convert_to_tensor(second, int64)
+        zero = O.LogicalAnd(O.Equal(seed1, 0), O.Equal(seed2, 0))
+        return [seed1, where(zero, constant(2**31 - 1, int64), seed2, name=scope)]
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
 
-    def __get__(self, dataset: Any, kind: type) -> Any:
-        raise MissingName(f"tf.data.Dataset.{self._name}")
+# -- iterating
 
 
-_ABSENT = (
-    "list_files", "load", "ragged_batch", "rejection_resample", "save", "snapshot", "sparse_batch",
-)  # fmt: skip
-for _name in _ABSENT:
-    _absent = _Absent()
-    _absent.__set_name__(Dataset, _name)
-    setattr(Dataset, _name, _absent)
+class OwnedIterator:
+    """Goes through a dataset once."""
+
+    def __init__(self, dataset: Any = None, resource: Any = None, spec: Any = None) -> None:
+        self._dataset, self.resource, self.element_spec = dataset, resource, spec
+        if dataset is not None:
+            self.element_spec = dataset.element_spec
+            self.resource = O.AnonymousIteratorV3(**outputs_of(self.element_spec))
+            O.MakeIterator(dataset.variant, self.resource)
+
+    def composite(self) -> tuple[Any, list[Any], Callable[..., Any]]:
+        spec = self.element_spec
+        key = ("iterator", str(spec))
+        return key, [self.resource], lambda resource: OwnedIterator(None, resource, spec)
+
+    def get_next(self) -> Any:
+        found = O.IteratorGetNext(self.resource, **outputs_of(self.element_spec))
+        return restored(self.element_spec, found)
+
+    def get_next_as_optional(self) -> Optional:
+        found = O.IteratorGetNextAsOptional(self.resource, **outputs_of(self.element_spec))
+        return Optional(found, self.element_spec)
+
+    def __iter__(self) -> OwnedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self.get_next()
+        except OutOfRangeError:
+            raise StopIteration from None
+
+    def __autograph_for__(self, over: Callable[[Any], None]) -> None:
+        over(self)
+
+
+class Optional:
+    """An element, or nothing."""
+
+    def __init__(self, variant: Any, element_spec: Any) -> None:
+        self.variant, self.element_spec = variant, element_spec
+
+    @classmethod
+    def from_value(cls, value: Any) -> Optional:
+        with op_scope(None, "optional") as scope:
+            spec = spec_of(normalized(value))
+            return cls(O.OptionalFromValue(tensors_of(value), name=scope), spec)
+
+    def composite(self) -> tuple[Any, list[Any], Callable[..., Any]]:
+        spec = self.element_spec
+        return ("optional", str(spec)), [self.variant], lambda variant: Optional(variant, spec)
+
+    def has_value(self) -> Any:
+        return O.OptionalHasValue(self.variant)
+
+    def get_value(self) -> Any:
+        found = O.OptionalGetValue(self.variant, **outputs_of(self.element_spec))
+        return restored(self.element_spec, found)

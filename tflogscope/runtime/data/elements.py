@@ -1,439 +1,371 @@
-"""What the variant tensor of a dataset holds: how its elements are made, anew for each iterator.
-
-One small class per transformation, each a Python generator over its source. An element is a list of
-arrays (its flat components). A function is run for each element, in a step of its own, without a
-call that anybody asked for: that is why a log shows its nodes and no line that says it was entered.
-
-Told about: `tensorflow/core/kernels/data/*_dataset_op.cc` (`DatasetBase`, `IteratorBase`).
-NB: TensorFlow first rewrites the pipeline (`map_and_batch_fusion`, …), runs parallel ones on
-threads and reads ahead; the elements and their order are the same.
+"""The ops of datasets and iterators. A dataset's value is an `Elements`: something that can be iterated
+again and again, each element a list of arrays. See `core/ops/dataset_ops.cc`, `core/kernels/data/`.
 """
 
 from __future__ import annotations
 
-import copy
-import functools
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import count as counting
-from itertools import islice
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.errors import InvalidArgumentError
-from tflogscope.runtime.shapes import TensorShape, dims_text
+from tflogscope.runtime import executor
+from tflogscope.runtime.core.definition import FunctionDef
+from tflogscope.runtime.core.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OutOfRangeError,
+)
+from tflogscope.runtime.core.registry import op
+from tflogscope.runtime.core.shapes import SCALAR, as_shape
+from tflogscope.runtime.ops.lists import OptionalValue
+from tflogscope.runtime.ops.random import Philox
 
-__all__ = [
-    "INFINITE", "UNKNOWN", "Batch", "Cached", "Concatenate", "Element", "Elements", "Filter",
-    "FlatMap", "Interleave", "Map", "Range", "Repeat", "Scan", "Skip", "Slices", "Take",
-    "TakeWhile", "Tensors", "Unchanged", "Zip", "reduce", "stacked",
-]  # fmt: skip
-
-Element = list[Any]
 INFINITE, UNKNOWN = -1, -2
+Element = list[Any]
 
 
 class Elements:
-    """How to make elements. Iterate over it as often as you like; each time makes them anew."""
+    """A dataset."""
+
+    shape = ()
+
+    def __init__(self, iterate: Callable[[], Iterator[Element]], count: int = UNKNOWN) -> None:
+        self._iterate, self.count = iterate, count
 
     def __iter__(self) -> Iterator[Element]:
-        raise NotImplementedError
+        return self._iterate()
 
-    def cardinality(self) -> int:
-        """How many elements; INFINITE or UNKNOWN where that is so."""
-        return UNKNOWN
 
-    def for_one_iterator(self) -> Elements:
-        """The same for one iterator alone: with instances of its functions, the sources' first."""
-        mine = copy.copy(self)
-        for name, value in vars(self).items():
-            parts = value if isinstance(value, tuple) else (value,)
-            made = tuple(
-                part.for_one_iterator() if isinstance(part, Elements | Captured) else part
-                for part in parts
+class _Iterator:
+    """A resource: a dataset that is being iterated."""
+
+    shape = ()
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._elements: Iterator[Element] | None = None
+
+    def start(self, source: Elements) -> None:
+        self._elements = iter(source)
+
+    def next(self) -> Element:
+        if self._elements is None:
+            raise FailedPreconditionError(
+                None, None, "GetNext() failed because the iterator has not been initialized."
             )
-            object.__setattr__(mine, name, made if isinstance(value, tuple) else made[0])
-        return mine
-
-    def functions(self) -> Iterator[Any]:
-        """The traced functions that making elements will run, those of the sources first."""
-        for value in vars(self).values():
-            for item in value if isinstance(value, tuple) else (value,):
-                if isinstance(item, Elements):
-                    yield from item.functions()
-                elif isinstance(item, Captured):
-                    yield item.function
+        with self._lock:
+            element = next(self._elements, None)
+        if element is None:
+            raise OutOfRangeError(None, None, "End of sequence")
+        return element
 
 
-@dataclass(frozen=True)
-class Captured:
-    """A traced function and the values of what it captured when the dataset was made."""
-
-    function: Any
-    captures: tuple[Any, ...]
-
-    def __call__(self, *components: Any) -> Element:
-        values = [*components, *self.captures]
-        if self.passed_on is not None:
-            return [values[index] for index in self.passed_on]
-        return list(self.function.run(values))
-
-    @functools.cached_property
-    def passed_on(self) -> list[int] | None:
-        """The arguments that are its results, if it does no more than to pass some on: then it
-        need not run. Told about: `CreateShortCircuitInfo` of `core/data/captured_function.cc`.
-        """
-        function = getattr(self.function, "inference", self.function)
-        definition = function.definition
-        if definition.stateful:
-            return None
-        nodes = {node.name: node for node in definition.nodes}
-        arguments = [node.name for node in definition.arguments]
-        found = []
-        for name, _ in definition.results:
-            while name in nodes and nodes[name].op.type == "Identity":
-                name = nodes[name].inputs[0][0]  # noqa: PLW2901
-            if name not in arguments:
-                return None
-            found.append(arguments.index(name))
-        return found
-
-    def for_one_iterator(self) -> Captured:
-        """The same with an instance of the function for one iterator alone."""
-        return Captured(self.function.instance(), self.captures)
-
-
-@dataclass(frozen=True)
-class Tensors(Elements):
-    """One element. `TensorDataset`."""
-
-    components: tuple[Any, ...]
-
-    def __iter__(self) -> Iterator[Element]:
-        yield list(self.components)
-
-    def cardinality(self) -> int:
-        return 1
-
-
-@dataclass(frozen=True)
-class Slices(Elements):
-    """An element for each index of the first dimension. `TensorSliceDataset`."""
-
-    components: tuple[Any, ...]
-
-    def __iter__(self) -> Iterator[Element]:
-        for index in range(self.cardinality()):
-            yield [np.asarray(component[index], component.dtype) for component in self.components]
-
-    def cardinality(self) -> int:
-        return len(self.components[0])
-
-
-@dataclass(frozen=True)
-class Range(Elements):
-    """Numbers. `RangeDataset`."""
-
-    numbers: range
-    numpy_type: type[Any]
-
-    def __iter__(self) -> Iterator[Element]:
-        for number in self.numbers:
-            yield [np.asarray(number, self.numpy_type)]
-
-    def cardinality(self) -> int:
-        return len(self.numbers)
-
-
-@dataclass(frozen=True)
-class Map(Elements):
-    """Each element through a function. `MapDataset`, `ParallelMapDatasetV2`."""
-
-    source: Elements
-    function: Captured
-
-    def __iter__(self) -> Iterator[Element]:
-        # no generator: that would end with the first element that fails (`ignore_errors`)
-        return itertools.starmap(self.function, self.source)
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
-
-
-@dataclass(frozen=True)
-class Filter(Elements):
-    """The elements for which a function says true. `FilterDataset`."""
-
-    source: Elements
-    predicate: Captured
-
-    def __iter__(self) -> Iterator[Element]:
-        return (element for element in self.source if self.predicate(*element)[0])
-
-
-@dataclass(frozen=True)
-class TakeWhile(Elements):
-    """The elements before the first for which a function says false. `TakeWhileDataset`."""
-
-    source: Elements
-    predicate: Captured
-
-    def __iter__(self) -> Iterator[Element]:
-        for element in self.source:
-            if not self.predicate(*element)[0]:
-                return
-            yield element
-
-
-@dataclass(frozen=True)
-class FlatMap(Elements):
-    """A dataset made of each element, one after the other. `FlatMapDataset`."""
-
-    source: Elements
-    function: Captured
-
-    def __iter__(self) -> Iterator[Element]:
-        for element in self.source:
-            yield from self.function(*element)[0]
-
-
-@dataclass(frozen=True)
-class Interleave(Elements):
-    """As `FlatMap`, with `cycle_length` of them open at a time, in turn. `InterleaveDataset` and
-    its parallel kin.
+def _function(definition: FunctionDef, captured: Sequence[Any]) -> Callable[..., Element]:
+    """The function on an element. One that only hands on its arguments does not run: see
+    `core/data/captured_function.cc` (`short_circuit`).
     """
+    executor.instantiate(definition)
+    passed = _passed_on(definition)
 
-    source: Elements
-    function: Captured
-    cycle_length: int
-    block_length: int
+    def call(*components: Any) -> Element:
+        values = [*components, *captured]
+        if passed is not None:
+            return [values[index] for index in passed]
+        return list(executor.run(definition, values))
 
-    def __iter__(self) -> Iterator[Element]:
-        source: Iterator[Element] | None = iter(self.source)
-        slots: list[Iterator[Element] | None] = [None] * self.cycle_length
-        for place in counting():
-            slot = place % self.cycle_length
-            if slots[slot] is None and source is not None:
-                if (element := next(source, None)) is None:
-                    source = None
-                else:
-                    slots[slot] = iter(self.function(*element)[0])
-            taken = 0
-            for result in islice(slots[slot] or (), self.block_length):
-                taken += 1
-                yield result
-            if taken < self.block_length:
+    return call
+
+
+def _passed_on(definition: FunctionDef) -> list[int] | None:
+    if definition.stateful:
+        return None
+    nodes = {node.name: node for node in definition.nodes}
+    found = []
+    for result in definition.of_type("_Retval"):
+        node = nodes[result.inputs[0][0]]
+        while node.type == "Identity":
+            node = nodes[node.inputs[0][0]]
+        if node.type != "_Arg":
+            return None
+        found.append(node.attributes["index"])
+    return found
+
+
+# -- what the ops make
+
+
+def _slices(*components: Any, **_: Any) -> Elements:
+    if len({len(each) for each in components}) > 1:
+        raise InvalidArgumentError(
+            None, None, "All components must have the same size in the 0th dimension."
+        )
+    count = len(components[0])
+
+    def iterate() -> Iterator[Element]:
+        return ([np.asarray(each[k], each.dtype) for each in components] for k in range(count))
+
+    return Elements(iterate, count)
+
+
+def _range(start: Any, stop: Any, step: Any, output_types: Any, **_: Any) -> Elements:
+    numbers, kind = range(int(start), int(stop), int(step)), output_types[0].as_numpy_dtype
+    return Elements(lambda: ([np.asarray(each, kind)] for each in numbers), len(numbers))
+
+
+def _map(source: Elements, *captured: Any, f: FunctionDef, **_: Any) -> Elements:
+    def iterate() -> Iterator[Element]:
+        return itertools.starmap(_function(f, captured), source)
+
+    return Elements(iterate, source.count)
+
+
+def _parallel_map(source: Elements, *captured: Any, f: FunctionDef, **_: Any) -> Elements:
+    return _map(source, *captured[:-1], f=f)
+
+
+def _flat_map(source: Elements, *captured: Any, f: FunctionDef, **_: Any) -> Elements:
+    def iterate() -> Iterator[Element]:
+        call = _function(f, captured)
+        return (each for element in source for each in call(*element)[0])
+
+    return Elements(iterate)
+
+
+def _interleave(source: Elements, *others: Any, f: FunctionDef, **attributes: Any) -> Elements:
+    captured = others[: len(attributes["Targuments"])]
+    length, block = (int(each) for each in others[len(captured) : len(captured) + 2])
+    length = length if length > 0 else 2  # NB: TensorFlow takes the number of cores
+
+    def iterate() -> Iterator[Element]:
+        call, left = _function(f, captured), iter(source)
+        slots: list[Any] = [None] * length
+        ended = False
+        for place in itertools.count():
+            slot = place % length
+            if slots[slot] is None and not ended:
+                element = next(left, None)
+                ended = element is None
+                slots[slot] = None if element is None else iter(call(*element)[0])
+            taken = list(itertools.islice(slots[slot] or (), block))
+            yield from taken
+            if len(taken) < block:
                 slots[slot] = None
-            if source is None and not any(slots):
+            if ended and not any(slots):
                 return
 
-
-@dataclass(frozen=True)
-class Scan(Elements):
-    """A function of a state and an element gives the next state and an element. `ScanDataset`."""
-
-    source: Elements
-    state: tuple[Any, ...]
-    function: Captured
-
-    def __iter__(self) -> Iterator[Element]:
-        state: Sequence[Any] = self.state
-        for element in self.source:
-            results = self.function(*state, *element)
-            state = results[: len(state)]
-            yield results[len(state) :]
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
+    return Elements(iterate)
 
 
-@dataclass(frozen=True)
-class Batch(Elements):
-    """Elements stacked. `BatchDatasetV2`."""
+def _filter(source: Elements, *captured: Any, predicate: FunctionDef, **_: Any) -> Elements:
+    def iterate() -> Iterator[Element]:
+        call = _function(predicate, captured)
+        return (element for element in source if call(*element)[0])
 
-    source: Elements
-    size: int
-    drop_remainder: bool
-
-    def __iter__(self) -> Iterator[Element]:
-        source = iter(self.source)
-        while elements := list(islice(source, self.size)):
-            if len(elements) == self.size or not self.drop_remainder:
-                yield [stacked(components) for components in zip(*elements, strict=True)]
-
-    def cardinality(self) -> int:
-        number = self.source.cardinality()
-        if number < 0:
-            return number
-        return number // self.size if self.drop_remainder else -(-number // self.size)
+    return Elements(iterate)
 
 
-def stacked(components: Sequence[Any]) -> Any:
-    """One array of arrays. Raises InvalidArgumentError if their shapes differ."""
-    first = np.shape(components[0])
-    for component in components:
-        if np.shape(component) != first:
-            raise InvalidArgumentError(
-                message="Cannot add tensor to the batch: number of elements does not match. "
-                f"Shapes are: [tensor]: {dims_text(np.shape(component))}, "
-                f"[batch]: {dims_text(first)}"
-            )
-    return np.stack(components)
+def _batch(source: Elements, size: Any, drop_remainder: Any, **_: Any) -> Elements:
+    size, drops = int(size), bool(drop_remainder)
+    if size <= 0:
+        text = f"Batch size must be greater than zero, but got {size}."
+        raise InvalidArgumentError(None, None, text)
+
+    def iterate() -> Iterator[Element]:
+        left = iter(source)
+        while elements := list(itertools.islice(left, size)):
+            if len(elements) == size or not drops:
+                yield [_stacked(column) for column in zip(*elements, strict=True)]
+
+    count = source.count
+    return Elements(iterate, count if count < 0 else count // size if drops else -(-count // size))
 
 
-@dataclass(frozen=True)
-class Repeat(Elements):
-    """The source `count` times; without end if it is negative. `RepeatDataset`."""
+def _stacked(column: Sequence[Any]) -> Any:
+    shapes = [np.shape(each) for each in column]
+    if len(set(shapes)) > 1:
+        raise InvalidArgumentError(
+            None,
+            None,
+            "Cannot add tensor to the batch: number of elements does not match. Shapes are: "
+            f"[tensor]: {list(shapes[1])}, [batch]: {list(shapes[0])}",
+        )
+    return np.stack(column)
 
-    source: Elements
-    count: int
 
-    def __iter__(self) -> Iterator[Element]:
-        for _ in counting() if self.count < 0 else range(self.count):
+def _shuffle(source: Elements, size: Any, seed: Any, seed2: Any, *_: Any, **__: Any) -> Elements:
+    seeds = int(seed), int(seed2)
+    if seeds == (0, 0):
+        low, high = np.random.default_rng().integers(1, 2**63, 2)
+        seeds = int(low), int(high)
+    again = Philox(seeds[1] << 64, seeds[0])
+
+    def iterate() -> Iterator[Element]:
+        first, second = (int(each) for each in again.reserve(1).numbers(2))
+        draws = Philox(second << 64, first)
+        left, held = iter(source), list[Element]()
+        while True:
+            held += itertools.islice(left, max(1, int(size)) - len(held))
+            if not held:
+                return
+            yield held.pop(int(draws.reserve(1).numbers(1)[0]) % len(held))
+
+    return Elements(iterate, source.count)
+
+
+def _repeat(source: Elements, count: Any, **_: Any) -> Elements:
+    times = int(count)
+
+    def iterate() -> Iterator[Element]:
+        for _ in itertools.count() if times < 0 else range(times):
             empty = True
-            for element in self.source:
+            for element in source:
                 empty = False
                 yield element
             if empty:
                 return
 
-    def cardinality(self) -> int:
-        number = self.source.cardinality()
-        if self.count < 0:
-            return 0 if number == 0 else INFINITE
-        if self.count == 0:
-            return 0
-        return number if number < 0 else number * self.count
+    known = source.count
+    return Elements(
+        iterate, INFINITE if times < 0 and known else known if known < 0 else known * times
+    )
 
 
-@dataclass(frozen=True)
-class Take(Elements):
-    """The first `count`; all if it is negative. `TakeDataset`."""
-
-    source: Elements
-    count: int
-
-    def __iter__(self) -> Iterator[Element]:
-        return iter(self.source) if self.count < 0 else islice(self.source, self.count)
-
-    def cardinality(self) -> int:
-        number = self.source.cardinality()
-        if number == UNKNOWN:
-            return UNKNOWN
-        if self.count < 0:
-            return number
-        return self.count if number == INFINITE else min(number, self.count)
+def _take(source: Elements, count: Any, **_: Any) -> Elements:
+    most, known = int(count), source.count
+    if most < 0:
+        return source
+    total = most if known == INFINITE else known if known < 0 else min(known, most)
+    return Elements(lambda: itertools.islice(source, most), total)
 
 
-@dataclass(frozen=True)
-class Skip(Elements):
-    """All but the first `count`; none if it is negative. `SkipDataset`."""
-
-    source: Elements
-    count: int
-
-    def __iter__(self) -> Iterator[Element]:
-        return islice(self.source, self.count, None) if self.count >= 0 else iter(())
-
-    def cardinality(self) -> int:
-        number = self.source.cardinality()
-        if self.count < 0:
-            return 0
-        return number if number < 0 else max(0, number - self.count)
+def _skip(source: Elements, count: Any, **_: Any) -> Elements:
+    first, known = int(count), source.count
+    total = known if known < 0 else max(0, known - first)
+    return Elements(lambda: itertools.islice(source, first, None), total)
 
 
-@dataclass(frozen=True)
-class Concatenate(Elements):
-    """One dataset, then another. `ConcatenateDataset`."""
+def _zip(*sources: Elements, **_: Any) -> Elements:
+    def iterate() -> Iterator[Element]:
+        return (list(itertools.chain(*each)) for each in zip(*sources, strict=False))
 
-    first: Elements
-    second: Elements
-
-    def __iter__(self) -> Iterator[Element]:
-        yield from self.first
-        yield from self.second
-
-    def cardinality(self) -> int:
-        numbers = self.first.cardinality(), self.second.cardinality()
-        if INFINITE in numbers:
-            return INFINITE
-        return UNKNOWN if UNKNOWN in numbers else sum(numbers)
+    counts = [source.count for source in sources]
+    known = min((count for count in counts if count >= 0), default=INFINITE)
+    return Elements(iterate, UNKNOWN if UNKNOWN in counts else known)
 
 
-@dataclass(frozen=True)
-class Zip(Elements):
-    """An element of each, side by side, until one ends. `ZipDataset`."""
-
-    sources: tuple[Elements, ...]
-
-    def __iter__(self) -> Iterator[Element]:
-        for elements in zip(*self.sources, strict=False):
-            yield [component for element in elements for component in element]
-
-    def cardinality(self) -> int:
-        numbers = [source.cardinality() for source in self.sources]
-        if UNKNOWN in numbers:
-            return UNKNOWN
-        return min((number for number in numbers if number >= 0), default=INFINITE)
+def _concatenate(first: Elements, second: Elements, **_: Any) -> Elements:
+    counts = first.count, second.count
+    known = min(counts) if min(counts) < 0 else sum(counts)
+    return Elements(lambda: itertools.chain(first, second), known)
 
 
-@dataclass(frozen=True)
-class Unchanged(Elements):
-    """The same elements: what changes is when or with which options they are made.
-    `PrefetchDataset`, `OptionsDataset`.
-    """
+def _cache(source: Elements, *_: Any, **__: Any) -> Elements:
+    kept: list[Element] = []
+    complete: list[bool] = []
 
-    source: Elements
-
-    def __iter__(self) -> Iterator[Element]:
-        return iter(self.source)
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
-
-
-@dataclass(frozen=True)
-class Cached(Elements):
-    """The elements of the first iteration, kept for all others. `CacheDatasetV2` in memory."""
-
-    source: Elements
-    kept: list[Element] = field(default_factory=list)
-    complete: list[bool] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[Element]:
-        if self.complete:
-            yield from self.kept
+    def iterate() -> Iterator[Element]:
+        if complete:
+            yield from kept
             return
-        self.kept.clear()
-        for element in self.source:
-            self.kept.append(element)
+        kept.clear()
+        for element in source:
+            kept.append(element)
             yield element
-        self.complete.append(True)
+        complete.append(True)
 
-    def cardinality(self) -> int:
-        return self.source.cardinality()
+    return Elements(iterate, source.count)
 
 
-def reduce(source: Elements, state: Sequence[Any], function: Captured) -> list[Any]:
-    """The last state, after a function of state and element gave the next one for each.
-    `ReduceDataset`.
-    """
+def _same(source: Elements, *_: Any, **__: Any) -> Elements:
+    return source
+
+
+# -- the table
+
+_INPUT, _CAPTURED = "input_dataset: variant", "other_arguments: list(Targuments)"
+
+
+def _dataset(
+    type: str, inputs: str, attributes: str, kernel: Any, *, stateful: bool = False
+) -> None:
+    every = ", ".join(filter(None, (attributes, "output_types, output_shapes, metadata=''")))
+    op(f"{type}({inputs}; {every}) -> handle: variant", lambda _: SCALAR, kernel, stateful=stateful)
+
+
+# fmt: off
+_PARALLEL = "deterministic='default', use_inter_op_parallelism=True, preserve_cardinality=True"
+_dataset("TensorDataset", "components: list(Toutput_types)", "",
+         lambda *components, **_: Elements(lambda: iter([list(components)]), 1), stateful=True)
+_dataset("TensorSliceDataset", "components: list(Toutput_types)",
+         "is_files=False, replicate_on_split=False", _slices, stateful=True)
+_dataset("RangeDataset", "start: int64, stop: int64, step: int64", "replicate_on_split=False",
+         _range, stateful=True)
+_dataset("MapDataset", f"{_INPUT}, {_CAPTURED}",
+         "f, use_inter_op_parallelism=True, preserve_cardinality=True", _map)
+_dataset("ParallelMapDatasetV2", f"{_INPUT}, {_CAPTURED}, num_parallel_calls: int64",
+         f"f, {_PARALLEL}", _parallel_map)
+_dataset("FlatMapDataset", f"{_INPUT}, {_CAPTURED}", "f", _flat_map)
+_dataset("InterleaveDataset", f"{_INPUT}, {_CAPTURED}, cycle_length: int64, block_length: int64",
+         "f", _interleave)
+_dataset("ParallelInterleaveDatasetV4",
+         f"{_INPUT}, {_CAPTURED}, cycle_length: int64, block_length: int64, buffer_output_elements: "
+         "int64, prefetch_input_elements: int64, num_parallel_calls: int64",
+         "f, deterministic='default'", _interleave)
+_dataset("FilterDataset", f"{_INPUT}, {_CAPTURED}", "predicate", _filter)
+_dataset("BatchDatasetV2", f"{_INPUT}, batch_size: int64, drop_remainder: bool",
+         "parallel_copy=False", _batch)
+_dataset("ShuffleDatasetV3",
+         f"{_INPUT}, buffer_size: int64, seed: int64, seed2: int64, seed_generator: resource",
+         "reshuffle_each_iteration=True", _shuffle, stateful=True)
+_dataset("RepeatDataset", f"{_INPUT}, count: int64", "", _repeat)
+_dataset("TakeDataset", f"{_INPUT}, count: int64", "", _take)
+_dataset("SkipDataset", f"{_INPUT}, count: int64", "", _skip)
+_dataset("ZipDataset", "input_datasets: N*variant", "", _zip)
+_dataset("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", "", _concatenate)
+_dataset("PrefetchDataset", f"{_INPUT}, buffer_size: int64",
+         "slack_period=0, legacy_autotune=True, buffer_size_min=0", _same)
+_dataset("CacheDatasetV2", f"{_INPUT}, filename: string, cache: resource", "", _cache, stateful=True)
+_dataset("OptionsDataset", _INPUT, "serialized_options=''", _same)
+# fmt: on
+for _type in ("DummySeedGenerator", "DummyMemoryCache"):
+    op(f"{_type}() -> handle: resource", lambda _: SCALAR, object, stateful=True)
+
+
+# -- iterators, and what takes a whole dataset
+
+
+def _shapes(i: Any) -> Any:
+    return [as_shape(each) for each in i["output_shapes"]]
+
+
+def _optional(iterator: _Iterator) -> OptionalValue:
+    try:
+        return OptionalValue(iterator.next())
+    except OutOfRangeError:
+        return OptionalValue(None)
+
+
+def _reduce(source: Elements, *others: Any, f: FunctionDef, Tstate: Any) -> tuple[Any, ...]:  # noqa: N803
+    state, call = others[: len(Tstate)], _function(f, others[len(Tstate) :])
     for element in source:
-        state = function(*state, *element)
-    return list(state)
+        state = tuple(call(*state, *element))
+    return state
 
 
-def checked(element: Element, shapes: Sequence[TensorShape]) -> Element:
-    """The element, if its components have the shapes that the iterator was promised.
-
-    Raises InvalidArgumentError otherwise.
-    """
-    for index, (component, shape) in enumerate(zip(element, shapes, strict=True)):
-        if isinstance(component, np.ndarray) and not shape.is_compatible_with(component.shape):
-            raise InvalidArgumentError(
-                message=f"Incompatible shapes at component {index}: expected {shape} but got "
-                f"{dims_text(component.shape)}."
-            )
-    return element
+_OUTPUTS = "output_types, output_shapes"
+op(f"AnonymousIteratorV3(; {_OUTPUTS}) -> handle: resource", lambda _: SCALAR,
+   lambda **_: _Iterator(), stateful=True)  # fmt: skip
+op("MakeIterator(dataset: variant, iterator: resource)", lambda _: [],
+   lambda dataset, iterator: iterator.start(dataset), stateful=True)  # fmt: skip
+op(f"IteratorGetNext(iterator: resource; {_OUTPUTS}) -> components: list(output_types)", _shapes,
+   lambda iterator: tuple(iterator.next()), stateful=True)  # fmt: skip
+op(f"IteratorGetNextAsOptional(iterator: resource; {_OUTPUTS}) -> optional: variant",
+   lambda _: SCALAR, _optional, stateful=True)  # fmt: skip
+op(f"ReduceDataset(input_dataset: variant, initial_state: list(Tstate), {_CAPTURED}; f, {_OUTPUTS}, "
+   "use_inter_op_parallelism=True, metadata='') -> components: list(output_types)", _shapes,
+   _reduce, stateful=True)  # fmt: skip
+op("DatasetCardinality(input_dataset: variant; cardinality_options='') -> cardinality: int64",
+   lambda _: SCALAR, lambda dataset: np.asarray(dataset.count, np.int64))  # fmt: skip

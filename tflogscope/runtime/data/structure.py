@@ -1,172 +1,81 @@
-"""Elements have a structure: tuples and dicts of components. Here it is taken apart and put
-together again.
-
-An *element spec* is the same structure with a `TensorSpec` or `DatasetSpec` in place of each
-component. Lists are no structure in tf.data: a list is one tensor.
-
-Told about: `tensorflow/python/data/util/nest.py` and `structure.py`.
-"""
+"""The structure of an element: tuples and dictionaries of tensors and datasets; a list is a tensor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tflogscope.runtime import composites
-from tflogscope.runtime.context import op_scope
-from tflogscope.runtime.conversion import convert_to_tensor
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.shapes import TensorShape
-from tflogscope.runtime.tensors import Tensor, TensorSpec
-
-__all__ = [
-    "common_supertype",
-    "dtypes",
-    "flatten",
-    "from_tensors",
-    "is_subtype",
-    "map_structure",
-    "normalize_element",
-    "pack_as",
-    "shapes",
-    "spec_of",
-    "to_tensors",
-]
+from tflogscope.runtime.core.context import op_scope
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.shapes import SCALAR
+from tflogscope.runtime.core.tensors import TensorSpec
 
 
-def flatten(structure: Any) -> list[Any]:
-    """The components, dicts in the order of their keys."""
-    if isinstance(structure, Mapping):
-        return [leaf for key in sorted(structure) for leaf in flatten(structure[key])]
-    if isinstance(structure, tuple):
-        return [leaf for item in structure for leaf in flatten(item)]
-    return [structure]
+class DatasetSpec(TensorSpec):
+    """What a dataset is: a variant tensor, whose elements are described."""
+
+    def __init__(self, element_spec: Any, make: Any) -> None:
+        super().__init__(SCALAR, "variant")
+        self.element_spec, self.make = element_spec, make
 
 
-def pack_as(structure: Any, flat: Iterable[Any]) -> Any:
-    """The same structure with other components."""
-    leaves = iter(flat)
-
-    def packed(part: Any) -> Any:
-        if isinstance(part, Mapping):
-            filled = {key: packed(part[key]) for key in sorted(part)}
-            return type(part)((key, filled[key]) for key in part)  # type: ignore[call-arg]
-        if isinstance(part, tuple):
-            items = [packed(item) for item in part]
-            return type(part)(*items) if hasattr(part, "_fields") else type(part)(items)
-        return next(leaves)
-
-    return packed(structure)
+def flatten(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [leaf for key in sorted(value) for leaf in flatten(value[key])]
+    return [leaf for e in value for leaf in flatten(e)] if isinstance(value, tuple) else [value]
 
 
-def map_structure(function: Callable[[Any], Any], structure: Any) -> Any:
-    """The structure with `function` of each component."""
-    return pack_as(structure, [function(leaf) for leaf in flatten(structure)])
+def packed(like: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(like, Mapping):
+        filled = {key: packed(like[key], leaves) for key in sorted(like)}
+        return {key: filled[key] for key in like}
+    if isinstance(like, tuple):
+        items = [packed(each, leaves) for each in like]
+        return type(like)(*items) if hasattr(like, "_fields") else tuple(items)
+    return next(leaves)
 
 
-def normalize_element(element: Any) -> Any:
-    """The structure with each component as a tensor; datasets stay what they are."""
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    return packed(value, iter([function(leaf) for leaf in flatten(value)]))
+
+
+def normalized(value: Any) -> Any:
+    numbers = iter(range(len(flatten(value))))
     with op_scope(None, "normalize_element"):
-        leaves = [
-            leaf if _is_composite(leaf) else convert_to_tensor(leaf, name=f"component_{index}")
-            for index, leaf in enumerate(flatten(element))
-        ]
-    return pack_as(element, leaves)
-
-
-def spec_of(element: Any) -> Any:
-    """The element spec of a structure of tensors and datasets.
-
-    Raises TypeError for a component that is neither.
-    """
-    return map_structure(_component_spec, element)
-
-
-def _component_spec(value: Any) -> Any:
-    if _is_composite(value):
-        return composites.type_spec(value)
-    if isinstance(value, Tensor):
-        return TensorSpec(value.shape, value.dtype)
-    tensor = convert_to_tensor(value)
-    return TensorSpec(tensor.shape, tensor.dtype)
-
-
-def _is_composite(value: Any) -> bool:
-    return hasattr(value, "_variant_tensor")
-
-
-def to_tensors(element: Any) -> list[Tensor]:
-    """The flat tensors that stand for an element; a dataset is its variant tensor."""
-    return [
-        leaf._variant_tensor if _is_composite(leaf) else convert_to_tensor(leaf)
-        for leaf in flatten(element)
-    ]
-
-
-def from_tensors(spec: Any, tensors: Iterable[Any]) -> Any:
-    """The element of that spec that these flat tensors stand for. Shapes that the spec knows are
-    set.
-    """
-    return pack_as(
-        spec,
-        [_component(leaf, tensor) for leaf, tensor in zip(flatten(spec), tensors, strict=True)],
-    )
-
-
-def _component(spec: Any, tensor: Any) -> Any:
-    if not isinstance(spec, TensorSpec):
-        return composites.from_components(spec, [tensor])
-    tensor.set_shape(spec.shape)
-    return tensor
-
-
-def _same_structure(one: Any, other: Any) -> bool:
-    return bool(pack_as(one, [0] * len(flatten(one))) == pack_as(other, [0] * len(flatten(other))))
-
-
-def is_subtype(one: Any, other: Any) -> bool:
-    """Is each component of one element spec a case of the other's?"""
-    return _same_structure(one, other) and all(
-        (
-            isinstance(b, TensorSpec) and a.dtype is b.dtype and a.shape.is_subtype_of(b.shape)
-            if isinstance(a, TensorSpec)
-            else a.is_subtype_of(b)
+        return mapped(
+            lambda e: (
+                e if _is_dataset(e) else convert_to_tensor(e, name=f"component_{next(numbers)}")
+            ),
+            value,
         )
-        for a, b in zip(flatten(one), flatten(other), strict=True)
-    )
 
 
-def common_supertype(one: Any, other: Any) -> Any:
-    """The narrowest element spec that includes both, None if there is none."""
-    if not _same_structure(one, other):
-        return None
-    pairs = zip(flatten(one), flatten(other), strict=True)
-    common = [_common_component(a, b) for a, b in pairs]
-    return None if None in common else pack_as(one, common)
+def _is_dataset(value: Any) -> bool:
+    return hasattr(value, "spec")
 
 
-def _common_component(one: Any, other: Any) -> Any:
-    if not isinstance(one, TensorSpec):
-        return one.common_supertype(other)
-    if not isinstance(other, TensorSpec) or one.dtype is not other.dtype:
-        return None
-    return TensorSpec(one.shape.most_specific_compatible_shape(other.shape), one.dtype)
+def spec_of(value: Any) -> Any:
+    return mapped(lambda e: e.spec if _is_dataset(e) else TensorSpec(e.shape, e.dtype), value)
 
 
-def dtypes(spec: Any) -> tuple[DType, ...]:
-    """The dtype of each flat tensor of an element."""
-    return tuple(tensor_spec(leaf).dtype for leaf in flatten(spec))
+def tensors_of(value: Any) -> list[Any]:
+    return [e.variant if _is_dataset(e) else convert_to_tensor(e) for e in flatten(value)]
 
 
-def shapes(spec: Any) -> tuple[TensorShape, ...]:
-    """The shape of each flat tensor of an element."""
-    return tuple(tensor_spec(leaf).shape for leaf in flatten(spec))
+def restored(spec: Any, tensors: Sequence[Any]) -> Any:
+    made = []
+    for each, tensor in zip(flatten(spec), tensors, strict=True):
+        if isinstance(each, DatasetSpec):
+            made.append(each.make(tensor, each.element_spec))
+        else:
+            tensor.set_shape(each.shape)
+            made.append(tensor)
+    return packed(spec, iter(made))
 
 
-def tensor_spec(leaf: Any) -> TensorSpec:
-    """The spec of the tensor that stands for a component."""
-    if isinstance(leaf, TensorSpec):
-        return leaf
-    spec: TensorSpec
-    (spec,) = composites.specs(leaf)
-    return spec
+def outputs_of(spec: Any) -> dict[str, Any]:
+    leaves = flatten(spec)
+    return {
+        "output_types": tuple(each.dtype for each in leaves),
+        "output_shapes": tuple(each.shape for each in leaves),
+    }

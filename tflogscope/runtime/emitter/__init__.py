@@ -1,28 +1,25 @@
-"""The log that TensorFlow would have written.
+"""The log: what TensorFlow would have written while the program ran, and the truth beside it. The
+emitter only listens (`core/telling.py`); the program runs the same without it.
 
-    emitter.py      listens to the runtime (`telling.py`) and says what happens
-      eager.py        eager ops, and the functions around them
-      functions.py    how a function is made ready
-      running.py      steps: nodes that are processed (steps.py: on which thread, when)
-      kernels.py      a kernel at work: memory, primitives
-    primitives.py   which oneDNN primitives a kernel runs (convolutions.py, memory.py)
-    verbose.py      what oneDNN says about them
-    sites.py        the log statements, their places and levels in each release
-    dialects.py     how releases differ otherwise
-    prefixes.py     what stands before a message
-    node_lines.py   a node as text
-    costs.py        how long things take
-    output.py       the order of records, the file; truth.py: what really happened, beside it
-    faults/         what goes wrong between the process and the file
-    synthetic.py    logs of any size, without running anything
-
-It shares no text with the analyzer's grammars: real logs judge both.
+dialects.py     what differs from release to release
+sites.py        which line of TensorFlow's source says what, and at which VLOG level
+text.py         nodes as text
+records.py      lines, executions, primitives on their way
+costs.py        how long things take: a model, by a virtual clock
+voice.py        the lines of one Python thread
+primitives.py, convolutions.py   which primitives of oneDNN a kernel runs
+verbose.py      their lines
+eager.py        the lines around an eager op
+functions.py    a function made ready to run
+running.py      the nodes of a step, dealt to threads
+listener.py     all that is heard, in lines
+output.py       prefixes, order, bytes
+truth.py        what really happened, as JSON lines
+faults.py       what can go wrong with a log
+process.py      a program's output becomes a log
+synthetic.py    logs of any size
 """
 
 from __future__ import annotations
 
-from tflogscope.runtime.emitter.dialects import DIALECTS, Dialect, dialect
-from tflogscope.runtime.emitter.emitter import Emitter
-from tflogscope.runtime.emitter.prefixes import Levels
-
-__all__ = ["DIALECTS", "Dialect", "Emitter", "Levels", "dialect"]
+from tflogscope.runtime.emitter import convolutions as convolutions  # its models are in the table

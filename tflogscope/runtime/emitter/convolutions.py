@@ -1,205 +1,148 @@
-"""Convolutions and pools: the primitives that TensorFlow hands images to.
-
-Weights are given as TensorFlow has them (height, width, in, out), and reordered into blocks of 16
-channels.
+"""The primitives of convolutions and pools: a convolution's weights are put in another order first.
+See `core/kernels/mkl/mkl_conv_ops.cc`, `mkl_pooling_ops_common.h`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import Any
 
-from tflogscope.runtime.emitter.memory import Memory, Plan, undefined
+from tflogscope.runtime.emitter.primitives import (
+    MODELS,
+    Kernel,
+    post_operations,
+    reorder,
+    scratchpad,
+)
+from tflogscope.runtime.emitter.verbose import Plan
 
-if TYPE_CHECKING:
-    from tflogscope.runtime.emitter.primitives import Kernel
 
-__all__ = ["convolution", "pooling"]
-
-_BLOCK = 16
-
-
-def _plain(kernel: Kernel) -> bool:
-    return kernel.attributes.get("data_format", "NHWC") not in {"NCHW", b"NCHW"}
+def _last(kernel: Kernel) -> bool:
+    return bool(kernel.attributes.get("data_format", "NHWC") != "NCHW")
 
 
 def _image(kernel: Kernel, shape: Sequence[int]) -> tuple[int, int, int, int]:
-    """Batch, height, width, channels."""
     batch, *rest = shape
-    height, width, channels = rest if _plain(kernel) else (rest[1], rest[2], rest[0])
+    height, width, channels = rest if _last(kernel) else (rest[1], rest[2], rest[0])
     return batch, height, width, channels
 
 
 def _pair(kernel: Kernel, name: str) -> tuple[int, int]:
     values = kernel.attributes.get(name) or (1, 1, 1, 1)
-    return (values[1], values[2]) if _plain(kernel) else (values[2], values[3])
+    return (values[1], values[2]) if _last(kernel) else (values[2], values[3])
 
 
-def _before(kernel: Kernel, given: int, result: int, size: int, stride: int, step: int) -> int:
-    """How much padding stands before the first row."""
-    padding = kernel.attributes.get("padding")
-    if padding in {"VALID", b"VALID"}:
-        return 0
-    reach = (size - 1) * step + 1
-    return max(0, (result - 1) * stride + reach - given) // 2
-
-
-def _window(
-    kernel: Kernel,
-    given: tuple[int, int],
-    result: tuple[int, int],
-    size: tuple[int, int],
-    pads: tuple[int, int] | None = None,
-) -> str:
-    """`ih24oh12kh2sh2dh0ph0_iw…`: the geometry in oneDNN's words."""
+def _window(kernel: Kernel, image: Any, result: Any, size: tuple[int, int]) -> str:
     strides, steps = _pair(kernel, "strides"), _pair(kernel, "dilations")
+    given, pads = kernel.attributes.get("padding"), kernel.settings.get("paddings")
     parts = []
     for at, axis in enumerate("hw"):
-        before = (
-            pads[at]
-            if pads
-            else _before(kernel, given[at], result[at], size[at], strides[at], steps[at])
-        )
+        reach = (size[at] - 1) * steps[at] + 1
+        before = max(0, (result[at] - 1) * strides[at] + reach - image[at]) // 2
+        if "PadWith" in kernel.op and pads is not None:
+            before = int(pads[at + 1][0])
+        elif given == "EXPLICIT":
+            explicit = kernel.attributes["explicit_paddings"]
+            before = explicit[2 * at + (2 if _last(kernel) else 4)]
+        elif given == "VALID":
+            before = 0
         parts.append(
-            f"i{axis}{given[at]}o{axis}{result[at]}k{axis}{size[at]}s{axis}{strides[at]}"
+            f"i{axis}{image[at]}o{axis}{result[at]}k{axis}{size[at]}s{axis}{strides[at]}"
             f"d{axis}{steps[at] - 1}p{axis}{before}"
         )
     return "_".join(parts)
 
 
-def convolution(
-    kernel: Kernel,
-    reorder: Callable[..., Plan],
-    posts: str,
-    scratchpad: str,
-) -> list[Plan]:
-    """A convolution, or one of its gradients, with the reorders of the weights."""
-    op = kernel.op
-    image, weights, result = _roles(kernel)
+def _convolution(kernel: Kernel) -> list[Plan]:
+    op, inputs, outputs = kernel.op, kernel.inputs, kernel.outputs
+    of_filter, of_input = "BackpropFilter" in op, "BackpropInput" in op
+    image, weights, result = inputs[0], inputs[1], outputs[0]
+    if of_filter:
+        image, weights, result = inputs[0], outputs[0], inputs[2]
+    elif of_input:
+        image, weights, result = outputs[0], inputs[1], inputs[2]
     batch, height, width, channels = _image(kernel, image)
-    _, rows, columns, outputs = _image(kernel, result)
+    _, rows, columns, depth = _image(kernel, result)
     depthwise = "Depthwise" in op
     size = (weights[0], weights[1])
-    window = _window(kernel, (height, width), (rows, columns), size, _padded(kernel, op))
+    window = _window(kernel, (height, width), (rows, columns), size)
     group = f"g{channels}" if depthwise else ""
-    problem = f"{group}mb{batch}_ic{channels}oc{outputs}_{window}"
-    old = kernel.dialect.onednn.startswith("2.")
-    backward = "Filter" in op or ("Input" in op and "Backprop" in op)
-    shape, plain, blocked, flags = _weights(kernel, op, channels, outputs, size)
-    prop = (
-        "backward_weights"
-        if "Filter" in op
-        else "backward_data"
-        if "BackpropInput" in op
-        else "forward_inference"
-        if kernel.dialect.release == "2.8"
-        else "forward_training"
-    )
+    backward, tag = of_filter or of_input, "acdb" if _last(kernel) else "abcd"
     biased = "Fused" in op or "WithBias" in op
-    chosen = "" if old else "a"
-    bias = Memory("bia", kernel.dtype, "a", "" if backward else chosen)
-    memories = (
-        Memory("src", kernel.dtype, "acdb" if _plain(kernel) else "abcd"),
-        Memory("wei", kernel.dtype, blocked, chosen + flags),
-        bias if biased else undefined("bia"),
-        Memory("dst", kernel.dtype, "acdb" if _plain(kernel) else "abcd"),
-    )
-    work = 2 * batch * rows * columns * outputs * prod(size) * (1 if depthwise else channels)
+    prop = "backward_weights" if of_filter else "backward_data" if of_input else "forward_training"
+    if kernel.dialect.release == "2.8" and not backward:
+        prop = "forward_inference"
+    plain = "decab" if depthwise else "cdba"
+    wei = "Abcde16a" if depthwise else "Acdb16a"
+    attributes = " ".join(filter(None, (scratchpad(kernel), post_operations(kernel))))
     main = Plan(
         "convolution",
-        _implementation(kernel, op, old=old),
+        _implementation(kernel, depthwise=depthwise),
         prop,
-        memories,
-        "" if backward else " ".join(filter(None, (scratchpad, posts))),
-        "alg:convolution_direct",
-        problem,
+        (
+            ("src", kernel.dtype, tag),
+            ("wei", kernel.dtype, wei),
+            ("bia", kernel.dtype if biased else "", "a"),
+            ("dst", kernel.dtype, tag),
+        ),
+        f"{group}mb{batch}_ic{channels}oc{depth}_{window}",
         4 * (prod(image) + prod(weights) + prod(result)),
-        work,
+        2 * batch * rows * columns * depth * prod(size) * (1 if depthwise else channels),
+        "" if backward else attributes,
+        "alg:convolution_direct",
     )
-    if "Filter" in op:
-        return [main, reorder(kernel, blocked, plain, shape, flags)]
-    return [reorder(kernel, plain, blocked, shape, flags), main]
+    shape = (channels, depth // channels, 1, *size) if depthwise else (depth, channels, *size)
+    if of_filter:
+        return [main, reorder(kernel, shape, wei, plain)]
+    return [reorder(kernel, shape, plain, wei), main]
 
 
-def _roles(kernel: Kernel) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """The shapes of image, weights and result, whichever of them the kernel computes."""
-    inputs, outputs = kernel.inputs, kernel.outputs
-    if "BackpropFilter" in kernel.op:
-        return inputs[0], outputs[0], inputs[2]
-    if "BackpropInput" in kernel.op:
-        return outputs[0], inputs[1], inputs[2]
-    return inputs[0], inputs[1], outputs[0]
+def _implementation(kernel: Kernel, *, depthwise: bool) -> str:
+    core = f"avx512_core{kernel.suffix}"
+    backward = "Backprop" in kernel.op
+    if depthwise:
+        return f"{'jit_dw' if backward else 'brgdmm_dw'}:{core}"
+    if "Filter" in kernel.op:
+        return f"jit:{core}"
+    if kernel.dialect.old_onednn:
+        return f"brgconv:{core}"
+    return f"brg_conv_bwd:{core}+brg_conv_fwd:{core}" if backward else f"brg_conv_fwd:{core}"
 
 
-def _padded(kernel: Kernel, op: str) -> tuple[int, int] | None:
-    """The padding of a `Pad` that was merged with the convolution, or an explicit one."""
-    if "PadWith" in op:
-        pads = kernel.settings.get("paddings")
-        return (int(pads[1][0]), int(pads[2][0])) if pads is not None else None
-    if kernel.attributes.get("padding") in {"EXPLICIT", b"EXPLICIT"}:
-        pads = kernel.attributes["explicit_paddings"]
-        return (pads[2], pads[4]) if _plain(kernel) else (pads[4], pads[6])
-    return None
-
-
-def _weights(
-    kernel: Kernel, op: str, channels: int, outputs: int, size: tuple[int, int]
-) -> tuple[tuple[int, ...], str, str, str]:
-    """Shape, plain and blocked format of the weights; the flags of the blocked one."""
-    if "Depthwise" in op:
-        shape: tuple[int, ...] = (channels, outputs // channels, 1, *size)
-        blocked = "Abcde16a" if "Backprop" in op else "deAbc16a"
-        return shape, "decab", blocked, "p" if channels % _BLOCK else ""
-    blocked = "Bcda16b" if "BackpropInput" in op else "Acdb16a"
-    if kernel.dtype == "bf16":
-        blocked = "AcdB16a2b"
-    count = channels if "BackpropInput" in op else outputs
-    return (outputs, channels, *size), "cdba", blocked, "p" if count % _BLOCK else ""
-
-
-def _implementation(kernel: Kernel, op: str, *, old: bool) -> str:
-    suffix = "_bf16" if kernel.dtype == "bf16" else ""
-    if "Depthwise" in op:
-        return f"{'jit_dw' if 'Backprop' in op else 'brdgmm_dw'}:avx512_core{suffix}"
-    if "Filter" in op:
-        return f"jit:avx512_core{suffix}"
-    if old:
-        return f"brgconv:avx512_core{suffix}"
-    if "BackpropInput" in op:
-        return f"brg_conv_bwd:avx512_core{suffix}+brg_conv_fwd:avx512_core{suffix}"
-    return f"brg_conv_fwd:avx512_core{suffix}"
-
-
-def pooling(kernel: Kernel) -> list[Plan]:
-    """A pool or its gradient."""
-    op = kernel.op
-    maximum = "Max" in op
+def _pooling(kernel: Kernel) -> list[Plan]:
+    op, old, maximum = kernel.op, kernel.dialect.old_onednn, "Max" in kernel.op
     backward = op.endswith("Grad")
+    image, result = kernel.inputs[0], kernel.outputs[0]
     if backward:
         image, result = kernel.outputs[0], kernel.inputs[2 if maximum else 1]
-    else:
-        image, result = kernel.inputs[0], kernel.outputs[0]
     batch, height, width, channels = _image(kernel, image)
     _, rows, columns, _ = _image(kernel, result)
     window = _window(kernel, (height, width), (rows, columns), _pair(kernel, "ksize"))
-    old = kernel.dialect.onednn.startswith("2.")
-    tag = "acdb" if _plain(kernel) else "abcd"
-    memories = [Memory("src", kernel.dtype, tag), Memory("dst", kernel.dtype, tag)]
-    if maximum:
-        memories.append(Memory("ws", "u8", tag))
-    elif old:
-        memories.append(undefined("ws"))
+    tag = "acdb" if _last(kernel) else "abcd"
+    memories = [("src", kernel.dtype, tag), ("dst", kernel.dtype, tag)]
+    if maximum or old:
+        memories.append(("ws", "u8" if maximum else "", tag))
     return [
         Plan(
             "pooling_v2" if old else "pooling",
             "jit:avx512_core",
             "backward_data" if backward else "forward_training",
             tuple(memories),
-            "",
-            f"alg:pooling_{'max' if maximum else 'avg_exclude_padding'}",
             f"mb{batch}ic{channels}_{window}",
             4 * (prod(image) + prod(result)),
             prod(image),
+            auxiliary=f"alg:pooling_{'max' if maximum else 'avg_exclude_padding'}",
         )
     ]
+
+
+_CONVOLUTIONS = (
+    "Conv2D FusedConv2D PadWithConv2D PadWithFusedConv2D Conv2DBackpropInput Conv2DBackpropFilter "
+    "Conv2DBackpropFilterWithBias DepthwiseConv2dNative FusedDepthwiseConv2dNative "
+    "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput"
+)
+for _name in _CONVOLUTIONS.split():
+    MODELS[f"_MklNative{_name}"] = _convolution
+for _name in ("MaxPool", "MaxPoolGrad", "AvgPool", "AvgPoolGrad"):
+    MODELS[f"_MklNative{_name}"] = _pooling

@@ -1,75 +1,60 @@
-"""How the log of a release differs from another's."""
+"""Releases whose logs differ."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tflogscope.runtime.emitter.sites import RELEASES
-
-__all__ = ["DIALECTS", "Dialect", "dialect"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the emitter asks about a release."""
+    """How the logs of a release look."""
 
     release: str
     onednn: str
-    """The release of oneDNN."""
+    """The version of oneDNN in it."""
     wraps_ops: bool = True
-    """Eager ops run as functions of one node; before 2.10 their kernels run directly."""
+    """An eager op runs as a function of one node."""
     absl: bool = False
-    """All records have absl's prefix: seconds since 1970, a thread, the file's name alone."""
+    """Lines begin as absl's logging writes them."""
     partitioned: str = ""
-    """What stands in the names of component functions."""
+    """What the names of partitioned functions have after them."""
     redacted: bool = False
-    """Definitions begin with a word that says that their text is for reading only."""
+    """Messages begin with a note that they may be redacted."""
     gemm: bool = True
-    """oneDNN says something about `gemm_api`."""
+    """Plain matrix products are in oneDNN's verbose lines."""
     false: str = "0"
-    """How a bool is printed where nothing says otherwise."""
     matmul_gradients: bool = False
-    """`MatMul` has the attributes `grad_a` and `grad_b`."""
+    """MatMul has attributes that say whose gradient it is."""
     pace: float = 1.0
-    """How long a record takes, compared with 2.13: later releases write faster."""
+    """How long a line takes, compared with 2.13."""
 
     @property
     def index(self) -> int:
-        """The place of the release in the tables of `sites.py`."""
-        return RELEASES.index(self.release)
+        """Its place in tables of releases."""
+        return list(DIALECTS).index(self.release)
 
     @property
-    def onednn_series(self) -> str:
-        """`2.7` of `2.7.3`."""
-        return self.onednn.rpartition(".")[0]
+    def old_onednn(self) -> bool:
+        """Is it oneDNN 2?"""
+        return self.onednn.startswith("2.")
 
 
+_LATEST = {"partitioned": "_partitioned", "matmul_gradients": True}
 DIALECTS: dict[str, Dialect] = {
     each.release: each
     for each in (
         Dialect("2.8", "2.5.0", wraps_ops=False, gemm=False),
         Dialect("2.13", "2.7.3"),
         Dialect("2.16", "3.3.4", matmul_gradients=True),
-        Dialect("2.20", "3.7.3", partitioned="_partitioned", matmul_gradients=True, pace=0.55),
-        Dialect(
-            "2.21",
-            "3.7.3",
-            absl=True,
-            partitioned="_partitioned",
-            redacted=True,
-            false="false",
-            matmul_gradients=True,
-            pace=0.42,
-        ),
+        Dialect("2.20", "3.7.3", pace=0.55, **_LATEST),  # type: ignore[arg-type]
+        Dialect("2.21", "3.7.3", absl=True, redacted=True, false="false", pace=0.42, **_LATEST),  # type: ignore[arg-type]
     )
 }
 
 
 def dialect(release: str) -> Dialect:
-    """The dialect of a release, `2.13` or `2.13.1`. Raises ValueError for one that is not there."""
+    """That of a release. Raises ValueError for one that is not known."""
     series = ".".join(release.split(".")[:2])
-    try:
-        return DIALECTS[series]
-    except KeyError:
-        known = ", ".join(DIALECTS)
-        raise ValueError(f"no dialect {release}: there are {known}") from None
+    if series not in DIALECTS:
+        raise ValueError(f"no dialect {release}: there are {', '.join(DIALECTS)}")
+    return DIALECTS[series]

@@ -1,278 +1,215 @@
-"""How a function is made ready, in the log: the lines of `process_function_library_runtime.cc`,
-grappler and the layout pass, in their order.
-"""
+"""The lines of a function that is made ready to run: what the passes did, its kernels."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from tflogscope.runtime.devices import CPU
-from tflogscope.runtime.emitter.node_lines import (
-    NodeLines,
-    attributes_of,
-    debug_text,
-    node_summary,
-    summary,
-)
+from tflogscope.runtime.core.definition import Endpoint, FunctionDef
+from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.records import Execution
-from tflogscope.runtime.emitter.voice import Events, Voice
-from tflogscope.runtime.function.definition import Endpoint, FunctionDef
-from tflogscope.runtime.passes.functions import DATA_FUNCTION
-
-__all__ = ["Instance", "Instances", "plain_name", "prepared", "say_constants"]
+from tflogscope.runtime.emitter.text import NodeLines, attributes_of, node_text, summary
+from tflogscope.runtime.emitter.voice import Voice
+from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
+from tflogscope.runtime.passes.report import Report
 
 _ADDED = frozenset({"_kernel", "is_filter_const", "workspace_enabled"})
-_MATMUL_RULE = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"})
-_CONTRACTIONS = {
+_PRODUCTS = frozenset({"MatMul", "BatchMatMulV2", "Einsum"})
+_FUSED = {
     "_FusedMatMul": "MatMul",
     "_FusedConv2D": "Conv2D",
     "_FusedDepthwiseConv2dNative": "DepthwiseConv2dNative",
 }
-_SHORT = "/device:CPU:0"
-_BACKWARD = "__backward_"
+_SHARES = frozenset(
+    (
+        "Const Enter Exit ExpandDims Identity Merge NextIteration ReadVariableOp Reshape Squeeze "
+        "StopGradient Switch TensorListGetItem _Arg"
+    ).split()
+)
+"""Ops whose output is not theirs alone."""
 
 
 def plain_name(name: str) -> str | None:
-    """`train` of `__inference_train_19`; nothing for a session."""
+    """The Python function's name in `__inference_NAME_12` or `__backward_…`; None for a session."""
     if not name.startswith("__"):
         return None
     inner = name.removeprefix("__").partition("_")[2].rpartition("_")[0]
-    if inner.startswith(_BACKWARD):
-        return inner.removeprefix(_BACKWARD).rpartition("_")[0]
-    return inner
-
-
-_KEEPS = frozenset(
-    {
-        "Const", "Enter", "Exit", "ExpandDims", "Identity", "Merge", "NextIteration",
-        "ReadVariableOp", "Reshape", "Squeeze", "StopGradient", "Switch", "TensorListGetItem",
-        "_Arg",
-    }
-)  # fmt: skip
-"""Ops whose output is held by others too: a constant, a variable's value, the input itself."""
+    backward = inner.removeprefix("__backward_")
+    return backward.rpartition("_")[0] if backward != inner else inner
 
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """A function that is ready to run."""
+    """A function as it runs."""
 
     component: str
     handle: int
     lines: NodeLines
     origins: dict[str, str]
-    """By node, the op that it was before the layout pass."""
-    events: Events
+    """Of nodes that the layout pass renamed, what they were."""
+    report: Report
     definition: FunctionDef
+    given_up: frozenset[Endpoint]
+    """Outputs that only one node reads, which may overwrite them."""
     ready: bool = False
-    """Whether its kernels are there."""
-    given_up: frozenset[Endpoint] = field(init=False)
-    """Outputs that their only reader may write its own result over."""
-
-    def __post_init__(self) -> None:
-        """Count the readers: `forward_input_to_output_with_shape` asks how many there are."""
-        nodes = self.definition.nodes
-        kept = {node.name for node in nodes if node.type in _KEEPS}
-        made = {node.name for node in nodes} - kept
-        readers = Counter(endpoint for node in nodes for endpoint in node.inputs)
-        readers.update(self.definition.results)
-        self.given_up = frozenset(
-            endpoint for endpoint, count in readers.items() if count == 1 and endpoint[0] in made
-        )
 
 
-@dataclass(slots=True)
 class Instances:
-    """All functions of the process that are ready, by definition."""
+    """All functions of the process."""
 
-    onednn: bool = True
-    by_definition: dict[int, Instance] = field(default_factory=dict)
-    handles: int = 0
+    def __init__(self) -> None:
+        self._by_definition: dict[int, Instance] = {}
+        self._handles = 0
 
-    def make(self, voice: Voice, name: str, definition: FunctionDef, events: Events) -> Instance:
-        """Say how the function is made ready."""
-        lines = NodeLines(definition, voice.dialect)
+    def of(self, definition: Any) -> Instance | None:
+        """That of a function, if it was made ready."""
+        return self._by_definition.get(id(definition))
+
+    def make(self, voice: Voice, name: str, definition: FunctionDef, report: Report) -> Instance:
+        """It is made ready now."""
         number = voice.costs.number(64)
-        component = f"{name}{voice.dialect.partitioned}_{number}_0"
-        handle = self.handles
-        self.handles += 2
-        origins = {node: op for node, op, _, _ in events.rewritten}
-        instance = Instance(component, handle, lines, origins, events, definition)
+        handle, self._handles = self._handles, self._handles + 2
+        made = {node.name for node in report.nodes if node.type not in _SHARES}
+        read = Counter(endpoint for node in report.nodes for endpoint in node.inputs)
+        instance = Instance(
+            f"{name}{voice.dialect.partitioned}_{number}_0",
+            handle,
+            NodeLines(report.nodes, voice.dialect),
+            {each[1]: each[2] for each in report.events if each[0] == "rewritten"},
+            report,
+            definition,
+            frozenset(each for each, count in read.items() if count == 1 and each[0] in made),
+        )
         if name.startswith("__"):
             self._around(voice, name, instance)
         else:  # NB: a session says nothing of the kind
-            _grappler(voice, "tf_graph", events)
-            self._layout(voice, lines, events)
-        self.by_definition[id(definition)] = instance
+            _grappler(voice, "tf_graph", report)
+            _layout(voice, instance)
+        self._by_definition[id(definition)] = instance
         return instance
 
     def _around(self, voice: Voice, name: str, instance: Instance) -> None:
-        """The optimisation of a function, and what is said around it."""
-        lines, events = instance.lines, instance.events
         component, handle = instance.component, instance.handle
-        voice.say(
-            "instantiating",
-            f'Instantiating MultiDevice function "{name}" on default device "{CPU}"',
-            12,
-        )
-        _grappler(voice, name, events)
-        self._layout(voice, lines, events)
+        said = f'MultiDevice function "{name}"'
+        voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
+        _grappler(voice, name, instance.report)
+        _layout(voice, instance)
         voice.say(
             "optimized",
-            f'Finished graph optimizations for MultiDevice function "{name}" with target '
-            f'device "{CPU}". Took 0 secs.',
+            f'Finished graph optimizations for {said} with target device "{CPU}". Took 0 secs.',
         )
-        voice.say(
-            "component start",
-            f"Start instantiating component function {component} on device {CPU}",
-            30,
-        )
+        start = f"Start instantiating component function {component} on device {CPU}"
+        voice.say("component start", start, 30)
         if instance.definition.attributes.get(DATA_FUNCTION):
             prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
-        voice.say(
-            "component ready",
-            f"Finished instantiating component function {component} with handle {handle} "
-            "status: OK",
-            30,
-        )
-        voice.say(
-            "instantiated", f'Instantiated MultiDevice function "{name}" with handle {handle + 1}'
-        )
-
-    def _layout(self, voice: Voice, lines: NodeLines, events: Events) -> None:
-        if self.onednn:
-            _layout(voice, lines, events)
-        else:
-            voice.say("onednn off", "TF-MKL: MKL is not enabled", 90)
-
-    def of(self, definition: Any) -> Instance | None:
-        """The one of that definition, if it was made ready here."""
-        return self.by_definition.get(id(definition))
+        done = f"Finished instantiating component function {component} with handle {handle}"
+        voice.say("component ready", f"{done} status: OK", 30)
+        voice.say("instantiated", f"Instantiated {said} with handle {handle + 1}")
 
 
-def _grappler(voice: Voice, name: str, events: Events) -> None:
-    if not events.optimizers or not voice.shows("grappler start"):
+def _events(report: Report, kind: str) -> list[tuple[Any, ...]]:
+    return [each[1:] for each in report.events if each[0] == kind]
+
+
+def _grappler(voice: Voice, name: str, report: Report) -> None:
+    optimizers = _events(report, "optimizer")
+    if not optimizers or not voice.shows("grappler start"):
         return
-    before = events.optimizers[0][1]
     voice.say("grappler start", f"Starting optimization for grappler item: {name}", 200)
-    voice.say(
-        "grappler item",
-        f"Optimize GrapplerItem: item.id={name} num_optimizers=13, num nodes = {before}",
-    )
-    first_remapper = True
-    for optimizer, start, end in events.optimizers:
-        if optimizer == "constant_folding":
-            _folded(voice, events)
-        if optimizer == "remapper" and first_remapper:
-            first_remapper = False
-            _fused(voice, events)
-        # NB: the runtime's passes don't count edges
-        voice.say(
-            "grappler result",
-            f"{optimizer}: Graph size after: {end} nodes ({end - start}), "
-            f"{end} edges ({end - start}), time = 0.{voice.costs.between(20, 900):03d}ms.",
-            voice.costs.between(40, 500),
-        )
+    text = f"item.id={name} num_optimizers=13, num nodes = {optimizers[0][1]}"
+    voice.say("grappler item", f"Optimize GrapplerItem: {text}")
+    for what, *facts in report.events:
+        if what == "folded":
+            node, op, attributes = facts
+            voice.say("folded", f"Folded node: {summary(node, op, attributes, ())}", 20)
+        elif what == "fused":
+            _fused(voice, *facts)
+        elif what == "optimizer":
+            optimizer, start, end = facts
+            # NB: edges are not counted
+            voice.say(
+                "grappler result",
+                f"{optimizer}: Graph size after: {end} nodes ({end - start}), {end} edges "
+                f"({end - start}), time = 0.{voice.costs.between(20, 900):03d}ms.",
+                voice.costs.between(40, 500),
+            )
     voice.say("grappler done", "Optimized main graph.")
 
 
-def _folded(voice: Voice, events: Events) -> None:
-    for node, op, attributes in events.folded:
-        voice.say("folded", f"Folded node: {summary(node, op, attributes, ())}", 20)
-    events.folded = []
+def _fused(voice: Voice, node: str, op: str, fused: str, gone: list[str]) -> None:
+    kind = _FUSED.get(fused)  # NB: most other fusions are made without a word
+    if kind is not None and len(gone) == 1:
+        text = f"Fuse {kind} with BiasAdd:  bias_add={node} contraction={gone[0]}"
+        voice.say("fused", text, 20)
+    elif kind is not None and len(gone) == 2:
+        text = f"activation={node} bias_add={gone[1]} contraction={gone[0]}"
+        voice.say("fused with activation", f"Fuse {kind} with BiasAdd and {op}: {text}", 20)
 
 
-def _fused(voice: Voice, events: Events) -> None:
-    for node, op, fused, gone in events.fused:
-        kind = _CONTRACTIONS.get(fused)
-        if kind is None or not gone:
-            continue  # NB: most fusions are made without a word
-        if len(gone) == 1:
-            text = f"Fuse {kind} with BiasAdd:  bias_add={node} contraction={gone[0]}"
-            voice.say("fused", text, 20)
-        elif len(gone) == 2:
-            text = (
-                f"Fuse {kind} with BiasAdd and {op}: activation={node} bias_add={gone[1]} "
-                f"contraction={gone[0]}"
-            )
-            voice.say("fused with activation", text, 20)
-
-
-def _layout(voice: Voice, lines: NodeLines, events: Events) -> None:
-    size = lines.count
-    voice.say("graph", f"Graph Before running MklLayoutRewritePass #nodes {size} #edges {size}", 90)
-    for one, other, _ in events.merged:
-        voice.say(
-            "merge scheduled",
-            f"MklLayoutRewritePass: Scheduled nodes {one} and {other} for merging",
-        )
-        voice.say("merged", f"MklLayoutRewritePass: Merged nodes {one} and {other}", 20)
-    for op, reason in events.refused:
-        voice.say(
-            "skipped",
-            f"MklLayoutRewritePass: Skipping rewriting of the node {op}, reason: {reason}",
-        )
-    for at, (node, op, new, attributes) in enumerate(events.rewritten):
-        if op in _MATMUL_RULE:
+def _layout(voice: Voice, instance: Instance) -> None:
+    if not SETTINGS.onednn:
+        voice.say("onednn off", "TF-MKL: MKL is not enabled", 90)
+        return
+    lines, report = instance.lines, instance.report
+    size, this = lines.count, "MklLayoutRewritePass"
+    voice.say("graph", f"Graph Before running {this} #nodes {size} #edges {size}", 90)
+    for one, other, _ in _events(report, "merged"):
+        voice.say("merge scheduled", f"{this}: Scheduled nodes {one} and {other} for merging")
+        voice.say("merged", f"{this}: Merged nodes {one} and {other}", 20)
+    for at, (node, op, new, attributes) in enumerate(_events(report, "rewritten")):
+        if op in _PRODUCTS:
             voice.say("rewriting matmul", "Rewriting MatMul to _MklMatMul")
-        text = lines.texts.get(node)
         voice.say(
             "scheduled",
-            f"MklLayoutRewritePass: Scheduled node {node} with op {op} for rewrite using layout "
-            "optimization.",
+            f"{this}: Scheduled node {node} with op {op} for rewrite using layout optimization.",
         )
+        text = lines.texts.get(node)
         if text is not None and voice.shows("original"):
             names = [each for each in text.rpartition("](")[2][:-1].split(", ") if each]
             plain = {key: value for key, value in attributes.items() if key not in _ADDED}
             old = summary(node, op, attributes_of(op, plain, voice.dialect), names)
-            number = lines.numbers.get(node, 0)
-            voice.say(
-                "original", f"MklLayoutRewritePass: Original node:{debug_text(node, number, old)}"
-            )
             made = summary(node, new, attributes_of(new, attributes, voice.dialect), names)
-            voice.say(
-                "new", f"MklLayoutRewritePass: New node:{debug_text(node, size + at, made)}", 20
-            )
+            number = lines.numbers.get(node, 0)
+            voice.say("original", f"{this}: Original node:{_debug_text(node, number, old)}")
+            voice.say("new", f"{this}: New node:{_debug_text(node, size + at, made)}", 20)
         voice.say(
-            "rewrote",
-            f"MklLayoutRewritePass: rewrote node {node} with op {op} for Mkl layout optimization.",
+            "rewrote", f"{this}: rewrote node {node} with op {op} for Mkl layout optimization."
         )
-    voice.say(
-        "graph",
-        f"Graph After running MklLayoutRewritePass(NodeMerge+Rewrite) #nodes {size} #edges {size}",
-    )
+    after = f"Graph After running {this}(NodeMerge+Rewrite) #nodes {size} #edges {size}"
+    voice.say("graph", after)
+
+
+def _debug_text(name: str, number: int, text: str) -> str:
+    devices = f"{{requested: '{CPU}', assigned: '{CPU}'}}"
+    return f"{{name:'{name}' id:{number} op device:{devices} def:{{{text}}}}}"
 
 
 def prepared(voice: Voice, instance: Instance) -> None:
-    """Constants are computed, kernels created: when a function first runs, or before that."""
+    """It runs for the first time: constants are folded, kernels made."""
     instance.ready = True
     text = f"Pruning function body: function_name={instance.component}"
     voice.say("pruning", text, 12)
     voice.say("pruning nodes", f"{text} #nodes = {instance.lines.count}", 12)
-    if instance.events.runs:
-        say_constants(voice, instance.events)
-    else:
+    say_constants(voice, instance.report)
+    for text in instance.lines.texts.values():
+        voice.say("kernel", f"Instantiating kernel for node: {text}", 7)
+
+
+def say_constants(voice: Voice, report: Report) -> None:
+    """The graphs of constants that ran at step −1."""
+    runs = _events(report, "run")
+    if not runs:
         voice.say("nothing to fold", "No constant foldable nodes found", 20)
-    instance.events = Events()
-    if voice.shows("kernel"):
-        for text in instance.lines.texts.values():
-            voice.say("kernel", f"Instantiating kernel for node: {text}", 7)
-
-
-def say_constants(voice: Voice, events: Events) -> None:
-    """Runs in which constants are computed: step -1."""
-    for nodes in events.runs:
+    for (nodes,) in runs:
         voice.say("foldable", f"Constant foldable {len(nodes)} : {len(nodes)}", 20)
         for number, node in enumerate(nodes):
             execution = Execution("graph", "folding", node.type, node.type, node=node.name, step=-1)
-            place = number + (number > 0)
-            shown = node_summary(node, voice.dialect, marked=False, running=True)
-            body = f"{place} step -1 {shown} device: {_SHORT}"
+            shown = node_text(node, voice.dialect, marked=False, running=True)
+            body = f"{number + (number > 0)} step -1 {shown} device: /device:CPU:0"
             voice.began(execution)
             voice.say("process", f"Process node: {body}", 6, execution, stands=True)
             voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
             voice.ended(execution)
-    for name, output in events.replaced:
+    for name, output, _ in _events(report, "replaced"):
         voice.say("replacing", f"Replacing {name} :: {output} with a constant")
-    events.runs, events.replaced = [], []

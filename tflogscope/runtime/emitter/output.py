@@ -1,67 +1,93 @@
-"""From records to the file: order, prefixes, faults, lines; and the truth beside it.
-
-Records come in any order; they leave in the order of their times, once nothing earlier can come.
-What a fault does to the bytes happens on the way, after which lines are counted: so the truth knows
-where everything really stands.
-"""
+"""Records become bytes: in the order of their times, with prefixes, through the faults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
 from operator import attrgetter
 from typing import Protocol
 
-from tflogscope.runtime.emitter.prefixes import BEGIN, Prefixes
+from tflogscope.runtime.emitter.dialects import Dialect
 from tflogscope.runtime.emitter.records import Execution, Primitive, Record
-from tflogscope.runtime.emitter.truth import Truth
-
-__all__ = ["Fault", "Output", "Piece", "Sink"]
+from tflogscope.runtime.emitter.sites import SITES
+from tflogscope.runtime.emitter.truth import BEGIN, Sink, Truth
 
 _BARE = frozenset({"onednn", "print"})
 _time = attrgetter("time")
 
 
+@dataclass(frozen=True)
+class Levels:
+    """TF_CPP_MAX_VLOG_LEVEL, TF_CPP_VMODULE, TF_CPP_LOG_THREAD_ID."""
+
+    level: int = 2
+    modules: Mapping[str, int] | None = None
+    threads: bool = False
+
+
+class Prefixes:
+    """What lines begin with, and which there are."""
+
+    def __init__(self, dialect: Dialect, levels: Levels) -> None:
+        self.absl, self.threads = dialect.absl, levels.threads
+        self._tails: dict[str, tuple[str, str]] = {}
+        for name, site in SITES.items():
+            line, own = site.lines[dialect.index], (levels.modules or {}).get(site.module, 0)
+            if line and site.level <= max(levels.level, own):
+                path = site.file if self.absl else site.path
+                self._tails[name] = (site.severity, f"{path}:{line}] ")
+
+    def shows(self, name: str) -> bool:
+        """Is such a line in the log?"""
+        return name in self._tails
+
+    def of(self, name: str, time: int, thread: int) -> str:
+        """The prefix of a line."""
+        severity, place = self._tails[name]
+        if self.absl:
+            seconds, micros = divmod(time, 1_000_000)
+            return f"{severity}0000 00:00:{seconds}.{micros:06d} {thread:7d} {place}"
+        shown = f" {thread:7d}" if self.threads else ""
+        return f"{classic_time(time)}: {severity}{shown} {place}"
+
+
+def classic_time(time: int) -> str:
+    """As TensorFlow's own logging writes it."""
+    seconds, micros = divmod(time, 1_000_000)
+    return f"{_second(seconds)}.{micros:06d}"
+
+
+@lru_cache(maxsize=256)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
 @dataclass(slots=True, eq=False)
 class Piece:
-    """Bytes that are written at once; the first piece of a record has the record."""
+    """Some bytes, and the record that they are."""
 
     data: bytes
     record: Record | None = None
     process: int = 0
-    """Which process wrote it; 0 is the program's own."""
     middle: int = 0
-    """Where the message begins, after the prefix; 0 if there is none."""
+    """Where the prefix ends."""
     torn: str = ""
-    """What a fault did to it, if anything."""
-
-
-class Sink(Protocol):
-    """Where bytes go."""
-
-    def write(self, data: bytes, /) -> object:
-        """Take more."""
-        ...
-
-    def flush(self) -> None:
-        """Let what was written be seen, whatever happens next."""
-        ...
 
 
 class Fault(Protocol):
-    """Something that goes wrong between the process and the file."""
+    """Something that goes wrong on the way."""
 
     def feed(self, pieces: list[Piece]) -> list[Piece]:
-        """What is written for these pieces now."""
-        ...
+        """What becomes of these, as far as it is decided."""
 
     def end(self) -> list[Piece]:
-        """What is written at the end."""
-        ...
+        """What is left."""
 
 
 class Output:
-    """The log that is being written."""
+    """The log file."""
 
     def __init__(
         self,
@@ -70,17 +96,12 @@ class Output:
         truth: Truth | None = None,
         faults: Sequence[Fault] = (),
     ) -> None:
-        self._file = file
-        self._prefixes = prefixes
-        self._truth = truth
-        self._faults = faults
+        self._file, self._prefixes, self._truth, self._faults = file, prefixes, truth, faults
         self._waiting: list[Record] = []
         self._done: list[Execution] = []
         self._primitives: list[Primitive] = []
-        self._line = 1
-        self._at_start = True
+        self._line, self._at_start = 1, True
         self.flushed = 0
-        """No record before this time can be written any more."""
 
     def add(
         self,
@@ -88,14 +109,14 @@ class Output:
         executions: Iterable[Execution],
         primitives: Iterable[Primitive],
     ) -> None:
-        """Records to be written when their time has come, and what they are about."""
+        """These are to be written."""
         self._waiting += records
         if self._truth is not None:
             self._done += executions
             self._primitives += primitives
 
     def flush(self, until: int) -> None:
-        """Write all that is not later than this time."""
+        """Write what happened up to then."""
         self._waiting.sort(key=_time)
         count = len(self._waiting)
         if count and self._waiting[-1].time > until:
@@ -106,11 +127,7 @@ class Output:
         for fault in self._faults:
             pieces = fault.feed(pieces)
         self._write(pieces)
-        self._tell(until)
-
-    def forget(self) -> None:
-        """What waits is written by another process, and so is the truth."""
-        self._waiting, self._done, self._primitives, self._truth = [], [], [], None
+        self._note_done(until)
 
     def close(self) -> None:
         """Write the rest."""
@@ -120,64 +137,52 @@ class Output:
             for later in self._faults[at + 1 :]:
                 pieces = later.feed(pieces)
             self._write(pieces)
-        self._tell(None)
+        self._note_done(None)
 
     def _rendered(self, record: Record) -> Piece:
-        if record.kind == "print":
-            return Piece(record.text.encode("utf-8", "surrogateescape"), record)
-        if record.kind in _BARE:
-            return Piece(record.text.encode("utf-8", "surrogateescape") + b"\n", record)
-        prefix = self._prefixes.of(record.kind, BEGIN + record.time, record.thread)
-        text = f"{prefix}{record.text}\n"
-        return Piece(text.encode("utf-8", "surrogateescape"), record, middle=len(prefix))
+        text, prefix = record.text, ""
+        if record.kind not in _BARE:
+            prefix = self._prefixes.of(record.kind, BEGIN + record.time, record.thread)
+        end = "" if record.kind == "print" else "\n"
+        data = f"{prefix}{text}{end}".encode("utf-8", "surrogateescape")
+        return Piece(data, record, middle=len(prefix))
 
     def _write(self, pieces: list[Piece]) -> None:
-        if not pieces:
-            return
         for piece in pieces:
-            record = piece.record
-            if record is not None and self._truth is not None:
-                self._note(piece, record)
-            count = piece.data.count(b"\n")
-            self._line += count
+            if piece.record is not None and self._truth is not None:
+                self._note(piece, piece.record, self._truth)
+            self._line += piece.data.count(b"\n")
             if piece.data:
                 self._at_start = piece.data.endswith(b"\n")
-        self._file.write(b"".join(piece.data for piece in pieces))
-        self._file.flush()
+        if pieces:
+            self._file.write(b"".join(piece.data for piece in pieces))
+            self._file.flush()
 
-    def _note(self, piece: Piece, record: Record) -> None:
-        """Tell the truth of a line; of those that stand for something, remember where."""
-        assert self._truth is not None
+    def _note(self, piece: Piece, record: Record, truth: Truth) -> None:
         about = record.about
-        stands = isinstance(about, Primitive) or record.stands
-        if about is not None and stands:
+        if about is not None and (record.stands or isinstance(about, Primitive)):
             about.line = self._line
-            if piece.process:  # nobody else tells of it
-                self._add_other(about)
-        self._truth.line(self._line, piece, glued=not self._at_start)
+            if piece.process and isinstance(about, Primitive):  # nobody else speaks of it
+                self._primitives.append(about)
+            elif piece.process and isinstance(about, Execution):
+                self._done.append(about)
+        truth.line(self._line, piece, glued=not self._at_start)
 
-    def _add_other(self, about: Execution | Primitive) -> None:
-        if isinstance(about, Primitive):
-            self._primitives.append(about)
-        else:
-            self._done.append(about)
-
-    def _tell(self, until: int | None) -> None:
-        """Executions that have ended and are written; at the end (None) the others, too."""
+    def _note_done(self, until: int | None) -> None:
+        """The truth of what is over and whose line is written."""
         if self._truth is None:
             return
-        kept = []
+        kept: list[Execution] = []
         for execution in self._done:
             if until is not None and (execution.end >= until or execution.line is None):
                 kept.append(execution)
             else:
                 self._truth.execution(execution)
-        self._done = kept
-        later = []
+        later: list[Primitive] = []
         for primitive in self._primitives:
             if until is not None and primitive.line is None:
                 later.append(primitive)
             else:
                 self._truth.primitive(primitive)
-        self._primitives = later
+        self._done, self._primitives = kept, later
         self._truth.flush()

@@ -1,7 +1,4 @@
-"""A process whose log is written: `python PROGRAM.py > run.log 2>&1`, with TensorFlow's settings.
-
-What the program prints goes to the log in its place, and to the terminal as well.
-"""
+"""A program's run becomes a log: what it prints, how it sleeps, what the runtime does."""
 
 from __future__ import annotations
 
@@ -14,29 +11,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tflogscope.runtime import passes, telling
-from tflogscope.runtime.eager import EAGER
+from tflogscope.runtime.core import telling
+from tflogscope.runtime.core.conversion import forget_scalars
+from tflogscope.runtime.core.eager import EAGER
 from tflogscope.runtime.emitter.dialects import dialect
-from tflogscope.runtime.emitter.emitter import Emitter
 from tflogscope.runtime.emitter.faults import faults_named
-from tflogscope.runtime.emitter.output import Output, Sink
-from tflogscope.runtime.emitter.prefixes import Levels, Prefixes
-from tflogscope.runtime.emitter.truth import Truth
-
-__all__ = ["Settings", "writing"]
+from tflogscope.runtime.emitter.listener import Emitter
+from tflogscope.runtime.emitter.output import Levels, Output, Prefixes
+from tflogscope.runtime.emitter.truth import Sink, Truth
+from tflogscope.runtime.passes import SETTINGS
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment of the process would say, and what is to go wrong."""
+    """How the log is to be."""
 
     release: str = "2.13"
     levels: Levels = field(default_factory=Levels)
     seed: int = 0
     threads: int = 2
+    """On how many threads nodes run."""
     onednn: bool = True
     verbose: bool = True
-    """`ONEDNN_VERBOSE=1`."""
+    """ONEDNN_VERBOSE=1."""
     faults: Sequence[str] = ()
 
 
@@ -51,103 +48,68 @@ def writing(
     truth: Path | None = None,
     opened: Callable[[Path], AbstractContextManager[Sink]] = _opened,
 ) -> Iterator[Emitter]:
-    """Write the log of what runs within. `opened` makes the files. Raises ValueError for a release
-    or fault unknown, what `opened` does for files that can't be written.
+    """Write the log of what happens in it, and perhaps the truth. Raises ValueError for a release or
+    a fault that is not known, OSError if a file can't be written.
     """
     chosen = dialect(settings.release)
     prefixes = Prefixes(chosen, settings.levels)
     faults = faults_named(settings.faults, settings.seed, prefixes)
     EAGER.clear_kernels()  # a new process has none
+    forget_scalars()
+    before, SETTINGS.onednn = SETTINGS.onednn, settings.onednn
     with ExitStack() as stack:
+        stack.callback(lambda: setattr(SETTINGS, "onednn", before))
         file = stack.enter_context(opened(log))
-        told = None if truth is None else Truth(stack.enter_context(opened(truth)))
-        output = Output(file, prefixes, told, faults)
+        beside = None if truth is None else Truth(stack.enter_context(opened(truth)))
+        output = Output(file, prefixes, beside, faults)
         emitter = Emitter(
             output,
             chosen,
             prefixes,
             seed=settings.seed,
             threads=settings.threads,
-            onednn=settings.onednn,
             verbose=settings.verbose,
         )
         stack.callback(emitter.close)
-        stack.enter_context(passes.using(passes.Settings(onednn=settings.onednn)))
         stack.enter_context(telling.listen(emitter))
-        stack.enter_context(_heard(emitter))
-        stack.enter_context(_asleep(emitter))
-        stack.enter_context(_forking(emitter))
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            stack.callback(setattr, sys, name, stream)
+            setattr(sys, name, _Heard(stream, emitter))
+        stack.callback(setattr, time, "sleep", time.sleep)
+        time.sleep = emitter.sleep  # type: ignore[assignment]
         yield emitter
 
 
-@contextmanager
-def _heard(emitter: Emitter) -> Iterator[None]:
-    """Let the emitter hear what is printed."""
-    streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Heard(streams[0], emitter), _Heard(streams[1], emitter)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = streams
-
-
-@contextmanager
-def _asleep(emitter: Emitter) -> Iterator[None]:
-    """Let `time.sleep` go by the clock of the log."""
-    original = time.sleep
-    time.sleep = emitter.sleep  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        time.sleep = original
-
-
-_emitters: list[Emitter] = []
-"""Those that write now."""
-
-
-def _before_fork() -> None:
-    for each in _emitters:
-        each.before_fork()
-
-
 def _after_fork() -> None:
-    for each in _emitters:
-        each.after_fork()
+    """A child process says nothing here: NB: with TensorFlow it would write to the same log."""
+    telling.listener = None
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, _Heard):
+            setattr(sys, name, stream.stream)
 
 
-if hasattr(os, "register_at_fork"):  # for good: Python forgets no hook
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
-
-
-@contextmanager
-def _forking(emitter: Emitter) -> Iterator[None]:
-    """Let the emitter know when the program forks."""
-    _emitters.append(emitter)
-    try:
-        yield
-    finally:
-        _emitters.remove(emitter)
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class _Heard:
-    """A text stream that hands on what is written to it, and tells it."""
+    """A stream of which the emitter hears."""
 
     def __init__(self, stream: Any, emitter: Emitter) -> None:
-        self._stream = stream
-        self._emitter = emitter
+        self.stream, self._emitter = stream, emitter
 
     def write(self, text: str) -> int:
-        """Write it to both."""
+        """Print it."""
         if text:
             self._emitter.printed(text)
-        self._stream.write(text)
+        self.stream.write(text)
         return len(text)
 
     def writelines(self, lines: Sequence[str]) -> None:
-        """Write these."""
+        """Print these."""
         for each in lines:
             self.write(each)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)

@@ -1,170 +1,234 @@
-"""Steps in the log: `executor.cc`, and the lines around them."""
+"""The nodes of a step: each on a strand of its own, which are dealt to the threads of the pool when the
+step is over, as soon as what a node waits for is done. So the log shows any number of threads.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.devices import CPU
-from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name, prepared
-from tflogscope.runtime.emitter.kernels import Engine, shape_of
-from tflogscope.runtime.emitter.node_lines import NodeLines
-from tflogscope.runtime.emitter.records import WORKER, Execution, Strand
-from tflogscope.runtime.emitter.status import status
-from tflogscope.runtime.emitter.steps import Item, Step, deal
-from tflogscope.runtime.emitter.voice import Dispatch, Events, Voice
-from tflogscope.runtime.errors import OpError
-from tflogscope.runtime.function.definition import FunctionDef, NodeDef
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
+from tflogscope.runtime.core.errors import OpError
+from tflogscope.runtime.core.tensors import CPU
+from tflogscope.runtime.emitter.functions import Instance, plain_name, prepared
+from tflogscope.runtime.emitter.primitives import Kernel, plans
+from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Strand
+from tflogscope.runtime.emitter.text import status, type_name
+from tflogscope.runtime.emitter.verbose import header, line
+from tflogscope.runtime.emitter.voice import Dispatch, Voice
+from tflogscope.runtime.ops.flow import DEAD
+from tflogscope.runtime.passes import DATA_FUNCTION
 
-__all__ = ["Runs"]
-
+Shape = tuple[int, ...]
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
-_SMALL = 64
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_ASYNC = frozenset({"IteratorGetNext", "_Recv"})
+
+
+def shape_of(value: Any) -> Shape:
+    """The shape of a tensor or array."""
+    array = getattr(value, "value", value)
+    return array.shape if isinstance(array, np.ndarray) else ()
+
+
+class Engine:
+    """Kernels, with the time they take and the primitives they run."""
+
+    def __init__(self, threads: int, *, verbose: bool) -> None:
+        self._threads, self._verbose = threads, verbose
+        self._introduced = False
+        self._allocations = 0
+
+    def run(self, voice: Voice, kernel: Kernel, execution: Execution) -> None:
+        """Let a kernel run."""
+        size = 4 * sum(prod(shape) for shape in (*kernel.inputs, *kernel.outputs))
+        found = plans(kernel) if kernel.op.startswith("_Mkl") else []
+        if not found:
+            voice.strand.now += voice.costs.kernel(size)
+        elif found[0].kind == "gemm_api":
+            voice.say("sgemm", "MKL DNN SGEMM called")
+        for plan in found:
+            ms = voice.costs.primitive(plan.kind, plan.problem, plan.size, plan.work)
+            voice.strand.now += 3 + int(ms * 1000)
+            if not self._verbose or (plan.kind == "gemm_api" and not voice.dialect.gemm):
+                continue
+            if not self._introduced:
+                self._introduced = True
+                for text in header(voice.dialect, self._threads):
+                    voice.bare("onednn", text)
+            kind = plan.kind.removesuffix("_v2")
+            primitive = Primitive(kind, plan.implementation, plan.problem, ms, execution)
+            voice.strand.primitives.append(primitive)
+            voice.bare("onednn", line(plan, ms, voice.dialect), primitive)
+
+    def output(self, voice: Voice, step: int, node: NodeDef, index: int, shape: Shape) -> None:
+        """What an output takes."""
+        self._allocations += 1
+        dtype = node.dtypes[index]
+        dims = "".join(f"dim {{ size: {size} }} " for size in shape)
+        size = prod(shape) * (dtype.size if dtype.is_array else 192)
+        note = "goo.gle/debugonly   " if voice.dialect.redacted else ""
+        place = f"index: {index} " if index else ""
+        text = (
+            f"__LOG_MEMORY__ MemoryLogTensorOutput {{ {note}step_id: {step} kernel_name: "
+            f'"{node.name}" {place}tensor {{ dtype: {type_name(dtype)} shape {{ {dims}}} '
+            f"allocation_description {{ requested_bytes: {size} allocated_bytes: {size} "
+            f'allocator_name: "mklcpu" allocation_id: {self._allocations} '
+            f"ptr: {94_000_000_000_000 + 64 * self._allocations} }} }} }}"
+        )
+        voice.say("memory", text, 12)
+
+
+@dataclass(slots=True, eq=False)
+class _Item:
+    """A node that runs, or has run."""
+
+    node: NodeDef
+    strand: Strand
+    execution: Execution
+    waits: Sequence[int]
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One run of a function."""
+
+    number: int
+    instance: Instance
+    name: str
+    call: Execution | None
+    is_data: bool
+    items: list[_Item] = field(default_factory=list)
+    last: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, list[Any]] = field(default_factory=dict)
+    """The values that nodes gave, as far as they are small; else their shapes."""
+
+    def waits(self, node: NodeDef) -> list[int]:
+        """The items that it comes after."""
+        names = {name for name, _ in node.inputs}.union(node.controls)
+        found = {self.last[name] for name in names if name in self.last}
+        return sorted(found) or [0] * bool(self.items)  # all wait for _SOURCE
+
+    def shape(self, endpoint: tuple[str, int]) -> Shape:
+        """The shape of what an output gave last."""
+        found = self.outputs.get(endpoint[0], [])
+        return found[endpoint[1]][0] if endpoint[1] < len(found) else ()
+
+    def value(self, endpoint: tuple[str, int]) -> Any:
+        """That value, if it is small."""
+        found = self.outputs.get(endpoint[0], [])
+        return found[endpoint[1]][1] if endpoint[1] < len(found) else None
 
 
 class Runs:
-    """The steps of the process."""
+    """Steps, from begin to end."""
 
-    def __init__(
-        self, instances: Instances, engine: Engine, pool: Sequence[int], data_thread: int
-    ) -> None:
-        self._instances = instances
-        self._engine = engine
-        self._pool = pool
-        self._data_thread = data_thread
+    def __init__(self, engine: Engine, pool: Sequence[int], data_thread: int) -> None:
+        self._engine, self._pool, self._data_thread = engine, pool, data_thread
         self._sessions = 0
 
-    def say_executing(self, voice: Voice, dispatch: Dispatch) -> None:
-        """The call of a function: said when it is ready."""
+    @staticmethod
+    def say_executing(voice: Voice, dispatch: Dispatch) -> None:
+        """A call executes."""
         dispatch.said = True
-        execution = dispatch.execution
-        voice.began(execution)
+        voice.began(dispatch.execution)
         text = f"Executing op {dispatch.op} in device {CPU}"
-        voice.say("executing", text, 12, execution, stands=True)
+        voice.say("executing", text, 12, dispatch.execution, stands=True)
 
     def begin(
-        self,
-        voice: Voice,
-        name: str,
-        definition: FunctionDef,
-        instance: Instance | None,
-        dispatch: Dispatch | None,
+        self, voice: Voice, definition: FunctionDef, instance: Instance, dispatch: Dispatch | None
     ) -> None:
-        """A step begins: called eagerly, by a dataset, or by a node."""
+        """A function begins to run."""
+        name = definition.name
         by_node = bool(voice.items) and voice.items[-1].node.type in _CALLS
         if dispatch is not None and not dispatch.said:
             self.say_executing(voice, dispatch)
         if dispatch is not None or by_node:
-            handle = instance.handle if instance else 0
-            voice.say(
-                "running",
-                f"Running component function on device {CPU} from {name} with handle {handle}",
-                20,
-                dispatch.execution if dispatch is not None else None,
-            )
-        if instance is None:
-            lines = NodeLines(definition, voice.dialect)
-            instance = Instance("", 0, lines, {}, Events(), definition, ready=True)
-        number = self._number(voice, name)
-        data = bool(definition.attributes.get("_tf_data_function"))
-        call = None if data else dispatch.execution if dispatch else self._call_of(voice)
-        step = Step(number, instance, name, call, data)
-        voice.steps.append(step)
+            text = f"device {CPU} from {name} with handle {instance.handle}"
+            about = None if dispatch is None else dispatch.execution
+            voice.say("running", f"Running component function on {text}", 20, about)
+        self._sessions += not name.startswith("__")
+        number = -1 - voice.costs.number(62) if name.startswith("__") else self._sessions
+        data = bool(definition.attributes.get(DATA_FUNCTION))
+        call = None
+        if not data:
+            outer = voice.steps[-1].call if voice.steps else None
+            call = outer if dispatch is None else dispatch.execution
+        voice.steps.append(Step(number, instance, name, call, data))
         voice.strands.append(Strand(self._data_thread if data else voice.strand.thread))
         if not instance.ready and name.startswith("__"):
             prepared(voice, instance)
 
-    def _number(self, voice: Voice, name: str) -> int:
-        """Steps of functions have negative numbers by chance; a session counts its own."""
-        if name.startswith("__"):
-            return -(1 + voice.costs.number(62))
-        self._sessions += 1
-        return self._sessions
+    # -- nodes
 
     @staticmethod
-    def _call_of(voice: Voice) -> Execution | None:
-        return voice.steps[-1].call if voice.steps else None
-
-    # -- nodes -----------------------------------------------------------------------------------
-
-    @staticmethod
-    def _item(voice: Voice, node: NodeDef) -> Item:
+    def _item(voice: Voice, node: NodeDef) -> _Item:
         step = voice.steps[-1]
         origin = step.instance.origins.get(node.name)
-        rewrite = "none"
-        if node.type.startswith("_Mkl"):
-            rewrite = "layout" if origin else "remapper"
+        renamed = node.type.startswith("_Mkl")
         plumbing = node.type in _PLUMBING or node.name == "_SOURCE"
         execution = Execution(
             "graph",
             "plumbing" if plumbing else "op",
             origin or node.type,
             node.type,
-            rewrite,
+            "none" if not renamed else "layout" if origin else "remapper",
             node.name,
             plain_name(step.name),
             step.call,
             step.number,
         )
-        item = Item(node, Strand(WORKER), execution, step.waits(node))
+        item = _Item(node, Strand(WORKER), execution, step.waits(node))
         step.last[node.name] = len(step.items)
         step.items.append(item)
+        voice.strands.append(item.strand)
+        voice.began(execution)
         return item
 
     @staticmethod
     def _said(step: Step, node: NodeDef, dead: str = "") -> str:
         lines = step.instance.lines
-        number = lines.numbers.get(node.name, 0)
-        text = lines.running.get(node.name) or lines.texts.get(node.name, "")
+        number, text = lines.numbers.get(node.name, 0), lines.running.get(node.name, "")
         return f"{number} step {step.number} {text}{dead} device: {node.device or CPU}"
 
     def node_begins(self, voice: Voice, node: NodeDef) -> None:
-        """A node's kernel begins."""
+        """Its inputs are there."""
         item = self._item(voice, node)
         voice.items.append(item)
-        voice.strands.append(item.strand)
-        voice.began(item.execution)
         text = f"Process node: {self._said(voice.steps[-1], node)}"
         voice.say("process", text, 10, item.execution, stands=True)
 
     def node_ends(self, voice: Voice, node: NodeDef, outputs: Sequence[Any]) -> None:
-        """It has run."""
-        item = voice.items.pop()
-        step = voice.steps[-1]
+        """Its kernel has run."""
+        item, step = voice.items.pop(), voice.steps[-1]
         shapes = [shape_of(each) for each in outputs]
-        step.knows(node.name, outputs, shapes)
-        for index, value in enumerate(outputs):
-            if isinstance(value, np.ndarray) and value.size <= _SMALL and value.dtype.kind == "i":
-                step.values[node.name, index] = value
+        before = step.outputs.get(node.name)
+        step.outputs[node.name] = [
+            before[at] if value is DEAD and before else (shape, _small(value))
+            for at, (value, shape) in enumerate(zip(outputs, shapes, strict=True))
+        ]
         if item.execution.kind == "op":
-            inputs = [_output(step.outputs, name, index) for name, index in node.inputs]
-            self._engine.run(
-                voice,
-                node.type,
-                node.attributes,
-                inputs,
-                shapes,
-                item.execution,
-                _settings(step, node),
-            )
+            inputs = [step.shape(endpoint) for endpoint in node.inputs]
+            settings = _settings(step, node)
+            kernel = Kernel(node.type, node.attributes, inputs, shapes, voice.dialect, settings)
+            self._engine.run(voice, kernel, item.execution)
         if voice.shows("memory") and node.type != "_Retval":
-            for index, (dtype, shape) in enumerate(zip(node.dtypes, shapes, strict=False)):
-                self._engine.output(voice, step.number, node.name, index, dtype, shape)
-        kind = "async done" if node.op.type in _ASYNC else "done"
-        says = "Async" if kind == "async done" else "Synchronous"
+            for index, shape in enumerate(shapes[: len(node.dtypes)]):
+                self._engine.output(voice, step.number, node, index, shape)
+        kind, says = ("async done", "Async") if node.type in _ASYNC else ("done", "Synchronous")
         voice.say(kind, f"{says} kernel done: {self._said(step, node)}", 10, item.execution)
         voice.ended(item.execution)
         voice.strands.pop()
 
     def node_is_dead(self, voice: Voice, node: NodeDef) -> None:
         """It is in a branch not taken."""
-        item = self._item(voice, node)
-        step = voice.steps[-1]
+        item, step = self._item(voice, node), voice.steps[-1]
         item.execution.status = "dead"
-        voice.strands.append(item.strand)
-        voice.began(item.execution)
         text = f"Process node: {self._said(step, node, ' is dead')}"
         voice.say("process", text, 10, item.execution, stands=True)
         text = f"Synchronous kernel done: {self._said(step, node, ' is dead: ')}"
@@ -173,13 +237,11 @@ class Runs:
         voice.strands.pop()
 
     def node_fails(self, voice: Voice, node: NodeDef, error: BaseException) -> None:
-        """Its kernel failed."""
-        item = voice.items.pop()
-        step = voice.steps[-1]
+        """Its kernel raised an error."""
+        item, step = voice.items.pop(), voice.steps[-1]
         item.execution.status = "failed"
-        text = status(error)
+        text, where = status(error), f"\n\t [[{{{{node {node.name}}}}}]]"
         address = f"0x{0x5600_0000_0000 + 64 * voice.costs.number(30):x}"
-        where = f"\n\t [[{{{{node {node.name}}}}}]]"
         if isinstance(error, OpError):
             voice.say("op failed", f"OP_REQUIRES failed at {node.type.lower()}_op.cc:1 : {text}", 6)
         voice.say("node failed", f"{address} Compute status: {text}{where}", 6, item.execution)
@@ -188,55 +250,69 @@ class Runs:
         voice.ended(item.execution)
         voice.strands.pop()
 
-    # -- the end ---------------------------------------------------------------------------------
+    # -- the end
 
     def end(self, voice: Voice, name: str, error: BaseException | None) -> None:
-        """The step has ended: its nodes are dealt out to threads, and put where it ran."""
+        """The function has run: its nodes are dealt to threads."""
         step = voice.steps.pop()
         while voice.items and voice.items[-1] in step.items:
             voice.items.pop()  # cut off by an exception that is no error of a kernel
             voice.strands.pop()
         inner = voice.strands.pop()
         inner.now += 10
-        threads = (self._data_thread,) if step.data else self._pool
-        inner.now += deal(step, inner, inner.now, threads)
+        inner.now += _deal(step, inner, (self._data_thread,) if step.is_data else self._pool)
         outer = voice.strand
         outer.take(inner, outer.now, inner.thread)
         outer.now += inner.now
-        dispatch = voice.dispatches[-1] if voice.dispatches else None
         by_node = bool(voice.items) and voice.items[-1].node.type in _CALLS
-        called = (
-            dispatch is not None
-            and step.call is dispatch.execution
-            and not voice.steps_inside(dispatch)
-        )
-        if by_node or called:
-            self._ended(voice, name, step, error)
-
-    @staticmethod
-    def _ended(voice: Voice, name: str, step: Step, error: BaseException | None) -> None:
-        place = f"Component function execution on target {CPU} from {name} with handle"
-        if error is None:
-            voice.say("ran", f"{place} {step.instance.handle} succeeded.", 12)
-        else:
-            voice.say("failed", f"{place} {step.instance.handle} failed: {status(error)}", 12)
+        dispatch = voice.dispatches[-1] if voice.dispatches else None
+        called = dispatch is not None and step.call is dispatch.execution
+        if by_node or (dispatch is not None and called and not voice.steps_inside(dispatch)):
+            place = f"Component function execution on target {CPU} from {name} with handle"
+            said = "succeeded." if error is None else f"failed: {status(error)}"
+            kind = "ran" if error is None else "failed"
+            voice.say(kind, f"{place} {step.instance.handle} {said}", 12)
 
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_ASYNC = frozenset({"IteratorGetNext", "_Recv"})
-
-
-def _output(outputs: dict[str, list[Any]], name: str, index: int) -> tuple[int, ...]:
-    shapes = outputs.get(name)
-    return shapes[index] if shapes is not None and index < len(shapes) else ()
+def _small(value: Any) -> Any:
+    small = isinstance(value, np.ndarray) and value.size <= 64 and value.dtype.kind == "i"
+    return value if small else None
 
 
 def _settings(step: Step, node: NodeDef) -> dict[str, Any]:
-    """What of the values of its inputs says how a kernel runs."""
-    if node.type == "_MklTranspose" and node.inputs[1] in step.values:
-        return {"permutation": [int(each) for each in step.values[node.inputs[1]]]}
+    if node.type == "_MklTranspose":
+        order = step.value(node.inputs[1])
+        return {} if order is None else {"permutation": [int(each) for each in order]}
     if "PadWith" in node.type:
-        return {"paddings": step.values.get(node.inputs[-1])}
+        return {"paddings": step.value(node.inputs[-1])}
     if node.type.endswith("FusedMatMul"):
         return {"overwrites": [each in step.instance.given_up for each in node.inputs]}
     return {}
+
+
+def _deal(step: Step, into: Strand, threads: Sequence[int]) -> int:
+    """Deal the nodes to the threads: who has been ready for longest goes to who has been idle for
+    longest. When the last one ends.
+    """
+    items, at = step.items, into.now
+    readers: list[list[int]] = [[] for _ in items]
+    missing = [len(item.waits) for item in items]
+    for index, item in enumerate(items):
+        for other in item.waits:
+            readers[other].append(index)
+    ready = [(0, index) for index, count in enumerate(missing) if not count]
+    free = [(0, place) for place in range(len(threads))]
+    heapq.heapify(ready)
+    ends = [0] * len(items)
+    while ready:
+        since, index = heapq.heappop(ready)
+        idle, place = heapq.heappop(free)
+        start = max(since, idle)
+        into.take(items[index].strand, at + start, threads[place])
+        ends[index] = start + items[index].strand.now
+        heapq.heappush(free, (ends[index] + 1, place))
+        for reader in readers[index]:
+            missing[reader] -= 1
+            if not missing[reader]:
+                heapq.heappush(ready, (max(ends[each] for each in items[reader].waits), reader))
+    return max(ends, default=0)

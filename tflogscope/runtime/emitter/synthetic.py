@@ -1,43 +1,35 @@
-"""Logs of any size, of a model the size of BERT, without computing anything.
-
-The nodes of a train step are listed with their shapes only. A few runs of it are said as any run is
-(`running.py`), each with other times, so that the nodes lie differently on the threads; then these
-are written over and over, with the digits of times and steps put in anew. So the log is written as
-fast as memory is copied, and no two steps are the same.
+"""Logs of any size. A small encoder is trained for a few steps; the lines of the last ones are written
+over and over, with the digits of times and steps put in anew. So the log is written as fast as memory
+is copied, and no two steps are the same.
 """
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tflogscope.runtime.devices import CPU
-from tflogscope.runtime.dtypes import float32, resource
-from tflogscope.runtime.emitter.costs import Costs
-from tflogscope.runtime.emitter.dialects import dialect
-from tflogscope.runtime.emitter.eager import call_begins
-from tflogscope.runtime.emitter.functions import Instances
-from tflogscope.runtime.emitter.kernels import Engine
-from tflogscope.runtime.emitter.models import Layer, bert
-from tflogscope.runtime.emitter.prefixes import BEGIN, Levels, Prefixes, classic_time
-from tflogscope.runtime.emitter.records import Execution, Record
-from tflogscope.runtime.emitter.running import Runs
-from tflogscope.runtime.emitter.voice import Dispatch, Events, Voice
-from tflogscope.runtime.function.definition import FunctionDef, NodeDef
-from tflogscope.runtime.operations import OpDef
-from tflogscope.runtime.shapes import UNKNOWN
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import constant
+from tflogscope.runtime.emitter.output import classic_time
+from tflogscope.runtime.emitter.process import Settings, writing
+from tflogscope.runtime.emitter.truth import BEGIN
+from tflogscope.runtime.function.gradient_tape import GradientTape
+from tflogscope.runtime.function.polymorphic import function
+from tflogscope.runtime.function.variables import Variable
+from tflogscope.runtime.library import nn, numbers, random
 
-__all__ = ["Totals", "write"]
-
-_NAME = "__inference_train_function_48213"
 _VARIANTS = 6
 _STEP = 10**18
-"""Steps have 19 digits, so that all steps' records are equally long."""
+"""Steps have 19 digits, so that all their lines are equally long."""
+_CALL = re.compile(rb"(?m)^.*Entering eager executing local operation '__forward_")
 
 
 @dataclass
@@ -50,21 +42,6 @@ class Totals:
     primitives: int = 0
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One run of the step as bytes, and where its digits are."""
-
-    data: NDArray[np.uint8]
-    times: NDArray[np.int64]
-    """Of each record, from the start of the run."""
-    places: NDArray[np.intp]
-    """Of each time in `data`."""
-    steps: NDArray[np.intp]
-    lasts: int
-    executions: int
-    primitives: int
-
-
 def write(
     file: BinaryIO,
     size: int,
@@ -73,156 +50,123 @@ def write(
     threads: int = 8,
     seed: int = 0,
     layers: int = 12,
-    hidden: int = 768,
 ) -> Totals:
     """Write a log of at least so many bytes. Raises ValueError for a release that is not known."""
-    writer = _Writer(release, threads, seed, bert(layers, hidden))
-    totals = Totals()
-    totals.bytes += file.write(writer.beginning())
-    runs = [writer.run() for _ in range(_VARIANTS)]
-    now = 2_000_000
-    random = np.random.default_rng(seed)
+    log = _recorded(release, threads, seed, layers)
+    starts = [found.start() for found in _CALL.finditer(log)]
+    totals = Totals(file.write(log[: starts[2]]))
+    ends = [*starts[3:], len(log)]
+    absl = release == "2.21"
+    runs = [_Run(log[a:b], absl=absl) for a, b in zip(starts[2:], ends, strict=True)][:_VARIANTS]
+    now, generator = BEGIN + 100_000_000, np.random.default_rng(seed)
     while totals.bytes < size:
-        run = runs[int(random.integers(_VARIANTS))]
-        number = _STEP + int(random.integers(_STEP))
-        totals.bytes += file.write(writer.stamped(run, now, number))
+        run = runs[int(generator.integers(len(runs)))]
+        totals.bytes += file.write(run.stamped(now, _STEP + int(generator.integers(_STEP))))
         totals.steps += 1
         totals.executions += run.executions
         totals.primitives += run.primitives
-        now += run.lasts + int(random.integers(2_000, 20_000))
+        now += run.lasts + int(generator.integers(2_000, 20_000))
     return totals
 
 
-class _Writer:
-    def __init__(self, release: str, threads: int, seed: int, model: Sequence[Layer]) -> None:
-        self.dialect = dialect(release)
-        self.prefixes = Prefixes(self.dialect, Levels(2))
-        self.costs = Costs(seed)
-        self.voice = Voice(4711, 0, self.dialect, self.prefixes, self.costs)
-        self.instances = Instances()
-        self.engine = Engine(threads)
-        pool = [4720 + number for number in range(threads)]
-        self.runs = Runs(self.instances, self.engine, pool, 4790)
-        self.definition = FunctionDef(
-            _NAME, (), tuple(_nodes(model)), (), (), prologue=(_node("_SOURCE", "NoOp", (), {}),)
+class _Run:
+    """One step's lines, and where their digits are."""
+
+    def __init__(self, data: bytes, *, absl: bool) -> None:
+        self.absl = absl
+        data = re.sub(rb"step -\d+ ", b"step -%d " % _STEP, data)
+        mark = (
+            rb"(?m)^I0000 00:00:(\d{10})\.(\d{6})"
+            if absl
+            else rb"(?m)^20\d\d-\d\d-\d\d (\d\d):(\d\d):(\d\d)\.(\d{6})"
         )
-        self.shapes = {layer.name: layer.shapes for layer in model}
-        self.called = False
+        found = list(re.finditer(mark, data))
+        self._places = np.array([e.start(1) if absl else e.start() for e in found], np.intp)
+        seconds = [_seconds(e, absl=absl) for e in found]
+        self._times = np.array(seconds, np.int64) - seconds[0]
+        steps = re.finditer(rb"step -(\d{19}) ", data)
+        self._steps = np.array([each.start(1) for each in steps], np.intp)
+        self._data = np.frombuffer(data, np.uint8).copy()
+        self.lasts = int(self._times.max())
+        self.executions = data.count(b"Process node: ") + data.count(b"Executing op ")
+        self.primitives = data.count(b",exec,")
 
-    def beginning(self) -> bytes:
-        """The first run, in which the function is made ready."""
-        records, _, _ = self._records()
-        return b"".join(self._line(record) for record in records)
-
-    def run(self) -> _Run:
-        """One more run, as it will be written."""
-        began = self.voice.strand.now
-        records, executions, primitives = self._records()
-        lines = [self._line(record) for record in records]
-        data = b"".join(lines)
-        step = re.search(rb"step (-\d+) ", data)
-        assert step is not None
-        data = data.replace(step[1], b"-%d" % _STEP)
-        # the step's number was replaced by one of another length: find the records again
-        mark = rb"(?m)^I0000 00:00:(?=\d{10}\.)" if self.dialect.absl else rb"(?m)^(?=20\d\d-)"
-        places = [found.end() for found in re.finditer(mark, data)]
-        times = [record.time - began for record in records if record.kind != "onednn"]
-        assert len(places) == len(times)
-        return _Run(
-            np.frombuffer(data, np.uint8).copy(),
-            np.array(times, np.int64),
-            np.array(places, np.intp),
-            np.array([found.start() + 1 for found in re.finditer(rb"-%d" % _STEP, data)], np.intp),
-            self.voice.strand.now - began,
-            executions,
-            primitives,
-        )
-
-    def stamped(self, run: _Run, now: int, step: int) -> memoryview:
-        """The run as it is at that time, with that step's number."""
-        data = run.data
-        times = BEGIN + now + run.times
-        if self.dialect.absl:
-            text = _digits(times // 1_000_000, 10), _digits(times % 1_000_000, 6)
-            data[run.places[:, None] + np.arange(10)] = text[0]
-            data[run.places[:, None] + np.arange(11, 17)] = text[1]
+    def stamped(self, now: int, step: int) -> memoryview:
+        """The lines as they are at that time, with that step's number."""
+        times, data, places = now + self._times, self._data, self._places
+        if self.absl:
+            data[places[:, None] + np.arange(10)] = _digits(times // 1_000_000, 10)
+            data[places[:, None] + np.arange(11, 17)] = _digits(times % 1_000_000, 6)
         else:
-            self._classic(run, times)
-        number = np.frombuffer(str(step).encode(), np.uint8)
-        data[run.steps[:, None] + np.arange(19)] = number
+            seconds = times // 1_000_000
+            for second in range(int(seconds.min()), int(seconds.max()) + 1):  # mostly one
+                text = np.frombuffer(classic_time(second * 1_000_000)[:20].encode(), np.uint8)
+                data[places[seconds == second][:, None] + np.arange(20)] = text
+            data[places[:, None] + np.arange(20, 26)] = _digits(times % 1_000_000, 6)
+        data[self._steps[:, None] + np.arange(19)] = np.frombuffer(b"%d" % step, np.uint8)
         return data.data
 
-    @staticmethod
-    def _classic(run: _Run, times: NDArray[np.int64]) -> None:
-        seconds = times // 1_000_000
-        for second in range(int(seconds[0]), int(seconds.max()) + 1):  # mostly one
-            chosen = run.places[seconds == second]
-            text = np.frombuffer(classic_time(second * 1_000_000)[:20].encode(), np.uint8)
-            run.data[chosen[:, None] + np.arange(20)] = text
-        micros = _digits(times % 1_000_000, 6)
-        run.data[run.places[:, None] + np.arange(20, 26)] = micros
 
-    def _records(self) -> tuple[list[Record], int, int]:
-        """Say one call; its records in the order of their times."""
-        voice = self.voice
-        execution = Execution("eager", "call", _NAME, _NAME, function="train_function")
-        dispatch = Dispatch(_NAME, execution, (), {}, self.called, is_function=True)
-        voice.dispatches.append(dispatch)
-        call_begins(voice, _NAME, 0, cached=self.called)
-        if not self.called:
-            self.instances.make(voice, _NAME, self.definition, Events())
-        self.called = True
-        instance = self.instances.of(self.definition)
-        self.runs.begin(voice, _NAME, self.definition, instance, dispatch)
-        for node in (*self.definition.prologue, *self.definition.nodes):
-            shapes = self.shapes.get(node.name, ())
-            self.runs.node_begins(voice, node)
-            self.runs.node_ends(voice, node, [_Shaped(shape) for shape in shapes])
-        self.runs.end(voice, _NAME, None)
-        voice.dispatches.pop()
-        voice.say(
-            "exiting", f"Exiting eager executing local operation '{_NAME}', status code is OK"
-        )
-        strand = voice.strand
-        records, strand.records = sorted(strand.records, key=lambda each: each.time), []
-        executions, strand.executions = len(strand.executions), []
-        primitives, strand.primitives = len(strand.primitives), []
-        return records, executions, primitives
-
-    def _line(self, record: Record) -> bytes:
-        if record.kind == "onednn":
-            return f"{record.text}\n".encode()
-        prefix = self.prefixes.of(record.kind, BEGIN + record.time, record.thread)
-        return f"{prefix}{record.text}\n".encode()
+def _seconds(found: re.Match[bytes], *, absl: bool) -> int:
+    parts = [int(each) for each in found.groups()]
+    if absl:
+        return parts[0] * 1_000_000 + parts[1]
+    return ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * 1_000_000 + parts[3]
 
 
-@dataclass(frozen=True)
-class _Shaped:
-    """A tensor of which only the shape matters."""
-
-    sizes: tuple[int, ...]
-
-
-def _digits(numbers: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
+def _digits(numbers_: Any, count: int) -> Any:
     """Decimal digits as characters, one row each."""
     powers = 10 ** np.arange(count - 1, -1, -1, dtype=np.int64)
-    return (numbers[:, None] // powers % 10 + 48).astype(np.uint8)
+    return (numbers_[:, None] // powers % 10 + 48).astype(np.uint8)
 
 
-def _nodes(model: Sequence[Layer]) -> Iterator[NodeDef]:
-    for layer in model:
-        yield _node(layer.name, layer.op, layer.inputs, layer.attributes, layer.shapes)
+def _recorded(release: str, threads: int, seed: int, layers: int) -> bytes:
+    """The log of a few steps."""
+    buffer = io.BytesIO()
+
+    @contextmanager
+    def opened(_: Path) -> Iterator[io.BytesIO]:
+        yield buffer
+
+    settings = Settings(release, seed=seed, threads=threads)
+    with writing(Path(tempfile.gettempdir()), settings, opened=opened):
+        step = _encoder(layers)
+        for _ in range(3 + _VARIANTS):
+            step()
+    return buffer.getvalue()
 
 
-def _node(
-    name: str,
-    op: str,
-    inputs: Sequence[str],
-    attributes: dict[str, Any],
-    shapes: Sequence[tuple[int, ...]] = (),
-) -> NodeDef:
-    dtypes = tuple(resource if op == "_Arg" and not shape else float32 for shape in shapes)
-    definition = OpDef(op, lambda _: [(float32, UNKNOWN)], lambda: None)
-    return NodeDef(
-        name, definition, tuple((each, 0) for each in inputs), (), attributes, CPU, dtypes
-    )
+def _encoder(layers: int, width: int = 32, length: int = 8) -> Any:
+    """A training step of an encoder."""
+    shapes = {"q": (width, width), "k": (width, width), "v": (width, width), "o": (width, width)}
+    shapes |= {"up": (width, 4 * width), "down": (4 * width, width)}
+    weights = [
+        {name: Variable(random.normal(shape, stddev=0.1)) for name, shape in shapes.items()}
+        for _ in range(layers)
+    ]
+    given = constant(np.ones((length, width), np.float32))
+
+    @function
+    def forward() -> Any:
+        x = given
+        for w in weights:
+            q, k, v = (O.MatMul(x, w[name]) for name in "qkv")
+            scores = nn.softmax(O.MatMul(q, k, transpose_b=True) / 5.0)
+            x = _norm(x + O.MatMul(O.MatMul(scores, v), w["o"]))
+            x = _norm(x + O.MatMul(nn.gelu(O.MatMul(x, w["up"])), w["down"]))
+        return numbers.reduce_mean(O.Square(x))
+
+    def step() -> None:
+        with GradientTape() as tape:
+            loss = forward()
+        flat = [variable for w in weights for variable in w.values()]
+        for variable, gradient in zip(flat, tape.gradient(loss, flat), strict=True):
+            variable.assign_sub(0.1 * gradient)
+
+    return step
+
+
+def _norm(x: Any) -> Any:
+    mean = numbers.reduce_mean(x, -1, keepdims=True)
+    variance = numbers.reduce_mean(O.SquaredDifference(x, mean), -1, keepdims=True)
+    return (x - mean) * O.Rsqrt(variance + 1e-6)

@@ -1,45 +1,44 @@
-"""The truth: what really happened, one JSON object a line, beside the log.
-
-    {"truth": "line", "line": 12, "is": "process", "execution": 3, "thread": 4711}
-    {"truth": "execution", "id": 3, "mode": "graph", "kind": "op", "op": "MatMul", …}
-    {"truth": "primitive", "execution": 3, "kind": "gemm_api", "problem": "32x64:64x8", …}
-
-Times are those of the log's clock, in µs since 1970. Lines are counted from 1, as they stand in the
-file after all faults; `line` of an execution is the one that stands for it in tables.
+"""What really happened, as JSON lines beside the log: of each line what it is, of each execution and
+primitive when and where it ran, and by which line it is found.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from tflogscope.runtime.emitter.prefixes import BEGIN
 from tflogscope.runtime.emitter.records import Execution, Primitive
 
-if TYPE_CHECKING:
-    from tflogscope.runtime.emitter.output import Piece, Sink
+BEGIN = 1_795_219_200_000_000
+"""The virtual clock's start, in microseconds."""
 
-__all__ = ["Truth"]
+
+class Sink(Protocol):
+    """Where bytes go."""
+
+    def write(self, data: bytes, /) -> object:
+        """Write these."""
+
+    def flush(self) -> None:
+        """Let others see them."""
 
 
 class Truth:
-    """Writes the truth as it becomes known."""
+    """Writes it."""
 
     def __init__(self, file: Sink) -> None:
         self._file = file
         self._count = 0
 
-    def line(self, number: int, piece: Piece, *, glued: bool) -> None:
-        """A record begins on this line; `glued`: not at its start."""
+    def line(self, number: int, piece: Any, *, glued: bool) -> None:
+        """Line `number` begins with this record; `glued`: after what the program printed."""
         record = piece.record
-        assert record is not None
-        about = record.about
         self._write(
             truth="line",
             line=number,
             **{"is": record.kind},
             process=piece.process or None,
-            execution=self._number(about),
+            execution=self._number(record.about),
             thread=record.thread,
             time=BEGIN + record.time,
             torn=piece.torn or None,
@@ -47,18 +46,13 @@ class Truth:
         )
 
     def execution(self, execution: Execution) -> None:
-        """One execution."""
+        """It ran."""
+        names = ("mode", "kind", "op", "kernel", "rewrite", "node", "function")
         self._write(
             truth="execution",
             id=self._number(execution),
             process=execution.process or None,
-            mode=execution.mode,
-            kind=execution.kind,
-            op=execution.op,
-            kernel=execution.kernel,
-            rewrite=execution.rewrite,
-            node=execution.node,
-            function=execution.function,
+            **{name: getattr(execution, name) for name in names},
             call=self._number(execution.call),
             step=execution.step,
             status=execution.status,
@@ -69,7 +63,7 @@ class Truth:
         )
 
     def primitive(self, primitive: Primitive) -> None:
-        """One primitive, and who ran it."""
+        """It ran."""
         self._write(
             truth="primitive",
             execution=self._number(primitive.execution),
@@ -81,7 +75,7 @@ class Truth:
         )
 
     def flush(self) -> None:
-        """Let it be in the file: the process may be killed."""
+        """Let others see it."""
         self._file.flush()
 
     def _number(self, about: Execution | Primitive | None) -> int | None:
@@ -94,5 +88,5 @@ class Truth:
         return execution.number
 
     def _write(self, **values: Any) -> None:
-        told = {key: value for key, value in values.items() if value is not None}
-        self._file.write(json.dumps(told, separators=(",", ":")).encode() + b"\n")
+        known = {key: value for key, value in values.items() if value is not None}
+        self._file.write(json.dumps(known, separators=(",", ":")).encode() + b"\n")

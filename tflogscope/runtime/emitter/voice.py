@@ -1,90 +1,65 @@
-"""What one thread of the program says: the strands it is in, and what it waits to hear more about.
-
-A dispatch, a function that is made ready, a step: of each the log shows lines before and lines
-after what the runtime tells at one moment, so it is kept here until the moment has come.
+"""The lines of each Python thread. A `Voice` is what one thread says; its strands are nested: a step
+within a call within a program, each by its own clock until it is over. `Voices` has those of all
+threads, which take over each other's time where they meet.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tflogscope.runtime.emitter.costs import Costs
 from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.prefixes import Prefixes
+from tflogscope.runtime.emitter.output import Output, Prefixes
 from tflogscope.runtime.emitter.records import Execution, Primitive, Record, Strand
-from tflogscope.runtime.emitter.steps import Item, Step
-
-__all__ = ["Dispatch", "Events", "Voice"]
-
-
-@dataclass(slots=True)
-class Events:
-    """What the passes told since the last function was made ready."""
-
-    optimizers: list[tuple[str, int, int]] = field(default_factory=list)
-    folded: list[tuple[str, str, Any]] = field(default_factory=list)
-    fused: list[tuple[str, str, str, Any]] = field(default_factory=list)
-    rewritten: list[tuple[str, str, str, Any]] = field(default_factory=list)
-    merged: list[tuple[str, str, str]] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    runs: list[Any] = field(default_factory=list)
-    replaced: list[tuple[str, int]] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class Dispatch:
-    """An eager op, or the call of a function, that has begun and not ended."""
+    """An eager op, or a call, that has begun."""
 
     op: str
     execution: Execution
     inputs: Any
     attributes: Any
-    cached: bool
-    is_function: bool
-    handle: int = -1
     kernel_op: str = ""
+    is_function: bool = False
     said: bool = False
-    """Whether the log has said that it is executed."""
+    """Has it been said that it executes?"""
 
 
 class Voice:
-    """One thread of the program."""
+    """One thread."""
 
     def __init__(
         self, thread: int, now: int, dialect: Dialect, prefixes: Prefixes, costs: Costs
     ) -> None:
-        self.thread = thread
-        self.dialect = dialect
-        self.costs = costs
+        self.dialect, self.costs = dialect, costs
         self._prefixes = prefixes
-        self.owner = weakref.ref(threading.current_thread())
         self.strands = [Strand(thread, now)]
         self.dispatches: list[Dispatch] = []
-        self.steps: list[Step] = []
-        self.items: list[Item] = []
-        self.events = Events()
-        self.wrappers: list[tuple[Any, Events]] = []
-        self.kernels: list[Any] = []
+        self.steps: list[Any] = []
+        self.items: list[Any] = []
 
     @property
     def strand(self) -> Strand:
-        """The innermost."""
+        """The innermost one."""
         return self.strands[-1]
-
-    def steps_inside(self, dispatch: Dispatch) -> bool:
-        """Is a step going on that this dispatch began?"""
-        return any(step.call is dispatch.execution for step in self.steps)
 
     @property
     def busy(self) -> bool:
-        """Is something going on that has not ended?"""
+        """Is it in the middle of something?"""
         return len(self.strands) > 1 or bool(self.dispatches)
 
+    def steps_inside(self, dispatch: Dispatch) -> bool:
+        """Has a step of that call begun?"""
+        return any(step.call is dispatch.execution for step in self.steps)
+
     def shows(self, kind: str) -> bool:
-        """Is that log statement written?"""
+        """Is such a line in the log, at its level?"""
         return self._prefixes.shows(kind)
 
     def say(
@@ -92,32 +67,125 @@ class Voice:
         kind: str,
         text: str,
         cost: int = 4,
-        about: Execution | Primitive | None = None,
+        about: Execution | None = None,
         *,
         stands: bool = False,
     ) -> None:
-        """One record, `cost` µs after the one before, in 2.13."""
+        """A line of that kind."""
         strand = self.strands[-1]
         strand.now += max(1, round(cost * self.dialect.pace))
-        if stands and isinstance(about, Execution):
+        if stands and about is not None:
             about.start = strand.now
         if self._prefixes.shows(kind):
             strand.records.append(Record(strand.now, strand.thread, kind, text, about, stands))
 
-    def bare(self, kind: str, text: str, about: Execution | Primitive | None = None) -> None:
-        """A record without prefix."""
+    def bare(self, kind: str, text: str, about: Primitive | None = None) -> None:
+        """A line without a prefix."""
         strand = self.strands[-1]
         strand.now += 1
         strand.records.append(Record(strand.now, strand.thread, kind, text, about))
 
-    def began(self, execution: Execution) -> Execution:
-        """An execution begins here, now."""
+    def began(self, execution: Execution) -> None:
+        """It begins now, on this thread."""
         strand = self.strands[-1]
         execution.start = execution.end = strand.now
         execution.thread = strand.thread
         strand.executions.append(execution)
-        return execution
 
     def ended(self, execution: Execution) -> None:
-        """It has ended; on the strand on which it began."""
+        """It ends now."""
         execution.end = self.strands[-1].now
+
+
+class Voices:
+    """All threads."""
+
+    def __init__(
+        self, output: Output, dialect: Dialect, prefixes: Prefixes, costs: Costs, pid: int
+    ) -> None:
+        self._output, self._pid = output, pid
+        self._given = dialect, prefixes, costs
+        self._lock = threading.RLock()
+        self._voices: weakref.WeakKeyDictionary[threading.Thread, Voice] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._begun = 0
+        self.main = self.here()
+
+    def here(self) -> Voice:
+        """That of this thread."""
+        thread = threading.current_thread()
+        voice = self._voices.get(thread)
+        if voice is None:
+            with self._lock:
+                number, now = self._pid, 0
+                if self._begun:  # not the first, which is the main thread
+                    self._join()
+                    number += 200 + self._begun
+                    now = max(self.main.strands[0].now, self._output.flushed)
+                self._begun += 1
+                voice = self._voices[thread] = Voice(number, now, *self._given)
+        elif len(self._voices) > 1 and voice is self.main and not voice.busy:
+            with self._lock:
+                self._join()
+        return voice
+
+    def _join(self) -> None:
+        """Threads that have ended: the main thread's time is theirs, if it waited for them."""
+        for thread, voice in list(self._voices.items()):
+            if not thread.is_alive() and voice is not self.main:
+                main = self.main.strands[0]
+                main.now = max(main.now, voice.strands[0].now)
+                self._hand_over(voice)
+                del self._voices[thread]
+
+    def _hand_over(self, voice: Voice) -> None:
+        strand = voice.strands[0]
+        self._output.add(strand.records, strand.executions, strand.primitives)
+        strand.records, strand.executions, strand.primitives = [], [], []
+
+    def flush(self, voice: Voice) -> None:
+        """Write all that can no longer be preceded by anything."""
+        if not voice.busy:
+            with self._lock:
+                self._join()
+                self._hand_over(voice)
+                self._output.flush(min(each.strands[0].now for each in self._voices.values()))
+
+    def printed(self, text: str) -> None:
+        """The program printed this."""
+        voice = self.here()
+        last = voice.strand.records[-1] if voice.strand.records else None
+        if last is not None and last.kind == "print" and not last.text.endswith("\n"):
+            last.text += text
+        else:
+            voice.bare("print", text)
+        if text.endswith("\n"):
+            self.flush(voice)
+
+    def sleep(self, seconds: float) -> None:
+        """`time.sleep`: the virtual clock goes on, and other threads catch up."""
+        voice = self.here()
+        voice.strand.now += int(seconds * 1e6)
+        seen, since = self.main.strands[0].now, time.monotonic()
+        while threading.active_count() > 1:
+            now = self.main.strands[0].now
+            if now != seen and voice is not self.main:
+                seen, since = now, time.monotonic()
+            waited = time.monotonic() - since > max(seconds, 2.0)
+            if waited or (voice is not self.main and now >= voice.strand.now):
+                return  # the others wait for this thread, or have come far enough
+            _sleep(0.001)
+
+    def close(self) -> None:
+        """The process ends."""
+        with self._lock:
+            for voice in list(self._voices.values()):
+                while len(voice.strands) > 1:  # a thread that was in the middle of something
+                    inner = voice.strands.pop()
+                    voice.strand.take(inner, voice.strand.now, voice.strand.thread)
+                self._hand_over(voice)
+            self._output.close()
+
+
+_sleep = time.sleep

@@ -1,152 +1,144 @@
-"""A function made ready to run, once: nodes pruned, kernels bound to their attributes, names
-replaced by numbers.
-
-Each output of a node has a *slot*, a place in a list of values; a step of the plan says from which
-slots the kernel takes its inputs and into which it puts its outputs. Constants are in their slots
-before a run starts. Told about: `ImmutableExecutorState::Initialize` and `GraphView` of
-`core/common_runtime`, which do the same with pointers.
+"""A function made ready to run: for each node its kernel, where its outputs go, and the frame it
+is in. See `ImmutableExecutorState` of `core/common_runtime/immutable_executor_state.cc`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from tflogscope.runtime.dtypes import DType, bfloat16
-from tflogscope.runtime.eager import as_value, output_values
-from tflogscope.runtime.executor.pruning import in_order, needed
-from tflogscope.runtime.function.definition import Endpoint, FunctionDef, NodeDef
-from tflogscope.runtime.operations import bind
-from tflogscope.runtime.ops.references import GIVES_REFERENCE, TAKES_REFERENCE, dereferenced
-
-__all__ = ["CONTROL_FLOW", "Plan", "Step", "compile_plan", "kernel_values"]
-
-CONTROL_FLOW = frozenset(
-    {"Switch", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"}
-)
-"""The ops that make values live or dead, or carry them between iterations: a graph with these is no
-flat list.
-"""
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
+from tflogscope.runtime.core.registry import bind
+from tflogscope.runtime.ops.flow import LOWERED
 
 
-@dataclass(slots=True)
-class Step:
-    """One node, ready to run. `simple`: its kernel gives one array, to be stored as it is."""
+@dataclass(slots=True, eq=False)
+class Item:
+    """A node, and what becomes of what it gives."""
 
     node: NodeDef
     kernel: Callable[..., Any]
-    inputs: tuple[int, ...]
-    first: int
-    """The slot of its first output; the others follow."""
-    dtypes: tuple[DType, ...]
-    simple: bool
-    constant: bool
-    steers: bool
-    """Its outputs may be dead, and are handed on as they are."""
-    spent: tuple[int, ...] = ()
-    """The slots that no later step reads: their values are let go."""
+    targets: list[list[tuple[Item, int]]]
+    """For each output who takes it, and as which input."""
+    controls: list[Item] = field(default_factory=list)
+    scope: Scope | None = None
+    index: int = 0
+    """Its place among the nodes of its frame."""
+    first: int = 0
+    """The place of its first input among those of all nodes of the frame."""
+    pending: int = 0
+    """For how much it waits."""
+
+    @property
+    def is_merge(self) -> bool:
+        """Does it go on with the first live input?"""
+        return self.node.type == "Merge"
+
+    @property
+    def steers(self) -> bool:
+        """Does it say which branch, or which iteration?"""
+        return self.node.type in LOWERED
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A frame as it is written in the graph: what is between the Enter and the Exit of a loop."""
+
+    name: str
+    parent: Scope | None
+    inputs: int = 0
+    enters: int = 0
+    pending: list[int] = field(default_factory=list)
+    """For how much each node waits when an iteration begins."""
+    parallel_iterations: int = 1
 
 
 @dataclass(slots=True, eq=False)
 class Plan:
-    """A function that is ready to run. `flow` is the dataflow executor's view of it, made when it
-    is needed.
-    """
+    """A function ready to run."""
 
     definition: FunctionDef
-    steps: list[Step]
-    slots: list[Any]
-    """The values of all slots before a run: those of constants, else None; arguments come first."""
-    results: tuple[int, ...]
-    flat: bool
-    """Whether it can run as a list from top to bottom."""
-    flow: Any = None
-    launches: set[Hashable] | None = None
-    """Of a function that TensorFlow compiles as one unit, and whose nodes nobody hears of: the
-    types of arguments for which it was compiled.
-    """
+    items: list[Item]
+    sources: list[Item]
+    """Nodes that wait for nothing."""
+    root: Scope
 
 
-def compile_plan(definition: FunctionDef) -> Plan:
-    """Make a function ready to run. Raises NotInThisRuntime for ops without a kernel."""
+def needed(definition: FunctionDef) -> list[NodeDef]:
+    """The nodes that a result needs, or that have side effects."""
+    nodes = {node.name: node for node in definition.nodes}
+    wanted: set[str] = set()
+    left = [node.name for node in definition.nodes if node.type in {"_Retval", "_Arg", "_Send"}]
+    left += definition.must_run
+    while left:
+        name = left.pop()
+        if name in nodes and name not in wanted:
+            wanted.add(name)
+            left += [source for source, _ in nodes[name].inputs] + nodes[name].controls
+    return [node for node in definition.nodes if node.name in wanted]
+
+
+def make_plan(definition: FunctionDef) -> Plan:
+    """The plan of a function whose graph passes have rewritten already."""
     nodes = needed(definition)
-    flat = not any(node.type in CONTROL_FLOW for node in nodes)
-    if flat:
-        nodes = in_order(nodes)
-    slots = _Slots()
-    for argument in definition.arguments:
-        slots.add(argument)
-    for node in nodes:
-        slots.add(node)
-    steps = [_step(node, slots) for node in nodes]
-    _read_references(steps)
-    values: list[Any] = [None] * slots.count
-    for step in steps:
-        if step.constant:
-            values[step.first] = kernel_values(step, [])[0]
-    results = tuple(slots.of(endpoint) for endpoint in definition.results)
-    if flat:
-        _let_go(steps, keep=results)
-    return Plan(definition, steps, values, results, flat)
+    items = {
+        node.name: Item(node, bind(node.definition, node.attributes), [[] for _ in node.dtypes])
+        for node in nodes
+    }
+    root = _place(list(items.values()), items)
+    for item in items.values():
+        for position, (source, output) in enumerate(item.node.inputs):
+            items[source].targets[output].append((item, item.first + position))
+        for source in dict.fromkeys(item.node.controls):
+            if source in items:
+                items[source].controls.append(item)
+    sources = [item for item in items.values() if not _before(item.node, items)]
+    return Plan(definition, list(items.values()), sources, root)
 
 
-class _Slots:
-    def __init__(self) -> None:
-        self.first: dict[str, int] = {}
-        self.count = 0
-
-    def add(self, node: NodeDef) -> None:
-        self.first[node.name] = self.count
-        self.count += len(node.dtypes)
-
-    def of(self, endpoint: Endpoint) -> int:
-        name, index = endpoint
-        return self.first[name] + index
+def _before(node: NodeDef, items: dict[str, Item]) -> list[str]:
+    return [
+        name for name in (*(source for source, _ in node.inputs), *node.controls) if name in items
+    ]
 
 
-def _step(node: NodeDef, slots: _Slots) -> Step:
-    only = node.dtypes[0] if len(node.dtypes) == 1 else None
-    return Step(
-        node,
-        bind(node.op, node.attributes),
-        tuple(slots.of(endpoint) for endpoint in node.inputs),
-        slots.first[node.name],
-        node.dtypes,
-        simple=only is not None and only is not bfloat16,
-        constant=node.type == "Const",
-        steers=node.type in CONTROL_FLOW,
-    )
+def _place(items: Sequence[Item], by_name: dict[str, Item]) -> Scope:
+    """Find the frame of each node: that of what it takes."""
+    root = Scope("", None)
+    below: dict[tuple[Scope, str], Scope] = {}
+    after: dict[str, Scope] = {}  # the frame of what comes out of a node
+    left = list(items)
+    while left:
+        later = []
+        for item in left:
+            sources = _before(item.node, by_name)
+            known = [after[name] for name in sources if name in after]
+            if sources and not known:
+                later.append(item)
+                continue
+            item.scope = scope = known[0] if known else root
+            if item.node.type == "Enter":
+                name = item.node.attributes["frame_name"]
+                scope = below.setdefault((scope, name), Scope(name, scope))
+                scope.enters += 1
+                scope.parallel_iterations = item.node.attributes.get("parallel_iterations", 10)
+            elif item.node.type == "Exit":
+                scope = scope.parent or root
+            after[item.node.name] = scope
+        if len(later) == len(left):
+            raise ValueError(f"the graph has a cycle through {left[0].node.name}")
+        left = later
+    for item in items:
+        assert item.scope is not None
+        _number(item, item.scope, sum(name in by_name for name in set(item.node.controls)))
+    return root
 
 
-def _read_references(steps: Sequence[Step]) -> None:
-    """What takes no reference is given the value behind it (`ExecutorState::PrepareInputs`)."""
-    references = {step.node.name for step in steps if step.node.type in GIVES_REFERENCE}
-    if not references:
-        return
-    for step in steps:
-        if step.node.type not in TAKES_REFERENCE and any(
-            name in references for name, _ in step.node.inputs
-        ):
-            step.kernel = _reading(step.kernel)
-
-
-def _reading(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *values: kernel(*map(dereferenced, values))
-
-
-def _let_go(steps: Sequence[Step], keep: Sequence[int]) -> None:
-    kept = {*keep, *(step.first for step in steps if step.constant)}
-    for step in reversed(steps):
-        step.spent = tuple({slot for slot in step.inputs if slot not in kept})
-        kept.update(step.spent)
-
-
-def kernel_values(step: Step, inputs: Sequence[Any]) -> list[Any]:
-    """What the kernel computes, one value per output."""
-    result = step.kernel(*inputs)
-    if step.steers:
-        return list(result) if isinstance(result, tuple) else [result]
-    if step.simple and not isinstance(result, tuple | list):
-        return [as_value(result, step.dtypes[0])]
-    return output_values(result, step.dtypes)
+def _number(item: Item, scope: Scope, controls: int) -> None:
+    item.index, item.first = len(scope.pending), scope.inputs
+    count = len(item.node.inputs)
+    # A merge waits for one live value, which the lowest bit is for; its control inputs count twice.
+    item.pending = 1 + 2 * controls if item.is_merge else count + controls
+    scope.pending.append(item.pending)
+    scope.inputs += count

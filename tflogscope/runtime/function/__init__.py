@@ -1,28 +1,25 @@
-"""`tf.function`: from Python to graphs that run.
+"""Functions: `tf.function`, what it is made of, and what is made with it. In reading order.
 
-In the order in which a call goes through it:
-
-polymorphic.py           what `tf.function` returns; its first call, on which variables may be
-                         created
-signature.py             arguments are bound to parameters; their types are the cache key,
-trace_types.py           made of the type of each
-cache.py                 the traces so far; the most specific one that will do
-compiler.py              no trace will do: make one
-tracing.py               run the Python function with placeholders
-func_graph.py            the graph that it fills; tensors from outside are captured
-control_dependencies.py  stateful ops are put in order
-definition.py            what a trace leaves: a definition that no longer changes
-node_names.py            what its nodes, arguments and results are called then
-graph_function.py        it is registered as an op
-call_shapes.py           what is known of a call's results
-concrete.py              call it
-forward_backward.py      differentiate the call
-lifting.py               variables created in the function get their first values outside it
-retracing.py             the warning that it is traced too often
+variables.py          variables
+backprop.py           a tape is followed back
+gradient_tape.py      `tf.GradientTape`, `tf.custom_gradient`
+func_graph.py         a graph that captures, and keeps side effects in order
+trace_types.py        what decides whether a function is traced again
+tracing.py            a Python function is run to build a graph
+symbolic.py           gradients of a graph
+concrete.py           a traced function
+forward_backward.py   how it is differentiated
+compiler.py           a trace for each type of the arguments
+branches.py           `tf.cond`; its gradient
+loops.py              `tf.while_loop`; its gradient
+tensor_array.py       `tf.TensorArray`, `tf.map_fn`
+checks.py             assertions, `tf.print`
+autograph/            Python's control flow as ops
+polymorphic.py        `tf.function`
+py_function.py        Python functions as ops
 """
 
 from __future__ import annotations
 
-from tflogscope.runtime.ops import arrays  # Placeholder, Const, Identity, NoOp
-
-__all__ = ["arrays"]
+from tflogscope.runtime import ops as ops  # the table is filled
+from tflogscope.runtime.library import operators as operators  # `x + y` is an op

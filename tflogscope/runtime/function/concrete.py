@@ -1,310 +1,244 @@
-"""A concrete function: one trace, for one type of arguments, that can be called.
-
-Told about: `ConcreteFunction` of `eager/polymorphic_function/monomorphic_function.py`.
+"""A function that was traced: `ConcreteFunction`. Called eagerly it is an op of its own; in another
+function it is a node. See `tensorflow/python/eager/polymorphic_function/concrete_function.py`,
+`atomic_function.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tflogscope.runtime import composites, context, nest, tape
-from tflogscope.runtime.errors import InvalidArgumentError, missing_attribute
-from tflogscope.runtime.function.describing import described, structured_signature, summary
-from tflogscope.runtime.function.forward_backward import DelayedRewrite, TapeFunctions
-from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.function.graph_function import GraphFunction, Instance
-from tflogscope.runtime.function.signature import Bound, FunctionType, Signature
-from tflogscope.runtime.function.trace_types import TensorType
-from tflogscope.runtime.node_text import short_name
-from tflogscope.runtime.tensors import SymbolicTensor, Tensor, uid
-from tflogscope.runtime.variables import Variable, accessed
+from tflogscope.runtime import executor
+from tflogscope.runtime.core import context, nest, tape
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef, define
+from tflogscope.runtime.core.errors import missing
+from tflogscope.runtime.core.registry import OpDef
+from tflogscope.runtime.core.shapes import UNKNOWN
+from tflogscope.runtime.core.tensors import Tensor, uid
+from tflogscope.runtime.function.forward_backward import Gradients
+from tflogscope.runtime.function.func_graph import READ_ONLY, FuncGraph, read_only_inputs
+from tflogscope.runtime.function.trace_types import Identity, Literal
+from tflogscope.runtime.function.tracing import packed
+from tflogscope.runtime.function.variables import Variable, accessed
 
-__all__ = ["ConcreteFunction"]
+
+class GraphFunction:
+    """A graph as a function of tensors, by a name."""
+
+    def __init__(
+        self, name: str, graph: FuncGraph, attributes: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name, self.graph = name, graph
+        self.inputs, self.outputs = list(graph.inputs), list(graph.outputs)
+        self.definition = _renamed(
+            define(
+                name,
+                graph.nodes,
+                self.inputs,
+                self.outputs,
+                graph.control_outputs,
+                dict(attributes or {}),
+            )
+        )
+        self.definition.attributes["_graph"] = graph
+        self._op = self._as_op()
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        """Its results for these tensors: run now, or a node."""
+        with tape.stop_recording():
+            if context.executing_eagerly():
+                outputs = context.execute(self._op, arguments)
+            else:
+                type_ = "StatefulPartitionedCall" if self.definition.stateful else "PartitionedCall"
+                outputs = context.execute(type_, arguments, self._call_attributes())
+        for output, inner in zip(outputs, self.outputs, strict=True):
+            if output.handle_data is None:
+                output.handle_data = inner.handle_data
+        return outputs
+
+    def _call_attributes(self) -> dict[str, Any]:
+        return {
+            "Tin": tuple(tensor.dtype for tensor in self.inputs),
+            "Tout": tuple(tensor.dtype for tensor in self.outputs),
+            "output_shapes": tuple(tensor.shape for tensor in self.outputs),
+            "f": self.definition,
+            READ_ONLY: read_only_inputs(self.graph),
+        }
+
+    def _as_op(self) -> OpDef:
+        definition, dtypes = self.definition, [tensor.dtype for tensor in self.outputs]
+
+        class _Op(OpDef):
+            def dtypes(self, attributes: Mapping[str, Any]) -> list[Any]:
+                del attributes
+                return list(dtypes)
+
+        def kernel(*values: Any) -> tuple[Any, ...]:
+            return tuple(executor.run(definition, values))
+
+        return _Op(self.name, (), (), {}, lambda _: UNKNOWN, kernel, True, frozenset())
 
 
 class ConcreteFunction:
-    """A function graph and what it takes to call it, and to differentiate the call.
-
-    `inference` is the function without any thought of gradients; forward and backward functions are
-    made when a tape watches a call (forward_backward.py).
-    """
+    """A traced function, and what it captured."""
 
     def __init__(
         self,
         graph: FuncGraph,
         attributes: Mapping[str, Any] | None = None,
-        signature: Signature | None = None,
-        type: FunctionType | None = None,
+        type_: Any = None,
     ) -> None:
-        self.graph = graph
-        self.attributes = dict(attributes or {})
-        self.captured_inputs: list[Tensor] = graph.external_captures
-        self._signature = signature
-        self._type = type
+        self.graph, self.attributes = graph, dict(attributes or {})
+        self.captured_inputs: list[Any] = graph.external_captures
+        self._type = type_
         name = f"__inference_{graph.name}_{uid()}"
-        self.inference = GraphFunction(name, graph, graph.inputs, graph.outputs, self.attributes)
-        if signature is not None and type is not None:
-            graph.structured_input_signature = structured_signature(type, signature)
-        self._delayed = DelayedRewrite(graph, self.inference, self.attributes)
-        self._tape_functions: dict[bool, TapeFunctions] = {}
+        self.inference = GraphFunction(name, graph, self.attributes)
+        self._gradients = Gradients(graph, self.inference, self.attributes, _make)
 
-    @property
-    def name(self) -> bytes:
-        """The name of the inference function."""
-        return self.inference.name.encode()
-
-    @property
-    def inputs(self) -> list[SymbolicTensor]:
-        """The graph's tensors for the arguments, captured ones last."""
-        return self.graph.inputs
-
-    @property
-    def outputs(self) -> list[SymbolicTensor]:
-        """The graph's tensors that are returned."""
-        return self.graph.outputs
-
-    @property
-    def structured_outputs(self) -> Any:
-        """The graph's tensors in the structure in which the Python function returned them."""
-        return self.graph.structured_outputs
-
-    @property
-    def output_shapes(self) -> Any:
-        """Their shapes."""
-        return nest.map_structure(_shape_of, self.structured_outputs)
-
-    @property
-    def output_dtypes(self) -> Any:
-        """Their dtypes."""
-        return nest.map_structure(_dtype_of, self.structured_outputs)
-
-    @property
-    def structured_input_signature(self) -> Any:
-        """The types of the arguments, as `(args, kwargs)`."""
-        return self.graph.structured_input_signature
-
-    @property
-    def variables(self) -> tuple[Any, ...]:
-        """The variables that it reads."""
-        return tuple(self.graph.variables)
+    name = property(lambda self: self.inference.name.encode())
+    inputs = property(lambda self: self.graph.inputs)
+    outputs = property(lambda self: self.graph.outputs)
+    variables = property(lambda self: tuple(self.graph.variables))
+    structured_outputs = property(lambda self: self.graph.structured_outputs)
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """Of these the trainable ones."""
-        return self.graph.trainable_variables
+        """Those that are to be trained."""
+        return tuple(variable for variable in self.graph.variables if variable.trainable)
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """The arguments as specs, by position and by name."""
+        return tuple(
+            type_.placeholder(lambda e, name=name: _spec(e, name))
+            for name, type_ in self._type.parameters
+        ), {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it with the Python function's arguments. Python values may be left out; they are
-        part of the trace.
-
-        Raises TypeError for arguments that don't fit, ValueError for a wrong number of tensors.
-        """
-        return self.call_flat(self._flat(args, kwargs), self.captured_inputs)
-
-    def call_flat(self, args: Sequence[Any], captured: Sequence[Tensor]) -> Any:
-        """Call it with tensors and variables only. Told about: `_call_flat`."""
-        if tape.recording() or hasattr(context.current(), "watch_variable"):
-            for variable in self.graph.variables:
-                accessed(variable)
-        arguments = [*_handles(args), *captured]
-        if not context.executing_eagerly():
-            self._check_shapes(arguments)
-        watching = tape.could_record(arguments)
-        if not watching and context.executing_eagerly():
-            return self._structured(self.inference(arguments))
-        functions: DelayedRewrite | TapeFunctions = self._delayed
-        if watching == 2 or (watching and context.executing_eagerly()):
-            functions = self._functions_for_tape(higher_order=watching == 2)
-        outputs = self._call(functions.forward(), arguments)
-        if watching:
-            functions.record(outputs, arguments)
-        return self._structured(outputs)
-
-    def run(self, values: Sequence[Any]) -> list[Any]:
-        """The values of the outputs, for the values of all inputs, captured ones too; without
-        dispatch and tape.
-        """
-        return self.inference.run(values)
-
-    def instantiate(self) -> None:
-        """Make it ready to run; done once."""
-        self.inference.instantiate()
-
-    def add_gradient_functions_to_graph(self) -> None:
-        """Make the functions now that a gradient of a call within a graph would need."""
-        self._delayed.make()
-
-    def instance(self) -> Instance:
-        """An instance of its own, for who runs it apart from all others."""
-        return Instance(self.inference.definition)
-
-    def _call(self, function: GraphFunction, arguments: Sequence[Tensor]) -> list[Tensor]:
-        graph = context.current()
-        if not isinstance(graph, FuncGraph):
-            return function(arguments)
-        rewrite = {
-            "PartitionedCall": self._delayed.rewrite,
-            "StatefulPartitionedCall": self._delayed.rewrite,
-        }
-        previous, graph.gradient_functions = (
-            graph.gradient_functions,
-            {**graph.gradient_functions, **rewrite},
-        )
-        try:
-            return function(arguments)
-        finally:
-            graph.gradient_functions = previous
-
-    def _functions_for_tape(self, *, higher_order: bool) -> TapeFunctions:
-        if higher_order not in self._tape_functions:
-            self._tape_functions[higher_order] = TapeFunctions(
-                self.graph, self.attributes, higher_order=higher_order
+        """Run it. Raises TypeError if the arguments don't fit."""
+        if self._type is None:
+            return self.call_flat([*args, *(kwargs[name] for name in sorted(kwargs))])
+        known = dict(self._type.parameters)
+        given = dict(zip(known, args, strict=False)) | kwargs
+        for name, type_ in known.items():  # a Python value may be left out: it is fixed
+            if name not in given and isinstance(type_, (Literal, Identity)):
+                given[name] = type_.placeholder(lambda _: None)
+        if len(args) > len(known) or set(given) != set(known):
+            shown = ", ".join(f"{name}: {type_!r}" for name, type_ in known.items())
+            raise TypeError(
+                f"Binding inputs to tf.function `{self.graph.name}` failed. Received args: {args} "
+                f"and kwargs: {kwargs} for signature: ({shown})."
             )
-        return self._tape_functions[higher_order]
+        bound = {name: type_.cast(given[name]) for name, type_ in known.items()}
+        return self.call_flat(self._type.tensors(bound))
 
-    def _structured(self, outputs: Sequence[Tensor]) -> Any:
-        """The results in the structure in which the Python function returned them."""
-        results = self.graph.structured_outputs
-        if results is None:
-            return None
-        rest = iter(outputs)
-        return nest.map_structure(lambda leaf: _result(leaf, rest), results)
-
-    def _check_shapes(self, arguments: Sequence[Tensor]) -> None:
-        for tensor, inner in zip(arguments, self.graph.inputs, strict=False):
+    def call_flat(self, args: Sequence[Any], captured: Sequence[Any] | None = None) -> Any:
+        """Run it with these tensors and variables; tapes remember it as one op."""
+        for variable in self.graph.variables:
+            accessed(variable)
+        arguments = [*_handles(args), *(self.captured_inputs if captured is None else captured)]
+        for inner, tensor in zip(self.inputs, arguments, strict=True):
             if tensor.dtype.is_array and not inner.shape.is_compatible_with(tensor.shape):
                 raise ValueError(
                     f"Tensor {tensor} is not compatible with the shape this function was traced "
-                    f"with. Expected shape {inner.shape}, but got shape {tensor.shape}.\n\nIf you "
-                    "called get_concrete_function, you may need to pass a tf.TensorSpec(..., "
-                    "shape=...) with a less specific shape, having None on axes which can vary."
+                    f"with. Expected shape {inner.shape}, but got shape {tensor.shape}."
                 )
-
-    def _flat(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The tensors among the arguments, in the order of the inputs."""
-        if self._signature is None or self._type is None:
-            return [*args, *(kwargs[name] for name in sorted(kwargs))]
-        try:
-            return self._by_structure(args, kwargs)
-        except TypeError as refused:
-            try:
-                flat = self._by_input_names(args, kwargs)
-            except (TypeError, ValueError):
-                raise refused from None
-            if flat is None:
-                raise
-            return flat
-
-    def _by_structure(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        assert self._signature is not None
-        assert self._type is not None
-        known = dict(self._type.parameters)
-        given = dict(zip(known, args, strict=False)) | dict(kwargs)
-        shown = (
-            f"({', '.join(f'{name}: {_named(type_, name)!r}' for name, type_ in known.items())})"
-        )
-        if len(args) > len(known):
-            problem = "too many positional arguments"
-            raise self._signature.refusal(problem, args, kwargs, shown)
-        if missing := [name for name in known if name not in given]:
-            problem = f"missing a required argument: '{missing[0]}'"
-            raise self._signature.refusal(problem, args, kwargs, shown)
-        if unknown := sorted(set(kwargs) - set(known)):
-            problem = f"got an unexpected keyword argument '{unknown[0]}'"
-            raise self._signature.refusal(problem, args, kwargs, shown)
-        bound: Bound = {}
-        for name, type_ in known.items():
-            try:
-                bound[name] = type_.cast(given[name])
-            except TypeError as error:
-                raise self._signature.refusal(str(error), args, kwargs, shown) from None
-        return [tensor for name, type_ in known.items() for tensor in type_.tensors(bound[name])]
-
-    def _by_input_names(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
-        """The arguments as a flat list of tensors, those given by keyword under the names of the
-        placeholders.
-        """
-        captured = len(self.graph.internal_captures)
-        inputs = self.graph.inputs[: len(self.graph.inputs) - captured]
-        names = [
-            tensor.op.attributes.get("_user_specified_name", tensor.op.name) for tensor in inputs
-        ]
-        if len(args) > len(names) or set(names[len(args) :]) != set(kwargs):
-            return None
-        flat = [*args, *(kwargs[name] for name in names[len(args) :])]
-        if not all(isinstance(value, (Tensor, Variable)) for value in flat):
-            return None
-        for index, (value, tensor) in enumerate(zip(flat, inputs, strict=True)):
-            if isinstance(value, Tensor) and value.dtype is not tensor.dtype:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"cannot compute {self.inference.name} as input #{index}(zero-based) was "
-                    f"expected to be a {short_name(tensor.dtype)} tensor but is a "
-                    f"{short_name(value.dtype)} tensor [Op:{self.inference.name}]",
-                )
-        return flat
+        outputs = self._gradients.call(arguments)
+        results = self.graph.structured_outputs
+        return None if results is None else packed(results, outputs)
 
     def __getattr__(self, name: str) -> Any:
-        return missing_attribute("ConcreteFunction", name)
-
-    def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """What it takes, and if `verbose` in detail and what it gives."""
-        if self._type is None:
-            raise AttributeError("It was not made of a Python function with parameters.")
-        if not verbose:
-            return summary(self.graph.name, self._type, self.structured_input_signature)
-        structured, results = self.structured_input_signature, self.structured_outputs
-        return described(self.graph.name, self._type, structured, results)
+        return missing("ConcreteFunction", name)
 
     def __str__(self) -> str:
         if self._type is None:
             return repr(self)
-        return f"ConcreteFunction {self.pretty_printed_signature()}"
-
-    def __repr__(self) -> str:
-        if self._type is None:
-            return object.__repr__(self)
-        signature = self.pretty_printed_signature(verbose=False)
-        return f"<ConcreteFunction {signature} at 0x{id(self):X}>"
-
-
-def _shape_of(output: Any) -> Any:
-    return None if output is None else output.shape
+        parameters = [f"{name}: {_spec_text(t, name)}" for name, t in self._type.parameters]
+        results = nest.map_structure(
+            lambda e: None if e is None else _spec_text(e, None), self.structured_outputs
+        )
+        lines = "\n".join(f"  {each}" for each in parameters)
+        return (
+            f"ConcreteFunction Input Parameters:\n{lines}\nOutput Type:\n  {results}\n"
+            f"Captures:\n  {self.captured_inputs or None}"
+        )
 
 
-def _dtype_of(output: Any) -> Any:
-    return None if output is None else output.dtype
+def _make(graph: FuncGraph, attributes: Mapping[str, Any]) -> ConcreteFunction:
+    return ConcreteFunction(graph, attributes)
 
 
-def _named(type_: Any, name: str) -> Any:
-    return TensorType(type_.dtype, type_.shape, name) if isinstance(type_, TensorType) else type_
+def _spec(type_: Any, name: str) -> Any:
+    from_type = getattr(type_, "name", None) or name
+    return nest.map_structure(lambda e: e, _tensor_spec(type_, from_type))
+
+
+def _tensor_spec(type_: Any, name: str | None) -> Any:
+    from tflogscope.runtime.core.tensors import TensorSpec
+
+    return TensorSpec(type_.shape, type_.dtype, name)
+
+
+def _spec_text(value: Any, name: str | None) -> str:
+    spec = hasattr(value, "shape") and hasattr(value, "dtype")
+    return repr(_tensor_spec(value, name)) if spec else repr(value)
 
 
 def _handles(args: Sequence[Any]) -> list[Tensor]:
-    """The tensors to pass: of variables the handles, each once."""
+    """Tensors, and the handles of variables, each once."""
     tensors: list[Tensor] = []
     passed: set[int] = set()
     for argument in args:
-        if isinstance(argument, Variable):
-            if id(argument.handle) not in passed:
-                passed.add(id(argument.handle))
-                accessed(argument)
-                tensors.append(argument.handle)
-        elif isinstance(argument, Tensor):
+        if not isinstance(argument, Variable):
             tensors.append(argument)
-        else:
-            raise ValueError(f"All inputs must be Tensors, got {type(argument)}.")
+        elif id(argument.handle) not in passed:
+            passed.add(id(argument.handle))
+            accessed(argument)
+            tensors.append(argument.handle)
     return tensors
 
 
-def _result(leaf: Any, rest: Any) -> Any:
-    if leaf is None:
-        return None
-    if hasattr(leaf, "flow") and hasattr(leaf, "stack"):  # a TensorArray
-        return leaf.with_flow(next(rest))
-    if composites.is_composite(leaf):
-        parts = [next(rest) for _ in composites.components(leaf)]
-        return composites.from_components(composites.type_spec(leaf), parts)
-    return next(rest)
+# -- names: a function's arguments and results are lower case, and no two nodes share one
+
+
+def _normal(name: str) -> str:
+    text = re.sub(r"[^a-z0-9]", "_", name.lower())
+    found = re.search(r"[a-z]", text)
+    return text[found.start() :] if found else "unknown"
+
+
+def _renamed(definition: FunctionDef) -> FunctionDef:
+    """As `FunctionDef` names things when it is written out: `graph_to_functiondef.cc`."""
+    taken: dict[str, int] = {}
+
+    def unique(name: str) -> str:
+        found = name
+        while found in taken:
+            found = f"{name}_{taken[name]}"
+            taken[name] += 1
+        taken[found] = 0
+        return found
+
+    new: dict[str, str] = {}
+    results = definition.of_type("_Retval")
+    for node in results:
+        new[node.name] = unique(_normal(node.inputs[0][0])) + "_RetVal"
+    for node in definition.of_type("_Arg"):
+        new[node.name] = unique(_normal(node.name))
+    for node in definition.nodes:
+        if node.name not in new:
+            new[node.name] = unique(node.name)
+    for node in definition.nodes:
+        _rename(node, new)
+    definition.must_run = tuple(new[name] for name in definition.must_run)
+    return definition
+
+
+def _rename(node: NodeDef, new: Mapping[str, str]) -> None:
+    node.name = new[node.name]
+    node.inputs = [(new[name], output) for name, output in node.inputs]
+    node.controls = [new[name] for name in node.controls if name in new]
+
+
+Maker = Callable[[FuncGraph, Mapping[str, Any]], ConcreteFunction]

@@ -1,87 +1,71 @@
-"""The graph of a function that is being traced: it captures tensors from outside.
-
-A tensor of another graph, or an eager one, that is used in the function becomes an input of it,
-without the user's doing. Told about: `FuncGraph` of `framework/func_graph.py`, `FunctionCaptures`
-of `core/function/capture/capture_container.py`.
+"""The graph of a function that is being traced. Tensors from outside are captured: they become
+arguments. Ops with side effects run in the order of the program. See
+`tensorflow/python/framework/func_graph.py`, `auto_control_deps.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from tflogscope.runtime import context, stacks, tape
-from tflogscope.runtime.context import ask_for_default_graph, current, execute
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.errors import InaccessibleTensorError
-from tflogscope.runtime.graph import Graph, Node
-from tflogscope.runtime.shapes import TensorShape
-from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor, Tensor, uid
+from tflogscope.runtime.core import context, tape
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.context import execute
+from tflogscope.runtime.core.errors import InaccessibleTensorError
+from tflogscope.runtime.core.graph import Graph, Node
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, uid
 
-__all__ = ["SMALL", "FuncGraph", "placeholder"]
-
-SMALL = 128
-"""An eager tensor of at most so many elements is captured as a `Const`, so that its value is known
-while tracing.
-"""
+_SMALL = 128
+READ_ONLY = "_read_only_resource_inputs"
+_READS = frozenset(
+    {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp"}
+)
+_UNORDERED = frozenset(
+    "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal".split()
+)
+"""Random ops of old that TensorFlow leaves free, since they may be lifted out of the program."""
 
 
 class FuncGraph(Graph):
-    """A graph with inputs, outputs and captures. `outer` is the context in which it is traced."""
+    """A graph with inputs, outputs and captures."""
 
     building_function = True
+    orders_effects = True
+    is_while_body = False
 
     def __init__(self, name: str, outer: Any = None) -> None:
-        ask_for_default_graph()
         super().__init__()
         self.name = name
-        self.outer = current() if outer is None else outer
+        self.outer = context.current() if outer is None else outer
         self.inputs: list[SymbolicTensor] = []
         self.outputs: list[SymbolicTensor] = []
         self.control_outputs: list[Node] = []
         self.structured_outputs: Any = None
-        self.structured_input_signature: Any = None
         self.variables: list[Any] = []
-        self.capture_by_value = bool(getattr(self.outer, "capture_by_value", False))
         self.seed = getattr(self.outer, "seed", None)
         self._captures: dict[int, tuple[Tensor, SymbolicTensor]] = {}
 
-    @property
-    def outer_graph(self) -> Graph | None:
-        """The graph that this function is called in, None if it was called eagerly."""
-        return self.outer if isinstance(self.outer, Graph) else None
+    # -- captures
 
     @property
     def captures(self) -> list[tuple[Tensor, SymbolicTensor]]:
-        """Each captured tensor with the input that stands for it here."""
+        """What was captured, and what it is inside."""
         return list(self._captures.values())
 
     @property
-    def external_captures(self) -> list[Tensor]:
-        """The captured tensors: what is passed at each call."""
+    def external_captures(self) -> list[Any]:
+        """The tensors from outside."""
         return [external for external, _ in self._captures.values()]
 
     @property
     def internal_captures(self) -> list[SymbolicTensor]:
-        """What stands for them here."""
+        """What they are inside."""
         return [internal for _, internal in self._captures.values()]
 
-    @property
-    def trainable_variables(self) -> tuple[Any, ...]:
-        """The trainable variables that were read."""
-        return tuple(variable for variable in self.variables if variable.trainable)
-
-    def watch_variable(self, variable: Any) -> None:
-        """Remember that the function reads this variable, and those around it with it."""
-        if not any(known is variable for known in self.variables):
-            self.variables.append(variable)
-        if isinstance(self.outer, FuncGraph):
-            self.outer.watch_variable(variable)
-
-    def capture(self, tensor: Tensor, name: str | None = None) -> SymbolicTensor:
-        """What stands for this tensor here; itself if it is of this graph.
-
-        Raises InaccessibleTensorError for a tensor of a function that was traced inside this one.
+    def capture(self, tensor: Any, name: str | None = None) -> SymbolicTensor:
+        """The tensor as one of this graph. Raises InaccessibleTensorError for one of a function
+        within this one.
         """
         if isinstance(tensor, SymbolicTensor):
             if tensor.op.graph is self:
@@ -89,88 +73,158 @@ class FuncGraph(Graph):
             self._check_in_scope(tensor)
             return self.capture_symbolic(tensor, name or tensor.op.name)
         name = name or str(uid())
-        if tensor.dtype.is_numeric and (tensor.shape.num_elements() or 0) <= SMALL:
-            # NB: it is a Const only as long as the function is traced: Python code and shape
-            # functions see its value. The finished function takes it as an argument like any other
-            # capture, also in TensorFlow.
+        if tensor.dtype.is_numeric and (tensor.shape.num_elements() or 0) <= _SMALL:
+            # NB: it is a Const only as long as the function is traced, so that Python code and shape
+            # rules see its value; the finished function takes it as an argument
             return self._captured(tensor, lambda: self._constant(tensor, name))
         return self.capture_symbolic(tensor, name)
 
-    def capture_symbolic(self, tensor: Tensor, name: str) -> SymbolicTensor:
-        """Capture it as a placeholder. Branches of conditionals and loops have their own way."""
-        return self._captured(tensor, lambda: self._placeholder(tensor, name))
+    def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
+        """A tensor from outside as an argument."""
+        return self._captured(tensor, lambda: self._argument(tensor, name))
 
-    def add_capture(self, external: Tensor, internal: SymbolicTensor) -> None:
-        """Let this tensor of the graph stand for that one from outside."""
+    def add_capture(self, external: Any, internal: SymbolicTensor) -> None:
+        """Remember what is what."""
         self._captures[external.uid] = (external, internal)
         self.inputs.append(internal)
 
-    def replace_capture(self, external: Tensor, internal: SymbolicTensor) -> None:
-        """From now on another tensor of the graph stands for it."""
-        self._captures[external.uid] = (external, internal)
-
-    def reset_captures(self, pairs: Sequence[tuple[Tensor, SymbolicTensor]]) -> None:
-        """From now on these are its inputs, and all of them captures: what branches of conditionals
-        have.
-        """
+    def reset_captures(self, pairs: Sequence[tuple[Any, SymbolicTensor]]) -> None:
+        """These are all inputs."""
         self._captures = {external.uid: (external, internal) for external, internal in pairs}
         self.inputs = [internal for _, internal in pairs]
 
-    def pop_capture(self, external: Tensor) -> SymbolicTensor | None:
-        """Forget a capture; what stood for it."""
+    def pop_capture(self, external: Any) -> SymbolicTensor | None:
+        """What it is inside, if it was captured; it no longer is."""
         entry = self._captures.pop(external.uid, None)
         return None if entry is None else entry[1]
 
-    def _captured(self, tensor: Tensor, make: Any) -> SymbolicTensor:
+    def watch_variable(self, variable: Any) -> None:
+        """The function, and those around it, use this variable."""
+        if all(known is not variable for known in self.variables):
+            self.variables.append(variable)
+        if isinstance(self.outer, FuncGraph):
+            self.outer.watch_variable(variable)
+
+    def _captured(self, tensor: Any, make: Callable[[], SymbolicTensor]) -> SymbolicTensor:
         if tensor.uid not in self._captures:
             self.add_capture(tensor, make())
         internal = self._captures[tensor.uid][1]
-        tape.record_operation("captured_value", [internal], [tensor], lambda gradient: [gradient])
+        tape.record(tape.Entry("captured_value", [tensor], [internal], {}, lambda grad: [grad]))
         return internal
 
-    def _constant(self, tensor: Tensor, name: str) -> SymbolicTensor:
-        assert isinstance(tensor, EagerTensor)
+    def _constant(self, tensor: Any, name: str) -> SymbolicTensor:
         with context.enter(self), self.control_dependencies(None):
-            attributes = {"value": tensor.value, "dtype": tensor.dtype}
-            return execute("Const", [], attributes, name)[0]  # type: ignore[return-value]
+            found: SymbolicTensor = execute(
+                "Const", [], {"value": tensor.value, "dtype": tensor.dtype}, name
+            )[0]
+            return found
 
-    def _placeholder(self, tensor: Tensor, name: str) -> SymbolicTensor:
+    def _argument(self, tensor: Any, name: str) -> SymbolicTensor:
         with self.control_dependencies(None):
             internal = placeholder(self, tensor.dtype, tensor.shape, name)
         internal.handle_data = tensor.handle_data
         return internal
 
     def _check_in_scope(self, tensor: SymbolicTensor) -> None:
-        inner: Any = tensor.op.graph
+        inner = tensor.op.graph
         while isinstance(inner, FuncGraph):
             if inner is self:
-                raise InaccessibleTensorError(stacks.out_of_scope(tensor, str(self)))
-            inner = inner.outer_graph
+                raise InaccessibleTensorError(
+                    f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit "
+                    "Python locals or TensorFlow collections to access it."
+                )
+            inner = inner.outer
 
     def __repr__(self) -> str:
         return f"FuncGraph(name={self.name}, id={id(self)})"
 
 
 def placeholder(
-    graph: Graph,
-    dtype: DType,
-    shape: TensorShape,
-    name: str | None = None,
-    user_name: str | None = None,
+    graph: Graph, dtype: Any, shape: TensorShape, name: Any = None, user_name: Any = None
 ) -> SymbolicTensor:
-    """A `Placeholder` node: an argument. A name that no node may have gives an unnamed one."""
+    """An argument in that graph."""
     attributes: dict[str, Any] = {"dtype": dtype, "shape": shape}
     if user_name is not None:
         attributes["_user_specified_name"] = user_name
     with context.enter(graph), tape.stop_recording():
-        tensor: Any = execute("Placeholder", [], attributes, name or "Placeholder")[0]
-        return tensor  # type: ignore[no-any-return]
+        found: SymbolicTensor = execute("Placeholder", [], attributes, name or "Placeholder")[0]
+        return found
 
 
-def captured_from(graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Those of the tensors that belong to this graph."""
-    return [
-        tensor
-        for tensor in tensors
-        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is graph
-    ]
+# -- the order of side effects
+
+
+class AutomaticControlDependencies:
+    """Keeps what is done to a resource in the order of the program, and stateful ops, too."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._first = graph, len(graph.nodes)
+        self._returned: list[Any] = []
+
+    def mark_as_return(self, tensor: Any) -> Any:
+        """A result: it will wait for all that must run."""
+        self._returned.append(O.Identity(tensor))
+        self._returned[-1].handle_data = tensor.handle_data
+        return self._returned[-1]
+
+    def finish(self) -> list[Node]:
+        """Add the edges; the nodes that must run."""
+        must_run = self._order(self._graph.nodes[self._first :])
+        if must_run and self._returned:
+            execute("NoOp", [])
+            done = self._graph.nodes[-1]
+            for node in must_run:
+                done.add_control_input(node)
+            for tensor in self._returned:
+                tensor.op.add_control_input(done)
+        return must_run
+
+    def _order(self, nodes: Sequence[Node]) -> list[Node]:
+        must_run: list[Node] = []
+        consumed = {tensor.uid for node in self._graph.nodes for tensor in node.inputs}
+        last: dict[int | None, Node] = {}
+        reads: dict[int, list[Node]] = {}
+        for node in nodes:
+            stateful, resources = is_stateful(node), _resources(node)
+            read = node.type in _READS and all(t.uid not in consumed for t in node.outputs)
+            if stateful and not read:
+                must_run.append(node)
+            for handle, only_read in resources.items():
+                if handle in last:
+                    node.add_control_input(last[handle])
+                if only_read:
+                    reads.setdefault(handle, []).append(node)
+                    continue
+                for reader in reads.pop(handle, []):
+                    node.add_control_input(reader)
+                last[handle] = node
+            if stateful and not resources:
+                if None in last:
+                    node.add_control_input(last[None])
+                last[None] = node
+        return must_run
+
+
+def is_stateful(node: Node) -> bool:
+    """Does it have an effect to be ordered?"""
+    return node.definition.stateful and node.type not in _UNORDERED
+
+
+def read_only_inputs(graph: Any) -> tuple[int, ...]:
+    """Which of the resources that are passed are only read."""
+    written = {
+        h for node in graph.nodes for h, only_read in _resources(node).items() if not only_read
+    }
+    pairs = enumerate(graph.inputs)
+    return tuple(k for k, t in pairs if t.dtype.name == "resource" and t.uid not in written)
+
+
+def _resources(node: Node) -> dict[int, bool]:
+    """The handles that the node takes, and whether it only reads what they lead to."""
+    read_only = node.attributes.get(READ_ONLY, ())
+    found: dict[int, bool] = {}
+    for index, tensor in enumerate(node.inputs):
+        if tensor.dtype.name == "resource":
+            only_read = node.type in _READS or index in read_only
+            found[tensor.uid] = found.get(tensor.uid, True) and only_read
+    return found

@@ -1,39 +1,25 @@
-"""`tf.function`: a Python function that becomes a graph for each type of arguments it is called
-with.
-
-The first call is special, since it may create variables. It is traced with variable creation
-allowed; if variables were created, their first values are computed outside the function
-(lifting.py), and the function is traced a second time, now without creation: that trace is what is
-called from then on. So a function that creates variables is traced twice.
-
-Told about: `eager/polymorphic_function/polymorphic_function.py`.
-"""
+"""`tf.function`. See `tensorflow/python/eager/polymorphic_function/polymorphic_function.py`."""
 
 from __future__ import annotations
 
+import functools
 import inspect
-import threading
+import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from tflogscope.runtime import context
-from tflogscope.runtime.function.compiler import TracingCompiler
+from tflogscope.runtime import executor
+from tflogscope.runtime.core import context
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.definition import define
+from tflogscope.runtime.core.errors import missing
+from tflogscope.runtime.core.shapes import as_shape
+from tflogscope.runtime.core.tensors import EagerTensor, uid
+from tflogscope.runtime.function.autograph.conversion import convert
+from tflogscope.runtime.function.compiler import Compiler
 from tflogscope.runtime.function.concrete import ConcreteFunction
-from tflogscope.runtime.function.lifting import (
-    NotLiftable,
-    UnliftedVariable,
-    call_with_condition,
-    initialise,
-)
-from tflogscope.runtime.function.retracing import FrequentTracingDetector
-from tflogscope.runtime.function.signature import Signature
-from tflogscope.runtime.variables import creator_scope
-
-__all__ = ["PolymorphicFunction", "function", "functions_run_eagerly", "run_functions_eagerly"]
-
-_detectors: weakref.WeakKeyDictionary[Any, FrequentTracingDetector] = weakref.WeakKeyDictionary()
+from tflogscope.runtime.function.variables import Variable, creator_scope, initial_tensor
 
 
 class _Mode:
@@ -41,251 +27,236 @@ class _Mode:
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """`tf.config.run_functions_eagerly`: from now on, calling a function runs its Python code as it
-    is.
-    """
+    """`tf.config.run_functions_eagerly`: from now on run the Python functions themselves."""
     _Mode.eagerly = bool(run_eagerly)
 
 
 def functions_run_eagerly() -> bool:
-    """Do functions run as Python code?"""
+    """Do they?"""
     return _Mode.eagerly
 
 
 class PolymorphicFunction:
-    """What `tf.function` returns."""
+    """What `tf.function` gives."""
 
     def __init__(
         self,
         python_function: Callable[..., Any],
-        name: str | None = None,
         input_signature: Sequence[Any] | None = None,
+        attributes: Mapping[str, Any] | None = None,
         *,
+        name: str = "",
         autograph: bool = True,
         reduce_retracing: bool = False,
-        jit_compile: bool | None = None,
-        attributes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Raises TypeError if the input signature does not fit the function."""
-        self.python_function = python_function
+        self.python_function, self.__wrapped__ = python_function, python_function
         self.name = name or str(getattr(python_function, "__name__", "function"))
-        self.__name__ = self.name
-        self.__doc__ = getattr(python_function, "__doc__", None) or ""
-        self.__module__ = getattr(python_function, "__module__", __name__)
-        self.__wrapped__ = python_function
-        self._signature = Signature(python_function, input_signature)
-        self.input_signature = self._signature.input_signature
-        self._autograph = autograph
-        self._reduce_retracing = reduce_retracing
-        self._jit_compile = jit_compile
-        # NB: TensorFlow gives such a function to the XLA compiler; here it gets the mark and runs
-        # as one unit of nodes.
-        self._attributes = dict(attributes or {}) | (
-            {} if jit_compile is None else {"_XlaMustCompile": jit_compile}
-        )
-        self._lock = threading.RLock()
-        self._created: list[weakref.ref[Any]] | None = None
-        """The variables that its first trace created; None before that."""
-        self._creating: TracingCompiler | None = None
-        self._not_creating: TracingCompiler | None = None
-        self._first: ConcreteFunction | None = None
-        self._methods: weakref.WeakKeyDictionary[Any, PolymorphicFunction] = (
-            weakref.WeakKeyDictionary()
-        )
+        self.__name__, self.__doc__ = self.name, getattr(python_function, "__doc__", None) or ""
+        self.input_signature = input_signature
+        self._options = {"autograph": autograph, "reduce_retracing": reduce_retracing}
+        self._attributes = dict(attributes or {})
+        self._created: list[Any] | None = None
+        self._first: Compiler | None = None
+        self._compiler: Compiler | None = None
+        self._retracing = _Retracing()
+        self._methods: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it: by a trace made before, or a new one.
-
-        Raises TypeError for arguments that don't fit, ValueError for variables created on a later
-        call, and OpError.
-        """
         if _Mode.eagerly:
             return self.python_function(*args, **kwargs)
         before = self.experimental_get_tracing_count()
         result = self._call(args, kwargs)
         if context.executing_eagerly():
-            detector = self._detector()
-            if self.experimental_get_tracing_count() == before:
-                detector.not_traced()
-            else:
-                detector.traced(self.python_function, quiet=False)
+            traced = self.experimental_get_tracing_count() != before
+            self._retracing.called(self.python_function, traced=traced)
         return result
 
-    def __get__(self, instance: Any, owner: Any) -> PolymorphicFunction:
-        """As a method: each instance has a function of its own, which does not keep the instance
-        alive.
-        """
+    def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
             return self
         if instance not in self._methods:
-            bound = WeakMethod(self.python_function, instance)
-            self._methods[instance] = self._clone(bound)
+            self._methods[instance] = PolymorphicFunction(
+                WeakMethod(self.python_function, instance),
+                self.input_signature,
+                self._attributes,
+                name=self.name,
+                **self._options,
+            )
         return self._methods[instance]
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The trace for these arguments, made if need be; a TensorSpec stands for any tensor that
-        fits it.
-        """
-        with self._lock:
-            if self._created is None:
-                initialisers: list[Any] = []
-                self._initialise(args, kwargs, initialisers)
-                if initialisers:
-                    initialise(initialisers)
-            compiler = self._not_creating if self._created else self._creating
-            assert compiler is not None
-            return compiler.get_concrete_function(*args, **kwargs)
+        """The trace for these arguments, or specs of them."""
+        if self._created is None:
+            self._initialise(args, kwargs)
+        compiler = self._compiler if self._created else self._first
+        assert compiler is not None
+        return compiler.concrete(args, kwargs)[0]
 
     def experimental_get_tracing_count(self) -> int:
         """How often it was traced."""
-        return sum(
-            compiler.tracing_count for compiler in (self._creating, self._not_creating) if compiler
-        )
-
-    @property
-    def function_spec(self) -> Signature:
-        """Its parameters."""
-        return self._signature
+        return sum(each.tracing_count for each in (self._first, self._compiler) if each)
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """All traces with the types of their arguments."""
-        joiner = "\n\n" if verbose else "\n"
-        return joiner.join(each.pretty_printed_signature(verbose=verbose) for each in self.traces())
-
-    def traces(self) -> list[ConcreteFunction]:
-        """All traces."""
-        return [
-            each
-            for compiler in (self._creating, self._not_creating)
-            if compiler
-            for each in compiler.traces()
-        ]
+        """What it was traced for."""
+        del verbose
+        both = (each for each in (self._first, self._compiler) if each)
+        return "\n\n".join(str(each) for compiler in both for each in compiler.traces.values())
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        if self._created:
-            assert self._not_creating is not None
-            return self._not_creating(*args, **kwargs)
-        if self._creating is not None:
-            result = self._creating(*args, **kwargs)
+        if self._first is None:
+            self._initialise(args, kwargs)
+        elif not self._created:
+            result = self._first(*args, **kwargs)
             if self._created:
-                raise ValueError(
-                    "Creating variables on a non-first call to a function decorated with "
-                    "tf.function."
-                )
+                raise ValueError(_SINGLETON)
             return result
-        initialisers: list[Any] = []
-        with self._lock:
-            tensors = self._initialise(args, kwargs, initialisers)
-        assert self._first is not None
-        if not self._created:
-            # As in TensorFlow the arguments are bound, and values converted, once more.
-            bound = self._signature.bind(args, kwargs)
-            tensors = self._signature.type(bound).tensors(bound)
-            return self._first.call_flat(tensors, self._first.captured_inputs)
-        try:
-            initialise(initialisers)
-        except NotLiftable:
-            return call_with_condition(
-                initialisers, self._without_creation, self._first, args, kwargs, tensors
-            )
-        return self._without_creation(*args, **kwargs)
+        compiler = self._compiler if self._created else self._first
+        assert compiler is not None
+        return compiler(*args, **kwargs)
 
-    def _without_creation(self, *args: Any, **kwargs: Any) -> Any:
-        assert self._not_creating is not None
-        return self._not_creating(*args, **kwargs)
-
-    def _initialise(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], initialisers: list[Any]
-    ) -> list[Any]:
-        """The first trace; the tensors among the arguments."""
-        created: list[weakref.ref[Any]] = []
+    def _initialise(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """The first trace: variables may be made in it. If some are, all calls go to another trace, in
+        which none may.
+        """
+        created: list[Any] = []
+        initial: list[tuple[Any, Any]] = []
 
         def create(next_creator: Callable[..., Any], **arguments: Any) -> Any:
-            if context.inside_function():
-                variable = UnliftedVariable(initialisers=initialisers, **arguments)
-            else:  # in `init_scope`: nothing to lift, but the function has created it all the same
-                variable = next_creator(**arguments)
-            variable.plain = False
-            created.append(weakref.ref(variable))
-            return variable
+            inside = context.inside_function()
+            made = _Unlifted(initial, **arguments) if inside else next_creator(**arguments)
+            created.append(weakref.ref(made))
+            return made
 
         def refuse(*_: Any, **__: Any) -> Any:
-            raise ValueError(
-                "tf.function only supports singleton tf.Variables created on the first call. Make "
-                "sure the tf.Variable is only created once or created outside tf.function. See "
-                "https://www.tensorflow.org/guide/function#creating_tfvariables for more "
-                "information."
-            )
+            raise ValueError(_SINGLETON)
 
-        self._creating = self._compiler(create)
-        if self.input_signature is not None and not args and not kwargs:
-            args = self.input_signature
+        self._first = self._make_compiler(create)
         try:
-            self._first, tensors = self._creating.concrete(args, kwargs)
+            self._first.concrete(args, kwargs)
         except BaseException:
-            self._creating = None
+            self._first = None
             raise
         self._created = created
-        self._not_creating = self._compiler(refuse)
-        return tensors
+        self._compiler = self._make_compiler(refuse)
+        if initial:
+            _initialise(initial)
 
-    def _compiler(self, creator: Callable[..., Any]) -> TracingCompiler:
-        """A compiler that traces the function with this say over the variables it creates."""
-        return TracingCompiler(
+    def _make_compiler(self, creator: Callable[..., Any]) -> Compiler:
+        return Compiler(
             self.python_function,
             self.name,
             self.input_signature,
             self._attributes,
-            autograph=self._autograph,
-            reduce_retracing=self._reduce_retracing,
+            convert=convert if self._options["autograph"] else lambda function: function,
+            reduce_retracing=self._options["reduce_retracing"],
             around=lambda: creator_scope(creator),
         )
 
-    def _clone(self, python_function: Callable[..., Any]) -> PolymorphicFunction:
-        return PolymorphicFunction(
-            python_function,
-            self.name,
-            self.input_signature,
-            autograph=self._autograph,
-            reduce_retracing=self._reduce_retracing,
-            jit_compile=self._jit_compile,
-            attributes=self._attributes,
-        )
-
-    def _detector(self) -> FrequentTracingDetector:
-        """Counted together are all functions made of the same code: `tf.function` in a loop is one
-        of the causes.
-        """
-        key = getattr(self.python_function, "__code__", self)
-        if key not in _detectors:
-            _detectors[key] = FrequentTracingDetector()
-        return _detectors[key]
+    def __getattr__(self, name: str) -> Any:
+        return missing("tf.function", name)
 
 
-# As TensorFlow 2.13 calls it: a newcomer should find the text.
 PolymorphicFunction.__module__ = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
-PolymorphicFunction.__name__ = PolymorphicFunction.__qualname__ = "Function"
+PolymorphicFunction.__name__ = PolymorphicFunction.__qualname__ = "Function"  # as it is printed
+_SINGLETON = (
+    "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
+    "tf.Variable is only created once or created outside tf.function. See "
+    "https://www.tensorflow.org/guide/function#creating_tfvariables for more information."
+)
 
 
 class WeakMethod:
-    """A method of an object that it does not keep alive."""
+    """A method that does not keep its object."""
 
     def __init__(self, function: Callable[..., Any], instance: Any) -> None:
-        self.function = function
-        self.instance = weakref.ref(instance)
+        self._function, self._instance = function, weakref.ref(instance)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__signature__ = inspect.signature(function.__get__(instance))
-        self.__code__ = getattr(function, "__code__", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.resolve()(*args, **kwargs)
 
     def resolve(self) -> Callable[..., Any]:
-        """The method; its `self` is None if the object is gone."""
-        instance = self.instance()
+        """The method of the object."""
+        instance = self._instance()
         if instance is None:
-            return partial(self.function, None)
-        return self.function.__get__(instance)  # type: ignore[no-any-return]
+            return functools.partial(self._function, None)
+        found: Callable[..., Any] = self._function.__get__(instance)
+        return found
+
+
+class _Retracing:
+    """Warns if most of the last calls were traced: `_FrequentTracingDetector`."""
+
+    def __init__(self) -> None:
+        self._last: list[bool] = []
+        self._warnings = 0
+
+    def called(self, function: Any, *, traced: bool) -> None:
+        self._last = [*self._last, traced][-11:]
+        if traced and sum(self._last) >= 5 and self._warnings < 2:
+            self._warnings += 1
+            sys.stderr.write(
+                f"WARNING:tensorflow:{sum(self._last)} out of the last {len(self._last)} calls to "
+                f"{function} triggered tf.function retracing.\n"
+            )
+
+
+# -- variables that are made in a function: their first values are computed outside
+
+
+class _Unlifted(Variable):
+    """A variable made while a function is traced."""
+
+    def __init__(
+        self,
+        initial: list[tuple[Any, Any]],
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        shape: Any = None,
+        constraint: Any = None,
+        **_: Any,
+    ) -> None:
+        self.constraint, self.trainable = constraint, trainable is not False
+        with context.name_scope(name or "Variable"):
+            value = initial_tensor(initial_value, dtype)
+        with context.init_scope(), context.name_scope(name or "Variable") as scope:
+            self.make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
+        context.current().capture(self.handle)
+        initial.append((self, value))
+
+
+def _initialise(initial: Sequence[tuple[Any, Any]]) -> None:
+    """Assign the first values: what they are made of runs as a function. NB: TensorFlow traces a
+    function that initialises them, and the first trace initialises under a condition as well.
+    """
+    graph = initial[0][1].op.graph
+    inputs = graph.internal_captures
+    outside = {id(internal) for internal in inputs}
+    for _, value in initial:
+        _check_liftable(value, outside)
+    name = f"__inference_initialize_variables_{uid()}"
+    lifted = define(name, graph.nodes, inputs, [value for _, value in initial])
+    given = [getattr(each, "value", None) for each in graph.external_captures]
+    with context.init_scope():
+        values = executor.run(lifted, given)
+        for (variable, tensor), value in zip(initial, values, strict=True):
+            O.AssignVariableOp(variable.handle, EagerTensor(value, tensor.dtype))
+
+
+def _check_liftable(value: Any, outside: set[int]) -> None:
+    left, seen = [value], set()
+    while left:
+        tensor = left.pop()
+        if tensor.op.type == "Placeholder" and id(tensor) not in outside:
+            raise ValueError(
+                f"A SymbolicTensor {tensor} is needed to initialise a variable created in a function."
+            )
+        if tensor.op not in seen:
+            seen.add(tensor.op)
+            left += tensor.op.inputs
 
 
 def function(
@@ -298,24 +269,18 @@ def function(
     experimental_autograph_options: Any = None,
     experimental_attributes: Mapping[str, Any] | None = None,
     experimental_relax_shapes: bool | None = None,
-    experimental_compile: bool | None = None,
-    experimental_follow_type_hints: bool | None = None,
+    **_: Any,
 ) -> Any:
-    """`tf.function`, as a decorator or with the function as its argument."""
-    del experimental_autograph_options, experimental_follow_type_hints
-    attributes = dict(experimental_attributes or {})
-    if experimental_implements is not None:
-        attributes["_implements"] = experimental_implements
+    """`tf.function`. NB: `jit_compile` is taken and changes nothing: there is no XLA here."""
+    del jit_compile, experimental_implements, experimental_autograph_options
 
     def decorate(python_function: Callable[..., Any]) -> PolymorphicFunction:
         return PolymorphicFunction(
             python_function,
-            None,
             input_signature,
+            experimental_attributes,
             autograph=autograph,
-            jit_compile=experimental_compile if jit_compile is None else jit_compile,
             reduce_retracing=bool(experimental_relax_shapes or reduce_retracing),
-            attributes=attributes,
         )
 
     return decorate if func is None else decorate(func)

@@ -1,114 +1,72 @@
-"""What a function's cache key is made of: the type of each argument, as far as a trace depends on
-it.
-
-    a tensor                 its dtype and shape; its value is not known while tracing
-    a Python number, string  its value: another value is another trace
-    list, tuple, dict …      its structure, and the types of what it holds
-    a variable               its dtype and shape, and which of the arguments are the same variable
-    a dataset, an iterator   their own type spec
-    any other object         which object it is
-
-Types are ordered: a type that includes another is its *supertype*, `(None,)` of `(3,)`. A trace
-made for a supertype will do.
-
-Told about: `core/function/trace_type/` (`default_types.py`, `trace_type_builder.py`),
-`framework/tensor_spec.py`.
+"""What decides whether a function is traced again: the types of its arguments. A tensor's is its
+dtype and shape; a Python value's is the value itself; an object's is its identity. See
+`core/function/trace_type/` and `core/function/polymorphism/function_type.py` of TensorFlow.
 """
 
 from __future__ import annotations
 
+import inspect
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime import composites
-from tflogscope.runtime.dtypes import DType, of_array
-from tflogscope.runtime.shapes import TensorShape
-from tflogscope.runtime.tensors import Tensor, TensorSpec
-
-__all__ = ["Naming", "TraceType", "type_of"]
-
-
-class Naming(Protocol):
-    """Makes the placeholders of a trace: `function/tracing.py` knows the graph and the argument's
-    name.
-    """
-
-    def tensor(self, dtype: DType, shape: TensorShape, name: str | None) -> Any:
-        """A placeholder for a tensor."""
-        ...
-
-    def variable(self, type: VariableType) -> Any:
-        """Something that behaves like the variable that will be passed."""
-        ...
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import of_array
+from tflogscope.runtime.core.nest import map_structure
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.core.tensors import Tensor, TensorSpec
 
 
 class TraceType:
-    """The type of an argument. Hashable, and equal to types for which the same trace is made."""
+    """The type of an argument."""
 
     def is_subtype_of(self, other: TraceType) -> bool:
-        """Will a trace made for `other` do for this?"""
+        """Does a function that was traced for `other` do for this, too?"""
         return self == other
 
     def common_supertype(self, other: TraceType) -> TraceType | None:
-        """The narrowest type that includes both, None if there is none."""
         return self if self == other else None
 
-    def placeholder(self, naming: Naming) -> Any:
-        """What the Python function is called with when it is traced."""
+    def placeholder(self, make: Callable[..., Any]) -> Any:
+        """What the Python function gets; `make(type)` gives it for a tensor or a variable."""
         raise NotImplementedError
 
     def tensors(self, value: Any) -> list[Any]:
-        """The tensors (and variables) in such a value: what the function is called with."""
         del value
         return []
 
     def cast(self, value: Any) -> Any:
-        """A value that fits an input signature's type, if need be converted. Raises TypeError if it
-        can't be.
-        """
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TensorType(TraceType):
     """A tensor."""
 
-    dtype: DType
+    dtype: Any
     shape: TensorShape
     name: str | None = field(default=None, compare=False)
 
     def is_subtype_of(self, other: TraceType) -> bool:
-        """The same dtype, and a shape that the other includes?"""
-        return (
-            isinstance(other, TensorType)
-            and self.dtype is other.dtype
-            and self.shape.is_subtype_of(other.shape)
-        )
+        same = isinstance(other, TensorType) and self.dtype is other.dtype
+        return same and self.shape.is_subtype_of(other.shape)  # type: ignore[attr-defined]
 
     def common_supertype(self, other: TraceType) -> TraceType | None:
-        """None for each dimension that differs."""
         if not isinstance(other, TensorType) or self.dtype is not other.dtype:
             return None
-        return TensorType(
-            self.dtype, self.shape.most_specific_compatible_shape(other.shape), self.name
-        )
+        shape = self.shape.most_specific_compatible_shape(other.shape)
+        return TensorType(self.dtype, shape, self.name)
 
-    def placeholder(self, naming: Naming) -> Any:
-        """A placeholder."""
-        return naming.tensor(self.dtype, self.shape, self.name)
+    def placeholder(self, make: Callable[..., Any]) -> Any:
+        return make(self)
 
     def tensors(self, value: Any) -> list[Any]:
-        """The tensor itself."""
         return [value]
 
     def cast(self, value: Any) -> Any:
-        """The value as a tensor of this dtype and shape."""
-        from tflogscope.runtime.conversion import convert_to_tensor
-
         if isinstance(value, TensorSpec):
             fits = value.dtype is self.dtype and value.shape.is_subtype_of(self.shape)
         else:
@@ -116,13 +74,9 @@ class TensorType(TraceType):
                 value = convert_to_tensor(value, self.dtype)
             except ValueError as error:
                 raise TypeError(str(error)) from None
-            fits = value.dtype is self.dtype and value.shape.is_compatible_with(self.shape)
+            fits = value.shape.is_compatible_with(self.shape)
         if not fits:
-            given = TensorSpec(
-                value.shape,
-                value.dtype,
-                value.name if isinstance(value, TensorSpec) else self.name,
-            )
+            given = TensorSpec(value.shape, value.dtype, self.name)
             raise TypeError(f"Can not cast {given!r} to {self!r}")
         return value
 
@@ -132,282 +86,230 @@ class TensorType(TraceType):
 
 @dataclass(frozen=True, slots=True)
 class VariableType(TraceType):
-    """A variable. `alias` numbers the variables among the arguments: the same variable has the same
-    number.
-    """
+    """A variable; `alias` counts the different ones in a call."""
 
-    dtype: DType
+    dtype: Any
     shape: TensorShape
     trainable: bool
     alias: int
 
-    def is_subtype_of(self, other: TraceType) -> bool:
-        """A variable of the same kind?"""
-        return (
-            isinstance(other, VariableType)
-            and (self.dtype, self.trainable, self.alias)
-            == (other.dtype, other.trainable, other.alias)
-            and self.shape.is_subtype_of(other.shape)
-        )
-
-    def placeholder(self, naming: Naming) -> Any:
-        """A stand-in for the variable."""
-        return naming.variable(self)
+    def placeholder(self, make: Callable[..., Any]) -> Any:
+        return make(self)
 
     def tensors(self, value: Any) -> list[Any]:
-        """The variable itself; a call passes its handle."""
         return [value]
 
 
 @dataclass(frozen=True, slots=True)
 class Literal(TraceType):
-    """A Python value: the trace holds for this one only.
-
-    NB: values are compared as Python does, so that 1, 1.0 and True share a trace, as in TensorFlow.
-    """
+    """A Python value."""
 
     value: Any
 
-    def placeholder(self, naming: Naming) -> Any:
-        """The value itself."""
-        del naming
+    def placeholder(self, make: Callable[..., Any]) -> Any:
+        del make
         return self.value
 
     def cast(self, value: Any) -> Any:
-        """The value itself. Raises TypeError for any other."""
         if value != self.value:
             raise TypeError(f"Can not cast {value!r} to type {self!r}")
-        return self.value
+        return value
 
 
+@dataclass(frozen=True, slots=True)
 class Identity(TraceType):
-    """An object of the user's: the trace holds for this very object (or one equal to it), as long
-    as it lives.
-    """
+    """An object."""
 
-    __slots__ = ("_hash", "_reference")
+    reference: weakref.ref[Any]
 
-    def __init__(self, reference: weakref.ref[Any]) -> None:
-        self._reference = reference
-        self._hash = hash(reference)
-
-    def placeholder(self, naming: Naming) -> Any:
-        """The object itself."""
-        del naming
-        return self._reference()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Identity):
-            return NotImplemented
-        mine, theirs = self._reference(), other._reference()
-        if mine is None or theirs is None:
-            return False
-        return mine is theirs or bool(mine == theirs)
-
-    def __hash__(self) -> int:
-        return self._hash
+    def placeholder(self, make: Callable[..., Any]) -> Any:
+        del make
+        return self.reference()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sequenced(TraceType):
-    """A list, a tuple or a named tuple."""
+class Structure(TraceType):
+    """A list, a tuple or a dictionary (whose `keys` are sorted)."""
 
-    kind: type
+    kind: Any
     parts: tuple[TraceType, ...]
+    keys: tuple[Any, ...] = ()
+
+    def _like(self, other: TraceType) -> bool:
+        same = isinstance(other, Structure) and self.kind is other.kind
+        return same and (self.keys, len(self.parts)) == (other.keys, len(other.parts))  # type: ignore[attr-defined]
 
     def is_subtype_of(self, other: TraceType) -> bool:
-        """The same kind and length, and each part a subtype?"""
-        return (
-            isinstance(other, Sequenced)
-            and self.kind is other.kind
-            and len(self.parts) == len(other.parts)
-            and all(a.is_subtype_of(b) for a, b in zip(self.parts, other.parts, strict=True))
-        )
+        pairs = zip(self.parts, getattr(other, "parts", ()), strict=False)
+        return self._like(other) and all(a.is_subtype_of(b) for a, b in pairs)
 
     def common_supertype(self, other: TraceType) -> TraceType | None:
-        """The supertypes of the parts."""
-        if not isinstance(other, Sequenced) or self.kind is not other.kind:
+        if not self._like(other):
             return None
-        parts = _common(self.parts, other.parts)
-        return None if parts is None else Sequenced(self.kind, parts)
+        pairs = zip(self.parts, other.parts, strict=True)  # type: ignore[attr-defined]
+        parts = tuple(a.common_supertype(b) for a, b in pairs)
+        found = tuple(part for part in parts if part is not None)
+        return Structure(self.kind, found, self.keys) if len(found) == len(parts) else None
 
-    def placeholder(self, naming: Naming) -> Any:
-        """The same structure of placeholders."""
-        return self.made([part.placeholder(naming) for part in self.parts])
+    def placeholder(self, make: Callable[..., Any]) -> Any:
+        return self._made([part.placeholder(make) for part in self.parts])
 
     def tensors(self, value: Any) -> list[Any]:
-        """Those of the parts."""
-        return [t for part, item in zip(self.parts, value, strict=True) for t in part.tensors(item)]
+        items = [value[key] for key in self.keys] if self.keys else value
+        return [t for part, each in zip(self.parts, items, strict=True) for t in part.tensors(each)]
 
     def cast(self, value: Any) -> Any:
-        """Each part cast."""
-        if not isinstance(value, list if self.kind is list else tuple):
-            raise TypeError(f"Can not cast {value!r} to {self.kind.__name__} type.")
-        if len(value) != len(self.parts):
-            raise TypeError(f"Expected {tuple(value)} to have length of {len(self.parts)}")
-        return self.made([part.cast(item) for part, item in zip(self.parts, value, strict=True)])
+        items = [value[key] for key in self.keys] if self.keys else value
+        if not isinstance(value, (list, tuple, Mapping)) or len(value) != len(self.parts):
+            raise TypeError(f"Can not cast {value!r} to {self!r}")
+        return self._made([part.cast(e) for part, e in zip(self.parts, items, strict=True)])
 
-    def made(self, items: list[Any]) -> Any:
-        """One of this kind of these items."""
+    def _made(self, items: list[Any]) -> Any:
+        if self.keys or self.kind is dict:
+            return self.kind(zip(self.keys, items, strict=True))
         return self.kind(*items) if hasattr(self.kind, "_fields") else self.kind(items)
 
     def __repr__(self) -> str:
-        if self.kind in {list, tuple}:
-            return f"{self.kind.__name__.capitalize()}(components={self.parts!r})"
-        names = getattr(self.kind, "_fields", ())
-        return (
-            f"NamedTuple(type_name={self.kind.__name__}, attribute_names={names}, "
-            f"attributes={self.parts})"
-        )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Mapped(TraceType):
-    """A mapping. The order of its keys does not matter."""
-
-    kind: type
-    parts: tuple[tuple[Any, TraceType], ...]
-    """Sorted by key."""
-    order: tuple[Any, ...] = field(default=(), compare=False)
-    """The keys as they stood in the mapping that was traced."""
-
-    def is_subtype_of(self, other: TraceType) -> bool:
-        """The same keys, and each value a subtype?"""
-        return (
-            isinstance(other, Mapped)
-            and [key for key, _ in self.parts] == [key for key, _ in other.parts]
-            and all(
-                a.is_subtype_of(b) for (_, a), (_, b) in zip(self.parts, other.parts, strict=True)
-            )
-        )
-
-    def common_supertype(self, other: TraceType) -> TraceType | None:
-        """The supertypes of the values."""
-        if not isinstance(other, Mapped) or [key for key, _ in self.parts] != [
-            key for key, _ in other.parts
-        ]:
-            return None
-        parts = _common([part for _, part in self.parts], [part for _, part in other.parts])
-        keys = [key for key, _ in self.parts]
-        return None if parts is None else Mapped(self.kind, tuple(zip(keys, parts, strict=True)))
-
-    def placeholder(self, naming: Naming) -> Any:
-        """The same mapping of placeholders."""
-        parts = dict(self.parts)
-        return self.made({key: parts[key].placeholder(naming) for key in self.order or parts})
-
-    def tensors(self, value: Any) -> list[Any]:
-        """Those of the values."""
-        return [tensor for key, part in self.parts for tensor in part.tensors(value[key])]
-
-    def cast(self, value: Any) -> Any:
-        """Each value cast."""
-        if not isinstance(value, Mapping):
-            raise TypeError(f"Can not cast {value!r} to a Dict type.")
-        if set(value) != {key for key, _ in self.parts}:
-            raise TypeError(f"{value!r} has different keys with the TraceType {self!r}.")
-        return {key: part.cast(value[key]) for key, part in self.parts}
-
-    def made(self, values: dict[Any, Any]) -> Any:
-        """One of this kind of these values."""
-        return values if self.kind is dict else self.kind(values)
-
-    def __repr__(self) -> str:
-        return f"Dict(mapping={dict(self.parts)!r})"
+        if self.keys:
+            return f"Dict(mapping={dict(zip(self.keys, self.parts, strict=True))!r})"
+        return f"{self.kind.__name__.capitalize()}(components={self.parts!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class Composite(TraceType):
-    """A dataset, an iterator, slices of a tensor: something made of tensors."""
+    """Something made of tensors that has `composite()`: an iterator, an optional."""
 
-    spec: Any
+    key: Any
+    parts: tuple[TensorType, ...]
+    made: Any = field(compare=False)
 
-    def is_subtype_of(self, other: TraceType) -> bool:
-        """Does the spec say so?"""
-        return isinstance(other, Composite) and bool(
-            self.spec == other.spec or self.spec.is_subtype_of(other.spec)
-        )
-
-    def common_supertype(self, other: TraceType) -> TraceType | None:
-        """What the spec says."""
-        if not isinstance(other, Composite):
-            return None
-        spec = self.spec.common_supertype(other.spec)
-        return None if spec is None else Composite(spec)
-
-    def placeholder(self, naming: Naming) -> Any:
-        """The same thing made of placeholders."""
-        parts = [
-            naming.tensor(each.dtype, each.shape, None) for each in composites.specs(self.spec)
-        ]
-        return composites.from_components(self.spec, parts)
+    def placeholder(self, make: Callable[..., Any]) -> Any:
+        return self.made(*[make(part) for part in self.parts])
 
     def tensors(self, value: Any) -> list[Any]:
-        """What it is made of."""
-        return composites.components(value)
+        found: list[Any] = value.composite()[1]
+        return found
 
 
-def _common(
-    first: Sequence[TraceType], second: Sequence[TraceType]
-) -> tuple[TraceType, ...] | None:
-    if len(first) != len(second):
-        return None
-    parts = [one.common_supertype(other) for one, other in zip(first, second, strict=True)]
-    return (
-        None
-        if any(part is None for part in parts)
-        else tuple(part for part in parts if part is not None)
-    )
-
-
-def type_of(value: Any, variables: list[Any] | None = None) -> TraceType:
-    """The type of that argument. Raises TypeError for a value that can't be part of a key.
-
-    `variables` collects the variables seen so far.
+def type_of(value: Any, variables: list[Any]) -> TraceType:
+    """The type of an argument; `variables` are those met so far. Raises TypeError for what can't be
+    compared.
     """
-    variables = [] if variables is None else variables
     if isinstance(value, Tensor):
         return TensorType(value.dtype, value.shape)
     if isinstance(value, TensorSpec):
         return TensorType(value.dtype, value.shape, value.name)
     if hasattr(value, "handle") and hasattr(value, "trainable"):
-        return VariableType(
-            value.dtype, value.shape, bool(value.trainable), _alias(value, variables)
-        )
-    if composites.is_composite(value):
-        return Composite(composites.type_spec(value))
+        known = [each.handle for each in variables]
+        if all(value.handle is not each for each in known):
+            variables.append(value)
+        alias = next(k for k, each in enumerate(variables) if each.handle is value.handle)
+        return VariableType(value.dtype, value.shape, bool(value.trainable), alias)
+    if hasattr(value, "composite"):
+        key, parts, made = value.composite()
+        return Composite(key, tuple(TensorType(e.dtype, e.shape) for e in parts), made)
     if isinstance(value, (list, tuple)):
         plain = list if isinstance(value, list) else tuple
         kind = type(value) if hasattr(value, "_fields") else plain
-        return Sequenced(kind, tuple(type_of(item, variables) for item in value))
+        return Structure(kind, tuple(type_of(item, variables) for item in value))
     if isinstance(value, Mapping):
-        mapping = type(value) if type(value).__module__ == "collections" else dict
-        parts = tuple((key, type_of(value[key], variables)) for key in sorted(value))
-        return Mapped(mapping, parts, tuple(value))
+        keys = tuple(sorted(value))
+        return Structure(dict, tuple(type_of(value[key], variables) for key in keys), keys)
     if isinstance(value, (np.ndarray, np.generic)):
         return TensorType(of_array(value.dtype), TensorShape(value.shape))
-    return _of_object(value)
-
-
-def _alias(variable: Any, variables: list[Any]) -> int:
-    """Which of the variables it is; it is added if it is new."""
-    for number, known in enumerate(variables):
-        if known.handle is variable.handle:
-            return number
-    variables.append(variable)
-    return len(variables) - 1
-
-
-def _of_object(value: Any) -> TraceType:
     try:
         return Identity(weakref.ref(value))
     except TypeError:
-        pass
-    try:
         hash(value)
-    except TypeError:
-        raise TypeError(
-            f"Could not generate a generic TraceType for {value!r}. Please verify that it is "
-            "immutable/hashable. Otherwise, consider implementing the Tracing Protocol for it."
-        ) from None
-    return Literal(value)
+        return Literal(value)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType:
+    """The types of all arguments of a call."""
+
+    parameters: tuple[tuple[str, TraceType], ...]
+
+    def fits(self, other: FunctionType) -> bool:
+        return [name for name, _ in self.parameters] == [
+            name for name, _ in other.parameters
+        ] and all(
+            theirs.is_subtype_of(mine)
+            for (_, mine), (_, theirs) in zip(self.parameters, other.parameters, strict=True)
+        )
+
+    def generalised(self, other: FunctionType) -> FunctionType | None:
+        if [name for name, _ in self.parameters] != [name for name, _ in other.parameters]:
+            return None
+        pairs = zip(self.parameters, other.parameters, strict=True)
+        found = [(name, mine.common_supertype(theirs)) for (name, mine), (_, theirs) in pairs]
+        return None if any(t is None for _, t in found) else FunctionType(tuple(found))  # type: ignore[arg-type]
+
+    def tensors(self, bound: Mapping[str, Any]) -> list[Any]:
+        return [t for name, type_ in self.parameters for t in type_.tensors(bound[name])]
+
+
+class Signature:
+    """The parameters of a Python function, and the types that they are to have."""
+
+    def __init__(self, function: Callable[..., Any], input_signature: Sequence[Any] | None) -> None:
+        self.name = getattr(function, "__name__", "function")
+        self.parameters = list(inspect.signature(function).parameters.values())
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self.fixed: dict[str, TraceType] = {}
+        left = [type_of(spec, []) for spec in input_signature or ()]
+        for each in self.parameters if input_signature is not None else ():
+            if each.kind is each.VAR_POSITIONAL:
+                self.fixed |= {f"{each.name}_{at}": type_ for at, type_ in enumerate(left)}
+                left = []
+            elif each.name != "self" and left:
+                self.fixed[each.name] = left.pop(0)
+            elif each.name != "self" and each.default is not each.empty:
+                self.fixed[each.name] = type_of(each.default, [])
+            elif each.name != "self" and each.kind is not each.VAR_KEYWORD:
+                raise TypeError(f"input_signature missing type constraint for {each.name}")
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        bound: dict[str, Any] = {}
+        try:
+            found = inspect.Signature(self.parameters).bind(*args, **kwargs)
+            found.apply_defaults()
+            for each in self.parameters:
+                value = found.arguments[each.name]
+                if each.kind is each.VAR_POSITIONAL:
+                    bound |= {f"{each.name}_{at}": item for at, item in enumerate(value)}
+                elif each.kind is each.VAR_KEYWORD:
+                    bound |= dict(sorted(value.items()))
+                else:
+                    bound[each.name] = value
+            return {name: self._value(name, value) for name, value in bound.items()}
+        except TypeError as error:
+            raise TypeError(
+                f"Binding inputs to tf.function `{self.name}` failed due to `{error}`. Received "
+                f"args: {tuple(args)} and kwargs: {dict(kwargs)}."
+            ) from None
+
+    def unbind(self, bound: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        rest = dict(bound)
+        for each in self.parameters:
+            if each.kind is each.VAR_POSITIONAL:
+                args += [rest.pop(name) for name in list(rest) if name.startswith(f"{each.name}_")]
+            elif each.kind is each.VAR_KEYWORD:
+                kwargs |= rest
+            elif each.kind is each.KEYWORD_ONLY:
+                kwargs[each.name] = rest.pop(each.name)
+            else:
+                args.append(rest.pop(each.name))
+        return args, kwargs
+
+    def type(self, bound: Mapping[str, Any], variables: list[Any]) -> FunctionType:
+        pairs = [(n, self.fixed.get(n) or type_of(value, variables)) for n, value in bound.items()]
+        return FunctionType(tuple(pairs))
+
+    def _value(self, name: str, value: Any) -> Any:
+        if name in self.fixed:
+            return self.fixed[name].cast(value)
+        arrays = (np.ndarray, np.generic)
+        return map_structure(lambda e: constant(e) if isinstance(e, arrays) else e, value)

@@ -1,61 +1,44 @@
-"""Tracing: the Python function is run once, with placeholders, and what it calls becomes a graph.
-
-Everything in the function that is not an op happens now and only now: a `print` prints once per
-trace.
-
-Told about: `func_graph_from_py_func` of `framework/func_graph.py`.
+"""Tracing: the Python function is run once, with symbolic tensors, to build a graph. See
+`func_graph_from_py_func` of `tensorflow/python/framework/func_graph.py`.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tflogscope.runtime import composites, context, nest
-from tflogscope.runtime.conversion import convert_to_tensor
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.function.control_dependencies import AutomaticControlDependencies
-from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
-from tflogscope.runtime.function.signature import Bound, FunctionType
-from tflogscope.runtime.function.trace_types import VariableType
-from tflogscope.runtime.graph import Node
-from tflogscope.runtime.shapes import TensorShape
-from tflogscope.runtime.tensors import SymbolicTensor, Tensor, TensorSpec
-from tflogscope.runtime.variables import Variable, values_of
+from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.graph import Node
+from tflogscope.runtime.core.tensors import SymbolicTensor, TensorSpec
+from tflogscope.runtime.function.func_graph import (
+    AutomaticControlDependencies,
+    FuncGraph,
+    placeholder,
+)
+from tflogscope.runtime.function.trace_types import FunctionType, TensorType
+from tflogscope.runtime.function.variables import Variable, values_of
+from tflogscope.runtime.library.slopes import IndexedSlices
 
-__all__ = ["make_placeholders", "result_tensors", "trace"]
 
+def make_placeholders(
+    graph: FuncGraph, type_: FunctionType, variables: Sequence[Any]
+) -> dict[str, Any]:
+    """What the Python function gets for its arguments."""
 
-class ArgumentNaming:
-    """Makes the placeholders for one argument: they have its name."""
-
-    def __init__(self, graph: FuncGraph, name: str, variables: Sequence[Any]) -> None:
-        self._graph = graph
-        self._name = name
-        self._variables = variables
-
-    def tensor(self, dtype: DType, shape: TensorShape, name: str | None) -> SymbolicTensor:
-        """A placeholder."""
-        name = name or self._name
-        return placeholder(self._graph, dtype, shape, name, name)
-
-    def variable(self, type: VariableType) -> Any:
-        """The variable that is passed, its handle captured: used in the function otherwise, it is
-        the same one.
-        """
-        variable = self._variables[type.alias]
-        handle = self._graph.capture(variable.handle, self._name)
-        handle.op.attributes["_user_specified_name"] = self._name
+    def make(name: str, each: Any) -> Any:
+        if isinstance(each, TensorType):
+            label = each.name or name
+            return placeholder(graph, each.dtype, each.shape, label, label)
+        variable = variables[each.alias]
+        graph.capture(variable.handle, name).op.attributes["_user_specified_name"] = name
         return variable
 
-
-def make_placeholders(graph: FuncGraph, type: FunctionType, variables: Sequence[Any] = ()) -> Bound:
-    """The arguments with which the Python function is traced. `variables` are those among the real
-    arguments.
-    """
     with context.enter(graph):
-        return type.placeholders(lambda name: ArgumentNaming(graph, name, variables))
+        return {
+            name: each.placeholder(lambda part, name=name: make(name, part))
+            for name, each in type_.parameters
+        }
 
 
 def trace(
@@ -64,131 +47,104 @@ def trace(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
-    control_dependencies: bool = True,
-    op_return_value: Tensor | None = None,
+    orders_effects: bool = True,
+    op_return_value: Any = None,
 ) -> FuncGraph:
-    """Run the Python function with these arguments in the graph; its results are the graph's
-    outputs.
+    """Run the function in the graph; its results become the graph's outputs.
 
-    `args` and `kwargs` hold placeholders of the graph, or TensorSpecs to make such from, and any
-    other values. `op_return_value` replaces nodes and None in the results (loops and branches need
-    it). Raises TypeError for a result that is no tensor, ValueError if the function changes a list
-    or dictionary it was given.
+    `args` may be TensorSpecs. `op_return_value` is the result in place of an operation. Raises
+    TypeError for a result that is no tensor, ValueError if the function changed its arguments.
     """
-    kwargs = dict(kwargs or {})
     with context.enter(graph):
-        graph.orders_effects = control_dependencies
-        dependencies = AutomaticControlDependencies(graph) if control_dependencies else None
-        args, kwargs = _from_specs(graph, args), _from_specs(graph, kwargs)
-        before = _leaves(args, kwargs)
-        copies = nest.map_structure(lambda leaf: leaf, (args, kwargs))
+        graph.orders_effects = orders_effects
+        order = AutomaticControlDependencies(graph) if orders_effects else None
+
+        def argument(value: Any) -> Any:
+            if isinstance(value, TensorSpec):
+                return placeholder(graph, value.dtype, value.shape, value.name, value.name)
+            return value
+
+        args, kwargs = nest.map_structure(argument, (tuple(args), dict(kwargs or {})))
+        before = nest.flatten([args, kwargs])
         results = values_of(python_function(*args, **kwargs))
         results = nest.map_structure(
-            lambda value: _as_result(value, python_function, dependencies, op_return_value), results
+            lambda value: _as_result(value, python_function, order, op_return_value), results
         )
-        if not _same(before, _leaves(args, kwargs)):
-            raise _mutated(python_function, copies, (args, kwargs))
+        after = nest.flatten([args, kwargs])
+        if len(before) != len(after) or any(a is not b for a, b in zip(before, after, strict=True)):
+            name = getattr(python_function, "__qualname__", python_function)
+            raise ValueError(f"{name} should not modify its Python input arguments.")
         graph.inputs = _argument_tensors(graph, before) + graph.internal_captures
         graph.structured_outputs = results
         graph.outputs += [graph.capture(tensor) for tensor in result_tensors(results)]
-        if dependencies is not None:
-            graph.control_outputs += dependencies.finish()
+        if order is not None:
+            graph.control_outputs += order.finish()
     return graph
 
 
-def _from_specs(graph: FuncGraph, values: Any) -> Any:
-    """The same structure with a placeholder for each TensorSpec."""
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, TensorSpec):
-            return placeholder(graph, value.dtype, value.shape, value.name, value.name)
-        return value
-
-    return nest.map_structure(convert, values)
-
-
-def _leaves(args: Any, kwargs: Any) -> list[Any]:
-    return nest.flatten([args, kwargs])
-
-
-def _same(before: list[Any], after: list[Any]) -> bool:
-    return len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
-
-
-def _mutated(python_function: Callable[..., Any], before: Any, after: Any) -> ValueError:
-    """`before` and `after`: positional arguments and those by keyword. Told about:
-    `check_func_mutation`.
-    """
-    signature = inspect.signature(python_function)
-    old, new = (signature.bind(*args, **kwargs).arguments for args, kwargs in (before, after))
-    changed = [name for name in new if not _same(_leaves(old[name], {}), _leaves(new[name], {}))]
-    name = getattr(python_function, "__qualname__", python_function)
-    return ValueError(
-        f"{name}{signature} should not modify its Python input arguments. Modifying a copy is "
-        f"allowed. The following parameter(s) were modified: {', '.join(changed)}"
-    )
-
-
 def _argument_tensors(graph: FuncGraph, leaves: list[Any]) -> list[SymbolicTensor]:
-    """The placeholders among the arguments, each once; a variable's is no capture any more."""
-    found: list[Any] = []
+    found = []
     for leaf in leaves:
-        if isinstance(leaf, SymbolicTensor):
-            found.append(leaf)
-        elif isinstance(leaf, Variable):
-            handle = graph.pop_capture(leaf.handle)
-            if handle is not None:
-                found.append(handle)
-        elif composites.is_composite(leaf):
-            found += composites.components(leaf)
-    return [
-        tensor
-        for tensor in found
-        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is graph
-    ]
+        parts = leaf.composite()[1] if hasattr(leaf, "composite") else [leaf]
+        if isinstance(leaf, Variable):
+            parts = [graph.pop_capture(leaf.handle)]
+        found += [e for e in parts if isinstance(e, SymbolicTensor) and e.op.graph is graph]
+    return found
 
 
-def _as_result(
-    value: Any,
-    python_function: Callable[..., Any],
-    dependencies: AutomaticControlDependencies | None,
-    op_return_value: Tensor | None,
-) -> Any:
-    if value is None:
-        return None
+def _as_result(value: Any, function: Any, order: Any, op_return_value: Any) -> Any:
+    if value is None or hasattr(value, "flow"):  # a TensorArray
+        return value
     if op_return_value is not None and isinstance(value, Node):
         with value.graph.control_dependencies([value]):
             value = context.execute("Identity", [op_return_value])[0]
-    if hasattr(value, "flow") and hasattr(value, "stack"):  # a TensorArray
-        return value
-    if composites.is_composite(value):
-        return _composite_result(value, dependencies)
+    if isinstance(value, IndexedSlices) or hasattr(value, "composite"):
+        parts = _parts(value)
+        return _of_parts(
+            value, parts if order is None else [order.mark_as_return(e) for e in parts]
+        )
     try:
         tensor = convert_to_tensor(value)
     except (TypeError, ValueError):
         raise TypeError(
-            "To be compatible with tf.function, Python functions must return zero or more Tensors "
-            f"or ExtensionTypes or None values; in compilation of {python_function}, found return "
-            f"value of type {type(value).__name__}, which is not a Tensor or ExtensionType."
+            "To be compatible with tf.function, Python functions must return zero or more Tensors or "
+            f"ExtensionTypes or None values; in compilation of {function}, found return value of "
+            f"type {type(value).__name__}, which is not a Tensor or ExtensionType."
         ) from None
-    return tensor if dependencies is None else dependencies.mark_as_return(tensor)
+    return tensor if order is None else order.mark_as_return(tensor)
 
 
-def _composite_result(value: Any, dependencies: AutomaticControlDependencies | None) -> Any:
-    parts = composites.components(value)
-    if dependencies is not None:
-        parts = [dependencies.mark_as_return(part) for part in parts]
-    return composites.from_components(composites.type_spec(value), parts)
+def _parts(value: Any) -> list[Any]:
+    if hasattr(value, "composite"):
+        return list(value.composite()[1])
+    return [e for e in (value.values, value.indices, value.dense_shape) if e is not None]
 
 
-def result_tensors(results: Any) -> list[Tensor]:
-    """The tensors of the results, also those of which others are made."""
-    tensors: list[Tensor] = []
+def _of_parts(value: Any, parts: Sequence[Any]) -> Any:
+    make = value.composite()[2] if hasattr(value, "composite") else IndexedSlices
+    return make(*parts)
+
+
+def result_tensors(results: Any) -> list[Any]:
+    """The tensors that results are made of."""
+    tensors: list[Any] = []
     for leaf in nest.flatten(results):
-        if leaf is None:
-            continue
-        if composites.is_composite(leaf):
-            tensors += composites.components(leaf)
-        else:
+        if isinstance(leaf, IndexedSlices) or hasattr(leaf, "composite"):
+            tensors += _parts(leaf)
+        elif leaf is not None:
             tensors.append(getattr(leaf, "flow", leaf))
     return tensors
+
+
+def packed(results: Any, tensors: Sequence[Any]) -> Any:
+    """The same structure made of these tensors."""
+    rest = iter(tensors)
+
+    def leaf(value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, IndexedSlices) or hasattr(value, "composite"):
+            return _of_parts(value, [next(rest) for _ in _parts(value)])
+        return value.with_flow(next(rest)) if hasattr(value, "flow") else next(rest)
+
+    return nest.map_structure(leaf, results)

@@ -1,58 +1,81 @@
-"""A small Keras: `tf.keras` of TensorFlow 2.13, with the same layers of the same ops.
-
-In the order in which a program meets them:
-
-    initializers.py, activations.py     what weights start with; functions by name
-    mixed_precision.py, autocast.py     in which dtype a layer computes; weights read in it
-    layers/                             a layer: weights and a computation (base.py first)
-    keras_tensor.py                     what layers are called on when a model is put together
-    models/                             Sequential, functional and subclassed models;
-                                        network.py orders their layers
-    loss_functions.py, losses.py, metrics_base.py, metrics.py, confusion_metrics.py,
-    bounded_metrics.py, f_score_metrics.py
-                                        numbers for how good it is;
-                                        reduction.py makes one of one per example
-    regularizers.py, constraints.py     what weights should be like
-    optimizers/                         from gradients to new weights
-    models/compiled.py, steps.py        what is compiled; one step
-    models/training.py                  fit, evaluate, predict; data_adapter.py makes batches,
-                                        generated_batches.py those of generators
-    timeseries.py                       a dataset of windows over rows
-    callbacks.py, progress.py           what is told and shown while it trains
-    configuring.py, saving.py           what an object was made with, and how to make it again
-
-It is written in terms of `tf`, as Keras is: nothing here knows how an op is executed.
+"""Keras, once: layers, losses, metrics, optimizers and training over a few primitives, each with the
+recipe of Keras 2 and that of Keras 3, which releases since 2.16 have. state.py is what all share;
+initializers, primitives, activations and keras_tensor come next, then layers, losses, metrics and
+optimizers, and at last batches, callbacks, training and models.
 """
 
 from __future__ import annotations
 
-from tflogscope.runtime.api.missing import missing
+import random as python_random
+from typing import Any
+
+import numpy as np
+
 from tflogscope.runtime.keras import (
     activations,
-    backend,
     callbacks,
-    constraints,
     initializers,
-    layers,
     losses,
     metrics,
-    mixed_precision,
     models,
     optimizers,
-    preprocessing,
-    regularizers,
-    saving,
-    utils,
+    state,
 )
-from tflogscope.runtime.keras.keras_tensor import Input
-from tflogscope.runtime.keras.models import Model, Sequential
+from tflogscope.runtime.keras.layers import attention, base, core, recurrent, windows
+from tflogscope.runtime.library import random
 
-__version__ = "2.13.1"
+__all__ = ["namespace"]
 
-__all__ = [
-    "Input", "Model", "Sequential", "activations", "backend", "callbacks", "constraints",
-    "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
-    "preprocessing", "regularizers", "saving", "utils",
-]  # fmt: skip
 
-__getattr__ = missing("tf.keras")
+def set_random_seed(seed: int) -> None:
+    python_random.seed(seed)
+    np.random.seed(seed)
+    random.set_seed(seed)
+    initializers.seed_draws(seed)
+
+
+def to_categorical(y: Any, num_classes: int | None = None) -> Any:
+    labels = np.array(y, dtype="int").ravel()
+    return np.eye(num_classes or labels.max() + 1, dtype="float32")[labels]
+
+
+def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
+    found = {n: each for n, each in vars(module).items() if isinstance(each, type)}
+    return {n: each for n, each in found.items() if issubclass(each, kind) and n[0] != "_"}
+
+
+def _layers() -> dict[str, Any]:
+    found: dict[str, Any] = {"Layer": base.Layer, "Input": core.Input}
+    for module in (core, windows, attention, recurrent):
+        found |= _public(module, base.Layer)
+    short = {"MaxPooling": "MaxPool", "AveragePooling": "AvgPool"}
+    for long, name in short.items():
+        found |= {f"{name}{rank}": found[f"{long}{rank}"] for rank in ("1D", "2D")}
+    return found
+
+
+def namespace(version: str) -> dict[str, dict[str, Any]]:
+    """The modules of `keras.`, by their dotted names; "" is `keras` itself."""
+    layers, kinds = _layers(), models
+    shared = {"Model": kinds.Model, "Sequential": kinds.Sequential, "Input": core.Input}
+    modules: dict[str, dict[str, Any]] = {
+        "layers": layers,
+        "models": shared,
+        "activations": {**activations.ACTIVATIONS, "get": activations.get},
+        "regularizers": activations.REGULARIZERS,
+        "initializers": {**initializers.CLASSES, "get": initializers.get},
+        "losses": {**losses.CLASSES, **losses.FUNCTIONS, "Loss": losses.Loss, "get": losses.get},
+        "metrics": {**metrics.CLASSES, **losses.FUNCTIONS, "Metric": metrics.Metric},
+        "optimizers": {**optimizers.CLASSES, "Optimizer": optimizers.Optimizer},
+        "callbacks": _public(callbacks, callbacks.Callback),
+        "utils": {"set_random_seed": set_random_seed, "to_categorical": to_categorical},
+        "backend": {
+            "clear_session": state.clear_session,
+            "epsilon": state.epsilon,
+            "floatx": state.floatx,
+        },
+    }
+    return {
+        "": {**shared, "layers": layers, "Layer": base.Layer, "__version__": version},
+        **modules,
+    }

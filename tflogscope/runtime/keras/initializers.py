@@ -1,241 +1,176 @@
-"""What weights start with.
-
-Told about: `keras/src/initializers/initializers.py`.
-"""
+"""First values of weights, and the draws of Keras: a seed per initializer, drawn when it is made."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import reduce
-from operator import mul
+import random as python_random
 from typing import Any
 
-import tflogscope.runtime.api as tf
-from tflogscope.runtime.api.missing import missing
-from tflogscope.runtime.keras import backend
-from tflogscope.runtime.keras.configuring import Configured, deserialize, serialize
+from tflogscope.runtime.core import errors
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import as_dtype, int32, int64
+from tflogscope.runtime.keras.state import floatx, found, keras3, snake_case
+from tflogscope.runtime.library import arrays, random
+from tflogscope.runtime.library.matrices import diag_part, matrix_transpose
 
-__all__ = [
-    "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Identity", "Initializer",
-    "LecunNormal", "LecunUniform", "Ones", "Orthogonal", "RandomNormal", "RandomUniform",
-    "TruncatedNormal", "VarianceScaling", "Zeros", "get", "serialize",
-]  # fmt: skip
-
-
-class Initializer(Configured):
-    """A function of shape and dtype that gives a tensor. Users may subclass it."""
-
-    def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        """A tensor of that shape."""
-        raise NotImplementedError("Initializer subclasses must implement the `__call__()` method.")
+_source = python_random.Random()  # noqa: S311 - seeds weights
 
 
-class Zeros(Initializer):
-    """Zeros."""
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return tf.zeros(shape, _dtype(dtype))
+def seed_draws(seed: int) -> None:
+    _source.seed(seed)
 
 
-class Ones(Initializer):
-    """Ones."""
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return tf.ones(shape, _dtype(dtype))
+def default_seed() -> int:
+    return _source.randint(1, int(1e9))
 
 
-class Constant(Initializer):
-    """One value everywhere."""
-
-    def __init__(self, value: Any = 0) -> None:
-        self.value = value
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return tf.constant(self.value, dtype=_dtype(dtype), shape=shape)
+def stateless_seed(seed: Any) -> Any:
+    if not keras3():
+        return [seed, 0]
+    if isinstance(seed, int):
+        seed = convert_to_tensor([seed, 0], int64)
+    return arrays.cast(O.FloorMod(seed, int32.max - 1), int32)
 
 
-class Identity(Initializer):
-    """The identity matrix, scaled."""
+class _Initializer:
+    """Gives the first value of a weight. The arguments of a kind are its attributes, with defaults."""
 
-    def __init__(self, gain: float = 1.0) -> None:
-        self.gain = gain
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        names = [n for kind in type(self).__mro__[::-1] for n in vars(kind).get("options", ())]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        vars(self).update(given)
+        if getattr(self, "seed", 0) is None:
+            self.seed = default_seed()
+
+    def __getattr__(self, name: str) -> Any:
+        return errors.missing(f"tf.keras.initializers.{type(self).__name__}", name)
+
+
+class Zeros(_Initializer):
+    """All 0."""
 
     def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        rows, columns = shape
-        return self.gain * tf.eye(rows, columns, dtype=_float(dtype))
+        return arrays.zeros(shape, dtype or floatx())
 
 
-class _Random(Initializer):
-    """One that draws: `seed` makes it the same in each run."""
+class Ones(_Initializer):
+    """All 1."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        self.seed = seed
-        self._generator = backend.RandomGenerator(seed, stateless=True)
+    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
+        return arrays.ones(shape, dtype or floatx())
+
+
+class Constant(_Initializer):
+    """All the same number."""
+
+    options = ("value",)
+    value: Any = 0.0
+
+    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
+        if keras3():
+            return arrays.cast(self.value, as_dtype(dtype or floatx())) * arrays.ones(shape, dtype)
+        return constant(self.value, dtype or floatx(), shape)
+
+
+class _Random(_Initializer):
+    """Draws: `first` and `second` are the limits, or mean and deviation."""
+
+    seed: Any = None
+
+    def _draw(self, kind: str, shape: Any, first: float, second: float, dtype: Any) -> Any:
+        draw = getattr(random, f"stateless_{kind}")
+        dtype = as_dtype(dtype or floatx())
+        seed = stateless_seed(self.seed)
+        if keras3() and kind == "uniform":
+            first, second = arrays.cast(first, dtype), arrays.cast(second, dtype)
+        return draw(shape, seed, first, second, dtype)
 
 
 class RandomUniform(_Random):
-    """Between two limits."""
+    """Uniform between two limits."""
 
-    def __init__(
-        self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None
-    ) -> None:
-        super().__init__(seed)
-        self.minval, self.maxval = minval, maxval
+    options = ("minval", "maxval", "seed")
+    minval: float = -0.05
+    maxval: float = 0.05
 
     def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return self._generator.uniform(shape, self.minval, self.maxval, _dtype(dtype))
+        return self._draw("uniform", shape, self.minval, self.maxval, dtype)
 
 
 class RandomNormal(_Random):
-    """Normally distributed."""
+    """Normal."""
 
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        super().__init__(seed)
-        self.mean, self.stddev = mean, stddev
+    options = ("mean", "stddev", "seed")
+    mean: float = 0.0
+    stddev: float = 0.05
+    kind = "normal"
 
     def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return self._generator.normal(shape, self.mean, self.stddev, _float(dtype))
+        return self._draw(self.kind, shape, self.mean, self.stddev, dtype)
 
 
 class TruncatedNormal(RandomNormal):
-    """Normally distributed, none beyond two standard deviations."""
+    """Normal, within two deviations."""
 
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return self._generator.truncated_normal(shape, self.mean, self.stddev, _float(dtype))
+    kind = "truncated_normal"
 
 
 class VarianceScaling(_Random):
-    """Random numbers whose spread fits the number of inputs or outputs ("fans") of a unit.
+    """Scaled by how many numbers go in and out of the layer."""
 
-    Raises ValueError for an unknown mode or distribution.
-    """
-
-    def __init__(
-        self,
-        scale: float = 1.0,
-        mode: str = "fan_in",
-        distribution: str = "truncated_normal",
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(seed)
-        distribution = "truncated_normal" if distribution == "normal" else distribution.lower()
-        if mode not in {"fan_in", "fan_out", "fan_avg"}:
-            raise ValueError(f"Invalid `mode` argument: {mode}.")
-        if distribution not in {"uniform", "truncated_normal", "untruncated_normal"}:
-            raise ValueError(f"Invalid `distribution` argument: {distribution}.")
-        self.scale, self.mode, self.distribution = scale, mode, distribution
+    options = ("scale", "mode", "distribution", "seed")
+    scale: float = 1.0
+    mode = "fan_in"
+    distribution = "truncated_normal"
 
     def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        fan_in, fan_out = fans(shape)
-        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
+        window = math.prod(shape[:-2])
+        ins, outs = (shape[-2] * window, shape[-1] * window) if len(shape) > 1 else [shape[0]] * 2
+        fan = {"fan_in": ins, "fan_out": outs, "fan_avg": (ins + outs) / 2.0}[self.mode]
         scale = self.scale / max(1.0, fan)
-        dtype = _float(dtype)
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * scale)
-            return self._generator.uniform(shape, -limit, limit, dtype)
-        if self.distribution == "untruncated_normal":
-            return self._generator.normal(shape, 0.0, math.sqrt(scale), dtype)
+            return self._draw("uniform", shape, -limit, limit, dtype)
         stddev = math.sqrt(scale) / 0.87962566103423978  # of a standard normal cut off at ±2
-        return self._generator.truncated_normal(shape, 0.0, stddev, dtype)
-
-
-def _scaled(
-    scale: float, mode: str, distribution: str, name: str, text: str
-) -> type[VarianceScaling]:
-    def made(self: VarianceScaling, seed: int | None = None) -> None:
-        VarianceScaling.__init__(self, scale, mode, distribution, seed)
-
-    return type(
-        name, (VarianceScaling,), {"__init__": made, "__doc__": text, "__module__": __name__}
-    )
-
-
-GlorotUniform = _scaled(
-    1.0, "fan_avg", "uniform", "GlorotUniform", "Glorot's, uniform: Keras' default."
-)
-GlorotNormal = _scaled(1.0, "fan_avg", "truncated_normal", "GlorotNormal", "Glorot's, normal.")
-HeUniform = _scaled(2.0, "fan_in", "uniform", "HeUniform", "He's, uniform.")
-HeNormal = _scaled(2.0, "fan_in", "truncated_normal", "HeNormal", "He's, normal.")
-LecunUniform = _scaled(1.0, "fan_in", "uniform", "LecunUniform", "LeCun's, uniform.")
-LecunNormal = _scaled(1.0, "fan_in", "truncated_normal", "LecunNormal", "LeCun's, normal.")
+        return self._draw("truncated_normal", shape, 0.0, stddev, dtype)
 
 
 class Orthogonal(_Random):
-    """A random matrix with orthogonal rows or columns. Raises ValueError for fewer than two
-    dimensions.
-    """
+    """An orthogonal matrix."""
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        super().__init__(seed)
-        self.gain = gain
+    options = ("gain", "seed")
+    gain: float = 1.0
 
     def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        if len(shape) < 2:
-            raise ValueError(
-                "The tensor to initialize must be at least two-dimensional. Received: "
-                f"shape={shape} of rank {len(shape)}."
-            )
-        rows, columns = reduce(mul, shape[:-1], 1), shape[-1]
+        rows, columns = math.prod(shape[:-1]), shape[-1]
         tall = (max(rows, columns), min(rows, columns))
-        orthogonal, triangle = tf.linalg.qr(
-            self._generator.normal(tall, 0.0, 1.0, _float(dtype)), full_matrices=False
-        )
-        orthogonal *= tf.sign(tf.linalg.tensor_diag_part(triangle))  # makes the matrix unique
+        drawn = self._draw("normal", tall, 0.0, 1.0, dtype)
+        orthogonal, triangle = O.Qr(drawn)
+        orthogonal *= O.Sign(diag_part(triangle))  # makes the matrix unique
         if rows < columns:
-            orthogonal = tf.linalg.matrix_transpose(orthogonal)
-        return self.gain * tf.reshape(orthogonal, shape)
+            orthogonal = matrix_transpose(orthogonal)
+        return self.gain * arrays.reshape(orthogonal, shape)
 
 
-zeros, ones, constant, identity = Zeros, Ones, Constant, Identity
-random_uniform = uniform = RandomUniform
-random_normal = normal = RandomNormal
-truncated_normal = TruncatedNormal
-orthogonal = Orthogonal
-variance_scaling = VarianceScaling
-glorot_uniform, glorot_normal = GlorotUniform, GlorotNormal
-he_uniform, he_normal = HeUniform, HeNormal
-lecun_uniform, lecun_normal = LecunUniform, LecunNormal
+def _scaled(name: str, scale: float, mode: str, distribution: str) -> type[VarianceScaling]:
+    body = {"scale": scale, "mode": mode, "distribution": distribution, "options": ("seed",)}
+    return type(name, (VarianceScaling,), body)
 
 
-def get(identifier: Any) -> Callable[..., Any] | None:
-    """The initializer of that name; a class is instantiated, a function is taken as it is.
-
-    Raises ValueError for what is none.
-    """
-    identifier = deserialize(identifier, globals().get, "initializer")
-    if identifier is None:
-        return None
-    if isinstance(identifier, str):
-        found = globals().get(identifier)
-        if not (isinstance(found, type) and issubclass(found, Initializer)):
-            raise ValueError(backend.unknown("initializer", identifier))
-        return found()
-    if isinstance(identifier, type):
-        return identifier()  # type: ignore[no-any-return]
-    if callable(identifier):
-        return identifier  # type: ignore[no-any-return]
-    raise ValueError(f"Could not interpret initializer identifier: {identifier}")
+_KINDS: list[type[_Initializer]] = [
+    Zeros, Ones, Constant, RandomUniform, RandomNormal, TruncatedNormal, VarianceScaling, Orthogonal,
+    *(_scaled(f"{name}{kind}", scale, mode, distribution)
+      for name, scale, mode in (
+          ("Glorot", 1.0, "fan_avg"), ("He", 2.0, "fan_in"), ("Lecun", 1.0, "fan_in"))
+      for kind, distribution in (("Uniform", "uniform"), ("Normal", "truncated_normal"))),
+]  # fmt: skip
+CLASSES = {kind.__name__: kind for kind in _KINDS}
 
 
-def _dtype(dtype: Any) -> Any:
-    return tf.as_dtype(backend.floatx() if dtype is None else dtype)
+_TABLE = CLASSES | {snake_case(name): kind for name, kind in CLASSES.items()}
+_TABLE |= {"uniform": RandomUniform, "normal": RandomNormal}
 
 
-def _float(dtype: Any) -> Any:
-    found = _dtype(dtype)
-    if not found.is_floating:
-        raise ValueError(f"Expected floating point type, got {found}.")
-    return found
-
-
-def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """How many inputs and outputs a unit has; for convolutions, times the size of the window."""
-    if len(shape) < 2:
-        size = shape[0] if len(shape) else 1
-        return int(size), int(size)
-    window = reduce(mul, shape[:-2], 1)
-    return int(shape[-2] * window), int(shape[-1] * window)
-
-
-__getattr__ = missing("tf.keras.initializers")
+def get(identifier: Any) -> Any:
+    return found(identifier, _TABLE, "initializer")

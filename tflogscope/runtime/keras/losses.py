@@ -1,308 +1,250 @@
-"""Losses as objects: a function that gives a value per example (loss_functions.py), reduced.
-
-Told about: `keras/src/losses.py`.
-"""
+"""Losses: functions that give a number per example, and classes that reduce those to one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
-import tflogscope.runtime.api as tf
-from tflogscope.runtime.api.missing import missing
-from tflogscope.runtime.autograph.conversion import control_status, tf_convert
-from tflogscope.runtime.keras import backend, configuring
-from tflogscope.runtime.keras.configuring import serialize
-from tflogscope.runtime.keras.loss_functions import (
-    binary_crossentropy,
-    binary_focal_crossentropy,
-    categorical_crossentropy,
-    categorical_focal_crossentropy,
-    categorical_hinge,
-    cosine_similarity,
-    hinge,
-    huber,
-    kl_divergence,
-    log_cosh,
-    mean_absolute_error,
-    mean_absolute_percentage_error,
-    mean_squared_error,
-    mean_squared_logarithmic_error,
-    poisson,
-    sparse_categorical_crossentropy,
-    squared_hinge,
-)
-from tflogscope.runtime.keras.reduction import (
-    Reduction,
-    apply_valid_mask,
-    mask_of,
-    match_ranks,
-    weighted_loss,
-)
+from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import float32, int64
+from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.function.autograph.conversion import convert
+from tflogscope.runtime.keras.primitives import size_of
+from tflogscope.runtime.keras.state import epsilon, keras3, mask_of, scope_of_keras3, snake_case
+from tflogscope.runtime.library import arrays, nn, numbers
 
-__all__ = [
-    "BinaryCrossentropy",
-    "BinaryFocalCrossentropy",
-    "CategoricalCrossentropy",
-    "CategoricalFocalCrossentropy",
-    "CosineSimilarity",
-    "Hinge",
-    "Huber",
-    "KLDivergence",
-    "LogCosh",
-    "Loss",
-    "MeanAbsoluteError",
-    "MeanAbsolutePercentageError",
-    "MeanSquaredError",
-    "MeanSquaredLogarithmicError",
-    "Poisson",
-    "Reduction",
-    "SparseCategoricalCrossentropy",
-    "binary_crossentropy",
-    "categorical_crossentropy",
-    "deserialize",
-    "get",
-    "mean_absolute_error",
-    "mean_squared_error",
-    "serialize",
-    "sparse_categorical_crossentropy",
-]  # fmt: skip
+# -- functions
+
+
+def _alike(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    y_pred = convert_to_tensor(y_pred)
+    y_true = arrays.cast(y_true, y_pred.dtype)
+    return same_rank(y_true, y_pred) if keras3() else (y_true, y_pred)
+
+
+def same_rank(x: Any, y: Any) -> tuple[Any, Any]:
+    one, two = x.shape.rank, y.shape.rank
+    if one == two + 1 and x.shape[-1] == 1:
+        return (x, O.ExpandDims(y, -1)) if two == 1 and keras3() else (arrays.squeeze(x, [-1]), y)
+    if two == one + 1 and y.shape[-1] == 1:
+        return (O.ExpandDims(x, -1), y) if one == 1 and keras3() else (x, arrays.squeeze(y, [-1]))
+    return x, y
+
+
+def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
+    y_true, y_pred = _alike(y_true, y_pred)
+    squares = O.Square(y_true - y_pred) if keras3() else O.SquaredDifference(y_pred, y_true)
+    return numbers.reduce_mean(squares, axis=-1)
+
+
+def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:
+    y_true, y_pred = _alike(y_true, y_pred)
+    difference = y_true - y_pred if keras3() else y_pred - y_true
+    return numbers.reduce_mean(O.Abs(difference), axis=-1)
+
+
+def _logits(output: Any, from_logits: bool, op_type: str) -> tuple[Any, bool]:
+    marked = getattr(output, "_keras_logits", None)
+    if marked is not None:
+        return marked, True
+    if isinstance(output, SymbolicTensor) and output.op.type == op_type:
+        return output.op.inputs[0], True
+    return output, from_logits
+
+
+def binary_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> Any:
+    y_pred = convert_to_tensor(y_pred)
+    y_true = arrays.cast(y_true, y_pred.dtype)
+    smoothing = None if keras3() else convert_to_tensor(label_smoothing, y_pred.dtype)
+    if label_smoothing:
+        smoothing = label_smoothing if smoothing is None else smoothing
+        y_true = y_true * (1.0 - smoothing) + 0.5 * smoothing
+    output, from_logits = _logits(y_pred, from_logits, "Sigmoid")
+    if from_logits:
+        entropy = nn.sigmoid_cross_entropy_with_logits(labels=y_true, logits=output)
+        return numbers.reduce_mean(entropy, axis=axis)
+    output = _clipped(output)
+    small = 0.0 if keras3() else epsilon()
+    one, other = (output, 1 - output) if keras3() else (output + small, 1 - output + small)
+    entropy = y_true * O.Log(one)
+    entropy += (1 - y_true) * O.Log(other)
+    return numbers.reduce_mean(-entropy, axis=axis)
+
+
+def categorical_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> Any:
+    y_pred = convert_to_tensor(y_pred)
+    y_true = arrays.cast(y_true, y_pred.dtype)
+    smoothing = label_smoothing if keras3() else convert_to_tensor(label_smoothing, y_pred.dtype)
+    if label_smoothing:
+        classes = arrays.cast(arrays.shape_v2(y_true)[-1], y_pred.dtype)
+        y_true = y_true * (1.0 - smoothing) + smoothing / classes
+    output, from_logits = _logits(y_pred, from_logits, "Softmax")
+    if from_logits:
+        return nn.softmax_cross_entropy_with_logits(labels=y_true, logits=output, axis=axis)
+    output = output / numbers.reduce_sum(output, axis, keepdims=True)
+    return -numbers.reduce_sum(y_true * O.Log(_clipped(output)), axis)
+
+
+def sparse_categorical_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
+) -> Any:
+    del axis
+    target = arrays.cast(convert_to_tensor(y_true), int64)
+    output, from_logits = _logits(convert_to_tensor(y_pred), from_logits, "Softmax")
+    if not from_logits:
+        output = O.Log(_clipped(output))
+    rank = output.shape.rank
+    flatten = target.shape.rank != rank - 1
+    if keras3():
+        if flatten:
+            target = arrays.squeeze(target, [-1])
+        return nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
+    shape = arrays.shape_v2(output)
+    if flatten:
+        target = arrays.reshape(target, [-1])
+        output = arrays.reshape(output, [-1, shape[-1]])
+    result = nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
+    return arrays.reshape(result, shape[:-1]) if flatten and rank >= 3 else result
+
+
+def _clipped(output: Any) -> Any:
+    small = epsilon() if keras3() else constant(epsilon(), output.dtype)
+    return numbers.clip_by_value(output, small, 1.0 - small)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        mean_squared_error, mean_absolute_error,
+        binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy,
+    )
+} | {"mse": mean_squared_error, "mae": mean_absolute_error, "MSE": mean_squared_error}  # fmt: skip
+
+# -- reduced to one number
 
 
 class Loss:
-    """A function of labels and predictions, reduced to one number. Subclasses have `call`."""
+    """A loss: what `call` gives per example, weighted and reduced."""
 
-    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = None) -> None:
-        """Raises ValueError for an unknown reduction."""
-        Reduction.validate(reduction)
-        self.reduction = reduction
-        self.name = name
-
-    @property
-    def _scope(self) -> str:
-        if self.name is None:
-            return type(self).__name__.strip("_")
-        return "lambda" if self.name == "<lambda>" else self.name.strip("_")
-
-    def get_config(self) -> dict[str, Any]:
-        """What it was made with."""
-        return {"reduction": self.reduction, "name": self.name}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """A new one, made with what `get_config` gave."""
-        known = {key: value for key, value in config.items() if key != "fn"}
-        return cls(**known) if cls is not LossFunctionWrapper else cls(get(config["fn"]), **known)
+    def __init__(self, reduction: Any = "sum_over_batch_size", name: str | None = None) -> None:
+        self.reduction = "sum_over_batch_size" if reduction == "auto" else reduction
+        self.name = name or snake_case(type(self).__name__)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """A value per example."""
-        raise NotImplementedError("Must be implemented in subclasses.")
+        raise NotImplementedError
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        with tf.name_scope(self._scope):
-            function = (
-                self.call if tf.executing_eagerly() else tf_convert(self.call, control_status())
-            )
-            losses = function(y_true, y_pred)
-            masks = [mask for mask in (mask_of(y_pred), mask_of(losses)) if mask is not None]
-            mask = masks[0] & masks[1] if len(masks) == 2 else masks[0] if masks else None
-            reduction = (
-                Reduction.SUM_OVER_BATCH_SIZE
-                if self.reduction == Reduction.AUTO
-                else self.reduction
-            )
-            weights = apply_valid_mask(losses, sample_weight, mask, reduction)
-            return weighted_loss(losses, weights, reduction)
+        if keras3():
+            with scope_of_keras3(self.name, self):
+                mask = mask_of(y_pred)
+                y_pred, y_true = (nest.map_structure(_as_float, each) for each in (y_pred, y_true))
+                return _reduced3(self.call(y_true, y_pred), sample_weight, mask, self.reduction)
+        with context.name_scope(self.name.strip("_").replace("<lambda>", "lambda")):
+            function = self.call if context.executing_eagerly() else convert(self.call)
+            losses, mask = function(y_true, y_pred), mask_of(y_pred)
+            if mask is not None:
+                mask = arrays.cast(mask, losses.dtype)
+                if self.reduction == "sum_over_batch_size":
+                    total = arrays.cast(arrays.size(mask), losses.dtype)
+                    mask *= total / numbers.reduce_sum(mask)
+                sample_weight = mask if sample_weight is None else sample_weight * mask
+            return _reduced(losses, sample_weight, self.reduction)
+
+
+def _as_float(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return arrays.cast(value, float32)
+    return convert_to_tensor(value, dtype=float32)
+
+
+def _reduced(losses: Any, weights: Any, reduction: Any) -> Any:
+    with context.name_scope("weighted_loss"):
+        losses = convert_to_tensor(losses)
+        weights = convert_to_tensor(1.0 if weights is None else weights)
+        weights = arrays.cast(weights, losses.dtype)
+        if weights.shape.rank:
+            losses, weights = same_rank(losses, weights)
+        losses = O.Mul(losses, weights)
+        if reduction in {"none", None}:
+            return losses
+        total = numbers.reduce_sum(losses)
+        if reduction == "sum":
+            return total
+        with context.name_scope("num_elements") as scope:
+            number = arrays.cast(arrays.size(losses, name=scope), losses.dtype)
+        return numbers.div_no_nan(numbers.reduce_sum(total), number, name="value")
+
+
+def _reduced3(losses: Any, weights: Any, mask: Any, reduction: Any) -> Any:
+    if mask is not None:
+        mask = arrays.cast(mask, losses.dtype)
+        total = arrays.cast(size_of(mask), losses.dtype)
+        scale = numbers.div_no_nan(total, numbers.reduce_sum(mask))
+        mask = O.SelectV2(arrays.cast(mask, "bool"), scale, constant(0.0, losses.dtype))
+        weights = mask if weights is None else weights * mask
+    if weights is not None:
+        losses, weights = same_rank(losses, arrays.cast(weights, losses.dtype))
+        losses = losses * weights
+    if reduction in {"none", None} or not losses.shape.rank:
+        return losses
+    total = numbers.reduce_sum(losses)
+    if reduction == "sum":
+        return total
+    return numbers.div_no_nan(total, arrays.cast(size_of(losses), total.dtype))
 
 
 class LossFunctionWrapper(Loss):
-    """A loss function as an object."""
+    """A loss of a function."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        reduction: str = Reduction.AUTO,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(reduction, name)
-        self.fn = function
-        self._options = kwargs
+    function: Callable[..., Any]
+    default_name = "loss"
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), **self._options, "fn": self.fn.__name__}
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        shared = {key: kwargs.pop(key) for key in ("reduction", "name") if key in kwargs}
+        self.function = kwargs.pop("function", None) or type(self).function
+        names = self.function.__code__.co_varnames[2 : self.function.__code__.co_argcount]
+        self._options = dict(zip(names, args, strict=False)) | kwargs
+        super().__init__(**{"name": self.default_name} | shared)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        if isinstance(y_pred, (tf.Tensor, tf.Variable)) and isinstance(
-            y_true, (tf.Tensor, tf.Variable)
-        ):
-            y_pred, y_true = match_ranks(y_pred, y_true)
-        return tf_convert(self.fn, control_status())(y_true, y_pred, **self._options)
+        y_true, y_pred = (convert_to_tensor(each) for each in (y_true, y_pred))
+        if keras3() or y_pred.shape.rank - y_true.shape.rank != 1 or y_pred.shape[-1] == 1:
+            y_true, y_pred = same_rank(y_true, y_pred)
+        return self.function(y_true, y_pred, **self._options)
 
 
-class _Named(LossFunctionWrapper):
-    function: ClassVar[Callable[..., Any]]
-    default_name: ClassVar[str]
-
-    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = None) -> None:
-        super().__init__(type(self).function, reduction, name or self.default_name)
-
-
-class _Crossentropy(LossFunctionWrapper):
-    function: ClassVar[Callable[..., Any]]
-    default_name: ClassVar[str]
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: str = Reduction.AUTO,
-        name: str | None = None,
-    ) -> None:
-        options = {"from_logits": from_logits, "label_smoothing": label_smoothing, "axis": axis}
-        super().__init__(type(self).function, reduction, name or self.default_name, **options)
+def _class(name: str) -> type[LossFunctionWrapper]:
+    words = (word.title() for word in name.split("_"))
+    title = "".join(words)
+    body = {"function": staticmethod(FUNCTIONS[name]), "default_name": name}
+    return type(title, (LossFunctionWrapper,), {**body, "__module__": __name__})
 
 
-def _named(
-    function: Callable[..., Any], name: str, class_name: str, base: type[Any] = _Named
-) -> Any:
-    namespace = {
-        "function": staticmethod(function),
-        "default_name": name,
-        "__module__": __name__,
-        "__doc__": function.__doc__,
-    }
-    return type(class_name, (base,), namespace)
-
-
-MeanSquaredError = _named(mean_squared_error, "mean_squared_error", "MeanSquaredError")
-MeanAbsoluteError = _named(mean_absolute_error, "mean_absolute_error", "MeanAbsoluteError")
-MeanAbsolutePercentageError = _named(
-    mean_absolute_percentage_error, "mean_absolute_percentage_error", "MeanAbsolutePercentageError"
-)
-MeanSquaredLogarithmicError = _named(
-    mean_squared_logarithmic_error, "mean_squared_logarithmic_error", "MeanSquaredLogarithmicError"
-)
-LogCosh = _named(log_cosh, "log_cosh", "LogCosh")
-Hinge = _named(hinge, "hinge", "Hinge")
-SquaredHinge = _named(squared_hinge, "squared_hinge", "SquaredHinge")
-CategoricalHinge = _named(categorical_hinge, "categorical_hinge", "CategoricalHinge")
-KLDivergence = _named(kl_divergence, "kl_divergence", "KLDivergence")
-Poisson = _named(poisson, "poisson", "Poisson")
-BinaryCrossentropy = _named(
-    binary_crossentropy, "binary_crossentropy", "BinaryCrossentropy", _Crossentropy
-)
-CategoricalCrossentropy = _named(
-    categorical_crossentropy, "categorical_crossentropy", "CategoricalCrossentropy", _Crossentropy
-)
-
-
-class SparseCategoricalCrossentropy(LossFunctionWrapper):
-    """Cross entropy with the number of a class as label."""
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        reduction: str = Reduction.AUTO,
-        name: str = "sparse_categorical_crossentropy",
-        ignore_class: int | None = None,
-    ) -> None:
-        options: Any = {"from_logits": from_logits, "ignore_class": ignore_class}
-        super().__init__(sparse_categorical_crossentropy, reduction, name, **options)
-
-
-class BinaryFocalCrossentropy(LossFunctionWrapper):
-    """Binary cross entropy that counts less what is easy."""
-
-    def __init__(
-        self,
-        apply_class_balancing: bool = False,
-        alpha: float = 0.25,
-        gamma: float = 2.0,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: str = Reduction.AUTO,
-        name: str = "binary_focal_crossentropy",
-    ) -> None:
-        options: Any = {
-            "apply_class_balancing": apply_class_balancing, "alpha": alpha, "gamma": gamma,
-            "from_logits": from_logits, "label_smoothing": label_smoothing, "axis": axis,
-        }  # fmt: skip
-        super().__init__(binary_focal_crossentropy, reduction, name, **options)
-
-
-class CategoricalFocalCrossentropy(LossFunctionWrapper):
-    """Cross entropy of distributions that counts less what is easy."""
-
-    def __init__(
-        self,
-        alpha: float = 0.25,
-        gamma: float = 2.0,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: str = Reduction.AUTO,
-        name: str = "categorical_focal_crossentropy",
-    ) -> None:
-        options: Any = {
-            "alpha": alpha, "gamma": gamma, "from_logits": from_logits,
-            "label_smoothing": label_smoothing, "axis": axis,
-        }  # fmt: skip
-        super().__init__(categorical_focal_crossentropy, reduction, name, **options)
-
-
-class Huber(LossFunctionWrapper):
-    """Squares near 0, absolute values beyond `delta`."""
-
-    def __init__(
-        self, delta: float = 1.0, reduction: str = Reduction.AUTO, name: str = "huber_loss"
-    ) -> None:
-        super().__init__(huber, reduction, name, delta=delta)
-
-
-class CosineSimilarity(LossFunctionWrapper):
-    """-1 for the same direction, 1 for the opposite."""
-
-    def __init__(
-        self, axis: int = -1, reduction: str = Reduction.AUTO, name: str = "cosine_similarity"
-    ) -> None:
-        super().__init__(cosine_similarity, reduction, name, axis=axis)
-
-
-MSE = mse = mean_squared_error
-MAE = mae = mean_absolute_error
-MAPE = mape = mean_absolute_percentage_error
-MSLE = msle = mean_squared_logarithmic_error
-bce = BCE = binary_crossentropy
-logcosh = log_cosh
-kld = KLD = kullback_leibler_divergence = kl_divergence
-huber_loss = huber
-
-
-def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The loss that a configuration describes, or the function of that name."""
-    with configuring.custom_object_scope(custom_objects or {}):
-        if isinstance(name, dict):
-            return configuring.deserialize(name, globals().get, "loss function")
-    return configuring.custom_objects.get(name) or get(name)
+CLASSES = {kind.__name__: kind for kind in map(_class, FUNCTIONS) if len(kind.__name__) > 3}
 
 
 def get(identifier: Any) -> Any:
-    """The loss of that name, a function or an object. Raises ValueError for an unknown one."""
-    if isinstance(identifier, dict):
-        return deserialize(identifier)
-    if isinstance(identifier, str):
-        found = globals().get(identifier)
-        if isinstance(found, type) and issubclass(found, Loss):
-            return found()
-        if not callable(found) or identifier.startswith("_") or identifier == "get":
-            raise ValueError(backend.unknown("loss function", identifier))
-        return found
-    if identifier is None or callable(identifier):
+    if identifier is None or isinstance(identifier, Loss):
         return identifier
-    raise ValueError(f"Could not interpret loss function identifier: {identifier}")
-
-
-__getattr__ = missing("tf.keras.losses")
+    if isinstance(identifier, str):
+        if identifier not in FUNCTIONS | CLASSES:
+            raise ValueError(f"Unknown loss function: '{identifier}'.")
+        identifier = (FUNCTIONS | CLASSES)[identifier]
+    if isinstance(identifier, type):
+        return identifier()
+    name = getattr(identifier, "__name__", "loss")
+    return LossFunctionWrapper(function=identifier, name=name)

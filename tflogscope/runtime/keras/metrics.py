@@ -1,351 +1,293 @@
-"""Metrics: numbers that gather over batches in variables of their own.
-
-Told about: `keras/src/metrics/` and `utils/metrics_utils.py`.
-"""
+"""Metrics: variables that gather numbers over steps, and what they amount to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-import tflogscope.runtime.api as tf
-from tflogscope.runtime.api.missing import missing
-from tflogscope.runtime.autograph.conversion import control_status, tf_convert
-from tflogscope.runtime.keras import backend, configuring, loss_functions, losses
-from tflogscope.runtime.keras.bounded_metrics import (
-    PrecisionAtRecall,
-    RecallAtPrecision,
-    SensitivityAtSpecificity,
-    SpecificityAtSensitivity,
-)
-from tflogscope.runtime.keras.configuring import serialize
-from tflogscope.runtime.keras.confusion_metrics import (
-    AUC,
-    FalseNegatives,
-    FalsePositives,
-    MeanIoU,
-    Precision,
-    Recall,
-    TrueNegatives,
-    TruePositives,
-)
-from tflogscope.runtime.keras.f_score_metrics import F1Score, FBetaScore
-from tflogscope.runtime.keras.metrics_base import Mean, Metric, Sum
-from tflogscope.runtime.keras.reduction import apply_valid_mask, mask_of, match_ranks
-from tflogscope.runtime.tensors import EagerTensor
+from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.dtypes import as_dtype, float32
+from tflogscope.runtime.core.graph import control_dependencies
+from tflogscope.runtime.core.tensors import EagerTensor
+from tflogscope.runtime.function.autograph.conversion import convert
+from tflogscope.runtime.function.variables import Variable
+from tflogscope.runtime.keras import initializers, losses
+from tflogscope.runtime.keras.losses import same_rank
+from tflogscope.runtime.keras.primitives import accumulate, argmax, as_floats
+from tflogscope.runtime.keras.state import keras3, mask_of, scope_of_keras3, snake_case, unique_name
+from tflogscope.runtime.library import arrays, numbers
 
-__all__ = [
-    "AUC",
-    "Accuracy",
-    "BinaryAccuracy",
-    "BinaryCrossentropy",
-    "CategoricalAccuracy",
-    "CategoricalCrossentropy",
-    "CategoricalHinge",
-    "CosineSimilarity",
-    "F1Score",
-    "FBetaScore",
-    "FalseNegatives",
-    "FalsePositives",
-    "Hinge",
-    "KLDivergence",
-    "LogCoshError",
-    "Mean",
-    "MeanAbsoluteError",
-    "MeanAbsolutePercentageError",
-    "MeanIoU",
-    "MeanMetricWrapper",
-    "MeanRelativeError",
-    "MeanSquaredError",
-    "MeanSquaredLogarithmicError",
-    "Metric",
-    "Poisson",
-    "Precision",
-    "PrecisionAtRecall",
-    "Recall",
-    "RecallAtPrecision",
-    "RootMeanSquaredError",
-    "SensitivityAtSpecificity",
-    "SparseCategoricalAccuracy",
-    "SparseCategoricalCrossentropy",
-    "SparseTopKCategoricalAccuracy",
-    "SpecificityAtSensitivity",
-    "SquaredHinge",
-    "Sum",
-    "TopKCategoricalAccuracy",
-    "TrueNegatives",
-    "TruePositives",
-    "deserialize",
-    "get",
-    "serialize",
-]  # fmt: skip
+
+class Metric:
+    """A metric; users' own define `update_state` and `result`."""
+
+    def __init__(self, name: str | None = None, dtype: Any = None, **_: Any) -> None:
+        self.name = name or unique_name(type(self).__name__)
+        self.dtype = as_dtype(dtype or float32)
+        self.variables: list[Any] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("update_state", "result"):
+            if name in vars(cls):
+                setattr(cls, name, _staged(vars(cls)[name], identical=name == "result"))
+
+    def add_weight(
+        self,
+        name: str | None = None,
+        shape: Any = (),
+        initializer: Any = "zeros",
+        dtype: Any = None,
+        **_: Any,
+    ) -> Any:
+        initialize, wanted = initializers.get(initializer or "zeros"), as_dtype(dtype or self.dtype)
+        with (
+            scope_of_keras3(self.name, self)
+            if keras3()
+            else nullcontext()
+            if context.executing_eagerly()
+            else context.init_scope()
+        ):
+            variable = Variable(
+                lambda: initialize(tuple(shape), dtype=wanted),
+                name=name,
+                dtype=wanted,
+                shape=shape,
+                trainable=False,
+            )
+        self.variables.append(variable)
+        return variable
+
+    add_variable = add_weight
+    weights = property(lambda self: self.variables)
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def result(self) -> Any:
+        raise NotImplementedError
+
+    def reset_state(self) -> None:
+        for variable in self.variables:
+            if not keras3():
+                variable.assign(np.zeros(variable.shape.as_list(), variable.dtype.as_numpy_dtype))
+            elif isinstance(self, (Sum, Mean)):
+                variable.assign(0)
+            else:
+                variable.assign(arrays.zeros(variable.shape, variable.dtype))
+
+    reset_states = property(lambda self: self.reset_state)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        update = self.update_state(*args, **kwargs)
+        with control_dependencies([] if update is None or keras3() else [update]):
+            return self.result()
+
+
+def _staged(function: Callable[..., Any], *, identical: bool) -> Callable[..., Any]:
+    """NB: Keras 2 converts the methods of metrics for graphs, and copies what they give."""
+
+    def method(self: Metric, *args: Any, **kwargs: Any) -> Any:
+        if keras3() or context.executing_eagerly():
+            found = function(self, *args, **kwargs)
+        else:
+            found = convert(function)(self, *args, **kwargs)
+        copied = identical and not keras3()
+        return nest.map_structure(arrays.identity, found) if copied else found
+
+    method.__name__ = function.__name__
+    return method
+
+
+class _Reduced(Metric):
+    """A sum over all values, and of them how many."""
+
+    counts = True
+
+    def __init__(self, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name or snake_case(type(self).__name__), dtype)
+        self.total = self.add_weight("total")
+        if self.counts:
+            self.count = self.add_weight("count")
+
+    def _gather(self, values: Any, sample_weight: Any) -> Any:
+        values, weights = self._weighted(arrays.cast(values, self.dtype), sample_weight)
+        total = numbers.reduce_sum(values)
+        with _after(total):
+            update = accumulate(self.total, total)
+        if not self.counts:
+            return update
+        if weights is not None:
+            number = numbers.reduce_sum(weights)
+        elif keras3():
+            rank = values.shape.rank
+            number = (values.shape[0] or arrays.shape_v2(values)[0]) if rank else 1
+            number = arrays.cast(number, self.dtype)
+        else:
+            number = arrays.cast(arrays.size(values), self.dtype)
+        with _after(update):
+            return accumulate(self.count, number)
+
+    def _weighted(self, values: Any, weights: Any) -> tuple[Any, Any]:
+        reduction = numbers.reduce_mean if self.counts else numbers.reduce_sum
+        if weights is not None:
+            weights = arrays.cast(weights, self.dtype)
+            values, weights = (
+                same_rank(values, weights) if weights.shape.rank else (values, weights)
+            )
+            if values.shape.rank > weights.shape.rank and (keras3() or weights.shape.rank):
+                axes = list(range(weights.shape.rank, values.shape.rank))
+                values = reduction(values, axis=axes)
+            if keras3():
+                shape = arrays.shape_v2(values) if None in values.shape.as_list() else values.shape
+                weights = O.BroadcastTo(weights, shape)
+            elif weights.shape != values.shape:
+                weights = weights * arrays.ones_like(values)
+            values = O.Mul(values, weights)
+        if keras3() and (values.shape.rank or 0) > 1:
+            values = reduction(values, axis=list(range(1, values.shape.rank)))
+        return values, weights
+
+    def _value(self) -> Any:
+        if self.counts:
+            return numbers.div_no_nan(self.total, self.count)
+        return arrays.identity(self.total)
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        return self._gather(values, sample_weight)
+
+    def result(self) -> Any:
+        return self._value()
+
+
+def _after(value: Any) -> Any:
+    return nullcontext() if keras3() else control_dependencies([value])
+
+
+class Mean(_Reduced):
+    """The mean of all values."""
+
+
+class Sum(_Reduced):
+    """Their sum."""
+
+    counts = False
 
 
 class MeanMetricWrapper(Mean):
-    """The mean of a function of labels and predictions."""
+    """The mean of what a function gives."""
+
+    function: Any = None
 
     def __init__(
-        self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any
+        self, fn: Any = None, name: str | None = None, dtype: Any = None, **kw: Any
     ) -> None:
-        super().__init__(name or backend.unique_name("mean_metric_wrapper"), dtype)
-        self._fn = fn
-        self._options = dict(kwargs)
-
-    def get_config(self) -> dict[str, Any]:
-        """Name, dtype and what the function gets besides labels and predictions."""
-        return {"name": self.name, "dtype": self.dtype, **self._options}
-
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
-        y_true = tf.cast(y_true, self.dtype)
-        y_pred = tf.cast(y_pred, self.dtype)
-        y_pred, y_true = match_ranks(y_pred, y_true)
-        values = tf_convert(self._fn, control_status())(y_true, y_pred, **self._options)
-        weights = apply_valid_mask(values, sample_weight, mask_of(values), "weighted_mean")
-        return super().update_state(values, sample_weight=weights)
-
-
-class RootMeanSquaredError(Mean):
-    """The root of the mean squared error."""
-
-    def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name, dtype)
+        self._fn, self._options = fn or type(self).function, kw
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
-        y_true = tf.cast(y_true, self.dtype)
-        y_pred = tf.cast(y_pred, self.dtype)
-        y_pred, y_true = match_ranks(y_pred, y_true)
-        squares = tf.math.squared_difference(y_pred, y_true)
-        return super().update_state(squares, sample_weight=sample_weight)
-
-    def result(self) -> Any:
-        return tf.sqrt(tf.math.divide_no_nan(self.total, self.count))
-
-
-class MeanRelativeError(Mean):
-    """The error divided by what is normal."""
-
-    def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
-        super().__init__(name or "mean_relative_error", dtype)
-        self.normalizer = tf.cast(normalizer, self.dtype)
-
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
-        y_true, y_pred = tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
-        y_pred, y_true = match_ranks(y_pred, y_true)
-        y_pred, self.normalizer = match_ranks(y_pred, self.normalizer)
-        y_pred.shape.assert_is_compatible_with(y_true.shape)
-        errors = tf.math.divide_no_nan(tf.abs(y_true - y_pred), self.normalizer)
-        return super().update_state(errors, sample_weight=sample_weight)
+        if keras3():
+            mask = mask_of(y_pred)
+            values = self._fn(y_true, y_pred, **self._options)
+            if mask is not None:
+                mask = arrays.cast(mask, self.dtype)
+                sample_weight = mask if sample_weight is None else sample_weight * mask
+            return self._gather(values, sample_weight)
+        y_true, y_pred = arrays.cast(y_true, self.dtype), arrays.cast(y_pred, self.dtype)
+        if y_pred.shape.rank - y_true.shape.rank != 1 or y_pred.shape[-1] == 1:
+            y_true, y_pred = same_rank(y_true, y_pred)
+        function = self._fn if context.executing_eagerly() else convert(self._fn)
+        return self._gather(function(y_true, y_pred, **self._options), sample_weight)
 
 
-# Functions: a value per example
+# -- functions: a value per example
+
+
+def _equal(y_true: Any, y_pred: Any) -> Any:
+    if y_pred.dtype != y_true.dtype:
+        y_pred = arrays.cast(y_pred, y_true.dtype)
+    return as_floats(O.Equal(y_true, y_pred))
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Any:
-    """1 where both are equal."""
-    y_true.shape.assert_is_compatible_with(y_pred.shape)
-    y_pred = y_pred if y_true.dtype == y_pred.dtype else tf.cast(y_pred, y_true.dtype)
-    return tf.cast(tf.equal(y_true, y_pred), backend.floatx())
-
-
-def binary_matches(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
-    """1 where the prediction is on the label's side of the threshold."""
-    y_pred = tf.convert_to_tensor(y_pred)
-    limit = tf.cast(threshold, y_pred.dtype)
-    y_pred = tf.cast(y_pred > limit, y_pred.dtype)
-    return tf.cast(tf.equal(y_true, y_pred), backend.floatx())
+    return _equal(convert_to_tensor(y_true), convert_to_tensor(y_pred))
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
-    """The share of `binary_matches` in the last dimension."""
-    return tf.reduce_mean(binary_matches(y_true, y_pred, threshold), axis=-1)
-
-
-def sparse_categorical_matches(y_true: Any, y_pred: Any) -> Any:
-    """1 where the label is the most likely class."""
-    y_pred, y_true = tf.convert_to_tensor(y_pred), tf.convert_to_tensor(y_true)
-    shape = tf.shape(y_true)
-    squeezed = y_true.shape.rank == y_pred.shape.rank
-    if squeezed:
-        y_true = tf.squeeze(y_true, [-1])
-    y_pred = tf.math.argmax(y_pred, axis=-1)
-    if y_pred.dtype != y_true.dtype:
-        y_pred = tf.cast(y_pred, y_true.dtype)
-    matches = tf.cast(tf.equal(y_true, y_pred), backend.floatx())
-    return tf.reshape(matches, shape=shape) if squeezed else matches
+    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    if keras3():
+        limit = convert_to_tensor(threshold)
+        y_true, y_pred = same_rank(y_true, y_pred)
+        return as_floats(O.Equal(y_true, arrays.cast(O.Greater(y_pred, limit), y_true.dtype)))
+    limit = arrays.cast(threshold, y_pred.dtype)
+    return as_floats(O.Equal(y_true, arrays.cast(y_pred > limit, y_pred.dtype)))
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """The same, without a last dimension of 1."""
-    matches = sparse_categorical_matches(y_true, y_pred)
-    if matches.shape.rank > 1 and matches.shape[-1] == 1:
-        matches = tf.squeeze(matches, [-1])
-    return matches
+    y_pred = convert_to_tensor(y_pred)
+    y_true = convert_to_tensor(y_true)
+    if keras3():
+        y_true = arrays.cast(y_true, y_pred.dtype)
+    shape = None if keras3() else arrays.shape_v2(y_true)
+    column = y_true.shape.rank == y_pred.shape.rank
+    if column:
+        y_true = arrays.squeeze(y_true, [-1])
+    matches = _equal(y_true, argmax(y_pred))
+    if column and shape is not None:
+        matches = arrays.reshape(matches, shape)
+    return arrays.squeeze(matches, [-1]) if matches.shape[1:].as_list() == [1] else matches
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """1 where the most likely classes of label and prediction are the same."""
-    return sparse_categorical_matches(tf.math.argmax(y_true, axis=-1), y_pred)
+    return sparse_categorical_accuracy(argmax(convert_to_tensor(y_true)), y_pred)
 
 
-def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
-    """1 where the label is among the `k` most likely classes."""
-    y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
-    shape = tf.shape(y_true)
-    if y_pred.shape.rank > 2:
-        y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])
-    flattened = y_true.shape.rank > 1
-    if flattened:
-        y_true = tf.reshape(y_true, [-1])
-    found = tf.math.in_top_k(predictions=y_pred, targets=tf.cast(y_true, "int32"), k=k)
-    matches = tf.cast(found, dtype=backend.floatx())
-    return tf.reshape(matches, shape=shape) if flattened else matches
+_FUNCTIONS = {
+    function.__name__: function
+    for function in (accuracy, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)
+}
+_ALL = losses.FUNCTIONS | _FUNCTIONS
 
 
-def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
-    """The same for a distribution over classes as label."""
-    return sparse_top_k_categorical_accuracy(tf.math.argmax(y_true, axis=-1), y_pred, k)
-
-
-# Objects
-
-
-def _wrapper(
-    function: Callable[..., Any],
-    class_name: str,
-    text: str,
-    called: str | None = None,
-    **options: Any,
-) -> Any:
-    name = called or backend.to_snake_case(class_name)
-
-    def made(self: Any, *args: Any, **kwargs: Any) -> None:
-        # as TensorFlow's parameters stand: options come last, `k` of the best ones first
-        order = ("k", "name", "dtype") if "k" in options else ("name", "dtype", *options)
-        given = {"name": name, "dtype": None, **options, **dict(zip(order, args, strict=False))}
-        MeanMetricWrapper.__init__(self, function, **given | kwargs)
-
-    body = {"__init__": made, "__doc__": text, "__module__": __name__}
-    return type(class_name, (MeanMetricWrapper,), body)
-
-
-Accuracy = _wrapper(accuracy, "Accuracy", "How often label and prediction are equal.")
-BinaryAccuracy = _wrapper(
-    binary_matches, "BinaryAccuracy", "How often yes and no are right.", threshold=0.5
-)
-CategoricalAccuracy = _wrapper(
-    categorical_accuracy, "CategoricalAccuracy", "How often the most likely class is right."
-)
-SparseCategoricalAccuracy = _wrapper(
-    sparse_categorical_matches, "SparseCategoricalAccuracy", "The same for labels that are numbers."
-)
-TopKCategoricalAccuracy = _wrapper(
-    top_k_categorical_accuracy,
-    "TopKCategoricalAccuracy",
-    "How often the class is among the k.",
-    k=5,
-)
-SparseTopKCategoricalAccuracy = _wrapper(
-    sparse_top_k_categorical_accuracy, "SparseTopKCategoricalAccuracy", "For number labels.", k=5
-)
-MeanSquaredError = _wrapper(loss_functions.mean_squared_error, "MeanSquaredError", "Its mean.")
-MeanAbsoluteError = _wrapper(loss_functions.mean_absolute_error, "MeanAbsoluteError", "Its mean.")
-MeanAbsolutePercentageError = _wrapper(
-    loss_functions.mean_absolute_percentage_error, "MeanAbsolutePercentageError", "Its mean."
-)
-MeanSquaredLogarithmicError = _wrapper(
-    loss_functions.mean_squared_logarithmic_error, "MeanSquaredLogarithmicError", "Its mean."
-)
-Hinge = _wrapper(loss_functions.hinge, "Hinge", "Its mean.")
-SquaredHinge = _wrapper(loss_functions.squared_hinge, "SquaredHinge", "Its mean.")
-CategoricalHinge = _wrapper(loss_functions.categorical_hinge, "CategoricalHinge", "Its mean.")
-Poisson = _wrapper(loss_functions.poisson, "Poisson", "Its mean.")
-KLDivergence = _wrapper(
-    loss_functions.kl_divergence, "KLDivergence", "Its mean.", called="kullback_leibler_divergence"
-)
-LogCoshError = _wrapper(loss_functions.log_cosh, "LogCoshError", "Its mean.", called="logcosh")
-
-
-def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """1 for the same direction, -1 for the opposite."""
-    one, other = (
-        tf.linalg.l2_normalize(y_true, axis=axis),
-        tf.linalg.l2_normalize(y_pred, axis=axis),
+def _class(name: str) -> type[MeanMetricWrapper]:
+    title = "".join(word.title() for word in name.split("_"))
+    made = lambda self, *args, **kwargs: MeanMetricWrapper.__init__(  # noqa: E731
+        self, None, **{"name": name} | dict(zip(("name", "dtype"), args, strict=False)) | kwargs
     )
-    return tf.reduce_sum(one * other, axis=axis)
+    body = {"function": staticmethod(_ALL[name]), "__init__": made, "__module__": __name__}
+    return type(title, (MeanMetricWrapper,), body)
 
 
-CosineSimilarity = _wrapper(cosine_proximity, "CosineSimilarity", "Its mean.", axis=-1)
-BinaryCrossentropy = _wrapper(
-    loss_functions.binary_crossentropy,
-    "BinaryCrossentropy",
-    "Its mean.",
-    from_logits=False,
-    label_smoothing=0,
-)
-CategoricalCrossentropy = _wrapper(
-    loss_functions.categorical_crossentropy,
-    "CategoricalCrossentropy",
-    "Its mean.",
-    from_logits=False,
-    label_smoothing=0,
-)
-SparseCategoricalCrossentropy = _wrapper(
-    loss_functions.sparse_categorical_crossentropy,
-    "SparseCategoricalCrossentropy",
-    "Its mean.",
-    from_logits=False,
-    ignore_class=None,
-    axis=-1,
-)
+_TITLES = {name: _class(name) for name in _ALL if len(name) > 3}
+CLASSES: dict[str, Any] = {kind.__name__: kind for kind in _TITLES.values()}
+CLASSES |= {"Mean": Mean, "Sum": Sum}
 
 
-mean_squared_error = mse = MSE = loss_functions.mean_squared_error
-mean_absolute_error = mae = MAE = loss_functions.mean_absolute_error
-mean_absolute_percentage_error = mape = MAPE = loss_functions.mean_absolute_percentage_error
-mean_squared_logarithmic_error = msle = MSLE = loss_functions.mean_squared_logarithmic_error
-binary_crossentropy = loss_functions.binary_crossentropy
-binary_focal_crossentropy = loss_functions.binary_focal_crossentropy
-categorical_crossentropy = loss_functions.categorical_crossentropy
-categorical_focal_crossentropy = loss_functions.categorical_focal_crossentropy
-sparse_categorical_crossentropy = loss_functions.sparse_categorical_crossentropy
-hinge, squared_hinge = loss_functions.hinge, loss_functions.squared_hinge
-kl_divergence = kld = KLD = kullback_leibler_divergence = loss_functions.kl_divergence
-log_cosh = logcosh = loss_functions.log_cosh
-poisson = loss_functions.poisson
-
-
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The metric that a configuration describes, or the one of that name."""
-    with configuring.custom_object_scope(custom_objects or {}):
-        if isinstance(config, dict):
-            return configuring.deserialize(config, globals().get, "metric function")
-    return configuring.custom_objects.get(config) or get(config)
-
-
-def get(identifier: Any) -> Any:
-    """The metric, or the function for one, of that name.
-
-    An unknown name is given back as it is, as `deserialize_keras_object` does with all text: that
-    it can't be called is found out later.
-    """
-    if isinstance(identifier, dict):
-        return deserialize(identifier)
-    if not isinstance(identifier, str):
+def get(identifier: Any, y_true: Any, y_pred: Any) -> Any:
+    name = identifier if isinstance(identifier, str) else getattr(identifier, "__name__", None)
+    if isinstance(identifier, Metric):
         return identifier
-    found = globals().get(identifier, getattr(losses, identifier, None))
-    if isinstance(found, type) and issubclass(found, Metric):
-        return found()
-    return found if callable(found) and not identifier.startswith("_") else identifier
+    if identifier in {"accuracy", "acc"}:
+        fewer = y_true.shape.rank < y_pred.shape.rank
+        sparse = fewer or (y_true.shape[-1] == 1 and y_pred.shape[-1] > 1)
+        kind = (
+            "binary" if y_pred.shape[-1] == 1 else "sparse_categorical" if sparse else "categorical"
+        )
+        return _TITLES[f"{kind}_accuracy"](name=name)
+    if isinstance(identifier, str):
+        if identifier not in _ALL | CLASSES:
+            raise ValueError(f"Unknown metric function: '{identifier}'.")
+        identifier = (CLASSES | _ALL)[identifier]
+    return identifier() if isinstance(identifier, type) else MeanMetricWrapper(identifier, name)
 
 
 def number_of(value: Any) -> Any:
-    """A tensor as a Python number, if it holds one, else as an array."""
     if not isinstance(value, EagerTensor):
         return value
     array = np.asarray(value.numpy())
     return array.item() if array.ndim == 0 else array
-
-
-__getattr__ = missing("tf.keras.metrics")

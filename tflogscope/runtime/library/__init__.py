@@ -1,12 +1,15 @@
-"""Python functions made of ops: what `tf.reduce_mean` or `tf.nn.moments` do to become ops.
+"""Python functions made of ops: which ops `tf.reduce_mean(x)` calls, under which names.
 
-Each makes exactly the ops that TensorFlow's function of that name makes, in its order and, in
-graphs, with its names: `op_scope` opens the name scope that TensorFlow opens there. Told about:
-`tensorflow/python/ops/*.py`.
+arrays.py      shapes, constants, joining and splitting
+slices.py      `x[1:, 0]`, gathering, masks
+numbers.py     arithmetic, reductions, norms
+matrices.py    products, transposes, diagonals
+nn.py          activations, convolutions, pools
+losses.py      cross entropies
+random.py      seeds and random numbers
+operators.py   what `x + y` means
+slopes.py      gradients as slices of rows: `tf.IndexedSlices`
+
+See the files of `tensorflow/python/ops` (`array_ops.py`, `math_ops.py`, `nn_ops.py`, …). A name that
+is an op and no more (`tf.exp`) is not here but in the table of names.
 """
-
-from __future__ import annotations
-
-from tflogscope.runtime.ops import entries  # who has the functions has the ops
-
-__all__ = ["entries"]

@@ -1,255 +1,193 @@
-"""Shapes and filled tensors: `tf.shape`, `tf.reshape`, `tf.zeros`, `tf.range` and others.
-
-In graphs much of it is known while building: the shape of a tensor with a static shape is a
-constant.
-
-Told about: `python/ops/array_ops.py`, `range` of `python/ops/math_ops.py`.
-"""
+"""Shapes, constants, joining and splitting. See `tensorflow/python/ops/array_ops.py`."""
 
 from __future__ import annotations
 
-from numbers import Integral
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime import composites, dtypes
-from tflogscope.runtime.constant_value import constant_shape, constant_value
-from tflogscope.runtime.context import executing_eagerly, op_scope
-from tflogscope.runtime.conversion import constant, convert_to_tensor
-from tflogscope.runtime.dtypes import DType, as_dtype
-from tflogscope.runtime.library.elementary import cast
-from tflogscope.runtime.ops.call import call, generated, results
-from tflogscope.runtime.shapes import TensorShape, broadcast_shapes
-from tflogscope.runtime.tape import stop_recording
-from tflogscope.runtime.tensors import Tensor
-
-bitcast = generated("Bitcast")
-broadcast_to = generated("BroadcastTo")
-invert_permutation = generated("InvertPermutation")
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.context import executing_eagerly, op_scope
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import (
+    as_dtype,
+    bool_,
+    float32,
+    float64,
+    int32,
+    int64,
+    string,
+    variant,
+)
+from tflogscope.runtime.core.errors import NotInThisRuntime
+from tflogscope.runtime.core.known import known_shape
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.core.tape import stop_recording
+from tflogscope.runtime.core.tensors import Tensor
 
 # -- asking for shapes
 
 
-def shape_internal(
-    input: Any,
-    name: str | None = None,
-    *,
-    optimize: bool = True,
-    out_type: Any = None,
-) -> Tensor:
-    """The shape as a vector: in graphs a constant if it is known, unless `optimize` is False."""
-    with op_scope(name, "Shape") as name:
+def shape(
+    input: Any, out_type: Any = None, name: str | None = None, *, optimize: bool = True
+) -> Any:
+    with op_scope(name, "Shape") as scope:
         if not executing_eagerly():
             input = convert_to_tensor(input)
             if optimize and input.shape.is_fully_defined():
-                if out_type is None:
-                    return constant(input.shape.as_list(), dtypes.int32, name="shape_as_tensor")
-                return constant(input.shape.as_list(), out_type, name=name)
-        return call("Shape", input, out_type=out_type or dtypes.int32, name=name)
+                return constant(input.shape.as_list(), out_type or int32, name=scope)
+        return O.Shape(input, out_type=out_type or int32, name=scope)
 
 
-def shape(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
-    """The shape of a tensor as a vector."""
-    return shape_internal(input, name, out_type=out_type)
+def shape_v2(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+    """`tf.shape`."""
+    return shape(input, out_type, name)
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The tensor, refused if it has another shape. Raises ValueError, or InvalidArgumentError."""
-    return call("EnsureShape", x, shape=TensorShape(shape), name=name)
-
-
-def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
-    """The shapes of several tensors, by one op."""
-    return results("ShapeN", list(input), out_type=out_type, name=name)  # type: ignore[no-any-return]
-
-
-def size(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
-    """The number of elements."""
+def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
     if executing_eagerly():
-        input = convert_to_tensor(input)
-        count = np.prod(input.shape.as_tuple(), dtype=as_dtype(out_type).as_numpy_dtype)
-        return convert_to_tensor(count, out_type)  # type: ignore[no-any-return]
-    with op_scope(name, "Size") as name:
+        count = prod(convert_to_tensor(input).shape.sizes())
+        return convert_to_tensor(np.array(count, as_dtype(out_type).as_numpy_dtype))
+    with op_scope(name, "Size") as scope:
         input = convert_to_tensor(input)
         if input.shape.is_fully_defined():
-            return constant(input.shape.num_elements(), out_type, name=name)
-        if input.shape.rank is not None and 0 in input.shape.as_list():
-            return constant(0, out_type, name=name)
-        return call("Size", input, out_type=out_type, name=name)
+            return constant(input.shape.num_elements(), out_type, name=scope)
+        return O.Size(input, out_type=out_type, name=scope)
 
 
-def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of dimensions."""
-    with op_scope(name, "Rank") as name:
+def rank(input: Any, name: str | None = None) -> Any:
+    with op_scope(name, "Rank") as scope:
         input = convert_to_tensor(input)
         if input.shape.rank is not None:
-            return constant(input.shape.rank, dtypes.int32, name=name)
-        return call("Rank", input, name=name)
+            return constant(input.shape.rank, int32, name=scope)
+        return O.Rank(input, name=scope)
 
 
-# -- another shape for the same elements
+# -- another shape, or type, for the same elements
 
 
-def _set_static_shape(tensor: Tensor, dims: Any) -> None:
-    """What is known of the shape from Python, where the graph's shape function could not see it."""
-    if executing_eagerly() or tensor.shape.is_fully_defined() or not isinstance(dims, Tensor):
-        return
-    tensor.set_shape(constant_shape(dims))
+def _set_static_shape(tensor: Any, dims: Any) -> None:
+    if not executing_eagerly() and isinstance(dims, Tensor):
+        tensor.set_shape(known_shape(dims))
 
 
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The same elements in another shape, of which one dimension may be -1: whatever is left."""
-    result = call("Reshape", tensor, shape, name=name)
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+    result = O.Reshape(tensor, shape, name=name)
     _set_static_shape(result, shape)
     return result
 
 
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
-    """With a dimension of 1 inserted at `axis`."""
-    return call("ExpandDims", input, axis, name=name)
-
-
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
-    """Without the dimensions of 1, or those of them that `axis` names."""
-    if axis is None:
-        axes: list[int] = []
-    else:
-        axes = [int(axis)] if np.ndim(axis) == 0 else [int(each) for each in axis]
-    return call("Squeeze", input, squeeze_dims=axes, name=name)
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Without dimensions of size 1: those of `axis`, or all."""
+    axes = [] if axis is None else [int(each) for each in np.ravel(axis)]
+    return O.Squeeze(input, squeeze_dims=axes, name=name)
 
 
 def identity(input: Any, name: str | None = None) -> Any:
-    """The same values, as a tensor of its own."""
-    if composites.is_composite(input):
-        parts = [identity(part) for part in composites.components(input)]
-        return composites.from_components(composites.type_spec(input), parts)
-    result = call("Identity", convert_to_tensor(input) if executing_eagerly() else input, name=name)
-    if isinstance(input, Tensor):
-        result.handle_data = input.handle_data
+    if hasattr(input, "dense_shape"):
+        shape = None if input.dense_shape is None else identity(input.dense_shape, name)
+        return type(input)(identity(input.values), identity(input.indices), shape)
+    result = O.Identity(convert_to_tensor(input) if executing_eagerly() else input, name=name)
+    result.handle_data = getattr(input, "handle_data", None)
     return result
 
 
-def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
-    """The same values, all by one op."""
-    return results("IdentityN", list(input), name=name)  # type: ignore[no-any-return]
-
-
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """The same values; no gradient flows back through it."""
+def stop_gradient(input: Any, name: str | None = None) -> Any:
     with stop_recording():
-        return call("StopGradient", input, name=name)
+        return O.StopGradient(input, name=name)
 
 
-def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
-    """The shape of an element-wise op on two shapes. Raises ValueError if they don't fit."""
-    return broadcast_shapes(shape_x, shape_y)
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+    return O.EnsureShape(x, shape=TensorShape(shape), name=name)
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """The same for shapes that are tensors."""
-    return call("BroadcastArgs", shape_x, shape_y)
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    target = as_dtype(dtype)
+    if (isinstance(x, Tensor) or hasattr(x, "handle")) and x.dtype is target:
+        return x  # a variable, too: it is read where it is used
+    with op_scope(name, "Cast") as scope:
+        if hasattr(x, "dense_shape"):
+            return type(x)(cast(x.values, target, scope), x.indices, x.dense_shape)
+        tensor = convert_to_tensor(x, name="x")
+        return tensor if tensor.dtype is target else O.Cast(tensor, DstT=target, name=scope)
 
 
 # -- filled tensors
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of that shape, all of one value."""
-    result = call("Fill", dims, value, name=name)
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    result = O.Fill(dims, value, name=name)
     _set_static_shape(result, dims)
     return result
 
 
-def _filled(number: Any, shape: Any, dtype: Any, name: str | None, default: str) -> Tensor:
+def _filled(number: int, shape: Any, dtype: Any, name: str | None, default: str) -> Any:
     dtype = as_dtype(dtype)
-    value = bool(number) if dtype.is_bool else "" if dtype is dtypes.string else number
-    with op_scope(name, default) as name:
+    value = bool(number) if dtype is bool_ else "" if dtype is string else number
+    with op_scope(name, default) as scope:
         if not isinstance(shape, Tensor):
-            try:
-                if _is_small(shape) and not executing_eagerly():
-                    return constant(
-                        value, dtype, _dimensions(shape), name=name
-                    )  # small ones are constants in graphs
-                shape = constant(TensorShape(shape).as_list(), dtypes.int32, name="shape_as_tensor")
-            except (TypeError, ValueError, NotImplementedError):
-                shape = convert_to_tensor(shape, dtypes.int32)
+            listed = isinstance(shape, (list, tuple))
+            plain = not (listed and any(isinstance(each, Tensor) for each in shape))
+            if plain:
+                dims = TensorShape(shape).sizes()
+                small = not isinstance(shape, int) and prod(dims) < 1000
+                if small and not executing_eagerly():  # small ones are constants in graphs
+                    return constant(value, dtype, dims, name=scope)
+                shape = constant(list(dims), int32, name="shape_as_tensor")
+            else:
+                shape = convert_to_tensor(shape, int32)
         if shape.shape.rank == 0:
             shape = reshape(shape, [-1])
-        return fill(shape, constant(value, dtype), name=name)
+        return fill(shape, constant(value, dtype), name=scope)
 
 
-def _is_small(shape: Any) -> bool:
-    """Is it a shape of few elements? Only lists of dimensions are asked."""
-    return not isinstance(shape, Integral) and bool(np.prod(_dimensions(shape)) < 1000)
+def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
+    return _filled(0, shape, dtype, name, "zeros")
 
 
-def _dimensions(shape: Any) -> list[int]:
-    """A shape given in Python. Raises TypeError if tensors of a graph are in it."""
-    return [int(dim) for dim in TensorShape(shape).as_tuple()]
-
-
-def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """A tensor of zeros (False, empty strings)."""
-    return marked_zeros(_filled(0, shape, dtype, name, "zeros"))
-
-
-def marked_zeros(tensor: Tensor) -> Tensor:
-    """The tensor, with a note that it is zeros: a gradient function may save itself work then."""
-    tensor.is_zeros = True
-    return tensor
-
-
-def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """A tensor of ones (True)."""
+def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
     return _filled(1, shape, dtype, name, "ones")
 
 
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Zeros in the shape of another tensor; of its dtype unless another is given."""
-    with op_scope(name, "zeros_like") as name:
-        tensor = input if hasattr(input, "handle") else convert_to_tensor(input, name="tensor")
-        other: DType | None = (
-            None if dtype is None or as_dtype(dtype) is tensor.dtype else as_dtype(dtype)
-        )
-        if (
-            not executing_eagerly()
-            and tensor.shape.is_fully_defined()
-            and tensor.dtype is not dtypes.variant
-        ):
-            return zeros(tensor.shape, other or tensor.dtype, name=name)
-        if other is not None and other is not dtypes.variant:
-            return zeros(shape_internal(tensor), other, name=name)
-        return marked_zeros(call("ZerosLike", tensor, name=name))
-
-
-def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Ones in the shape of another tensor; of its dtype unless another is given."""
-    with op_scope(name, "ones_like") as name:
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    with op_scope(name, "zeros_like") as scope:
         tensor = convert_to_tensor(input, name="tensor")
-        result = ones(shape_internal(tensor), dtype or tensor.dtype, name=name)
+        other = None if dtype is None or as_dtype(dtype) is tensor.dtype else as_dtype(dtype)
+        known = not executing_eagerly() and tensor.shape.is_fully_defined()
+        if known and tensor.dtype is not variant:
+            return zeros(tensor.shape, other or tensor.dtype, name=scope)
+        if other is not None:
+            return zeros(globals()["shape"](tensor), other, name=scope)
+        return O.ZerosLike(tensor, name=scope)
+
+
+def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    with op_scope(name, "ones_like") as scope:
+        tensor = convert_to_tensor(input, name="tensor")
+        result = ones(shape(tensor), dtype or tensor.dtype, name=scope)
         result.set_shape(tensor.shape)
         return result
 
 
-_RANGE_TYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+_RANGE_TYPES = (int32, int64, float32, float64)
 
 
-def range(
+def range_(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
-) -> Tensor:
-    """The numbers from `start` (0 if only one is given) up to, not with `limit`, `delta` apart."""
+) -> Any:
+    """`start`, `start + delta`, … below `limit`."""
     if limit is None:
         start, limit = 0, start
     with op_scope(name, "Range") as scope:
         given = {"start": start, "limit": limit, "delta": delta}
         tensors = [
-            value if isinstance(value, Tensor) else convert_to_tensor(value, dtype, name=key)
-            for key, value in given.items()
+            each if isinstance(each, Tensor) else convert_to_tensor(each, dtype, name=key)
+            for key, each in given.items()
         ]
         if dtype is None:
             dtype = max((each.dtype for each in tensors), key=_RANGE_TYPES.index)
-        return call("Range", *(cast(each, dtype) for each in tensors), name=scope)
+        return O.Range(*(cast(each, dtype) for each in tensors), name=scope)
 
 
 def one_hot(
@@ -260,135 +198,67 @@ def one_hot(
     axis: int | None = None,
     dtype: Any = None,
     name: str | None = None,
-) -> Tensor:
-    """Rows of `depth` elements: `on_value` (1) at the index, `off_value` (0) elsewhere.
-
-    Raises TypeError if the values and `dtype` contradict each other.
-    """
-    with op_scope(name, "one_hot") as name:
-        given = {"on_value": on_value, "off_value": off_value}
-        values = {
-            key: convert_to_tensor(value, dtype_hint=dtype)
-            for key, value in given.items()
-            if value is not None
-        }
-        for key, value in values.items():
-            if dtype is not None and value.dtype is not as_dtype(dtype):
-                raise TypeError(
-                    f"dtype {value.dtype} of {key} does not match dtype parameter {dtype}"
-                )
-        if dtype is None:
-            dtype = next((value.dtype for value in values.values()), dtypes.float32)
-        for key, number in (("on_value", 1), ("off_value", 0)):
-            if key not in values:
-                values[key] = convert_to_tensor(number, dtype, name=key)
-        on, off = values["on_value"], values["off_value"]
-        if on.dtype is not off.dtype:
-            raise TypeError(
-                f"dtype {on.dtype} of on_value does not match dtype {off.dtype} of off_value"
-            )
-        return call("OneHot", indices, depth, on, off, axis=-1 if axis is None else axis, name=name)
-
-
-def _all_dimensions(x: Tensor) -> Tensor:
-    if x.shape.rank is not None:
-        return constant(np.arange(x.shape.rank), dtypes.int32)
-    return call("Range", 0, rank(x), 1)
-
-
-def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool_, name: str | None = None
-) -> Tensor:
-    """For each length a row: True up to it.
-
-    Raises ValueError if `maxlen` is not a single number.
-    """
-    with op_scope(name, "SequenceMask"):
-        lengths = convert_to_tensor(lengths)
-        if maxlen is None:
-            longest = call("Max", lengths, _all_dimensions(lengths))
-            maxlen = call("Maximum", constant(0, longest.dtype), longest)
-        else:
-            maxlen = convert_to_tensor(maxlen)
-        if maxlen.shape.rank not in (None, 0):
-            raise ValueError(
-                f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen}"
-            )
-        row = call("Range", constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
-        matrix = call("Cast", expand_dims(lengths, -1), DstT=maxlen.dtype)
-        result = row < matrix
-        return result if as_dtype(dtype) is result.dtype else call("Cast", result, DstT=dtype)
-
-
-def convert_to_int_tensor(tensor: Any, name: str, dtype: DType = dtypes.int32) -> Tensor:
-    """As a tensor of ints: by a Cast in any case. Raises TypeError for anything but integers."""
-    tensor = convert_to_tensor(tensor, name=name, dtype_hint=dtype)
-    if not tensor.dtype.is_integer:
-        raise TypeError(
-            f"Argument `tensor` (name: {name}) must be of type integer. Received {tensor} of "
-            f"{tensor.dtype}"
+) -> Any:
+    """A row for each index, with `on_value` at its place."""
+    with op_scope(name, "one_hot") as scope:
+        on, off = (
+            None if each is None else convert_to_tensor(each, dtype_hint=dtype)
+            for each in (on_value, off_value)
         )
-    return call("Cast", tensor, DstT=dtype)
+        found = next((each.dtype for each in (on, off) if each is not None), dtype or float32)
+        on = convert_to_tensor(1, found, name="on_value") if on is None else on
+        off = convert_to_tensor(0, found, name="off_value") if off is None else off
+        return O.OneHot(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Tensor:
-    """`num` numbers at equal distances from `start` to `stop`, along a new dimension."""
-    from tflogscope.runtime.library.joining import concat
-
-    with op_scope(name, "linspace"):
-        start = convert_to_tensor(start, name="start")
-        stop = convert_to_tensor(stop, start.dtype, name="stop")
-        number = convert_to_int_tensor(num, name="num")
-        cast(number, start.dtype)  # NB: made by TensorFlow too, and not used
-        common = broadcast_dynamic_shape(shape(start), shape(stop))
-        start, stop = broadcast_to(start, common), broadcast_to(stop, common)
-        first, last = expand_dims(start, axis=axis), expand_dims(stop, axis=axis)
-        dims = shape(first)
-        ndims = shape(dims)[0]
-        axis = call("SelectV2", axis >= 0, axis, ndims + axis)
-        between = call("Maximum", number - 2, 0)
-        steps = call("Maximum", number - 1, 1)
-        delta = (last - first) / cast(steps, last.dtype)
-        first, last = cast(first, delta.dtype), cast(last, delta.dtype)
-        end = call("SelectV2", number >= 0, steps, -1)
-        multiples = cast(range(1, end, dtype=dtypes.int64), delta.dtype)
-        mask = call("Equal", axis, range(ndims))
-        multiples = reshape(multiples, call("SelectV2", mask, between, 1))
-        middle = first + delta * multiples
-        joined = concat((first, middle, last), axis=axis)
-        begin = zeros_like(dims)
-        return call("Slice", joined, begin, call("SelectV2", mask, number, dims))
+# -- joining and splitting
 
 
-def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
-    """The coordinates of a grid, as one tensor per axis. Raises ValueError for another `indexing`
-    than xy or ij.
-    """
-    from tflogscope.runtime.library.joining import stack
-
-    if indexing not in ("xy", "ij"):
-        raise ValueError(
-            f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'"
-        )
-    with op_scope(name, "meshgrid"):
-        count = len(args)
-        if not count:
-            return []
-        ones_before = (1,) * count
-        output = [
-            reshape(stack(x), (*ones_before[:i], -1, *ones_before[i + 1 :]))
-            for i, x in enumerate(args)
-        ]
-        sizes = [size(x) for x in args]
-        dtype = convert_to_tensor(args[0]).dtype
-        if indexing == "xy" and count > 1:
-            output[0] = reshape(output[0], (1, -1) + (1,) * (count - 2))
-            output[1] = reshape(output[1], (-1, 1) + (1,) * (count - 2))
-            sizes[0], sizes[1] = sizes[1], sizes[0]
-        factor = ones(sizes, dtype)
-        return [x * factor for x in output]
+def concat(values: Any, axis: Any, name: str = "concat") -> Any:
+    """One after the other along `axis`."""
+    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    if len(values) == 1:
+        with op_scope(name, "concat") as scope:
+            convert_to_tensor(axis, int32, name="concat_dim")
+            return identity(values[0], name=scope)
+    return O.ConcatV2(values, axis, name=name)
 
 
-def static_value(tensor: Any) -> Any:
-    """`tf.get_static_value`: the value if it is known while building, else None."""
-    return constant_value(tensor)
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """Side by side along a new `axis`."""
+    if axis == 0:
+        try:
+            return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            pass  # not all of one dtype yet: the op converts them
+    return O.Pack(list(values), axis=axis, name=name)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
+    """The parts along `axis`. Raises ValueError if nobody knows how many."""
+    if num is None:
+        value = convert_to_tensor(value)
+        num = value.shape[axis]
+        if num is None:
+            raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
+    return O.Unpack(value, num=num, axis=axis, name=name)
+
+
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split"
+) -> Any:
+    """Parts of equal, or these, sizes along `axis`."""
+    if isinstance(num_or_size_splits, (int, np.integer)):
+        return O.Split(axis, value, num_split=int(num_or_size_splits), name=name)
+    sizes = convert_to_tensor(num_or_size_splits)
+    return O.SplitV(value, sizes, axis, num_split=num or sizes.shape[0], name=name)
+
+
+def pad(
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: Any = None
+) -> Any:
+    if mode.upper() != "CONSTANT":
+        raise NotInThisRuntime(f"tf.pad with mode={mode}")
+    if not isinstance(constant_values, Tensor) and not constant_values:
+        return O.Pad(tensor, paddings, name=name)
+    return O.PadV2(tensor, paddings, constant_values, name=name)

@@ -1,6 +1,5 @@
-"""Constants, shapes and filled tensors: Const, Identity, Shape, Reshape, Fill, Range and others.
-
-Told about: `core/ops/array_ops.cc`, `python/ops/array_grad.py`.
+"""Constants, shapes, moving and joining. See `core/ops/array_ops.cc`,
+`tensorflow/python/ops/array_grad.py`.
 """
 
 from __future__ import annotations
@@ -9,492 +8,393 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tflogscope.runtime.constant_value import constant_shape, folded_value
-from tflogscope.runtime.conversion import constant
-from tflogscope.runtime.dtypes import DType, of_array
-from tflogscope.runtime.errors import InvalidArgumentError
-from tflogscope.runtime.gradients import gradient, not_differentiable
-from tflogscope.runtime.indexed_slices import dense
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.context import executing_eagerly
+from tflogscope.runtime.core.dtypes import int32
+from tflogscope.runtime.core.known import known_shape, known_value
+from tflogscope.runtime.core.registry import Inference, op, set_gradient
+from tflogscope.runtime.core.release import since
+from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape, known, merged
+from tflogscope.runtime.core.tensors import EagerTensor
 from tflogscope.runtime.library import arrays as lib
-from tflogscope.runtime.library import reductions
-from tflogscope.runtime.operations import Inference
-from tflogscope.runtime.ops.broadcasting import broadcast_gradient_args
-from tflogscope.runtime.ops.declare import op, scalar, unknown_shape
-from tflogscope.runtime.ops.references import dereferenced
-from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
-from tflogscope.runtime.tensors import EagerTensor, SymbolicTensor
+from tflogscope.runtime.library.matrices import transpose
+from tflogscope.runtime.library.numbers import reduce_sum
+from tflogscope.runtime.library.slopes import dense
+from tflogscope.runtime.ops.rules import agreed, invalid, known_int, same, scalar, stretched
 
-Array = NDArray[Any]
+_PASS = lambda op, g: [g]  # noqa: E731 - a row of the table
 
-# -- constants, and values passed through
+# -- constants, and values handed on
 
 
-def _const_shape(i: Inference) -> TensorShape:
-    return TensorShape(i.attributes["value"].shape)
+def _unfed() -> Any:
+    raise invalid("You must feed a value for placeholder tensor")
 
 
-@op("Const(; value, dtype) -> output: dtype", shape=_const_shape)
-def _const(value: Array) -> Array:
-    return value
-
-
-@op(
-    "Placeholder(; dtype, shape=None) -> output: dtype",
-    shape=lambda i: TensorShape(i.attributes["shape"]),
-)
-def _placeholder() -> Array:
-    raise InvalidArgumentError(None, None, "You must feed a value for placeholder tensor")
-
-
-@op(
-    "PlaceholderWithDefault(input: dtype; dtype, shape) -> output: dtype",
-    shape=lambda i: TensorShape(i.attributes["shape"]),
-)
-def _placeholder_with_default(input: Array) -> Array:
-    return input
-
-
-def _same_value(input: Any) -> Any:
-    return input
-
-
-@op("Identity(input: T) -> output: T")
-def _identity(input: Any) -> Any:
-    return dereferenced(input)
-
-
-op("StopGradient(input: T) -> output: T")(_same_value)
-op("PreventGradient(input: T; message='') -> output: T")(_same_value)
-op("Snapshot(input: T) -> output: T")(_same_value)
-
-
-@op(
-    "IdentityN(input: list(T)) -> output: list(T)",
-    shape=lambda i: [each.shape for each in i.inputs],
-)
-def _identity_n(*values: Any) -> tuple[Any, ...]:
-    return values
-
-
-@op("NoOp()", shape=unknown_shape)
-def _no_op() -> None:
-    return None
-
-
-@gradient("Identity")
-def _identity_gradient(record: OpRecord, grad: Any) -> list[Any]:  # noqa: ARG001
-    return [grad]
-
-
-@gradient("IdentityN")
-def _identity_n_gradient(record: OpRecord, *grads: Any) -> list[Any]:  # noqa: ARG001
-    return list(grads)
-
-
-@gradient("PreventGradient")
-def _prevent_gradient(record: OpRecord, grad: Any) -> list[Any]:  # noqa: ARG001
-    raise LookupError(f"Gradient explicitly disabled. Reason: {record.get_attr('message')}")
-
-
-not_differentiable(
-    "Const",
-    "StopGradient",
-    "Shape",
-    "ShapeN",
-    "Size",
-    "Rank",
-    "ZerosLike",
-    "OnesLike",
-    "Range",
-    "LinSpace",
-    "OneHot",
-    "InvertPermutation",
-    "BroadcastArgs",
-    "BroadcastGradientArgs",
-)
-
-# -- asking for shapes
-
-
-@op(
-    "Shape(input: T; out_type=int32) -> output: out_type",
-    shape=lambda i: TensorShape([i.shape(0).rank]),
-)
-def _shape(input: Array, out_type: DType) -> Array:
-    return np.array(input.shape, out_type.as_numpy_dtype)
+_GIVEN = lambda i: TensorShape(i["shape"])  # noqa: E731
+op("Const(; value, dtype) -> output: dtype", lambda i: TensorShape(np.shape(i["value"])),
+   lambda value: value)  # fmt: skip
+op("Placeholder(; dtype, shape=None) -> output: dtype", _GIVEN, _unfed)
+op("PlaceholderWithDefault(input: dtype; dtype, shape) -> output: dtype", _GIVEN, lambda x: x)
+op("Identity(input: T) -> output: T", same, lambda x: x, _PASS)
+op("IdentityN(input: list(T)) -> output: list(T)", lambda i: [each.shape for each in i.inputs],
+   lambda *values: values, lambda op, *grads: list(grads))  # fmt: skip
+op("StopGradient(input: T) -> output: T", same, lambda x: x)
+op("Snapshot(input: T) -> output: T", same, lambda x: x)
+op("NoOp()", lambda _: [], lambda: None)
 
 
 def _ranks(i: Inference) -> list[TensorShape]:
     return [TensorShape([each.shape.rank]) for each in i.inputs]
 
 
-@op("ShapeN(input: N*T; out_type=int32) -> output: N*out_type", shape=_ranks)
-def _shape_n(*inputs: Array, out_type: DType) -> list[Array]:
-    return [np.array(each.shape, out_type.as_numpy_dtype) for each in inputs]
-
-
-@op("Size(input: T; out_type=int32) -> output: out_type", shape=scalar)
-def _size(input: Array, out_type: DType) -> Array:
-    return np.array(input.size, out_type.as_numpy_dtype)
-
-
-@op("Rank(input: T) -> output: int32", shape=scalar)
-def _rank(input: Array) -> Array:
-    return np.array(input.ndim, np.int32)
-
+op("Shape(input: T; out_type=int32) -> output: out_type", _ranks,
+   lambda x: np.array(np.shape(x)))  # fmt: skip
+op("ShapeN(input: N*T; out_type=int32) -> output: N*out_type", _ranks,
+   lambda *inputs: [np.shape(each) for each in inputs])  # fmt: skip
+op("Size(input: T; out_type=int32) -> output: out_type", scalar, np.size)
+op("Rank(input: T) -> output: int32", scalar, np.ndim)
+op("BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T", lambda _: [TensorShape([None])] * 2,
+   stretched)  # fmt: skip
 
 # -- another shape for the same elements
 
 
-def _reshape_shape(i: Inference) -> TensorShape:
-    i.shape_of_rank(1, 1)
-    wanted = constant_shape(i.inputs[1])
-    count = i.shape(0).num_elements()
-    if wanted.rank is None or count is None:
+def _reshaped(i: Inference) -> TensorShape:
+    wanted, before = known_shape(i.inputs[1]), i.shape(0)
+    if wanted.dims is None or before.dims is None:
         return wanted
-    known = math.prod(dim for dim in wanted.as_list() if dim is not None)
-    free = [k for k, dim in enumerate(wanted.as_list()) if dim is None]
-    if not free and known != count:
-        raise ValueError(
-            f"Cannot reshape a tensor with {count} elements to shape {_text(wanted)} ({known} "
-            "elements)"
-        )
-    if len(free) != 1 or not known or not _literal(i.inputs[1]):
+    free = [at for at, dim in enumerate(wanted.dims) if dim is None]
+    size = math.prod(dim for dim in wanted.dims if dim is not None and dim >= 0)
+    unknown = [dim for dim in before.dims if not known(dim)]
+    if len(free) == len(unknown) == 1 and len(wanted.as_list()) - wanted.as_list().count(None) + 1:
+        # one dimension is not known before and after: perhaps the same one
+        rest = math.prod(dim for dim in before.dims if dim is not None and dim >= 0)
+        same_one = rest == size and wanted.as_list().count(None) == 1
+        dims = list(wanted.dims)
+        dims[free[0]] = unknown[0] if same_one else None
+        return TensorShape(dims)
+    count = before.num_elements()
+    if count is None or any(dim is not None and dim < 0 for dim in wanted.dims):
         return wanted
-    if count % known:
-        text = f"Dimension size must be evenly divisible by {known} but is {count}"
-        raise ValueError(text)
-    dims = wanted.as_list()
-    dims[free[0]] = count // known
-    return TensorShape(dims)
+    if (not free and size != count) or (len(free) == 1 and size and count % size):
+        raise ValueError(f"Cannot reshape a tensor with {count} elements to shape {wanted}")
+    if len(free) == 1 and size:
+        return TensorShape([count // size if dim is None else dim for dim in wanted.dims])
+    return wanted
 
 
-def _missing_of_empty(shape: tuple[int, ...], dims: list[int]) -> int:
-    """What -1 stands for in a shape with a 0. Told about: `core/kernels/reshape_op.h`."""
-    product = math.prod(dim for dim in dims if dim > 0)
-    return math.prod(dim for dim in shape if dim) // product
-
-
-def _literal(tensor: Any) -> bool:
-    return folded_value(tensor) is not None or isinstance(tensor, SymbolicTensor)
-
-
-def _text(shape: Any) -> str:
-    return f"[{','.join('?' if dim is None else str(dim) for dim in shape)}]"
-
-
-@op("Reshape(tensor: T, shape: Tshape; Tshape=int32) -> output: T", shape=_reshape_shape)
-def _reshape(tensor: Array, shape: Array) -> Array:
-    dims = [int(dim) for dim in shape.ravel()]  # NB: a scalar passes
-    if dims.count(-1) == 1 and not tensor.size and 0 in dims:
-        # NB: what is missing is then inferred from the other dimensions that are not 0
-        dims[dims.index(-1)] = _missing_of_empty(tensor.shape, dims)
-    for place, dim in enumerate(dims):
-        if dim < -1:
-            text = f"Size {place} must be non-negative, not {dim}"
-            raise InvalidArgumentError(None, None, text)
+def _reshape(tensor: Any, shape: Any) -> Any:
     try:
-        return tensor.reshape(dims)
+        return tensor.reshape([int(dim) for dim in shape.ravel()])
     except ValueError:
-        if dims.count(-1) > 1:
-            text = (
-                f"Only one input size may be -1, not both {dims.index(-1)} and "
-                f"{dims.index(-1, dims.index(-1) + 1)}"
-            )
-        elif -1 in dims:
-            text = (
-                f"Input to reshape is a tensor with {tensor.size} values, but the requested shape "
-                f"requires a multiple of {math.prod(dim for dim in dims if dim != -1)}"
-            )
-        else:
-            text = (
-                f"Input to reshape is a tensor with {tensor.size} values, but the requested shape "
-                f"has {math.prod(dims)}"
-            )
-        raise InvalidArgumentError(None, None, text) from None
+        rest = math.prod(int(dim) for dim in shape if dim != -1)
+        wants = "requires a multiple of" if -1 in shape else "has"
+        raise invalid(
+            f"Input to reshape is a tensor with {tensor.size} values, but the requested shape "
+            f"{wants} {rest}"
+        ) from None
 
 
-def _to_shape_of_input(record: OpRecord, grad: Any) -> Any:
-    return lib.reshape(dense(grad), lib.shape(record.inputs[0]))
+def _back(op: Any, g: Any) -> list[Any]:
+    """The gradient in the shape of the input."""
+    return [lib.reshape(dense(g), lib.shape(op.inputs[0]))] + [None] * (len(op.inputs) - 1)
 
 
-@gradient("Reshape")
-def _reshape_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    dims = None if record.inputs[0].shape.rank is None else record.inputs[0].shape.as_list()
-    if dims is not None and dims.count(None) == 1 and 0 not in dims and since(2, 15):
-        shape = [-1 if dim is None else dim for dim in dims]
-        return [lib.reshape(dense(grad), shape), None]
-    return [_to_shape_of_input(record, grad), None]
+def _reshape_gradient(op: Any, g: Any) -> list[Any]:
+    shape = op.inputs[0].shape
+    dims = [] if shape.rank is None else shape.as_list()
+    if dims.count(None) == 1 and 0 not in dims and since(2, 15):
+        return [lib.reshape(dense(g), [-1 if dim is None else dim for dim in dims]), None]
+    return _back(op, g)
 
 
-def _expand_shape(i: Inference) -> TensorShape:
-    axis = folded_value(i.inputs[1])
-    if i.shape(0).rank is None or axis is None:
+def _expanded(i: Inference) -> TensorShape:
+    at, dims = known_int(i.inputs[1]), i.shape(0).dims
+    if dims is None or at is None:
         return UNKNOWN
-    dims, at = i.shape(0).as_list(), int(axis.reshape(()))
-    if not -len(dims) - 1 <= at <= len(dims):
-        raise ValueError(f"dim {at} not in the interval [{-len(dims) - 1}, {len(dims)}].")
-    dims.insert(at if at >= 0 else at + len(dims) + 1, 1)
-    return TensorShape(dims)
+    at = at if at >= 0 else at + len(dims) + 1
+    return TensorShape([*dims[:at], 1, *dims[at:]])
 
 
-@op("ExpandDims(input: T, dim: Tdim; Tdim=int32) -> output: T", shape=_expand_shape)
-def _expand_dims(input: Array, dim: Array) -> Array:
-    at = int(dim.reshape(()))
-    if not -input.ndim - 1 <= at <= input.ndim:
-        text = f"Tried to expand dim index {at} for tensor with {input.ndim} dimensions."
-        raise InvalidArgumentError(None, None, text)
-    return np.expand_dims(input, at)
-
-
-@gradient("ExpandDims")
-def _expand_dims_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    return [_to_shape_of_input(record, grad), None]
-
-
-def _squeeze_shape(i: Inference) -> TensorShape:
-    axes = i.attributes["squeeze_dims"]
-    if i.shape(0).rank is None:
+def _squeezed(i: Inference) -> TensorShape:
+    dims, axes = i.shape(0).dims, i["squeeze_dims"]
+    if dims is None or (not axes and not all(map(known, dims))):
         return UNKNOWN
-    dims = i.shape(0).as_list()
-    if not axes:
-        return UNKNOWN if None in dims else TensorShape([dim for dim in dims if dim != 1])
-    chosen = {axis % len(dims) for axis in axes}
-    for axis in chosen:
-        if dims[axis] not in (1, None):
-            raise ValueError(
-                f"Can not squeeze dim[{axis}], expected a dimension of 1, got {dims[axis]}"
-            )
+    chosen = {axis % len(dims) for axis in axes} or {k for k, dim in enumerate(dims) if dim == 1}
+    if any(known(dims[axis]) and dims[axis] != 1 for axis in chosen):
+        raise ValueError(f"Can not squeeze dim {axes} of {i.shape(0)}, expected a dimension of 1")
     return TensorShape([dim for k, dim in enumerate(dims) if k not in chosen])
 
 
-@op("Squeeze(input: T; squeeze_dims=[]) -> output: T", shape=_squeeze_shape)
-def _squeeze(input: Array, squeeze_dims: list[int]) -> Array:
-    try:
-        return np.squeeze(input, tuple(squeeze_dims) or None)
-    except ValueError:
-        axis = next(k for k in squeeze_dims if input.shape[k] != 1)
-        text = f"Can not squeeze dim[{axis}], expected a dimension of 1, got {input.shape[axis]}"
-        raise InvalidArgumentError(None, None, text) from None
+op("Reshape(tensor: T, shape: Tshape; Tshape=int32) -> output: T", _reshaped, _reshape,
+   _reshape_gradient)  # fmt: skip
+op("ExpandDims(input: T, dim: Tdim; Tdim=int32) -> output: T", _expanded,
+   lambda x, dim: np.expand_dims(x, int(np.ravel(dim)[0])), _back)  # fmt: skip
+op("Squeeze(input: T; squeeze_dims=[]) -> output: T", _squeezed,
+   lambda x, squeeze_dims: np.squeeze(x, tuple(squeeze_dims) or None), _back)  # fmt: skip
 
 
-@gradient("Squeeze")
-def _squeeze_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    return [_to_shape_of_input(record, grad)]
+def _ensured(x: Any, shape: Any) -> Any:
+    if not shape.is_compatible_with(x.shape):
+        raise invalid(f"Shape {list(x.shape)} is not compatible with expected shape {shape}.")
+    return x
 
 
-def _ensured_shape(i: Inference) -> TensorShape:
-    found, wanted = i.shape(0), i.attributes["shape"]
-    if found.rank == wanted.rank and found.rank is not None:
-        for place, (one, other) in enumerate(zip(wanted.as_list(), found.as_list(), strict=True)):
-            if one != other and None not in (one, other):
-                raise ValueError(
-                    f"Dimension {place} in both shapes must be equal, but are {one} and {other}. "
-                    f"Shapes are {_text(wanted)} and {_text(found)}."
-                )
-    return found.merge_with(wanted)
-
-
-@op("EnsureShape(input: T; shape) -> output: T", shape=_ensured_shape)
-def _ensure_shape(input: Array, shape: Any) -> Array:
-    if not TensorShape(shape).is_compatible_with(input.shape):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"Shape of tensor input {_text(input.shape)} is not compatible with expected shape "
-            f"{_text(TensorShape(shape))}.",
-        )
-    return input
-
-
-@gradient("EnsureShape")
-def _ensure_shape_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    del record
-    return [grad]
-
-
-def _bitcast_shape(i: Inference) -> TensorShape:
-    shape, have, want = i.shape(0), i.dtype(0).size, i.attributes["type"].size
-    if have == want or shape.rank is None:
-        return shape
-    if have > want:
-        return shape.concatenate([have // want])
-    last, wanted = i.shape_of_rank_from(0, 1)[-1], want // have
-    if last not in (None, wanted):
-        raise ValueError(f"Cannot bitcast due to shape. {last} does not match {wanted}")
-    return shape[:-1]
-
-
-@op("Bitcast(input: T; type) -> output: type", shape=_bitcast_shape)
-def _bitcast(input: Array, type: DType) -> Array:
-    have, want = input.dtype.itemsize, np.dtype(type.as_numpy_dtype).itemsize
-    if have < want and (not input.ndim or input.shape[-1] * have != want):
-        kinds = of_array(input.dtype).as_datatype_enum, type.as_datatype_enum
-        raise InvalidArgumentError(None, None, "Cannot bitcast from {} to {}".format(*kinds))
-    same_bytes: Array = np.ascontiguousarray(input).reshape(-1).view(type.as_numpy_dtype)
-    if have > want:  # the parts of a number in a dimension of their own
-        return same_bytes.reshape(*input.shape, have // want)
-    return same_bytes.reshape(input.shape if have == want else input.shape[:-1])
-
+op("EnsureShape(input: T; shape) -> output: T", lambda i: i.shape(0).merge_with(i["shape"]),
+   _ensured, _PASS)  # fmt: skip
+op("Bitcast(input: T; type) -> output: type", same,
+   lambda x, type: np.ascontiguousarray(x).view(type.as_numpy_dtype))  # fmt: skip
 
 # -- filled tensors
 
 
-def _filled_shape(i: Inference) -> TensorShape:
-    i.shape_of_rank(0, 1)
-    dims = folded_value(i.inputs[0])
-    if dims is not None and (dims < 0).any():
-        raise ValueError("Fill dimensions must be >= 0")
-    return constant_shape(i.inputs[0])
+def _range_shape(i: Inference) -> TensorShape:
+    values = [known_value(each) for each in i.inputs]
+    if any(value is None for value in values):
+        return TensorShape([None])
+    start, limit, delta = (value.item() for value in values)
+    return TensorShape([max(0, math.ceil((limit - start) / delta))])
 
 
-@op(
-    "Fill(dims: index_type, value: T; index_type=int32) -> output: T",
-    shape=_filled_shape,
-)
-def _fill(dims: Array, value: Array) -> Array:
-    if dims.ndim > 1:  # NB: a scalar passes
-        text = f"dims must represent a vector, got shape {dims_text(dims.shape)}"
-        raise InvalidArgumentError(None, None, text)
-    if np.any(dims < 0):
-        raise InvalidArgumentError(None, None, f"Dimension {int(dims[dims < 0][0])} must be >= 0")
-    return np.full(tuple(dims.ravel()), value[()], value.dtype)
+def _range(start: Any, limit: Any, delta: Any) -> Any:
+    if delta == 0 or (limit - start) * np.sign(delta) < 0:
+        raise invalid(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    return np.arange(start, limit, delta, dtype=start.dtype)
 
 
-@gradient("Fill")
-def _fill_gradient(record: OpRecord, grad: Any) -> list[Any]:  # noqa: ARG001
-    return [None, reductions.reduce_sum(grad)]
+def _one_hot_shape(i: Inference) -> TensorShape:
+    dims, axis = i.shape(0).dims, i["axis"]
+    if dims is None:
+        return UNKNOWN
+    at = len(dims) if axis == -1 else axis
+    return TensorShape([*dims[:at], known_int(i.inputs[1]), *dims[at:]])
 
 
-@op("ZerosLike(x: T) -> y: T")
+def _one_hot(indices: Any, depth: Any, on: Any, off: Any, axis: int) -> Any:
+    places = np.arange(int(depth))
+    at = indices.ndim if axis == -1 else axis
+    places = places.reshape([-1 if k == at else 1 for k in range(indices.ndim + 1)])
+    return np.where(np.expand_dims(indices, at) == places, on, off)
+
+
+def _like(i: Inference) -> Any:
+    handle = i.inputs[0].handle_data
+    return i.shape(0) if handle is None else [(i.shape(0), handle)]
+
+
 def _zeros_like(x: Any) -> Any:
-    if not isinstance(x, np.ndarray):  # a variant: a list of tensors makes its own zeros
+    if not isinstance(x, np.ndarray):  # a list of tensors makes its own zeros
         return x.zeros_like()
     return np.full(x.shape, b"", object) if x.dtype == object else np.zeros_like(x)
 
 
-op("OnesLike(x: T) -> y: T")(np.ones_like)
+op("Fill(dims: index_type, value: T; index_type=int32) -> output: T",
+   lambda i: known_shape(i.inputs[0]), lambda dims, value: np.full(tuple(dims), value[()]),
+   lambda op, g: [None, reduce_sum(g)])  # fmt: skip
+op("ZerosLike(x: T) -> y: T", _like, _zeros_like)
+op("OnesLike(x: T) -> y: T", same, np.ones_like)
+op("Range(start: Tidx, limit: Tidx, delta: Tidx; Tidx=int32) -> output: Tidx", _range_shape,
+   _range)  # fmt: skip
+op("OneHot(indices: TI, depth: int32, on_value: T, off_value: T; axis=-1, TI=int64) -> output: T",
+   _one_hot_shape, _one_hot)  # fmt: skip
 
 
-def _range_shape(i: Inference) -> TensorShape:
-    values = [folded_value(each) for each in i.inputs]
-    if any(value is None for value in values):
-        return TensorShape([None])
-    start, limit, delta = (value.item() for value in values if value is not None)
-    if delta == 0:
-        raise ValueError("Requires delta != 0")
-    return TensorShape([max(0, math.ceil((limit - start) / delta))])
+# -- broadcasting, tiling, turning
 
 
-@op(
-    "Range(start: Tidx, limit: Tidx, delta: Tidx; Tidx=int32, Tidx in real) -> output: Tidx",
-    shape=_range_shape,
-)
-def _range(start: Array, limit: Array, delta: Array) -> Array:
-    if delta == 0:
-        raise InvalidArgumentError(None, None, "Requires delta != 0: 0")
-    if (limit - start) * np.sign(delta) < 0:
-        signs = ("<=", ">") if delta > 0 else (">=", "<")
-        text = "Requires start {} limit when delta {} 0: {}/{}".format(*signs, start, limit)
-        raise InvalidArgumentError(None, None, text)
-    count = max(0, math.ceil((limit.item() - start.item()) / delta.item()))
-    return np.asarray(start + np.arange(count, dtype=start.dtype) * delta, start.dtype)
+def _broadcast_gradient(op: Any, g: Any) -> list[Any]:
+    x, shape = op.inputs
+    x_shape = lib.shape(x, shape.dtype)
+    axes, _ = O.BroadcastGradientArgs(x_shape, shape)
+    return [lib.reshape(reduce_sum(g, axes, keepdims=True), x_shape), None]
 
 
-def _lin_space_shape(i: Inference) -> TensorShape:
-    count = folded_value(i.inputs[2])
-    return TensorShape([None if count is None else int(count)])
+def _tiled(i: Inference) -> TensorShape:
+    dims, times = i.shape(0).dims, known_shape(i.inputs[1]).dims
+    if dims is None or times is None:
+        return TensorShape(None if times is None else [None] * len(times))
+    return TensorShape([d if t == 1 else _product(d, t) for d, t in zip(dims, times, strict=True)])
 
 
-@op(
-    "LinSpace(start: T, stop: T, num: Tidx; T in float, Tidx=int32) -> output: T",
-    shape=_lin_space_shape,
-)
-def _lin_space(start: Array, stop: Array, num: Array) -> Array:
-    return np.linspace(start, stop, int(num), dtype=start.dtype)
+def _product(one: Any, other: Any) -> Any:
+    return one * other if known(one) and known(other) else None
 
 
-def _one_hot_shape(i: Inference) -> TensorShape:
-    depth = folded_value(i.inputs[1])
-    if i.shape(0).rank is None:
-        return UNKNOWN
-    dims = i.shape(0).as_list()
-    axis = i.attributes["axis"]
-    if depth is not None and depth < 0:
-        raise ValueError(
-            f"Dimension size, given by scalar input 1, must be non-negative but is {depth}"
-        )
-    dims.insert(len(dims) if axis == -1 else axis, None if depth is None else int(depth))
-    return TensorShape(dims)
+def _tile_gradient(op: Any, g: Any) -> list[Any]:
+    value, multiples = op.inputs
+    shape = lib.shape(value, multiples.dtype)
+    split = lib.reshape(transpose(lib.stack([multiples, shape])), [-1])
+    axes = lib.range_(0, lib.size(split), 2)
+    found = reduce_sum(lib.reshape(dense(g), split), axes)
+    found.set_shape(value.shape)
+    return [found, None]
 
 
-@op(
-    "OneHot(indices: TI, depth: int32, on_value: T, off_value: T; axis=-1, TI=int64, TI in uint8 "
-    "int8 int32 int64) -> output: T",
-    shape=_one_hot_shape,
-)
-def _one_hot(indices: Array, depth: Array, on_value: Array, off_value: Array, axis: int) -> Array:
-    if not -1 <= axis <= indices.ndim:
-        text = f"Expected axis to be -1 or between [0, {indices.ndim + 1}).  But received: {axis}"
-        raise InvalidArgumentError(None, None, text)
-    if depth.ndim:
-        text = f"depth must be a scalar, but got: {dims_text(depth.shape)}"
-        raise InvalidArgumentError(None, None, text)
-    if depth < 0:
-        raise InvalidArgumentError(None, None, f"depth must be non-negative, got: {depth}")
-    hot = np.expand_dims(indices, axis) == np.arange(int(depth)).reshape(
-        [-1 if k == (axis % (indices.ndim + 1)) else 1 for k in range(indices.ndim + 1)]
-    )
-    return np.where(hot, on_value, off_value)
+def _transposed(i: Inference) -> TensorShape:
+    dims, order = i.shape(0).dims, known_value(i.inputs[1])
+    if dims is None:
+        return TensorShape(None if order is None else [None] * len(order))
+    return TensorShape([None] * len(dims) if order is None else [dims[int(k)] for k in order])
 
 
-@op("InvertPermutation(x: T; T=int32) -> y: T", shape=lambda i: i.shape_of_rank(0, 1))
-def _invert_permutation(x: Array) -> Array:
-    result = np.full(x.shape, -1, x.dtype)
-    if x.size and (x.min() < 0 or x.max() >= x.size):
-        outside = x[(x < 0) | (x >= x.size)][0]
-        raise InvalidArgumentError(None, None, f"{outside} is not between 0 and {x.size}")
+def _inverted(x: Any) -> Any:
+    result = np.empty_like(x)
     result[x] = np.arange(x.size, dtype=x.dtype)
     return result
 
 
-# -- broadcasting
+op("BroadcastTo(input: T, shape: Tidx; Tidx=int32) -> output: T",
+   lambda i: known_shape(i.inputs[1]), lambda x, shape: np.broadcast_to(x, tuple(shape)).copy(),
+   _broadcast_gradient)  # fmt: skip
+op("Tile(input: T, multiples: Tmultiples; Tmultiples=int32) -> output: T", _tiled,
+   lambda x, multiples: np.tile(x, tuple(multiples)), _tile_gradient)  # fmt: skip
+op("Transpose(x: T, perm: Tperm; Tperm=int32) -> y: T", _transposed,
+   lambda x, perm: np.transpose(x, perm).copy(),
+   lambda op, g: [transpose(g, O.InvertPermutation(op.inputs[1])), None])  # fmt: skip
+op("InvertPermutation(x: T) -> y: T", same, _inverted)
+op("ReverseV2(tensor: T, axis: Tidx; Tidx=int32) -> output: T", same,
+   lambda x, axis: np.flip(x, tuple(axis)).copy(),
+   lambda op, g: [O.ReverseV2(g, op.inputs[1]), None])  # fmt: skip
+
+# -- joining and splitting
 
 
-def _broadcast_to_shape(i: Inference) -> TensorShape:
-    source, target = i.shape(0), constant_shape(i.inputs[1])
-    if source.rank is None or target.rank is None:
-        return target
-    for have, want in zip(reversed(source.as_list()), reversed(target.as_list()), strict=False):
-        if have not in (None, 1, want) and want is not None:
-            raise ValueError(f"Dimensions must be equal, but are {have} and {want}")
-    return target
+def _concatenated(i: Inference) -> TensorShape:
+    shapes = [each.shape for each in i.inputs[:-1]]
+    at = known_int(i.inputs[-1])
+    rank = next((shape.rank for shape in shapes if shape.rank is not None), None)
+    if rank is None or at is None:
+        return TensorShape(None if rank is None else [None] * rank)
+    at %= rank
+    dims = [shape.with_rank(rank).dims or () for shape in shapes]
+    rest = TensorShape([*dims[0][:at], *dims[0][at + 1 :]])
+    for each in dims[1:]:
+        other = TensorShape([*each[:at], *each[at + 1 :]])
+        rest.assert_is_compatible_with(other)
+        rest = merged(rest, other)
+    along = [each[at] for each in dims]
+    total = sum(dim or 0 for dim in along) if all(map(known, along)) else None
+    kept = rest.dims or ()
+    return TensorShape([*kept[:at], total, *kept[at:]])
 
 
-@op(
-    "BroadcastTo(input: T, shape: Tidx; Tidx=int32) -> output: T",
-    shape=_broadcast_to_shape,
-)
-def _broadcast_to(input: Array, shape: Array) -> Array:
+def _concat(*inputs: Any) -> Any:
     try:
-        return np.array(np.broadcast_to(input, tuple(shape)))
+        return np.concatenate(inputs[:-1], int(inputs[-1]))
     except ValueError:
-        text = f"Incompatible shapes: {_text(input.shape)} vs. {_text(shape)}"
-        raise InvalidArgumentError(None, None, text) from None
+        shapes = " vs. ".join(str(list(each.shape)) for each in inputs[:-1])
+        raise invalid(f"ConcatOp : Dimension of inputs should match: {shapes}") from None
 
 
-@gradient("BroadcastTo")
-def _broadcast_to_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    value, target = record.inputs
-    shape = lib.shape(value, out_type=target.dtype)
-    wanted: Any = target
-    if not isinstance(target, EagerTensor):
-        known = folded_value(target)
-        if known is not None:
-            wanted = constant([int(dim) for dim in known], target.dtype)
-    _, axes = broadcast_gradient_args(wanted, shape)
-    return [lib.reshape(reductions.reduce_sum(grad, axes, keepdims=True), shape), None]
+def _concat_gradient(op: Any, g: Any) -> list[Any]:
+    *values, axis = op.inputs
+    g = dense(g)
+    at = known_value(axis)
+    if at is not None and (executing_eagerly() or isinstance(axis, EagerTensor)):
+        place = int(at) % len(values[0].shape)
+        sizes = EagerTensor(np.array([each.shape[place] for each in values], np.int32), int32)
+        return [*lib.split(g, sizes, place), None]
+    non_negative = axis % lib.rank(values[0])
+    shapes = [lib.shape(each) for each in values]
+    if any(each.op.type != "Const" for each in shapes):
+        shapes = O.ShapeN(values)
+    offsets = O.ConcatOffset(non_negative, shapes)
+    return [*(O.Slice(g, at, size) for at, size in zip(offsets, shapes, strict=True)), None]
+
+
+def _offsets(at: Any, *shapes: Any) -> list[Any]:
+    begins = np.cumsum([0, *(shape[int(at)] for shape in shapes[:-1])])
+    return [np.where(np.arange(len(shapes[0])) == at, begin, 0) for begin in begins]
+
+
+def _packed(i: Inference) -> TensorShape:
+    dims, at = agreed(i).dims, i["axis"]
+    if dims is None:
+        return UNKNOWN
+    at = at if at >= 0 else at + len(dims) + 1
+    return TensorShape([*dims[:at], len(i.inputs), *dims[at:]])
+
+
+def _unpacked(i: Inference) -> list[TensorShape]:
+    if i.shape(0).dims is None:
+        return [UNKNOWN] * i["num"]
+    dims = list(i.shape(0).dims or ())
+    del dims[i["axis"]]
+    return [TensorShape(dims)] * i["num"]
+
+
+def _split_shape(i: Inference) -> list[TensorShape]:
+    at, count = known_int(i.inputs[0]), i["num_split"]
+    if i.shape(1).dims is None or at is None:
+        return [UNKNOWN] * count
+    dims = list(i.shape(1).dims or ())
+    dims[at] = dims[at] // count if known(dims[at]) else None
+    return [TensorShape(dims)] * count
+
+
+def _split_v_shape(i: Inference) -> list[TensorShape]:
+    sizes, at = known_value(i.inputs[1]), known_int(i.inputs[2])
+    if i.shape(0).dims is None or at is None:
+        return [UNKNOWN] * i["num_split"]
+    dims = list(i.shape(0).dims or ())
+    whole, found = dims[at], []
+    for size in [None] * i["num_split"] if sizes is None else sizes.tolist():
+        if size == -1:
+            size = whole - (sum(sizes) + 1) if known(whole) else None  # noqa: PLW2901
+        found.append(TensorShape([*dims[:at], size, *dims[at % len(dims) + 1 :]]))
+    return found
+
+
+def _split_v(value: Any, sizes: Any, axis: Any, num_split: int) -> Any:
+    del num_split
+    sizes = [int(size) for size in sizes]
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = value.shape[int(axis)] - sum(sizes) - 1
+    return np.split(value, np.cumsum(sizes)[:-1], int(axis))
+
+
+op("ConcatV2(values: N*T, axis: Tidx; Tidx=int32) -> output: T", _concatenated, _concat,
+   _concat_gradient)  # fmt: skip
+op("ConcatOffset(concat_dim: int32, shape: N*int32) -> offset: N*int32",
+   lambda i: [each.shape for each in i.inputs[1:]], _offsets)  # fmt: skip
+op("Pack(values: N*T; axis=0) -> output: T", _packed,
+   lambda *values, axis: np.stack(values, axis),
+   lambda op, g: lib.unstack(g, num=op.get_attr("N"), axis=op.get_attr("axis")))  # fmt: skip
+op("Unpack(value: T; num, axis=0) -> output: num*T", _unpacked,
+   lambda value, num, axis: [np.asarray(each) for each in np.moveaxis(value, axis, 0)],
+   lambda op, *grads: [lib.stack(list(grads), axis=op.get_attr("axis"))])  # fmt: skip
+op("Split(split_dim: int32, value: T; num_split) -> output: num_split*T", _split_shape,
+   lambda axis, value, num_split: np.split(value, num_split, int(axis)),
+   lambda op, *grads: [None, lib.concat(list(grads), op.inputs[0])])  # fmt: skip
+op("SplitV(value: T, size_splits: Tlen, split_dim: int32; num_split, Tlen=int64) -> "
+   "output: num_split*T", _split_v_shape, _split_v,
+   lambda op, *grads: [lib.concat(list(grads), op.inputs[2]), None, None])  # fmt: skip
+
+# -- padding
+
+
+def _padded(i: Inference) -> TensorShape:
+    dims: Any = i.shape(0).dims
+    pads = known_value(i.inputs[1])
+    if dims is None or pads is None:
+        return TensorShape(None if dims is None else [None] * len(dims))
+    sizes = [d + int(sum(p)) if known(d) else d if not any(p) else None
+             for d, p in zip(dims, pads, strict=True)]  # fmt: skip
+    return TensorShape(sizes)
+
+
+@set_gradient("Pad", "PadV2")
+def _pad_gradient(op: Any, g: Any) -> list[Any]:
+    x, paddings = op.inputs[:2]
+    before = O.Slice(paddings, [0, 0], lib.stack([lib.rank(x), 1]))
+    found = O.Slice(g, lib.reshape(before, [-1]), lib.shape(x))
+    return [found] + [None] * (len(op.inputs) - 1)
+
+
+op("Pad(input: T, paddings: Tpaddings; Tpaddings=int32) -> output: T", _padded,
+   lambda x, pads: np.pad(x, pads), _pad_gradient)  # fmt: skip
+op("PadV2(input: T, paddings: Tpaddings, constant_values: T; Tpaddings=int32) -> output: T",
+   _padded,
+   lambda x, pads, value: np.pad(x, pads, constant_values=value), _pad_gradient)  # fmt: skip

@@ -1,328 +1,315 @@
-"""Slices by their indices: GatherV2, GatherNd, ScatterNd, TensorScatterAdd, sorted search.
-
-Told about: `core/kernels/gather_op.cc`, `core/kernels/scatter_nd_op.cc`,
-`python/ops/array_grad.py`.
-"""
+"""Slices, gathering, scattering. See `core/ops/array_ops.cc`, `tensorflow/python/ops/array_grad.py`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tflogscope.runtime import dtypes
-from tflogscope.runtime.constant_value import constant_shape, constant_value, folded_value
-from tflogscope.runtime.context import executing_eagerly
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.errors import InvalidArgumentError
-from tflogscope.runtime.gradients import gradient, not_differentiable
-from tflogscope.runtime.indexed_slices import IndexedSlices, dense
-from tflogscope.runtime.library import arrays, slicing
-from tflogscope.runtime.library.elementary import cast
-from tflogscope.runtime.library.joining import concat
-from tflogscope.runtime.library.linalg import transpose
-from tflogscope.runtime.operations import Inference
-from tflogscope.runtime.ops.call import call
-from tflogscope.runtime.ops.declare import op
-from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.release import since
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape, dims_text
-from tflogscope.runtime.tensors import Tensor
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.context import executing_eagerly
+from tflogscope.runtime.core.dtypes import int32, int64
+from tflogscope.runtime.core.errors import NotInThisRuntime
+from tflogscope.runtime.core.known import known_shape, known_value
+from tflogscope.runtime.core.registry import Inference, op
+from tflogscope.runtime.core.release import since
+from tflogscope.runtime.core.shapes import UNKNOWN, Dim, TensorShape, known
+from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.matrices import transpose
+from tflogscope.runtime.library.slices import gather
+from tflogscope.runtime.library.slopes import IndexedSlices, dense
+from tflogscope.runtime.ops.rules import invalid, known_int
 
-Array = NDArray[Any]
+# -- StridedSlice: what `x[1:, 0]` makes
+
+_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+_LIMITS = "begin: Index, end: Index, strides: Index"
+_OPTIONS = ", ".join(f"{each}=0" for each in _MASKS)
 
 
-def check_indices(indices: Array, size: int) -> None:
-    """Raise InvalidArgumentError for an index outside of [0, size)."""
-    bad = (indices < 0) | (indices >= size)
+def _keys(begin: Any, end: Any, strides: Any, masks: Any) -> tuple[Any, ...]:
+    """The slice as NumPy takes it."""
+    keys: list[Any] = []
+    for k in range(len(begin)):
+        bit = 1 << k
+        if masks["ellipsis_mask"] & bit:
+            keys.append(Ellipsis)
+        elif masks["new_axis_mask"] & bit:
+            keys.append(None)
+        elif masks["shrink_axis_mask"] & bit:
+            keys.append(int(begin[k]))
+        else:
+            first = None if masks["begin_mask"] & bit else int(begin[k])
+            last = None if masks["end_mask"] & bit else int(end[k])
+            keys.append(slice(first, last, int(strides[k])))
+    return tuple(keys)
+
+
+def _sliced(i: Inference) -> TensorShape:
+    limits = [known_value(each) for each in i.inputs[1:4]]
+    dims, count = i.shape(0).dims, i.shape(1).dims
+    if dims is None or not count or not known(count[0]):
+        return UNKNOWN
+    sizes = int(count[0] or 0)
+    begin, end, strides = (np.full(sizes, 1) if each is None else each for each in limits)
+    keys = _keys(begin, end, strides, i.attributes)
+    exact = [all(each is not None for each in limits)] * sizes
+    return TensorShape(list(_sizes(keys, list(dims), exact)))
+
+
+def _sizes(keys: tuple[Any, ...], dims: list[Dim], exact: list[bool]) -> Iterator[Dim]:
+    used = sum(key is not None and key is not Ellipsis for key in keys)
+    if used > len(dims):
+        raise ValueError(f"Index out of range: input has only {len(dims)} dims")
+    for key, known_limits in zip(keys, exact, strict=True):
+        if key is None:
+            yield 1
+        elif key is Ellipsis:
+            for _ in range(
+                len(dims)
+                - sum(k is not None and k is not Ellipsis for k in keys[keys.index(Ellipsis) :])
+            ):
+                yield dims.pop(0)
+        else:
+            dim = dims.pop(0)
+            if isinstance(key, int):
+                if known(dim) and known_limits and not -int(dim or 0) <= key < int(dim or 0):
+                    raise ValueError(f"slice index {key} of dimension 0 out of bounds.")
+            elif key in (slice(None, None, 1), slice(0, None, 1)):
+                yield dim
+            else:
+                yield (
+                    len(range(*key.indices(int(dim or 0))))
+                    if known(dim) and known_limits
+                    else (_without_size(key) if known_limits else None)
+                )
+    yield from dims
+
+
+def _without_size(key: slice) -> Dim:
+    """How many elements a slice takes of a dimension, however large that is, if that is certain."""
+    found = {len(range(*key.indices(size))) for size in (10**6, 10**6 + 7, 0)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _slice_kernel(x: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Any:
+    try:
+        return np.array(x[_keys(begin, end, strides, masks)])
+    except IndexError as error:
+        raise invalid(f"slice index out of bounds: {error}") from None
+
+
+def _slice_gradient(op: Any, g: Any) -> list[Any]:
+    begin = op.inputs[1]
+    shape = arrays.shape(op.inputs[0], begin.dtype)
+    limits = [known_value(each) for each in (shape, *op.inputs[1:4])]
+    given = [
+        tensor if value is None else value
+        for tensor, value in zip((shape, *op.inputs[1:4]), limits, strict=True)
+    ]
+    masks = {name: op.get_attr(name) for name in _MASKS}
+    return [O.StridedSliceGrad(*given, g, **masks), None, None, None]
+
+
+def _slice_grad(shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: Any) -> Any:
+    result = np.zeros(tuple(shape), dy.dtype)
+    result[_keys(begin, end, strides, masks)] = dy
+    return result
+
+
+def _slice_grad_gradient(op: Any, g: Any) -> list[Any]:
+    masks = {name: op.get_attr(name) for name in _MASKS}
+    return [None, None, None, None, O.StridedSlice(g, *op.inputs[1:4], **masks)]
+
+
+op(f"StridedSlice(input: T, {_LIMITS}; {_OPTIONS}) -> output: T", _sliced, _slice_kernel,
+   _slice_gradient)  # fmt: skip
+op(f"StridedSliceGrad(shape: Index, {_LIMITS}, dy: T; {_OPTIONS}) -> output: T",
+   lambda i: known_shape(i.inputs[0]), _slice_grad, _slice_grad_gradient)  # fmt: skip
+
+
+# -- Slice: a box
+
+
+def _box_shape(i: Inference) -> TensorShape:
+    begin, size = known_value(i.inputs[1]), known_value(i.inputs[2])
+    dims: Any = i.shape(0).dims
+    if size is None or dims is None:
+        return known_shape(i.inputs[2])
+    return TensorShape(
+        [
+            int(count)
+            if count >= 0
+            else (dim if begin is not None and not begin[k] else
+                  dim - int(begin[k]) if known(dim) and begin is not None else None)
+            for k, (count, dim) in enumerate(zip(size, dims, strict=True))
+        ]
+    )  # fmt: skip
+
+
+def _box(x: Any, begin: Any, size: Any) -> Any:
+    keys = []
+    for first, count, whole in zip(begin, size, x.shape, strict=True):
+        last = whole if count == -1 else int(first) + int(count)
+        if not 0 <= first <= last <= whole:
+            raise invalid(f"Expected size in [0, {whole - int(first)}], but got {int(count)}")
+        keys.append(slice(int(first), last))
+    return x[tuple(keys)].copy()
+
+
+def _box_gradient(op: Any, g: Any) -> list[Any]:
+    x, begin, _ = op.inputs
+    rank = arrays.rank(x)
+    size = arrays.shape(op.outputs[0], begin.dtype)
+    shape = arrays.stack([rank, 1])
+    before = arrays.reshape(begin, shape)
+    after = arrays.reshape(arrays.shape(x, begin.dtype) - size - begin, shape)
+    return [O.Pad(g, arrays.concat([before, after], 1)), None, None]
+
+
+op("Slice(input: T, begin: Index, size: Index) -> output: T", _box_shape, _box, _box_gradient)
+
+
+# -- gathering
+
+
+def _check(indices: Any, limits: Any) -> None:
+    bad = (indices < 0) | (indices >= limits)
     if np.any(bad):
         where = tuple(int(k) for k in np.argwhere(bad)[0])
         place = f"[{','.join(map(str, where))}]" if where else ""
-        raise InvalidArgumentError(
-            None, None, f"indices{place} = {indices[where]} is not in [0, {size})"
-        )
+        limit = limits if np.ndim(limits) == 0 else limits[where[-1]]
+        raise invalid(f"indices{place} = {indices[where]} is not in [0, {limit})")
 
 
-def _gather_shape(i: Inference) -> TensorShape:
-    axis, batch = folded_value(i.inputs[2]), i.attributes["batch_dims"]
+def _gathered(i: Inference) -> TensorShape:
+    axis, batch = known_int(i.inputs[2]), i["batch_dims"]
     params, indices = i.shape(0), i.shape(1)
     if axis is None or params.rank is None or indices.rank is None:
         return UNKNOWN
-    least = int(axis) + 1 if axis >= 0 else -int(axis)
-    if params.rank < least:
-        raise ValueError(f"Shape must be at least rank {least} but is rank {params.rank}")
-    at = int(axis) % params.rank
-    if batch < 0:
-        batch += indices.rank
-    return params[:at].concatenate(indices[batch:]).concatenate(params[at + 1 :])
+    at = axis % params.rank
+    return params[:at] + indices[batch:] + params[at + 1 :]  # type: ignore[no-any-return]
 
 
-@op(
-    "GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims=0, Tindices in int16 "
-    "int32 int64, Taxis in index) -> output: Tparams",
-    shape=_gather_shape,
-)
-def _gather(params: Array, indices: Array, axis: Array, batch_dims: int) -> Array:
-    at = int(axis)
-    if not -params.ndim <= at < params.ndim:
-        least = at + 1 if at >= 0 else -at
-        text = f"Shape must be at least rank {least} but is rank {params.ndim}"
-        raise InvalidArgumentError(None, None, text)
-    at %= params.ndim
-    check_indices(indices, params.shape[at])
-    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
-    if not batch:
+def _gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
+    at = int(axis) % params.ndim
+    _check(indices, params.shape[at])
+    if not batch_dims:
         return np.take(params, indices, axis=at)
-    rows = [
-        _gather(a, b, np.array(at - 1), batch - 1) for a, b in zip(params, indices, strict=True)
-    ]
-    return np.stack(rows)
+    pairs = zip(params, indices, strict=True)
+    return np.stack([_gather(a, b, at - 1, batch_dims - 1) for a, b in pairs])
 
 
-@gradient("GatherV2")
-def _gather_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    params, indices, axis = record.inputs
+def _gather_gradient(op: Any, g: Any) -> list[Any]:
+    params, indices, axis = op.inputs
+    if op.get_attr("batch_dims"):
+        raise NotInThisRuntime("the gradient of tf.gather with batch_dims")
     if since(2, 15):
         shape = arrays.shape(params)
     else:
-        shape = cast(arrays.shape(params, out_type=dtypes.int64), dtypes.int32)
-    count = arrays.expand_dims(arrays.size(indices), 0)
-    known = constant_value(axis)
-    batch = int(record.get_attr("batch_dims"))
-    if batch < 0:
-        batch += len(indices.shape)
-    if known is not None and int(known) == 0:
+        shape = arrays.cast(arrays.shape(params, int64), int32)
+    count = arrays.cast(O.ExpandDims(arrays.size(indices), 0), int32)
+    at = known_int(axis)
+    if at == 0:
         tail = (arrays.identity(shape) if executing_eagerly() else shape)[1:]
-        values = arrays.reshape(dense(grad), concat([count, tail], 0))
+        values = arrays.reshape(dense(g), arrays.concat([count, tail], 0))
         return [IndexedSlices(values, arrays.reshape(indices, count), shape), None, None]
-    found = _gather_gradient_along(shape, indices, axis, batch, grad)
-    if since(2, 15):
-        found = arrays.reshape(found, arrays.shape(params))
-    return [found, None, None]
+    outer, inner = shape[:axis], shape[axis:][1:]  # NB: without batch_dims
+    values_shape = arrays.concat([outer, [-1], inner], 0)
+    outer_dims = arrays.size(outer)
+    before = arrays.range_(outer_dims)
+    after = arrays.range_(outer_dims + 1, arrays.size(values_shape))
+    forth = arrays.concat([[outer_dims], before, after], 0)
+    turned = transpose(arrays.reshape(dense(g), values_shape), forth)
+    added = O.UnsortedSegmentSum(turned, arrays.reshape(indices, count), shape[axis])
+    back = arrays.concat([before + 1, [0], after], 0)
+    return [transpose(added, back), None, None]
 
 
-def _gather_gradient_along(
-    shape: Tensor, indices: Tensor, axis: Any, batch: int, grad: Any
-) -> Tensor:
-    """Along another axis than the first: turned so that it is, summed by index, and turned back."""
-    outer, inner = shape[:axis], shape[axis:][1:]
-    values_shape = concat([outer, [-1], inner], 0)
-    all_dims, outer_dims = arrays.size(values_shape), arrays.size(outer)
-    batches = arrays.range(batch)
-    between = arrays.range(batch, outer_dims)
-    inner_dims = arrays.range(outer_dims + 1, all_dims)
-    values = arrays.reshape(dense(grad), values_shape)
-    forth = concat([batches, [outer_dims], between, inner_dims], 0)
-    turned = transpose(values, forth)
-    turned_shape = slicing.gather(shape, forth)
-    summed = _batch_gather_gradient(turned_shape, turned, indices, batch, shape[axis])
-    back = concat([batches, between + 1, [batch], inner_dims], 0)
-    return transpose(summed, back)
-
-
-def _batch_gather_gradient(
-    shape: Tensor, values: Tensor, indices: Tensor, batch: int, size: Any
-) -> Tensor:
-    count = arrays.expand_dims(arrays.size(indices), 0)
-    if batch:
-        values_shape = arrays.shape(values)
-        outer, inner = values_shape[:batch], values_shape[batch:][1:]
-        batches = call("Prod", outer, [0], keep_dims=False)
-        flat = concat([[-1], inner], 0)
-        size = size * batches
-        indices = _batch_indices(shape, indices, batch)
-        values = arrays.reshape(values, flat)
-    indices = arrays.reshape(indices, count)
-    summed = call("UnsortedSegmentSum", values, indices, size)
-    return arrays.reshape(summed, concat([outer, flat], 0)) if batch else summed
-
-
-def _batch_indices(shape: Tensor, indices: Tensor, batch: int) -> Tensor:
-    """Indices into the flat tensor, where each batch has its own part."""
-    result = indices
-    dims = cast(shape, indices.dtype)
-    factor = arrays.ones((), indices.dtype)
-    for dim in range(batch, 0, -1):
-        size = dims[dim - 1]
-        factor = factor * dims[dim]
-        start, step = arrays.zeros((), indices.dtype), arrays.ones((), indices.dtype)
-        offsets = arrays.range(start, size, step) * factor
-        ones = call("Tile", [1], [dim - 1]), call("Tile", [1], [arrays.rank(indices) - dim])
-        result = result + arrays.reshape(offsets, concat([ones[0], [size], ones[1]], axis=0))
-    return result
-
-
-def _gather_nd_shape(i: Inference) -> TensorShape:
+def _gathered_nd(i: Inference) -> TensorShape:
     params, indices = i.shape(0), i.shape(1)
-    if params.rank is None or indices.rank is None or indices[-1] is None:
+    if params.rank is None or indices.rank is None or not known(indices[-1]):
         return UNKNOWN
-    return indices[:-1].concatenate(params[indices[-1] :])
+    return indices[:-1] + params[indices[-1] :]  # type: ignore[no-any-return]
 
 
-@op(
-    "GatherNd(params: Tparams, indices: Tindices; Tindices in int16 int32 int64) -> output: "
-    "Tparams",
-    shape=_gather_nd_shape,
-)
-def _gather_nd(params: Array, indices: Array) -> Array:
-    check_coordinates(indices, params.shape, "param shape", ", node name: GatherNd")
-    return np.asarray(params[tuple(np.moveaxis(indices, -1, 0))])
-
-
-def check_coordinates(
-    indices: Array, shape: tuple[int, ...], what: str = "shape", where_from: str = ""
-) -> None:
-    """Raises InvalidArgumentError for coordinates outside of that shape."""
+def _places(indices: Any, shape: Any) -> Any:
     limits = np.array(shape[: indices.shape[-1]])
-    bad = np.any((indices < 0) | (indices >= limits), axis=-1)
-    if np.any(bad):
-        where = tuple(int(k) for k in np.argwhere(bad)[0])
-        place = "".join(f"[{k}]" for k in where[:1]) if where else ""
-        found = ", ".join(str(int(k)) for k in indices[where])
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"indices{place} = [{found}] does not index into {what} "
-            f"[{','.join(map(str, shape))}]{where_from}",
-        )
+    _check(indices, limits)
+    return tuple(np.moveaxis(indices, -1, 0))
 
 
-@gradient("GatherNd")
-def _gather_nd_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    params, indices = record.inputs
-    shape = arrays.shape(params, out_type=indices.dtype)
+def _gather_nd_gradient(op: Any, g: Any) -> list[Any]:
+    params, indices = op.inputs
+    shape = arrays.shape(params, indices.dtype)
     if indices.shape.rank == 2 and indices.shape[-1] == 1:
-        return [IndexedSlices(grad, arrays.squeeze(indices, axis=-1), shape), None]
-    return [call("ScatterNd", indices, grad, shape), None]
+        return [IndexedSlices(g, arrays.squeeze(indices, axis=-1), shape), None]
+    return [O.ScatterNd(indices, g, shape), None]
 
 
-def _scattered_shape(i: Inference) -> TensorShape:
-    """Told about: `ScatterNdShapeHelper` of `core/framework/common_shape_fns.cc`."""
-    indices, updates, shape = i.shape(0), i.shape(1), constant_shape(i.inputs[2])
-    if indices.rank and updates.rank is not None:
-        outer = indices.rank - 1
-        one, other = indices[:-1], updates[:outer]
-        if one.rank == other.rank and not one.is_compatible_with(other):
-            pairs = enumerate(zip(one, other, strict=True))
-            at, (a, b) = next(
-                (k, pair) for k, pair in pairs if None not in pair and len({*pair}) > 1
-            )
-            texts = [dims_text("?" if d is None else d for d in s) for s in (one, other)]
-            whole = [dims_text("?" if d is None else d for d in s) for s in (indices, updates)]
-            raise ValueError(
-                f"Dimensions [0,{outer}) of indices[shape={whole[0]}] = {texts[0]} must match "
-                f"dimensions [0,{outer}) of updates[shape={whole[1]}] = {texts[1]}: Dimension {at} "
-                f"in both shapes must be equal, but are {a} and {b}. Shapes are {texts[0]} and "
-                f"{texts[1]}."
-            )
-    return shape
+op("GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims=0, Taxis=int32) -> "
+   "output: Tparams", _gathered, _gather, _gather_gradient)  # fmt: skip
+op("GatherNd(params: Tparams, indices: Tindices) -> output: Tparams", _gathered_nd,
+   lambda params, indices: params[_places(indices, params.shape)], _gather_nd_gradient)  # fmt: skip
+
+# -- scattering
 
 
-@op(
-    "ScatterNd(indices: Tindices, updates: T, shape: Tindices; Tindices in int16 int32 int64) -> "
-    "output: T",
-    shape=_scattered_shape,
-)
-def _scatter_nd(indices: Array, updates: Array, shape: Array) -> Array:
+def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
     result = np.zeros(tuple(shape), updates.dtype)
-    outer = indices.ndim - 1
-    if indices.shape[:-1] != updates.shape[:outer]:
-        text = (
-            f"Dimensions [0,{outer}) of indices[shape={dims_text(indices.shape)}] must match "
-            f"dimensions [0,{outer}) of updates[shape={dims_text(updates.shape)}]"
-        )
-        raise InvalidArgumentError(None, None, text)
-    check_coordinates(indices, result.shape)
-    np.add.at(result, tuple(np.moveaxis(indices, -1, 0)), updates)
+    np.add.at(result, _places(indices, result.shape), updates)
     return result
 
 
-@gradient("ScatterNd")
-def _scatter_nd_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    return [None, slicing.gather_nd(grad, record.inputs[0]), None]
+op("ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> output: T",
+   lambda i: known_shape(i.inputs[2]), _scattered,
+   lambda op, g: [None, O.GatherNd(g, op.inputs[0]), None])  # fmt: skip
 
 
-def _tensor_scatter(function: Any) -> Any:
-    def kernel(tensor: Array, indices: Array, updates: Array) -> Array:
-        result = tensor.copy()
-        check_coordinates(indices, result.shape)
-        where = tuple(np.moveaxis(indices, -1, 0))
-        if function is None:
-            result[where] = updates
-        else:
-            function.at(result, where, updates)
-        return result
-
-    return kernel
+def _segments(data: Any, ids: Any, count: Any) -> Any:
+    result = np.zeros((int(count), *data.shape[ids.ndim :]), data.dtype)
+    kept = ids.ravel() >= 0
+    np.add.at(result, ids.ravel()[kept], data.reshape(-1, *data.shape[ids.ndim :])[kept])
+    return result
 
 
-for _type, _function in {
-    "TensorScatterUpdate": None,
-    "TensorScatterAdd": np.add,
-    "TensorScatterSub": np.subtract,
-    "TensorScatterMax": np.maximum,
-    "TensorScatterMin": np.minimum,
-}.items():
-    op(f"{_type}(tensor: T, indices: Tindices, updates: T; Tindices in index) -> output: T")(
-        _tensor_scatter(_function)
-    )
+def _segmented(i: Inference) -> TensorShape:
+    count, ids = known_int(i.inputs[2]), i.shape(1).rank
+    if i.shape(0).rank is None or ids is None:
+        return UNKNOWN
+    return TensorShape([count]).concatenate(i.shape(0)[ids:])
 
 
-@gradient("TensorScatterUpdate")
-def _tensor_scatter_update_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    indices = record.inputs[1]
-    updates = slicing.gather_nd(grad, indices)
-    kept = call(
-        "TensorScatterUpdate",
-        arrays.identity(grad),
-        indices,
-        arrays.zeros_like(record.inputs[2], grad.dtype),
-    )
-    return [kept, None, updates]
+op("UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnum; Tnum=int32) -> "
+   "output: T", _segmented, _segments,
+   lambda op, g: [gather(g, op.inputs[1]), None, None])  # fmt: skip
 
 
-@gradient("TensorScatterAdd")
-def _tensor_scatter_add_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    updates = slicing.gather_nd(grad, record.inputs[1])
-    return [arrays.identity(grad), None, updates]
+def _stitched(indices: Any, data: Any) -> Any:
+    size = max(int(np.max(each, initial=-1)) for each in indices) + 1
+    result = np.zeros((size, *data[0].shape[indices[0].ndim :]), data[0].dtype)
+    for places, values in zip(indices, data, strict=True):
+        result[places] = values
+    return result
 
 
-@gradient("TensorScatterSub")
-def _tensor_scatter_sub_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    updates = slicing.gather_nd(grad, record.inputs[1])
-    return [arrays.identity(grad), None, -updates]
+def _stitch(*inputs: Any) -> Any:
+    half = len(inputs) // 2
+    return _stitched(inputs[:half], inputs[half:])
 
 
-def _tensor_scatter_extreme_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    """To whoever is the largest, in equal parts if there are several."""
-    x, indices, y = record.inputs
-    output = record.outputs[0]
-    of_x = cast(call("Equal", x, output), grad.dtype)
-    found = slicing.gather_nd(output, indices)
-    of_y = cast(call("Equal", y, found), grad.dtype)
-    shape = arrays.shape(x, out_type=indices.dtype)
-    number: Any = of_x + call("ScatterNd", indices, of_y, shape)
-    x_grad = grad * of_x / number
-    return [x_grad, None, slicing.gather_nd(grad / number, indices) * of_y]
+op("DynamicStitch(indices: N*int32, data: N*T) -> merged: T",
+   lambda i: TensorShape([None]).concatenate(i.inputs[-1].shape[1:]), _stitch)  # fmt: skip
 
 
-gradient("TensorScatterMax")(_tensor_scatter_extreme_gradient)
-gradient("TensorScatterMin")(_tensor_scatter_extreme_gradient)
+def _unique(x: Any, out_idx: Any) -> Any:
+    _, first, inverse = np.unique(x, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return x[np.sort(first)], np.argsort(order)[inverse].astype(out_idx.as_numpy_dtype)
 
 
-def _bound(side: str) -> Any:
-    def kernel(sorted_inputs: Array, values: Array, out_type: DType) -> Array:
-        rows = [np.searchsorted(a, b, side) for a, b in zip(sorted_inputs, values, strict=True)]  # type: ignore[call-overload]
-        return np.array(rows, out_type.as_numpy_dtype)
-
-    return kernel
-
-
-for _type, _side in {"LowerBound": "left", "UpperBound": "right"}.items():
-    op(
-        f"{_type}(sorted_inputs: T, values: T; out_type=int32) -> output: out_type",
-        shape=lambda i: i.shape(1),
-    )(_bound(_side))
-
-not_differentiable("LowerBound", "UpperBound")
+op("Unique(x: T; out_idx=int32) -> y: T, idx: out_idx",
+   lambda i: [TensorShape([None]), i.shape(0)], _unique)  # fmt: skip
+op("Where(condition: T) -> index: int64", lambda i: TensorShape([None, i.shape(0).rank]),
+   np.argwhere)  # fmt: skip

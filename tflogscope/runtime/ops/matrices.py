@@ -1,324 +1,191 @@
-"""Single matrices: diagonals, bands, determinant, inverse, Cholesky; decompositions.py has others.
-
-Told about: `core/ops/array_ops.cc`, `core/ops/linalg_ops.cc`, `python/ops/array_grad.py`,
-`python/ops/linalg_grad.py`.
-"""
+"""Products and linear equations. See `math_grad.py`, `linalg_grad.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tflogscope.runtime.constant_value import folded_value
-from tflogscope.runtime.errors import InvalidArgumentError, NotInThisRuntime
-from tflogscope.runtime.gradients import gradient
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.errors import NotInThisRuntime
+from tflogscope.runtime.core.registry import Inference, op
+from tflogscope.runtime.core.release import since
+from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape, broadcast, known
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library import linalg as lib
-from tflogscope.runtime.library.joining import concat
-from tflogscope.runtime.operations import Inference
-from tflogscope.runtime.ops.call import call
-from tflogscope.runtime.ops.declare import op
-from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape, broadcast_shapes, dims_text
-
-Array = NDArray[Any]
-FLOATS = "float64 float32 float16 complex64 complex128"
-SMALLEST_FIRST = "float16 float32 float64 complex64 complex128"
+from tflogscope.runtime.library.matrices import diag_part, matmul
+from tflogscope.runtime.library.numbers import reduce_sum
+from tflogscope.runtime.ops.rules import invalid, known_int, same
 
 
-def _single(k: Array) -> int:
-    """The number of the one diagonal that is meant: 0 the main one, positive above it."""
-    flat = np.ravel(k)
-    if flat.size > 1 and flat[0] != flat[1]:
-        raise NotInThisRuntime("Diagonal ops with a band of diagonals")
-    return int(flat[0])
+def _product_shape(x: TensorShape, y: TensorShape, swap_x: bool, swap_y: bool) -> TensorShape:
+    if x.rank is None or y.rank is None:
+        return UNKNOWN
+    inner, other = x[-2 if swap_x else -1], y[-1 if swap_y else -2]
+    if known(inner) and known(other) and inner != other:
+        raise ValueError(f"Dimensions must be equal, but are {inner} and {other}")
+    rows, columns = x[-1 if swap_x else -2], y[-2 if swap_y else -1]
+    return broadcast(x[:-2], y[:-2]).concatenate([rows, columns])
+
+
+def _product(x: Any, y: Any, swap_x: bool, swap_y: bool) -> Any:
+    x = np.swapaxes(x, -1, -2) if swap_x else x
+    y = np.swapaxes(y, -1, -2) if swap_y else y
+    if x.shape[-1] != y.shape[-2]:
+        raise invalid(
+            f"Matrix size-incompatible: In[0]: {list(x.shape)}, In[1]: {list(y.shape)}".replace(
+                ", ", ","
+            ).replace(",In", ", In")
+        )
+    return np.asarray(np.matmul(x, y), x.dtype)
+
+
+def _matmul_shape(i: Inference) -> TensorShape:
+    x, y = i.shape(0).with_rank(2), i.shape(1).with_rank(2)
+    return _product_shape(x, y, i["transpose_a"], i["transpose_b"])
+
+
+def _matmul_gradient(op: Any, g: Any) -> list[Any]:
+    swap_a, swap_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
+    a, b = op.inputs
+    skipped = getattr(op, "skip_input_indices", None) or ()
+    later = {"grad_a": True} if since(2, 15) else {}
+    of_b = {"grad_b": True} if since(2, 15) else {}
+    ga: Any = None
+    gb: Any = None
+    if 0 not in skipped:
+        pair, flags = ((g, b), (False, not swap_b)) if not swap_a else ((b, g), (swap_b, True))
+        ga = O.MatMul(*pair, transpose_a=flags[0], transpose_b=flags[1], **later)
+    if 1 not in skipped:
+        pair, flags = ((a, g), (not swap_a, False)) if not swap_b else ((g, a), (True, swap_a))
+        gb = O.MatMul(*pair, transpose_a=flags[0], transpose_b=flags[1], **of_b)
+    return [ga, gb]
+
+
+def _batch_gradient(op: Any, g: Any) -> list[Any]:
+    x, y = op.inputs
+    swap_x, swap_y = op.get_attr("adj_x"), op.get_attr("adj_y")
+    if not swap_x:
+        gx = matmul(g, y, transpose_b=not swap_y)
+        gy = matmul(g, x, transpose_a=True) if swap_y else matmul(x, g, transpose_a=True)
+    else:
+        gx = matmul(y, g, transpose_a=swap_y, transpose_b=True)
+        gy = matmul(g, x, transpose_a=True, transpose_b=True) if swap_y else matmul(x, g)
+    known_shapes = x.shape.is_fully_defined() and y.shape.is_fully_defined()
+    batches = x.shape[:-2], y.shape[:-2]
+    if batches[0].rank == batches[1].rank and (known_shapes or since(2, 15)):
+        same_batch = batches[0].is_fully_defined() and batches[0] == batches[1]
+        if same_batch:
+            return [gx, gy]
+    sx, sy = arrays.shape(x), arrays.shape(y)
+    rx, ry = O.BroadcastGradientArgs(sx[:-2], sy[:-2])
+    return [arrays.reshape(reduce_sum(gx, rx), sx), arrays.reshape(reduce_sum(gy, ry), sy)]
+
+
+op("MatMul(a: T, b: T; transpose_a=False, transpose_b=False, grad_a=False, grad_b=False) -> "
+   "product: T", _matmul_shape,
+   lambda a, b, transpose_a, transpose_b: _product(a, b, transpose_a, transpose_b),
+   _matmul_gradient)  # fmt: skip
+op("BatchMatMulV2(x: T, y: T; adj_x=False, adj_y=False) -> output: T",
+   lambda i: _product_shape(i.shape(0), i.shape(1), i["adj_x"], i["adj_y"]),
+   lambda x, y, adj_x, adj_y: _product(x, y, adj_x, adj_y), _batch_gradient)  # fmt: skip
+
+
+# -- Einsum
+
+
+def _terms(equation: str, ranks: list[int]) -> tuple[list[str], str]:
+    """The terms with a letter for each dimension that `...` stands for."""
+    given, output = equation.split("->")
+    hidden = 0
+    terms = []
+    for term, rank in zip(given.split(","), ranks, strict=True):
+        count = rank - len(term.replace("...", ""))
+        hidden = max(hidden, count) if "..." in term else hidden
+        terms.append(term.replace("...", "ABCDEFGH"[8 - count : 8] if count else ""))
+    return terms, output.replace("...", "ABCDEFGH"[8 - hidden : 8] if hidden else "")
+
+
+def _einsum_shape(i: Inference) -> TensorShape:
+    if any(each.shape.rank is None for each in i.inputs):
+        return UNKNOWN
+    terms, output = _terms(i["equation"], [len(each.shape) for each in i.inputs])
+    sizes: dict[str, Any] = {}
+    for term, each in zip(terms, i.inputs, strict=True):
+        for label, dim in zip(term, each.shape.dims, strict=True):
+            before = sizes.get(label)
+            sizes[label] = dim if before is None or (not known(before) and known(dim)) else before
+    return TensorShape([sizes[label] for label in output])
+
+
+def _einsum(*inputs: Any, equation: str) -> Any:
+    return np.asarray(np.einsum(equation, *inputs, optimize=True), inputs[0].dtype)
+
+
+def _einsum_gradient(op: Any, g: Any) -> list[Any]:
+    """NB: without repeated labels, and without `...` that stands for different shapes."""
+    given, output = op.get_attr("equation").split("->")
+    terms = given.split(",")
+    if len(terms) == 1:
+        if set(terms[0]) != set(output):
+            raise NotInThisRuntime("the gradient of an einsum that sums one tensor")
+        return [O.Einsum([g], equation=f"{output}->{terms[0]}")]
+    x, y = op.inputs
+    return [
+        O.Einsum([g, y], equation=f"{output},{terms[1]}->{terms[0]}"),
+        O.Einsum([g, x], equation=f"{output},{terms[0]}->{terms[1]}"),
+    ]
+
+
+op("Einsum(inputs: N*T; equation) -> output: T", _einsum_shape, _einsum, _einsum_gradient)
 
 
 # -- diagonals
 
 
 def _diag_shape(i: Inference) -> TensorShape:
-    k = folded_value(i.inputs[1])
-    shape = i.shape(0)
-    if shape.rank is None or k is None:
+    shape, k = i.shape(0), known_int(i.inputs[1])
+    if shape.dims is None or k is None:
         return UNKNOWN
-    size = None if shape[-1] is None else shape[-1] + abs(_single(k))
-    rows, columns = (folded_value(each) for each in i.inputs[2:4])
-    dims = [size if given is None or int(given) == -1 else int(given) for given in (rows, columns)]
-    return shape[:-1].concatenate(dims)
+    last = shape.as_list()[-1]
+    size = None if last is None else last + abs(k)
+    return TensorShape([*shape.dims[:-1], size, size])
 
 
-@op(
-    "MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T; "
-    "align='RIGHT_LEFT') -> output: T",
-    shape=_diag_shape,
-)
-def _matrix_diag(
-    diagonal: Array, k: Array, num_rows: Array, num_cols: Array, padding_value: Array
-) -> Array:
-    offset, length = _single(k), diagonal.shape[-1]
-    size = length + abs(offset)
-    rows = size if int(num_rows) == -1 else int(num_rows)
-    columns = size if int(num_cols) == -1 else int(num_cols)
-    result = np.full((*diagonal.shape[:-1], rows, columns), padding_value, diagonal.dtype)
-    at = np.arange(length)
+def _diag(diagonal: Any, k: Any, rows: Any, columns: Any, padding: Any) -> Any:
+    del rows, columns
+    at, offset = np.arange(diagonal.shape[-1]), int(k)
+    size = diagonal.shape[-1] + abs(offset)
+    result = np.full((*diagonal.shape[:-1], size, size), padding, diagonal.dtype)
     result[..., at + max(-offset, 0), at + max(offset, 0)] = diagonal
     return result
-
-
-@gradient("MatrixDiagV3")
-def _matrix_diag_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    part = lib.diag_part(grad, k=record.inputs[1], align=record.get_attr("align"))
-    return [part, None, None, None, None]
 
 
 def _part_shape(i: Inference) -> TensorShape:
-    shape, k = i.shape(0), folded_value(i.inputs[1])
-    if shape.rank is None:
+    shape = i.shape(0)
+    if shape.dims is None:
         return UNKNOWN
-    rows, columns = shape.as_list()[-2:]
-    if k is None or rows is None or columns is None:
-        return shape[:-2].concatenate([None])
-    offset = _single(k)
-    return shape[:-2].concatenate([min(rows + min(offset, 0), columns - max(offset, 0))])
+    sizes = [dim for dim in shape.as_list()[-2:] if dim is not None]
+    return TensorShape([*shape.dims[:-2], min(sizes) if len(sizes) == 2 else None])
 
 
-@op(
-    "MatrixDiagPartV3(input: T, k: int32, padding_value: T; align='RIGHT_LEFT') -> diagonal: T",
-    shape=_part_shape,
-)
-def _matrix_diag_part(input: Array, k: Array, padding_value: Array) -> Array:  # noqa: ARG001
-    if input.ndim < 2:
-        text = f"input must be at least 2-dim, received shape: {dims_text(input.shape)}"
-        raise InvalidArgumentError(None, None, text)
-    return np.diagonal(input, _single(k), -2, -1).copy()
-
-
-@gradient("MatrixDiagPartV3")
-def _matrix_diag_part_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    shape, align = record.inputs[0].shape[-2:], record.get_attr("align")
-    if shape.is_fully_defined():
-        found = lib.diag(
-            grad, k=record.inputs[1], num_rows=shape[0], num_cols=shape[1], align=align
-        )
-    else:
-        found = lib.set_diag(
-            arrays.zeros_like(record.inputs[0]), grad, k=record.inputs[1], align=align
-        )
-    return [found, None, None]
-
-
-@op("MatrixSetDiagV3(input: T, diagonal: T, k: int32; align='RIGHT_LEFT') -> output: T")
-def _matrix_set_diag(input: Array, diagonal: Array, k: Array) -> Array:
-    result, offset = input.copy(), _single(k)
-    at = np.arange(diagonal.shape[-1])
-    result[..., at + max(-offset, 0), at + max(offset, 0)] = diagonal
-    return result
-
-
-@gradient("MatrixSetDiagV3")
-def _matrix_set_diag_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    _, diagonal, k = record.inputs
-    align = record.get_attr("align")
-    shape: Any = diagonal.shape if diagonal.shape.is_fully_defined() else arrays.shape(diagonal)
-    rest = lib.set_diag(grad, arrays.zeros(shape, grad.dtype), k=k, align=align)
-    return [rest, lib.diag_part(grad, k=k, align=align), None]
-
-
-@op("MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex; Tindex=int64) -> band: T")
-def _matrix_band_part(input: Array, num_lower: Array, num_upper: Array) -> Array:
-    """Zeros outside of the band; a negative number keeps the whole triangle."""
-    rows, columns = np.indices(input.shape[-2:])
-    lower, upper = int(num_lower), int(num_upper)
-    for name, what, given, size in zip(
-        ("num_lower", "num_upper"),
-        ("rows", "columns"),
-        (lower, upper),
-        input.shape[-2:],
-        strict=True,
-    ):
-        if given > size:
-            text = f"{name} must be negative or less or equal to number of {what} ({size})"
-            raise InvalidArgumentError(None, None, f"{text} got: {given}")
+def _band(x: Any, lower: Any, upper: Any) -> Any:
+    rows, columns = np.indices(x.shape[-2:])
     kept = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
-    return np.where(kept, input, np.zeros((), input.dtype))
+    return np.where(kept, x, np.zeros((), x.dtype))
 
 
-@gradient("MatrixBandPart")
-def _matrix_band_part_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    return [call("MatrixBandPart", grad, *record.inputs[1:]), None, None]
+op("MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T; "
+   "align='RIGHT_LEFT') -> output: T", _diag_shape, _diag,
+   lambda op, g: [diag_part(g), None, None, None, None])  # fmt: skip
+op("MatrixDiagPartV3(input: T, k: int32, padding_value: T; align='RIGHT_LEFT') -> diagonal: T",
+   _part_shape, lambda x, k, padding: np.diagonal(x, int(k), -2, -1).copy(),
+   )  # fmt: skip
+op("MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex; Tindex=int64) -> band: T",
+   same, _band, lambda op, g: [O.MatrixBandPart(g, *op.inputs[1:]), None, None])  # fmt: skip
 
 
-def _doubled(i: Inference) -> TensorShape:
-    return i.shape(0).concatenate(i.shape(0))
+# -- equations
 
 
-@op("Diag(diagonal: T) -> output: T", shape=_doubled)
-def _tensor_diag(diagonal: Array) -> Array:
-    return np.diag(diagonal.reshape(-1)).reshape(diagonal.shape * 2)
-
-
-def _half_shape(i: Inference) -> TensorShape:
-    rank = i.shape(0).rank
-    return UNKNOWN if rank is None else i.shape(0)[: rank // 2]
-
-
-@op("DiagPart(input: T) -> diagonal: T", shape=_half_shape)
-def _tensor_diag_part(input: Array) -> Array:
-    if input.ndim % 2 or not input.ndim:
-        text = f"The rank of the tensor should be {' ' * 41}even and positive, got shape "
-        raise InvalidArgumentError(None, None, text + dims_text(input.shape))
-    half = input.shape[: input.ndim // 2]
-    size = int(np.prod(half))
-    return np.diagonal(input.reshape(size, size)).reshape(half).copy()
-
-
-@gradient("Diag")
-def _tensor_diag_gradient(record: OpRecord, grad: Any) -> list[Any]:  # noqa: ARG001
-    return [call("DiagPart", grad)]
-
-
-@gradient("DiagPart")
-def _tensor_diag_part_gradient(record: OpRecord, grad: Any) -> list[Any]:  # noqa: ARG001
-    return [call("Diag", grad)]
-
-
-# -- determinant, inverse, equations
-
-
-def _solvable(function: Callable[..., Any], message: str) -> Callable[..., Any]:
-    """A NumPy function whose LinAlgError is an InvalidArgumentError."""
-
-    def checked(*arguments: Array) -> Any:
-        if arguments[0].shape[-1] != arguments[0].shape[-2]:
-            raise InvalidArgumentError(None, None, "Input matrix must be square.")
-        if len(arguments) > 1 and arguments[0].shape[-1] != arguments[1].shape[-2]:
-            text = "Input matrix and rhs are incompatible."
-            raise InvalidArgumentError(None, None, text)
-        try:
-            return np.asarray(function(*arguments), arguments[0].dtype)
-        except np.linalg.LinAlgError:
-            raise InvalidArgumentError(None, None, message) from None
-
-    return checked
-
-
-_inverse = _solvable(np.linalg.inv, "Input is not invertible.")
-solve = _solvable(np.linalg.solve, "Input matrix is not invertible.")
-
-
-def _adjoint(x: Array) -> Array:
-    return np.conj(np.swapaxes(x, -1, -2))
-
-
-def square_matrices(i: Inference, index: int = 0) -> TensorShape:
-    """A stack of square matrices. Raises ValueError for others.
-
-    Told about: `MakeBatchSquareMatrix` of `core/ops/linalg_ops.cc`.
-    """
-    shape = i.shape_of_rank_from(index, 2)
-    if shape.rank is None:
-        return UNKNOWN
-    rows, columns = shape.as_list()[-2:]
-    if None not in (rows, columns) and rows != columns:
-        raise ValueError(f"Dimensions must be equal, but are {rows} and {columns}")
-    size = columns if rows is None else rows
-    return shape[:-2].concatenate([size, size])
-
-
-def solution_shape(i: Inference) -> TensorShape:
-    """As many rows as the matrix has, for each of the right sides.
-
-    Told about: `MatrixSolveShapeFn` of `core/ops/linalg_ops.cc`.
-    """
-    matrix, right = square_matrices(i), i.shape_of_rank_from(1, 2)
-    if matrix.rank is None or right.rank is None:
-        return UNKNOWN
-    rows, given = matrix[-1], right[-2]
-    if None not in (rows, given) and rows != given:
-        raise ValueError(f"Dimensions must be equal, but are {rows} and {given}")
-    batch = broadcast_shapes(matrix[:-2], right[:-2])
-    return batch.concatenate([given if rows is None else rows, right[-1]])
-
-
-@op(
-    f"MatrixDeterminant(input: T; T in {SMALLEST_FIRST}) -> output: T",
-    shape=lambda i: square_matrices(i)[:-2],
-)
-def _determinant(input: Array) -> Array:
-    return np.asarray(np.linalg.det(input), input.dtype)
-
-
-@gradient("MatrixDeterminant")
-def _determinant_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    a, c = record.inputs[0], record.outputs[0]
-    inverse = call("MatrixInverse", a, adjoint=True)
-    factors = arrays.reshape(grad * c, concat([arrays.shape(c), [1, 1]], 0))
-    return [factors * inverse]
-
-
-@op(f"MatrixInverse(input: T; adjoint=False, T in {FLOATS}) -> output: T", shape=square_matrices)
-def _matrix_inverse(input: Array, adjoint: bool) -> Array:
-    return _inverse(_adjoint(input) if adjoint else input)  # type: ignore[no-any-return]
-
-
-@gradient("MatrixInverse")
-def _matrix_inverse_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    inverse, adjoint = record.outputs[0], record.get_attr("adjoint")
-    inner = lib.matmul(grad, inverse, adjoint_a=adjoint, adjoint_b=not adjoint)
-    return [-lib.matmul(inverse, inner, adjoint_a=not adjoint)]
-
-
-@op(
-    f"MatrixSolve(matrix: T, rhs: T; adjoint=False, T in {FLOATS}) -> output: T",
-    shape=solution_shape,
-)
-def _matrix_solve(matrix: Array, rhs: Array, adjoint: bool) -> Array:
-    return solve(_adjoint(matrix) if adjoint else matrix, rhs)  # type: ignore[no-any-return]
-
-
-@gradient("MatrixSolve")
-def _matrix_solve_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    a, c, adjoint = record.inputs[0], record.outputs[0], record.get_attr("adjoint")
-    grad_b = call("MatrixSolve", a, grad, adjoint=not adjoint)
-    product = (
-        lib.matmul(c, grad_b, adjoint_b=True) if adjoint else lib.matmul(grad_b, c, adjoint_b=True)
-    )
-    return [-product, grad_b]
-
-
-@op(f"Cholesky(input: T; T in {FLOATS}) -> output: T", shape=square_matrices)
-def _cholesky(input: Array) -> Array:
-    """NaN where there is none. NB: TensorFlow fills in what it had come to by then."""
-    try:
-        return np.linalg.cholesky(input)
-    except np.linalg.LinAlgError:
-        return np.tril(np.full_like(input, np.nan))
-
-
-@gradient("Cholesky")
-def _cholesky_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    lower = record.outputs[0]
-    rows = arrays.shape(lower)[-1]
-    batch = arrays.shape(lower)[:-2]
-    inverse = lib.triangular_solve(lower, lib.eye(rows, batch_shape=batch, dtype=lower.dtype))
-    middle = lib.matmul(lower, grad, adjoint_a=True)
-    middle = lib.set_diag(middle, 0.5 * lib.diag_part(middle))
-    middle = call("MatrixBandPart", middle, -1, 0)
-    grad_a = lib.matmul(lib.matmul(inverse, middle, adjoint_a=True), inverse)
-    grad_a = grad_a + lib.adjoint(grad_a)
-    return [grad_a * 0.5]
-
-
-@op("Cross(a: T, b: T; T in real) -> product: T")
-def _cross(a: Array, b: Array) -> Array:
-    return np.asarray(np.cross(a, b), a.dtype)
-
-
-@gradient("Cross")
-def _cross_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    u, v = record.inputs
-    return [call("Cross", v, grad), call("Cross", grad, u)]
+op("Qr(input: T; full_matrices=False) -> q: T, r: T", lambda i: [i.shape(0), i.shape(0)[1:].concatenate(i.shape(0)[1:])],
+   lambda x, full_matrices: tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced")))  # fmt: skip

@@ -1,8 +1,6 @@
-"""Random ops. Stateful ones (RandomUniform, …) go on in the stream of their two seeds from call to
-call: the generator belongs to the kernel. Stateless ones get key and counter as inputs.
-
-Told about: `core/kernels/random_op.cc`, `stateless_random_ops_v2.cc`, `random_shuffle_op.cc`,
-`multinomial_op.cc`.
+"""Random numbers: the counter-based generator Philox (J. K. Salmon et al., "Parallel Random
+Numbers: As Easy as 1, 2, 3") and what is drawn from it. The same seeds give TensorFlow's own
+numbers, as float32. See `core/lib/random/philox_random.h`, `random_distributions.h`.
 """
 
 from __future__ import annotations
@@ -12,116 +10,104 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tflogscope.runtime.constant_value import constant_shape, folded_value
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.errors import InvalidArgumentError
-from tflogscope.runtime.gradients import not_differentiable
-from tflogscope.runtime.operations import Inference
-from tflogscope.runtime.ops.declare import op
-from tflogscope.runtime.ops.philox import (
-    Philox,
-    normal,
-    truncated_normal,
-    uniform,
-    uniform_full,
-    uniform_int,
-)
-from tflogscope.runtime.resources import Resource
-from tflogscope.runtime.shapes import TensorShape
+from tflogscope.runtime.core.known import known_shape
+from tflogscope.runtime.core.registry import Inference, op
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.ops.rules import invalid, same
 
-Array = NDArray[Any]
+_LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
+_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL = 0x9E3779B9, 0xBB67AE85
+_64 = 2**64 - 1
 
 
-def _shape(i: Inference) -> TensorShape:
-    return constant_shape(i.inputs[0])
+class Philox:
+    """A generator: a counter of 128 bits and a key of 64."""
+
+    def __init__(self, counter: int, key: int) -> None:
+        self.counter, self.key = counter, key
+
+    def reserve(self, count: int) -> Philox:
+        """A generator for the next numbers; this one goes on after `count` groups of four."""
+        taken = Philox(self.counter, self.key)
+        self.counter = (self.counter + count) % 2**128
+        return taken
+
+    def groups(self, count: int, step: int = 1) -> Any:
+        """`count` rows of four numbers, of every `step`th counter."""
+        low, high = self.counter & _64, self.counter >> 64
+        lower = np.arange(count, dtype=np.uint64) * np.uint64(step) + np.uint64(low)
+        upper = np.full(count, high, np.uint64) + (lower < np.uint64(low)).astype(np.uint64)
+        c = [lower & _LOW, lower >> _SHIFT, upper & _LOW, upper >> _SHIFT]
+        k0, k1 = self.key & 0xFFFFFFFF, self.key >> 32
+        for _ in range(10):
+            first, second = c[0] * _MULTIPLIERS[0], c[2] * _MULTIPLIERS[1]
+            c = [
+                (second >> _SHIFT) ^ c[1] ^ np.uint64(k0),
+                second & _LOW,
+                (first >> _SHIFT) ^ c[3] ^ np.uint64(k1),
+                first & _LOW,
+            ]
+            k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
+        return np.stack(c, -1).astype(np.uint32)
+
+    def numbers(self, count: int) -> Any:
+        """The next `count` numbers of 32 bits."""
+        return self.groups(-(-count // 4)).ravel()[:count]
 
 
-def _count(shape: Array) -> int:
-    if np.any(shape < 0):
-        raise InvalidArgumentError(None, None, f"Dimension {int(shape[shape < 0][0])} must be >= 0")
-    return int(np.prod(shape, dtype=np.int64))
+# -- distributions
 
 
-# -- stateful: a generator per kernel
+def _unit(x: Any) -> Any:
+    bits = (x & np.uint32(0x7FFFFF)) | np.uint32(127 << 23)
+    return bits.view(np.float32) - np.float32(1)
 
 
-def _seeded(seed: int, seed2: int) -> Philox:
-    """The generator of a new kernel; without seeds it starts anywhere."""
-    if seed == 0 and seed2 == 0:
-        seed, seed2 = secrets.randbits(64), secrets.randbits(64)
-    return Philox.from_seeds(seed, seed2)
+def _uniform(generator: Philox, count: int) -> Any:
+    return _unit(generator.numbers(count))
 
 
-class Stateful:
-    """A kernel that remembers: each use of the op (each node, each entry of the eager kernel cache)
-    gets its own `instance`.
-    """
-
-    def __init__(self, draw: Callable[..., Any]) -> None:
-        self._draw = draw
-
-    def instance(self, attributes: dict[str, Any]) -> Callable[..., Any]:
-        """The kernel for one use of the op, with a generator of its own."""
-        generator = _seeded(attributes["seed"], attributes["seed2"])
-
-        def kernel(*inputs: Array) -> Any:
-            return self._draw(generator, attributes, *inputs)
-
-        return kernel
-
-    def __call__(self, *inputs: Array, **attributes: Any) -> Any:
-        """Just once."""
-        return self.instance(attributes)(*inputs)
+def _box_muller(x0: Any, x1: Any) -> tuple[Any, Any]:
+    u1, angle = np.maximum(_unit(x0), np.float32(1e-7)), np.float32(2 * np.pi) * _unit(x1)
+    radius = np.sqrt(np.float32(-2) * np.log(u1))
+    return np.sin(angle) * radius, np.cos(angle) * radius
 
 
-def _filled_by(function: Callable[[Philox, int, DType], Array]) -> Stateful:
-    def draw(generator: Philox, attributes: dict[str, Any], shape: Array) -> Array:
-        count = _count(shape)
-        return function(generator.reserve(count * 256), count, attributes["dtype"]).reshape(
-            tuple(shape)
-        )
-
-    return Stateful(draw)
+def _normal(generator: Philox, count: int) -> Any:
+    x = generator.groups(-(-count // 4))
+    parts = [*_box_muller(x[:, 0], x[:, 1]), *_box_muller(x[:, 2], x[:, 3])]
+    return np.stack(parts, -1).ravel()[:count]
 
 
-for _type, _function in {
-    "RandomUniform": uniform,
-    "RandomStandardNormal": normal,
-    "TruncatedNormal": truncated_normal,
-}.items():
-    op(
-        f"{_type}(shape: T; seed=0, seed2=0, dtype, T in index) -> output: dtype",
-        shape=_shape,
-        stateful=True,
-    )(_filled_by(_function))
+def _truncated_normal(generator: Philox, count: int) -> Any:
+    """Each group of four draws again until it has four numbers below 2."""
+    groups = -(-count // 4)
+    result, filled = np.zeros((groups, 4), np.float32), np.zeros(groups, np.int64)
+    for turn in range(256):
+        x = Philox((generator.counter + turn) % 2**128, generator.key).groups(groups, 256)
+        for candidates in (*_box_muller(x[:, 0], x[:, 1]), *_box_muller(x[:, 2], x[:, 3])):
+            rows = np.flatnonzero((np.abs(candidates) < 2) & (filled < 4))
+            result[rows, filled[rows]] = candidates[rows]
+            filled[rows] += 1
+        if np.all(filled == 4):
+            break
+    return result.ravel()[:count]
 
 
-def _draw_int(
-    generator: Philox, attributes: dict[str, Any], shape: Array, minval: Array, maxval: Array
-) -> Array:
-    low, high, count = int(minval), int(maxval), _count(shape)
-    _check_range(low, high)
-    drawn = uniform_int(generator.reserve(count * 256), count, low, high, attributes["Tout"])
-    return drawn.reshape(tuple(shape))
-
-
-def _check_range(low: int, high: int) -> None:
+def _integers(generator: Philox, count: int, low: int, high: int, dtype: Any) -> Any:
     if low >= high:
-        raise InvalidArgumentError(None, None, f"Need minval < maxval, got {low} >= {high}")
+        raise invalid(f"Need minval < maxval, got {low} >= {high}")
+    if dtype.size == 8:
+        x = generator.numbers(2 * count).astype(np.uint64)
+        drawn = (x[0::2] | (x[1::2] << _SHIFT)) % np.uint64(high - low)
+    else:
+        drawn = (generator.numbers(count) % np.uint32(high - low)).astype(np.uint64)
+    return (drawn + np.uint64(low % 2**64)).astype(dtype.as_numpy_dtype)
 
 
-op(
-    "RandomUniformInt(shape: T, minval: Tout, maxval: Tout; seed=0, seed2=0, Tout in index, T in "
-    "index) -> output: Tout",
-    shape=_shape,
-    stateful=True,
-)(Stateful(_draw_int))
-
-
-def _permutation(numbers: Array, count: int) -> Array:
-    """0 … count-1 in random order: each place is exchanged with one from there to the end."""
+def _permutation(numbers: Any, count: int) -> Any:
     order = np.arange(count)
     for place in range(count - 1):
         other = place + int(numbers[place]) % (count - place)
@@ -129,184 +115,100 @@ def _permutation(numbers: Array, count: int) -> Array:
     return order
 
 
-def _shuffle(generator: Philox, attributes: dict[str, Any], value: Array) -> Array:
-    """`RandomShuffleOp` of `random_shuffle_op.cc`: n places need `ReserveSamples32(n - 1)`, which
-    takes them from the stream four at a time.
-    """
-    del attributes
-    if value.ndim == 0 or value.shape[0] <= 1:
+def _count(shape: Any) -> int:
+    if np.any(shape < 0):
+        raise invalid(f"Dimension {int(shape[shape < 0][0])} must be >= 0")
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def _shape(i: Inference) -> TensorShape:
+    return known_shape(i.inputs[0])
+
+
+# -- stateful ops: each kernel has a generator of its own
+
+
+class _Stateful:
+    def __init__(self, draw: Callable[..., Any]) -> None:
+        self._draw = draw
+
+    def instance(self, attributes: dict[str, Any]) -> Callable[..., Any]:
+        """The kernel of one use of the op."""
+        seed, seed2 = attributes["seed"], attributes["seed2"]
+        if not seed and not seed2:
+            seed, seed2 = secrets.randbits(63), secrets.randbits(63)
+        generator = Philox((seed2 & _64) << 64, seed & _64)
+        return lambda *inputs: self._draw(generator, attributes, *inputs)
+
+    def __call__(self, *inputs: Any, **attributes: Any) -> Any:
+        return self.instance(attributes)(*inputs)
+
+
+def _filled_by(function: Callable[[Philox, int], Any]) -> _Stateful:
+    def draw(generator: Philox, _: Any, shape: Any) -> Any:
+        count = _count(shape)
+        return function(generator.reserve(count * 256), count).reshape(tuple(shape))
+
+    return _Stateful(draw)
+
+
+def _draw_integers(generator: Philox, attributes: Any, shape: Any, low: Any, high: Any) -> Any:
+    count = _count(shape)
+    taken = generator.reserve(count * 256)
+    return _integers(taken, count, int(low), int(high), attributes["Tout"]).reshape(tuple(shape))
+
+
+def _shuffle(generator: Philox, _: Any, value: Any) -> Any:
+    if value.ndim == 0 or len(value) <= 1:
         return value
-    exchanges = value.shape[0] - 1
+    exchanges = len(value) - 1
     numbers = generator.reserve(-(-exchanges // 4)).numbers(exchanges)
-    return value[_permutation(numbers, value.shape[0])]
+    return value[_permutation(numbers, len(value))]
 
 
-op("RandomShuffle(value: T; seed=0, seed2=0) -> output: T", stateful=True)(Stateful(_shuffle))
+def _row(line: str, shape: Any, kernel: Any) -> None:
+    op(line, shape, kernel, stateful=True)
 
 
-def _categories_shape(i: Inference) -> TensorShape:
-    number = folded_value(i.inputs[1])
-    rows = i.shape(0)[0] if i.shape(0).rank == 2 else None
-    return TensorShape([rows, None if number is None else int(number)])
+for _name, _function in {
+    "Uniform": _uniform, "StandardNormal": _normal, "Normal": _truncated_normal
+}.items():  # fmt: skip
+    _type = "TruncatedNormal" if _name == "Normal" else f"Random{_name}"
+    _row(f"{_type}(shape: T; dtype, seed=0, seed2=0) -> output: dtype", _shape,
+         _filled_by(_function))  # fmt: skip
+_row("RandomUniformInt(shape: T, minval: Tout, maxval: Tout; seed=0, seed2=0) -> output: Tout",
+     _shape, _Stateful(_draw_integers))  # fmt: skip
+_row("RandomShuffle(value: T; seed=0, seed2=0) -> output: T", same, _Stateful(_shuffle))
 
 
-def _categories(generator: Philox, logits: Array, samples: int, dtype: DType) -> Array:
-    """Per row so many indices, each with the probability that its logit gives it."""
-    rows = logits.shape[0]
-    numbers = generator.numbers(rows * samples * 2).reshape(rows, samples, 2)
-    fraction = (
-        (numbers[..., 0] & np.uint32(0xFFFFF)).astype(np.uint64) << np.uint64(32)
-    ) | numbers[..., 1]
-    units = (fraction | np.uint64(1023 << 52)).view(np.float64) - 1.0
-    result = np.empty((rows, samples), dtype.as_numpy_dtype)
-    for row in range(rows):
-        values = logits[row].astype(np.float64)
-        finite = np.isfinite(values)
-        weights = np.where(
-            finite, np.exp(values - np.max(values, initial=-np.inf, where=finite)), 0
-        )
-        cumulative = np.cumsum(weights)
-        result[row] = np.searchsorted(cumulative, units[row] * cumulative[-1], side="right")
-    return result
+# -- stateless ops: key and counter are inputs
 
 
-def _multinomial(
-    generator: Philox, attributes: dict[str, Any], logits: Array, num_samples: Array
-) -> Array:
-    samples = int(num_samples)
-    if logits.ndim != 2:
-        shape = ",".join(map(str, logits.shape))
-        text = f"logits should be a matrix, got shape [{shape}]"
-        raise InvalidArgumentError(None, None, text)
-    if samples < 0:
-        text = f"num_samples should be nonnegative, got {samples}"
-        raise InvalidArgumentError(None, None, text)
-    numbers = 2 * (-(-samples // 4) * 4)  # two for each double
-    taken = generator.reserve(logits.shape[0] * numbers * 256)
-    return _categories(taken, logits, samples, attributes["output_dtype"])
-
-
-op(
-    "Multinomial(logits: T, num_samples: int32; seed=0, seed2=0, output_dtype=int64, T in real) "
-    "-> output: output_dtype",
-    shape=_categories_shape,
-    stateful=True,
-)(Stateful(_multinomial))
-
-
-# -- stateless: key and counter are inputs
-
-
-def generator_of_seed(seed: Array) -> Philox:
-    """A generator for two seeds of which no part needs to be strong: they are mixed once."""
-    first, second = (int(part) % 2**64 for part in seed)
+def _key_counter(seed: Any) -> Any:
+    first, second = (int(part) & _64 for part in seed)
     mix = Philox((second << 64) | first, (0x02461E29 << 32) | 0x3EC8F720).numbers(4)
-    key = int(mix[0]) | int(mix[1]) << 32
-    return Philox((int(mix[2]) | int(mix[3]) << 32) << 64, key)
+    key, high = (int(mix[k]) | int(mix[k + 1]) << 32 for k in (0, 2))
+    return np.array([key], np.uint64), np.array([0, high], np.uint64)
 
 
-@op("StatelessRandomGetKeyCounter(seed: Tseed; Tseed=int64) -> key: uint64, counter: uint64",
-    shape=lambda _: [TensorShape([1]), TensorShape([2])])  # fmt: skip
-def _get_key_counter(seed: Array) -> tuple[Array, Array]:
-    generator = generator_of_seed(seed)
-    halves = [generator.counter & (2**64 - 1), generator.counter >> 64]
-    return np.array([generator.key], np.uint64), np.array(halves, np.uint64)
-
-
-def generator_at(key: Array, counter: Array) -> Philox:
-    """The generator at the place that these tensors tell."""
-    """The place in a stream that these tensors tell."""
+def _at(key: Any, counter: Any) -> Philox:
     return Philox(int(counter[0]) | int(counter[1]) << 64, int(key[0]))
 
 
-def _stateless(function: Callable[[Philox, int, DType], Array]) -> Callable[..., Array]:
-    def kernel(shape: Array, key: Array, counter: Array, alg: Array, dtype: DType) -> Array:  # noqa: ARG001
-        return function(generator_at(key, counter), _count(shape), dtype).reshape(tuple(shape))
+def _stateless(function: Callable[[Philox, int], Any]) -> Callable[..., Any]:
+    def kernel(shape: Any, key: Any, counter: Any, alg: Any) -> Any:
+        del alg
+        return function(_at(key, counter), _count(shape)).reshape(tuple(shape))
 
     return kernel
 
 
-for _type, _default, _function in (
-    ("StatelessRandomUniformV2", "float32", uniform),
-    ("StatelessRandomNormalV2", "float32", normal),
-    ("StatelessTruncatedNormalV2", "float32", truncated_normal),
-    ("StatelessRandomUniformFullIntV2", "uint64", uniform_full),
-):
-    op(
-        f"{_type}(shape: Tshape, key: uint64, counter: uint64, alg: int32; dtype={_default}, "
-        "Tshape=int32) -> output: dtype",
-        shape=_shape,
-    )(_stateless(_function))
-
-
-@op(
-    "StatelessRandomUniformIntV2(shape: Tshape, key: uint64, counter: uint64, alg: int32, "
-    "minval: dtype, maxval: dtype; Tshape=int32) -> output: dtype",
-    shape=_shape,
-)
-def _stateless_int(
-    shape: Array,
-    key: Array,
-    counter: Array,
-    alg: Array,
-    minval: Array,
-    maxval: Array,
-    dtype: DType,
-) -> Array:
-    del alg
-    low, high = int(minval), int(maxval)
-    _check_range(low, high)
-    return uniform_int(generator_at(key, counter), _count(shape), low, high, dtype).reshape(
-        tuple(shape)
-    )
-
-
-@op("StatelessShuffle(value: T, key: uint64, counter: uint64, alg: int32) -> output: T")
-def _stateless_shuffle(value: Array, key: Array, counter: Array, alg: Array) -> Array:  # noqa: ARG001
-    if value.ndim == 0 or value.shape[0] <= 1:
-        return value
-    return value[_permutation(generator_at(key, counter).numbers(value.shape[0]), value.shape[0])]
-
-
-@op(
-    "StatelessMultinomial(logits: T, num_samples: int32, seed: Tseed; T in real, Tseed=int64, "
-    "output_dtype=int64) -> output: output_dtype",
-    shape=_categories_shape,
-)
-def _stateless_multinomial(
-    logits: Array, num_samples: Array, seed: Array, output_dtype: DType
-) -> Array:
-    return _categories(generator_of_seed(seed), logits, int(num_samples), output_dtype)
-
-
-@op(
-    "RngReadAndSkip(resource: resource, alg: int32, delta: uint64) -> value: int64",
-    shape=lambda _: TensorShape([3]),
-    stateful=True,
-)
-def _read_and_skip(resource: Resource, alg: Array, delta: Array) -> Array:  # noqa: ARG001
-    """The counter and key of a generator, which goes on 256 groups of four for each number."""
-    with resource.lock:
-        before: Array = resource.value
-        low, high, key = (int(part) % 2**64 for part in before)
-        counter = ((high << 64 | low) + int(delta) * 256) % 2**128
-        parts = [counter % 2**64, counter >> 64, key]
-        resource.value = np.array(parts, np.uint64).astype(np.int64)
-    return before
-
-
-not_differentiable(
-    "RandomUniform",
-    "RandomStandardNormal",
-    "TruncatedNormal",
-    "RandomUniformInt",
-    "Multinomial",
-    "StatelessRandomGetKeyCounter",
-    "StatelessRandomUniformV2",
-    "StatelessRandomNormalV2",
-    "StatelessTruncatedNormalV2",
-    "StatelessRandomUniformFullIntV2",
-    "StatelessRandomUniformIntV2",
-    "StatelessMultinomial",
-    "RandomShuffle",
-)
+op("StatelessRandomGetKeyCounter(seed: Tseed; Tseed=int64) -> key: uint64, counter: uint64",
+   lambda _: [TensorShape([1]), TensorShape([2])], _key_counter)  # fmt: skip
+_INPUTS = "shape: Tshape, key: uint64, counter: uint64, alg: int32"
+for _type, _function in {
+    "StatelessRandomUniformV2": _uniform, "StatelessRandomNormalV2": _normal,
+    "StatelessTruncatedNormalV2": _truncated_normal,
+}.items():  # fmt: skip
+    op(f"{_type}({_INPUTS}; dtype=float32, Tshape=int32) -> output: dtype", _shape,
+       _stateless(_function))  # fmt: skip

@@ -1,52 +1,88 @@
-"""Variables as ops see them: VarHandleOp, ReadVariableOp, AssignVariableOp and others.
-
-A variable's value lives in a `Resource`; its handle is a tensor that leads to it. NumPy arrays
-given out by a read may be held by others, so a change never writes into the array: it puts a new
-one in its place.
-
-Told about: `core/kernels/resource_variable_ops.cc`, `python/ops/resource_variable_ops.py`.
+"""Variables: a handle leads to a resource, which outlives the ops that use it. See
+`core/ops/resource_variable_ops.cc`, `core/ops/state_ops.cc` (variables of TensorFlow 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tflogscope.runtime import dtypes
-from tflogscope.runtime.conversion import constant
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.errors import FailedPreconditionError, InvalidArgumentError
-from tflogscope.runtime.gradients import gradient, not_differentiable
-from tflogscope.runtime.indexed_slices import IndexedSlices
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import constant
+from tflogscope.runtime.core.dtypes import int32
+from tflogscope.runtime.core.errors import FailedPreconditionError
+from tflogscope.runtime.core.registry import Inference, op
+from tflogscope.runtime.core.shapes import SCALAR, UNKNOWN, TensorShape
+from tflogscope.runtime.core.tensors import HandleData
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.joining import concat
-from tflogscope.runtime.operations import Inference
-from tflogscope.runtime.ops.call import call
-from tflogscope.runtime.ops.declare import op, scalar, unknown_shape
-from tflogscope.runtime.ops.gathering import check_coordinates, check_indices
-from tflogscope.runtime.record import OpRecord
-from tflogscope.runtime.resources import ANONYMOUS, Resource, named
-from tflogscope.runtime.shapes import UNKNOWN, TensorShape
-from tflogscope.runtime.tensors import HandleData
+from tflogscope.runtime.library.slopes import IndexedSlices
+from tflogscope.runtime.ops.rules import invalid, scalar, unknown
 
-Array = NDArray[Any]
+ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+"""The name of resources that are found by their handle only."""
 
 
-def value_of(resource: Resource) -> Array:
-    """The value. Raises FailedPreconditionError if it has none yet."""
-    if resource.value is None:
-        raise FailedPreconditionError(
-            None,
-            None,
-            f"Could not find variable {resource.name}. This could mean that the variable has been "
-            "deleted. In TF1, it can also mean the variable is uninitialized. Debug info: "
-            "container=localhost, status error message=Resource "
-            f"localhost/{resource.name}/N10tensorflow3VarE does not exist.",
-        )
-    return resource.value  # type: ignore[no-any-return]
+class Resource:
+    """Where a variable's value is; None until it is initialised."""
+
+    __slots__ = ("__weakref__", "lock", "name", "value")
+    shape = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.value: Any = None
+        self.lock = threading.RLock()
+
+    def read(self) -> Any:
+        """The value. Raises FailedPreconditionError if there is none."""
+        if self.value is None:
+            raise FailedPreconditionError(
+                None, None, f"Could not find variable {self.name}. It may not be initialized."
+            )
+        return self.value
+
+    def change(self, function: Callable[..., Any], *values: Any) -> None:
+        """Replace the value by `function` of it and of these values."""
+        with self.lock:
+            old = self.read()
+            self.value = np.asarray(function(old, *values), old.dtype)
+
+
+class _Reference(Resource):
+    """A variable of TensorFlow 1: an op that takes a value reads it."""
+
+    __slots__ = ()
+    is_reference = True
+
+    @property
+    def dereferenced(self) -> Any:
+        """The value."""
+        return self.read()
+
+
+_named: dict[str, Any] = {}
+
+
+def named(name: str, make: Callable[[str], Any]) -> Any:
+    """What the session that runs has under that name, made if it is not there."""
+    if name not in _named:
+        _named[name] = make(name)
+    return _named[name]
+
+
+@contextmanager
+def of_session(resources: dict[str, Any]) -> Iterator[None]:
+    """Names lead to these resources. NB: one session runs at a time."""
+    global _named  # noqa: PLW0603 - all threads of the session's step see it
+    previous, _named = _named, resources
+    try:
+        yield
+    finally:
+        _named = previous
 
 
 def _value_shape(i: Inference) -> TensorShape:
@@ -54,200 +90,128 @@ def _value_shape(i: Inference) -> TensorShape:
     return UNKNOWN if data is None else data.shape
 
 
-def _handle_shape(i: Inference) -> list[tuple[TensorShape, HandleData]]:
-    """Of the handle, and of what it leads to."""
-    led_to = HandleData(TensorShape(i.attributes["shape"]), i.attributes["dtype"])
-    return [(TensorShape([]), led_to)]
+def _handle(shared_name: str) -> Resource:
+    return Resource(shared_name) if shared_name == ANONYMOUS else named(shared_name, Resource)
 
 
-@op(
-    "VarHandleOp(; container='', shared_name='', debug_name='', dtype, shape, allowed_devices=[]) "
-    "-> resource: resource",
-    shape=_handle_shape,
-    stateful=True,
-)
-def _var_handle(shared_name: str, dtype: DType, shape: Any) -> Resource:
-    if shared_name == ANONYMOUS:
-        return Resource(shared_name, dtype, TensorShape(shape))
-    return named(shared_name, dtype, TensorShape(shape))
+def _row(line: str, shape: Any, kernel: Any, gradient: Any = None) -> None:
+    op(line, shape, kernel, gradient, stateful=True)
 
 
-@op("VarIsInitializedOp(resource: resource) -> is_initialized: bool", shape=scalar, stateful=True)
-def _is_initialized(resource: Resource) -> Array:
-    return np.array(resource.value is not None)
-
-
-@op("ReadVariableOp(resource: resource; dtype) -> value: dtype", shape=_value_shape, stateful=True)
-def _read(resource: Resource) -> Array:
-    return value_of(resource)
-
-
-@gradient("ReadVariableOp")
-def _read_gradient(record: OpRecord, grad: Any) -> list[Any]:  # noqa: ARG001
-    return [grad]
-
-
-@op(
-    "DestroyResourceOp(resource: resource; ignore_lookup_error=True)",
-    shape=unknown_shape,
-    stateful=True,
-)
-def _destroy(resource: Resource) -> None:
-    resource.value = None
-
-
-@op("VariableShape(input: resource; out_type=int32) -> output: out_type",
-    shape=lambda i: TensorShape([_value_shape(i).rank]), stateful=True)  # fmt: skip
-def _variable_shape(input: Resource, out_type: DType) -> Array:
-    return np.array(value_of(input).shape, out_type.as_numpy_dtype)
-
-
-# -- changing it
-
-
-def _assigned_shape(i: Inference) -> TensorShape:
-    _value_shape(i).merge_with(i.shape(1))
-    return UNKNOWN
-
-
-@op(
-    "AssignVariableOp(resource: resource, value: dtype; validate_shape=False)",
-    shape=_assigned_shape,
-    stateful=True,
-)
-def _assign(resource: Resource, value: Array) -> None:
+def _assign(resource: Any, value: Any) -> None:
     with resource.lock:
         resource.value = value
 
 
-def _changing(function: Callable[[Array, Array], Array]) -> Callable[..., None]:
-    def kernel(resource: Resource, value: Array) -> None:
-        with resource.lock:
-            old = value_of(resource)
-            if old.shape != value.shape:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"Cannot update variable with shape {list(old.shape)} using a Tensor with "
-                    f"shape {list(value.shape)}, shapes must be equal.",
-                )
-            resource.value = function(old, value)
+def _changed_by(function: Callable[[Any, Any], Any]) -> Callable[..., None]:
+    def kernel(resource: Any, value: Any) -> None:
+        if resource.read().shape != value.shape:
+            raise invalid(
+                f"Cannot update variable with shape {list(resource.read().shape)} using a Tensor "
+                f"with shape {list(value.shape)}, shapes must be equal."
+            )
+        resource.change(function, value)
 
     return kernel
 
 
-for _type, _function in {"AssignAddVariableOp": np.add, "AssignSubVariableOp": np.subtract}.items():
-    op(f"{_type}(resource: resource, value: dtype)", shape=_assigned_shape, stateful=True)(
-        _changing(_function)
-    )
+def _destroy(resource: Any) -> None:
+    resource.value = None
+
+
+_row("VarHandleOp(; dtype, shape, shared_name='', container='', allowed_devices=[]) -> "
+     "resource: resource",
+     lambda i: [(SCALAR, HandleData(TensorShape(i["shape"]), i["dtype"]))], _handle)  # fmt: skip
+_row("VarIsInitializedOp(resource: resource) -> is_initialized: bool", scalar,
+     lambda resource: np.array(resource.value is not None))  # fmt: skip
+_row("ReadVariableOp(resource: resource; dtype) -> value: dtype", _value_shape,
+     lambda resource: resource.read(), lambda op, g: [g])  # fmt: skip
+_row("DestroyResourceOp(resource: resource; ignore_lookup_error=True)", unknown, _destroy)
+_row("VariableShape(input: resource; out_type=int32) -> output: out_type",
+     lambda i: TensorShape([_value_shape(i).rank]), lambda input: np.array(input.read().shape))  # fmt: skip
+_row("AssignVariableOp(resource: resource, value: dtype; validate_shape=False)", unknown, _assign)
+_row("AssignAddVariableOp(resource: resource, value: dtype)", unknown, _changed_by(np.add))
+_row("AssignSubVariableOp(resource: resource, value: dtype)", unknown, _changed_by(np.subtract))
+_row("ResourceApplyGradientDescent(var: resource, alpha: T, delta: T; use_locking=False)", unknown,
+     lambda var, alpha, delta: var.change(lambda old: old - alpha * delta))  # fmt: skip
+
 
 # -- some rows of it
 
 
+def _rows(resource: Any, indices: Any) -> Any:
+    value = resource.read()
+    bad = np.flatnonzero((indices < 0) | (indices >= len(value)))
+    if bad.size:
+        where = np.unravel_index(bad[0], indices.shape)
+        text = ",".join(map(str, where))
+        raise invalid(f"indices[{text}] = {indices[where]} is not in [0, {len(value)})")
+    return value
+
+
 def _gathered_shape(i: Inference) -> TensorShape:
-    shape, batch = _value_shape(i), i.attributes["batch_dims"]
-    if shape.rank is None or i.shape(1).rank is None:
-        return UNKNOWN
-    return i.shape(1).concatenate(shape[1 + batch :])
+    shape = _value_shape(i)
+    return UNKNOWN if shape.rank is None else i.shape(1).concatenate(shape[1 + i["batch_dims"] :])
 
 
-@op(
-    "ResourceGather(resource: resource, indices: Tindices; batch_dims=0, validate_indices=True, "
-    "dtype, Tindices in index) -> output: dtype",
-    shape=_gathered_shape,
-    stateful=True,
-)
-def _resource_gather(resource: Resource, indices: Array) -> Array:
-    value = value_of(resource)
-    check_indices(indices, value.shape[0])
-    return value[indices]
-
-
-@gradient("ResourceGather")
-def _resource_gather_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    handle, indices = record.inputs
+def _gather_gradient(op: Any, g: Any) -> list[Any]:
+    handle, indices = op.inputs
     data = handle.handle_data
     if data is not None and data.shape.is_fully_defined():
-        shape: Any = constant(data.shape.as_list(), dtypes.int32)
+        shape = constant(data.shape.as_list(), int32)
     else:
-        shape = call("VariableShape", handle)
-    size = arrays.expand_dims(arrays.size(indices), 0)
-    values = arrays.reshape(grad, concat([size, shape[1:]], 0))
+        shape = O.VariableShape(handle)
+    size = O.ExpandDims(arrays.size(indices), 0)
+    values = arrays.reshape(g, arrays.concat([size, shape[1:]], 0))
     return [IndexedSlices(values, arrays.reshape(indices, size), shape), None]
 
 
-@op(
-    "ResourceGatherNd(resource: resource, indices: Tindices; dtype, Tindices in index) -> "
-    "output: dtype",
-    shape=unknown_shape,
-    stateful=True,
-)
-def _resource_gather_nd(resource: Resource, indices: Array) -> Array:
-    return value_of(resource)[tuple(np.moveaxis(indices, -1, 0))]  # type: ignore[no-any-return]
-
-
-@gradient("ResourceGatherNd")
-def _resource_gather_nd_gradient(record: OpRecord, grad: Any) -> list[Any]:
-    handle, indices = record.inputs
-    shape = call("VariableShape", handle, out_type=indices.dtype)
-    if indices.shape.rank == 2 and indices.shape[-1] == 1:
-        return [IndexedSlices(grad, arrays.squeeze(indices, axis=-1), shape), None]
-    return [call("ScatterNd", indices, grad, shape), None]
-
-
-def _scattering(function: Any) -> Callable[..., None]:
-    def kernel(resource: Resource, indices: Array, updates: Array) -> None:
-        with resource.lock:
-            value = value_of(resource).copy()
-            check_indices(indices, value.shape[0])
-            if function is None:
-                value[indices] = updates
-            else:
-                function.at(value, indices, updates)
-            resource.value = value
+def _scatter(function: Any) -> Callable[..., None]:
+    def kernel(resource: Any, indices: Any, updates: Any) -> None:
+        new = _rows(resource, indices).copy()
+        function(new, indices, updates)
+        resource.change(lambda _: new)
 
     return kernel
 
 
-_scatters: dict[str, Callable[..., Any] | None] = {
-    "ResourceScatterAdd": np.add,
-    "ResourceScatterSub": np.subtract,
-    "ResourceScatterMax": np.maximum,
-    "ResourceScatterMin": np.minimum,
-    "ResourceScatterMul": np.multiply,
-    "ResourceScatterUpdate": None,
-}
-for _type, _update in _scatters.items():
-    op(f"{_type}(resource: resource, indices: Tindices, updates: dtype; Tindices in index)",
-       shape=unknown_shape, stateful=True)(_scattering(_update))  # fmt: skip
+_row("ResourceGather(resource: resource, indices: Tindices; dtype, batch_dims=0, "
+     "validate_indices=True) -> output: dtype", _gathered_shape,
+     lambda resource, indices: _rows(resource, indices)[indices], _gather_gradient)  # fmt: skip
+for _name, _function in {
+    "Add": np.add.at, "Sub": np.subtract.at, "Update": np.ndarray.__setitem__
+}.items():  # fmt: skip
+    _row(f"ResourceScatter{_name}(resource: resource, indices: Tindices, updates: dtype)", unknown,
+         _scatter(_function))  # fmt: skip
 
 
-def _scattering_nd(function: Any) -> Callable[..., None]:
-    def kernel(ref: Resource, indices: Array, updates: Array) -> None:
-        with ref.lock:
-            value = value_of(ref).copy()
-            check_coordinates(indices, value.shape)
-            places = tuple(np.moveaxis(indices, -1, 0))
-            if function is None:
-                value[places] = updates
-            else:
-                function.at(value, places, updates)
-            ref.value = value
+# -- references: the variables of TensorFlow 1 that are no resources
+
+
+def _assign_reference(ref: Any, value: Any) -> Any:
+    ref.value = value
+    return ref
+
+
+def _changed_reference(function: Callable[..., Any]) -> Callable[..., Any]:
+    def kernel(ref: Any, *values: Any) -> Any:
+        ref.change(function, *values)
+        return ref
 
     return kernel
 
 
-_scatters_nd: dict[str, Callable[..., Any] | None] = {
-    "ResourceScatterNdUpdate": None,
-    "ResourceScatterNdAdd": np.add,
-    "ResourceScatterNdSub": np.subtract,
-}
-for _type, _update in _scatters_nd.items():
-    op(
-        f"{_type}(ref: resource, indices: Tindices, updates: T; Tindices in index, "
-        "use_locking=True)",
-        shape=unknown_shape,
-        stateful=True,
-    )(_scattering_nd(_update))
-
-not_differentiable("VarHandleOp", "VarIsInitializedOp", "VariableShape")
+_row("VariableV2(; shape, dtype, container='', shared_name='') -> ref: dtype",
+     lambda i: TensorShape(i["shape"]),
+     lambda shared_name: named(shared_name, _Reference))  # fmt: skip
+_row("Assign(ref: T, value: T; use_locking=True, validate_shape=True) -> output_ref: T",
+     lambda i: i.shape(1), _assign_reference)  # fmt: skip
+_row("AssignAdd(ref: T, value: T; use_locking=False) -> output_ref: T", lambda i: i.shape(0),
+     _changed_reference(np.add))  # fmt: skip
+_row("AssignSub(ref: T, value: T; use_locking=False) -> output_ref: T", lambda i: i.shape(0),
+     _changed_reference(np.subtract))  # fmt: skip
+_row("ApplyGradientDescent(var: T, alpha: T, delta: T; use_locking=False) -> out: T",
+     lambda i: i.shape(0),
+     _changed_reference(lambda old, alpha, delta: old - alpha * delta))  # fmt: skip
+REFERENCES = frozenset({"VariableV2", "Assign", "AssignAdd", "AssignSub", "ApplyGradientDescent"})
+"""Ops that give a reference."""

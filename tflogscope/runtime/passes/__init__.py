@@ -1,58 +1,107 @@
-"""What happens to a function between tracing and running, in TensorFlow's order.
+"""What TensorFlow does to the graph of a function before it first runs.
 
-    functions.py               arguments and results become nodes
-    (control_flow/lowering.py) calls are inlined, conditionals and loops become Switch and Merge
-    grappler.py                grappler's optimizers, twice over:
-      pruner.py                  what no result needs is left out
-      specialization.py          functions that stay functions are made anew for each call
-      common_subexpressions.py   of equal nodes one stays
-      folding/                   what follows from constants is computed now
-      sizes.py                   the product of a shape is a size
-      arithmetic/                the same for less
-      remapper/                  ops that follow each other become one fused op
-      dead_branches.py           branches that are never taken are taken away
-      dependencies.py            control edges that say nothing, nodes that only hand on
-    layout.py                  oneDNN's ops instead of TensorFlow's (onednn.py: which there are)
-    folding/at_runtime.py      once more constants and equal nodes, by the function runtime
-    eager_ops.py               what an eager op goes through instead
-    fused_ops.py               the ops that only passes make, with their kernels
-    graph.py, shapes.py        what the passes work on, what is known of shapes and values
-    numbering.py               which dimensions are the same, though nobody knows how large
-
-No pass changes a value. What they do is told to `telling.listener`.
+graph.py         the graph that passes rewrite
+report.py        what they did
+lowering.py      calls inlined; conditionals and loops become Switch and Merge
+shapes.py        what is known of shapes
+pruner.py, duplicates.py, folding.py, simplify.py, arithmetic.py, remapper.py,
+dependencies.py  Grappler's optimizers
+onednn.py        which ops get oneDNN's kernels
+fused_ops.py     the ops that come of it
+at_runtime.py    constants once more
 """
 
 from __future__ import annotations
 
-from tflogscope.runtime.function.definition import FunctionDef
-from tflogscope.runtime.passes.settings import Settings, current, using
+from collections.abc import Callable
+from dataclasses import dataclass
 
-__all__ = ["Settings", "current", "optimize", "using"]
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
+from tflogscope.runtime.passes import fused_ops
+from tflogscope.runtime.passes.arithmetic import rewrite_arithmetic
+from tflogscope.runtime.passes.at_runtime import optimize_at_runtime
+from tflogscope.runtime.passes.dependencies import simplify_dependencies
+from tflogscope.runtime.passes.duplicates import remove_duplicates
+from tflogscope.runtime.passes.folding import fold_constants
+from tflogscope.runtime.passes.graph import Graph
+from tflogscope.runtime.passes.lowering import lowered
+from tflogscope.runtime.passes.onednn import use_onednn
+from tflogscope.runtime.passes.pruner import prune
+from tflogscope.runtime.passes.remapper import remap
+from tflogscope.runtime.passes.report import Report
+from tflogscope.runtime.passes.shapes import Properties
+
+__all__ = ["DATA_FUNCTION", "SETTINGS", "fused_ops", "optimize"]
+
+DATA_FUNCTION = "_tf_data_function"
+"""The attribute of functions that datasets call: Grappler does not fold constants in them."""
+_SMALLEST = 4
+_ROUNDS = 2
 
 
-def optimize(definition: FunctionDef, settings: Settings) -> FunctionDef:
-    """The function as TensorFlow would run it: its component function on the one device.
+@dataclass
+class Settings:
+    """How functions are made ready."""
 
-    Its nodes are those that TensorFlow's executor processes, `_SOURCE`, `_Arg` and `_Retval` among
-    them.
-    """
-    # imported here, because they need the ops, which need functions
-    from tflogscope.runtime.control_flow.lowering import lowered
-    from tflogscope.runtime.passes.folding.at_runtime import optimize_at_runtime
-    from tflogscope.runtime.passes.functions import (
-        DATA_FUNCTION,
-        definition_of,
-        graph_of,
-    )
-    from tflogscope.runtime.passes.grappler import optimize_graph
-    from tflogscope.runtime.passes.layout import use_onednn
+    onednn: bool = True
+    grappler: bool = True
 
-    named = lowered(definition)
-    graph = graph_of(named)
-    if settings.grappler:
-        folding = not definition.attributes.get(DATA_FUNCTION)
-        graph = optimize_graph(graph, onednn=settings.onednn, folding=folding)
-    if settings.onednn:
-        use_onednn(graph)
-    optimize_at_runtime(graph)
-    return definition_of(graph, named)
+
+SETTINGS = Settings()
+"""Those of the process."""
+
+
+def optimize(definition: FunctionDef) -> tuple[FunctionDef, Report]:
+    """The function as it will run, and what was done to it."""
+    report = Report()
+    graph = Graph.of(lowered(definition))
+    if SETTINGS.grappler and len(graph) >= _SMALLEST:
+        for _ in range(_ROUNDS):
+            for name, optimizer in _optimizers(definition, report):
+                before = len(graph)
+                optimizer(graph)
+                report.note("optimizer", name, before, len(graph))
+        for node in graph:
+            if node.type in {"Assign", "AssignVariableOp"}:  # nothing is sent elsewhere
+                node.attributes["_grappler_relax_allocator_constraints"] = True
+    if SETTINGS.onednn:
+        use_onednn(graph, report)
+    optimize_at_runtime(graph, report)
+    report.nodes = list(graph)
+    ready = FunctionDef(definition.name, list(graph), definition.must_run, definition.attributes)
+    ready.must_run = tuple(name for name in graph.kept if name in graph)
+    ready.nodes.insert(0, NodeDef("_SOURCE", "NoOp"))
+    ready.must_run = ("_SOURCE", *ready.must_run)
+    return ready, report
+
+
+def _optimizers(
+    definition: FunctionDef, report: Report
+) -> list[tuple[str, Callable[[Graph], None]]]:
+    """Grappler's, in the order of `meta_optimizer.cc`."""
+    all_: list[tuple[str, Callable[[Graph], None]]] = [
+        ("model_pruner", prune),
+        ("common_subgraph_elimination", remove_duplicates),
+        ("constant_folding", lambda graph: fold_constants(graph, report)),
+        ("shape_optimizer", _use_sizes),
+        ("arithmetic_optimizer", rewrite_arithmetic),
+        ("remapper", lambda graph: remap(graph, report, onednn=SETTINGS.onednn)),
+        ("dependency_optimizer", simplify_dependencies),
+    ]
+    folds = not definition.attributes.get(DATA_FUNCTION)
+    return [each for each in all_ if folds or each[0] != "constant_folding"]
+
+
+def _use_sizes(graph: Graph) -> None:
+    """The product of a shape is a Size (`shape_optimizer.cc`)."""
+    products = [node for node in graph if node.type == "Prod"]
+    properties = Properties(graph) if products else None
+    for product in products:
+        shape = graph.source(product, 0)
+        keeps = product.attributes.get("keep_dims")
+        if shape.type != "Shape" or keeps or properties is None:
+            continue
+        if properties.shape(product.inputs[1]).num_elements() == 1:
+            types = {"T": shape.attributes["T"], "out_type": product.attributes["T"]}
+            graph.rewire(product, shape.inputs[:1], [shape.name, *product.controls])
+            graph.retype(product, "Size", types)

@@ -1,31 +1,38 @@
-"""Control edges that say nothing new go, and so do nodes that only hand edges on.
-
-A node whose values nobody reads becomes a `NoOp`; a `NoOp` or an identity goes where that makes no
-more edges than it saves.
-
-Told about: `core/grappler/optimizers/dependency_optimizer.cc`.
+"""The dependency optimizer: what only others wait for need not compute, and a path that is given
+anyway needs no edge. See `core/grappler/optimizers/dependency_optimizer.cc`.
 """
 
 from __future__ import annotations
 
-from tflogscope.runtime.passes.constant_edges import control_anchor
-from tflogscope.runtime.passes.facts import CHANGES_FRAME, has_outputs, is_stateful
-from tflogscope.runtime.passes.graph import MutableGraph, Node, topological
+from tflogscope.runtime.core.definition import Endpoint, NodeDef
+from tflogscope.runtime.core.registry import lookup
+from tflogscope.runtime.passes.graph import Graph, is_stateful, topological
 
-__all__ = ["simplify_dependencies"]
-
-_STAYS = frozenset(
-    {
-        *("Assert", "CheckNumerics", "_Retval", "_Arg", "_ParallelConcatUpdate", "TPUExecute"),
-        *("TPUCompile", "ControlTrigger", "Merge", "Switch", "_SwitchN"),
-    }
+CHANGES_FRAME = frozenset({"Enter", "Exit", "NextIteration"})
+_STAYS = CHANGES_FRAME | frozenset(
+    "Assert CheckNumerics _Retval _Arg Merge Switch _SwitchN".split()
 )
-_READS = frozenset({"ReadVariableOp", "_ReadVariablesOp", "ResourceGather", "ResourceGatherNd"})
-"""Stateful, but not missed where nobody reads what they give: `SafeToConvertToNoOp`."""
+_READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
+_IDENTITIES = frozenset({"Identity", "IdentityN"})
+_SWITCHES = frozenset({"Switch", "_SwitchN"})
 
 
-def simplify_dependencies(graph: MutableGraph) -> None:
-    """Do it twice, as TensorFlow does."""
+def control_anchor(graph: Graph, endpoint: Endpoint) -> str:
+    """What to wait for in place of an input: for one side of a Switch an Identity on it."""
+    name, output = endpoint
+    source = graph[name]
+    if source.type not in _SWITCHES:
+        return name
+    anchor, dtype = f"ConstantFoldingCtrl/{name}_{output}", source.dtypes[output]
+    if anchor not in graph:
+        graph.add(
+            NodeDef(anchor, "Identity", [endpoint], [], {"T": dtype}, source.device, (dtype,))
+        )
+    return anchor
+
+
+def simplify_dependencies(graph: Graph) -> None:
+    """Drop edges, and nodes that only hand on."""
     _clean(graph)
     for _ in range(2):
         order = topological(graph)
@@ -36,8 +43,7 @@ def simplify_dependencies(graph: MutableGraph) -> None:
         _clean(graph)
 
 
-def _clean(graph: MutableGraph) -> None:
-    """Who reads a node need not wait for it as well."""
+def _clean(graph: Graph) -> None:
     for node in graph:
         sources = {name for name, _ in node.inputs}
         if not sources.isdisjoint(node.controls):
@@ -45,16 +51,15 @@ def _clean(graph: MutableGraph) -> None:
 
 
 class _Simplifying:
-    """The nodes still to be looked at: the last one found is the next one."""
-
-    def __init__(self, graph: MutableGraph) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.gone: set[str] = set()
         self.waiting: dict[str, None] = {}
 
     def run(self) -> None:
+        """Look at each node, and again at those around one that changed."""
         for node in self.graph:
-            if node.type in {"NoOp", "Identity", "IdentityN", "Const"} or self._can_be_no_op(node):
+            if node.type in _IDENTITIES | {"NoOp", "Const"} or self._can_be_no_op(node):
                 self.waiting[node.name] = None
         while self.waiting:
             name, _ = self.waiting.popitem()
@@ -63,74 +68,69 @@ class _Simplifying:
         for name in self.gone:
             self.graph.remove(name)
 
-    def _look_at(self, node: Node) -> None:
+    def _look_at(self, node: NodeDef) -> None:
         graph = self.graph
         if node.type == "Const" and not node.controls:
             self._release_waiters(node)
         elif node.type != "NoOp" and self._can_be_no_op(node):
             anchors = [control_anchor(graph, endpoint) for endpoint in node.inputs]
-            for source, _ in node.inputs:
-                self._again(source)
+            self._again(*(source for source, _ in node.inputs), node.name)
             graph.rewire(node, [], [*anchors, *node.controls])
             graph.retype(node, "NoOp", {})
             node.dtypes = ()
-            self._again(node.name)
-        elif node.type == "NoOp" or (
-            node.type in {"Identity", "IdentityN"} and self._identity_can_go(node)
-        ):
+        elif node.type == "NoOp" or (node.type in _IDENTITIES and self._identity_can_go(node)):
             self._bypass(node)
 
-    def _again(self, name: str) -> None:
-        if name not in self.gone:
-            self.waiting.setdefault(name, None)
+    def _again(self, *names: str) -> None:
+        for name in names:
+            if name not in self.gone:
+                self.waiting.setdefault(name, None)
 
-    def _release_waiters(self, node: Node) -> None:
-        """A constant is there before anything runs: nobody needs to wait for it."""
+    def _release_waiters(self, node: NodeDef) -> None:
         for reader in self.graph.control_readers(node.name):
             self.graph.remove_control(reader, node.name)
             self._again(reader.name)
         if not self.graph.readers(node.name) and node.name not in self.graph.kept:
             self.gone.add(node.name)
 
-    def _can_be_no_op(self, node: Node) -> bool:
-        graph = self.graph
-        if node.name in graph.kept or node.type in _STAYS | CHANGES_FRAME:
+    def _can_be_no_op(self, node: NodeDef) -> bool:
+        """Does nobody read what it gives, and does it do nothing else?"""
+        if node.name in self.graph.kept or node.type in _STAYS:
             return False
-        if node.type not in _READS and (is_stateful(node.type) or not has_outputs(node.type)):
+        gives = bool(lookup(node.type).outputs)
+        if node.type not in _READS and (is_stateful(node.type) or not gives):
             return False
-        if graph.data_readers(node.name):
+        if self.graph.data_readers(node.name):
             return False
-        return node.type not in {"Identity", "IdentityN"} or self._identity_can_go(node)
+        return node.type not in _IDENTITIES or self._identity_can_go(node)
 
-    def _identity_can_go(self, node: Node) -> bool:
+    def _identity_can_go(self, node: NodeDef) -> bool:
         graph = self.graph
         if node.name in graph.kept or not node.inputs:
             return False
-        source = graph.source(node, 0)
-        if source.type in {"VariableV2", "_Recv", "_HostRecv"}:
+        source = graph.source(node, 0).type
+        if source in {"VariableV2", "_Recv"}:
             return False
         several = len(node.inputs) + len(node.controls) > 1
-        for reader in graph.readers(node.name):
-            if several and reader.type in {"_Retval", "Merge"}:
-                return False
-            if source.type in {"Switch", "_SwitchN"} and node.name in reader.controls:
-                return False
-        return True
+        return not any(
+            (several and reader.type in {"_Retval", "Merge"})
+            or (source in _SWITCHES and node.name in reader.controls)
+            for reader in graph.readers(node.name)
+        )
 
-    def _bypass(self, node: Node) -> None:
+    def _bypass(self, node: NodeDef) -> None:
+        """Let its readers read, and wait for, what it does, unless that makes more edges."""
         graph = self.graph
         readers = graph.readers(node.name)
-        if self._edges_without(node, readers) > len(node.inputs) + len(node.controls) + len(
-            readers
-        ):
+        fanins = len(node.inputs) + len(node.controls)
+        if self._edges_without(node, readers) > fanins + len(readers):
             return
         for reader in readers:
             waits = [name for name in reader.controls if name != node.name]
             inputs = [
-                node.inputs[output] if name == node.name else (name, output)
-                for name, output in reader.inputs
+                node.inputs[at] if name == node.name else (name, at) for name, at in reader.inputs
             ]
-            if node.name in reader.controls and node.inputs:
+            if node.name in reader.controls:
                 waits += [source for source, _ in node.inputs]
             known = {name for name, _ in inputs}
             for name in node.controls:
@@ -144,7 +144,7 @@ class _Simplifying:
             self.gone.add(node.name)
 
     @staticmethod
-    def _edges_without(node: Node, readers: list[Node]) -> int:
+    def _edges_without(node: NodeDef, readers: list[NodeDef]) -> int:
         fanins = len(node.inputs) + len(node.controls)
         if node.type != "IdentityN" or len(node.inputs) == 1:
             return fanins * len(readers)
@@ -155,10 +155,21 @@ class _Simplifying:
         return edges
 
 
-def _reduce(graph: MutableGraph) -> None:
-    """A control edge goes if there is another, longer way; the graph is sorted."""
-    nodes = list(graph.nodes.values())
-    outputs, controlled = _edges(graph, nodes)
+def _reduce(graph: Graph) -> None:  # noqa: C901 - one walk over three tables
+    """A node need not wait for one that it comes after anyway (`TransitiveReduction`)."""
+    nodes = list(graph)
+    index = {node.name: at for at, node in enumerate(nodes)}
+    outputs: list[list[int]] = [[] for _ in nodes]
+    controlled: list[list[int]] = [[] for _ in nodes]
+    left_out = CHANGES_FRAME | {"Merge"}
+    for at, node in enumerate(nodes):
+        if node.type not in CHANGES_FRAME:
+            for name in (*(source for source, _ in node.inputs), *node.controls):
+                if graph[name].type not in left_out:
+                    outputs[index[name]].append(at)
+            for name in node.controls:
+                if graph[name].type not in left_out:
+                    controlled[index[name]].append(at)
     for source, targets in enumerate(controlled):
         if targets:
             farther = _farther(outputs, source, max(targets))
@@ -167,28 +178,8 @@ def _reduce(graph: MutableGraph) -> None:
                     graph.remove_control(nodes[target], nodes[source].name)
 
 
-def _edges(graph: MutableGraph, nodes: list[Node]) -> tuple[list[list[int]], list[list[int]]]:
-    """For each node who follows it, and who only waits for it; without edges into and out of loops,
-    and those from a Merge, of which nobody knows which way they come.
-    """
-    index = {node.name: at for at, node in enumerate(nodes)}
-    outputs: list[list[int]] = [[] for _ in nodes]
-    controlled: list[list[int]] = [[] for _ in nodes]
-    left_out = CHANGES_FRAME | {"Merge"}
-    for at, node in enumerate(nodes):
-        if node.type in CHANGES_FRAME:
-            continue
-        for name in (*(source for source, _ in node.inputs), *node.controls):
-            if graph[name].type not in left_out:
-                outputs[index[name]].append(at)
-        for name in node.controls:
-            if graph[name].type not in left_out:
-                controlled[index[name]].append(at)
-    return outputs, controlled
-
-
 def _farther(outputs: list[list[int]], source: int, last: int) -> set[int]:
-    """The nodes up to `last` that can be reached from `source` over another node, or twice."""
+    """The nodes up to `last` to which a longer way leads."""
     waiting = [at for at in outputs[source] if at <= last]
     seen = set(waiting)
     found = {at for at in seen if waiting.count(at) > 1}

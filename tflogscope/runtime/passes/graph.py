@@ -1,77 +1,47 @@
-"""A function's graph while the passes work on it: nodes by name, and who reads what.
-
-Grappler's passes see a list of nodes that name their inputs (`GraphDef`); the order of that list
-matters to them. Every change of an edge goes through the methods here, so that the readers of a
-node can be asked for at any time.
-
-Told about: `NodeMap` and `MutableGraphView` of `core/grappler`.
+"""The graph that passes rewrite: nodes by name, and who reads whom. See
+`core/grappler/mutable_graph_view.cc`, `core/grappler/utils/topological_sort.cc`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from tflogscope.runtime.dtypes import DType
-from tflogscope.runtime.function.definition import Endpoint, Origin
-from tflogscope.runtime.tensors import HandleData
+from tflogscope.runtime.core.definition import Endpoint, FunctionDef, NodeDef
+from tflogscope.runtime.core.registry import lookup, registered
+from tflogscope.runtime.core.tensors import CPU
 
-__all__ = ["MutableGraph", "Node", "depth_first", "input_text", "topological"]
-
-
-@dataclass(slots=True, eq=False)
-class Node:
-    """One node; its edges are changed by the methods of its graph only."""
-
-    name: str
-    type: str
-    inputs: list[Endpoint] = field(default_factory=list)
-    controls: list[str] = field(default_factory=list)
-    attributes: dict[str, Any] = field(default_factory=dict)
-    device: str = ""
-    dtypes: tuple[DType, ...] = ()
-    handles: HandleData | None = None
-    """Of an argument that is a resource: what it leads to."""
-    origin: Origin | None = None
-
-    def copy(self, name: str) -> Node:
-        """A node like it, with another name; not yet in any graph."""
-        return Node(
-            name,
-            self.type,
-            list(self.inputs),
-            list(self.controls),
-            dict(self.attributes),
-            self.device,
-            self.dtypes,
-            self.handles,
-            self.origin,
-        )
+Place = tuple[NodeDef, int]
+"""A node, and which of its inputs."""
 
 
-class MutableGraph:
-    """The nodes in their order, and the edges both ways."""
+class Graph:
+    """The nodes of a function. `kept` names those that must stay, and keep their meaning."""
 
-    def __init__(
-        self,
-        nodes: Iterable[Node],
-        kept: Collection[str],
-        name: str = "",
-        fetched: Collection[str] = (),
-    ) -> None:
-        """`kept`: what no pass may remove or rename, the results and what has to run for itself.
-        `fetched`: those of them whose value a session asks for.
-        """
+    def __init__(self, nodes: Iterable[NodeDef], kept: Collection[str], name: str = "") -> None:
         self.name = name
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, NodeDef] = {}
         self.kept = frozenset(kept)
-        self.fetched = frozenset(fetched)
         self._readers: dict[str, dict[str, int]] = {}
         for node in nodes:
             self.add(node)
 
-    def __iter__(self) -> Iterator[Node]:
+    @classmethod
+    def of(cls, definition: FunctionDef) -> Graph:
+        """That of a function: its results stay, and what has side effects."""
+        names = {node.name for node in definition.nodes}
+        kept = {node.name for node in definition.nodes if node.type in {"_Retval", "_Send"}}
+        graph = cls([], kept | (set(definition.must_run) & names), definition.name)
+        arguments = {node.name for node in definition.nodes if node.type == "_Arg"}
+        for node in definition.nodes:
+            made = node.copy(node.name)
+            # sorted, as when a graph is written out: `Graph::ToGraphDefSubRange`
+            made.controls = sorted(name for name in node.controls if name not in arguments)
+            made.device = node.device or CPU
+            graph.add(made)
+        return graph
+
+    def __iter__(self) -> Iterator[NodeDef]:
         return iter(list(self.nodes.values()))
 
     def __len__(self) -> int:
@@ -80,61 +50,56 @@ class MutableGraph:
     def __contains__(self, name: str) -> bool:
         return name in self.nodes
 
-    def __getitem__(self, name: str) -> Node:
+    def __getitem__(self, name: str) -> NodeDef:
         return self.nodes[name]
 
-    def copy(self) -> MutableGraph:
-        """Another graph with nodes like these."""
-        nodes = (node.copy(node.name) for node in self)
-        return MutableGraph(nodes, self.kept, self.name, self.fetched)
+    # -- who reads whom
 
-    # -- who reads whom --------------------------------------------------------------------------
+    def readers(self, name: str) -> list[NodeDef]:
+        """The nodes that read this one, or wait for it, by name."""
+        return [self.nodes[reader] for reader in sorted(self._readers.get(name, ()))]
 
-    def readers(self, name: str) -> list[Node]:
-        """The nodes with an edge from that node, by name."""
-        readers = self._readers.get(name)
-        return [self.nodes[reader] for reader in sorted(readers)] if readers else []
-
-    def data_readers(self, name: str) -> list[tuple[Node, int]]:
-        """The inputs that take an output of that node: which node, which place."""
+    def data_readers(self, name: str, output: int | None = None) -> list[Place]:
+        """Where it is an input; of one output only, if that is given."""
         return [
             (reader, place)
             for reader in self.readers(name)
-            for place, (source, _) in enumerate(reader.inputs)
-            if source == name
+            for place, (source, which) in enumerate(reader.inputs)
+            if source == name and output in {None, which}
         ]
 
-    def control_readers(self, name: str) -> list[Node]:
-        """The nodes that only wait for it, or wait for it too."""
+    def control_readers(self, name: str) -> list[NodeDef]:
+        """The nodes that wait for it."""
         return [reader for reader in self.readers(name) if name in reader.controls]
 
-    def source(self, node: Node, place: int) -> Node:
-        """The node whose output that input is."""
+    def source(self, node: NodeDef, place: int) -> NodeDef:
+        """The node that gives this input."""
         return self.nodes[node.inputs[place][0]]
 
-    # -- changes ---------------------------------------------------------------------------------
+    # -- changes
 
-    def add(self, node: Node) -> Node:
-        """Put it at the end. Raises ValueError if the name is taken."""
-        if node.name in self.nodes:
-            raise ValueError(f"two nodes are called {node.name}")
+    def add(self, node: NodeDef) -> NodeDef:
+        """One more node."""
+        assert node.name not in self.nodes, node.name
         self.nodes[node.name] = node
         self._count(node, 1)
         return node
 
     def remove(self, name: str) -> None:
-        """Take it out; nobody may read it any more by the time the pass ends."""
+        """One less."""
         self._count(self.nodes.pop(name), -1)
 
     def keep_only(self, names: Collection[str]) -> None:
-        """Take all others out."""
+        """Remove all others."""
         for name in [name for name in self.nodes if name not in names]:
             self.remove(name)
 
+    def reorder(self, names: Sequence[str]) -> None:
+        """The same nodes in this order."""
+        self.nodes = {name: self.nodes[name] for name in names}
+
     def erase(self, names: Collection[str]) -> None:
-        """Take these out as TensorFlow does it: from the last on, each changes places with the last
-        node that is still there. Told about: `EraseNodesFromGraph` of `core/grappler/utils.cc`.
-        """
+        """Remove these; each gap is filled by the last node, as in `EraseNodesFromGraph`."""
         order = list(self.nodes)
         last = len(order) - 1
         for at in range(last, -1, -1):
@@ -145,78 +110,72 @@ class MutableGraph:
         for name in order[last + 1 :]:
             self.remove(name)
 
-    def reorder(self, names: Sequence[str]) -> None:
-        """Put the nodes in this order; `names` has all of them."""
-        self.nodes = {name: self.nodes[name] for name in names}
-
     def rewire(
-        self, node: Node, inputs: Iterable[Endpoint], controls: Iterable[str] | None = None
+        self, node: NodeDef, inputs: Iterable[Endpoint], controls: Iterable[str] | None = None
     ) -> None:
-        """Give it these inputs; and controls, each once, if told."""
+        """Give it other inputs, and perhaps other nodes to wait for."""
         self._count(node, -1)
         node.inputs = list(inputs)
         if controls is not None:
             node.controls = list(dict.fromkeys(controls))
         self._count(node, 1)
 
-    def set_input(self, node: Node, place: int, endpoint: Endpoint) -> None:
-        """Let that input come from there."""
-        inputs = list(node.inputs)
-        inputs[place] = endpoint
-        self.rewire(node, inputs)
+    def set_input(self, node: NodeDef, place: int, endpoint: Endpoint) -> None:
+        """Another input at this place."""
+        self.rewire(node, [*node.inputs[:place], endpoint, *node.inputs[place + 1 :]])
 
-    def add_control(self, node: Node, name: str) -> None:
-        """Let it wait for that node, if it doesn't already depend on it."""
+    def add_control(self, node: NodeDef, name: str) -> None:
+        """Let it wait for that node, unless it does so anyway."""
         if name not in node.controls and all(source != name for source, _ in node.inputs):
             self.rewire(node, node.inputs, [*node.controls, name])
 
-    def remove_control(self, node: Node, name: str) -> None:
-        """Let it not wait for that node."""
-        if name in node.controls:
-            self.rewire(node, node.inputs, [each for each in node.controls if each != name])
+    def remove_control(self, node: NodeDef, name: str) -> None:
+        """Let it no longer wait for that node."""
+        self.rewire(node, node.inputs, [each for each in node.controls if each != name])
 
-    def retype(self, node: Node, type: str, attributes: Mapping[str, Any]) -> None:
-        """Make it another op, under its name and with its edges."""
-        node.type = type
-        node.attributes = dict(attributes)
+    def retype(self, node: NodeDef, type: str, attributes: Mapping[str, Any]) -> None:
+        """Make it another op."""
+        node.type, node.attributes = type, dict(attributes)
 
     def replace_output(self, old: Endpoint, new: Endpoint) -> None:
-        """Let who reads the one output read the other."""
-        for reader, place in self.data_readers(old[0]):
-            if reader.inputs[place] == old:
-                self.set_input(reader, place, new)
+        """Whoever reads the one reads the other."""
+        for reader, place in self.data_readers(*old):
+            self.set_input(reader, place, new)
 
-    def unique_name(self, name: str) -> str:
-        """That name, or with `_1`, `_2`, … after it."""
-        number, unique = 0, name
-        while unique in self.nodes:
-            number += 1
-            unique = f"{name}_{number}"
-        return unique
+    def redirect(self, reader: NodeDef, old: str, new: Endpoint | str) -> None:
+        """Let `reader` read `new` wherever it read, or waited for, `old`; a name: the same output of
+        that node.
+        """
+        name = new if isinstance(new, str) else new[0]
+        inputs = [
+            ((name, output) if isinstance(new, str) else new) if source == old else (source, output)
+            for source, output in reader.inputs
+        ]
+        self.rewire(reader, inputs, [name if each == old else each for each in reader.controls])
 
-    def _count(self, node: Node, step: int) -> None:
+    def constant(
+        self, name: str, value: Any, dtype: Any, device: str, after: Iterable[str] = ()
+    ) -> NodeDef:
+        """A new Const, which waits for these nodes."""
+        attributes = {"value": value, "dtype": dtype}
+        return self.add(NodeDef(name, "Const", [], list(after), attributes, device, (dtype,)))
+
+    def _count(self, node: NodeDef, step: int) -> None:
         for source in (*(name for name, _ in node.inputs), *node.controls):
             readers = self._readers.setdefault(source, {})
-            count = readers.get(node.name, 0) + step
-            if count:
-                readers[node.name] = count
-            else:
+            readers[node.name] = readers.get(node.name, 0) + step
+            if not readers[node.name]:
                 del readers[node.name]
 
 
-def input_text(endpoint: Endpoint) -> str:
-    """An input as a `NodeDef` writes it: `add`, `split:1`."""
-    name, output = endpoint
-    return f"{name}:{output}" if output else name
+def is_stateful(type: str) -> bool:
+    """Does it do more than compute? An unknown op may."""
+    return type in {"_Arg", "_Retval"} or not registered(type) or lookup(type).stateful
 
 
-def topological(graph: MutableGraph) -> list[str] | None:
-    """The names such that each comes after those it waits for; None if there is a cycle.
-
-    The back edges of loops don't count. Told about: `core/grappler/utils/topological_sort.cc`; its
-    order, too, because the first of equal nodes is the one that stays.
-    """
-    nodes = list(graph.nodes.values())
+def topological(graph: Graph) -> list[str] | None:
+    """The names, each after those that it reads; None if that can't be."""
+    nodes = list(graph)
     index = {node.name: at for at, node in enumerate(nodes)}
     fanins = [
         {index[name] for name in (*(source for source, _ in node.inputs), *node.controls)}
@@ -226,34 +185,28 @@ def topological(graph: MutableGraph) -> list[str] | None:
     for at, sources in enumerate(fanins):
         for source in sources:
             fanouts[source].append(at)
-    ready_inputs = [0] * len(nodes)
+    arrived = [0] * len(nodes)
     ready = [at for at, sources in enumerate(fanins) if not sources]
     for at, node in enumerate(nodes):
         if node.type == "Merge":
-            ready_inputs[at] = sum(nodes[source].type == "NextIteration" for source in fanins[at])
+            arrived[at] = sum(nodes[source].type == "NextIteration" for source in fanins[at])
     for at in ready:  # it grows
         for reader in sorted(fanouts[at]):
-            ready_inputs[reader] += 1
-            if ready_inputs[reader] == len(fanins[reader]):
+            arrived[reader] += 1
+            if arrived[reader] == len(fanins[reader]):
                 ready.append(reader)
-    if len(ready) < len(nodes):
-        return None
-    return [nodes[at].name for at in ready]
+    return [nodes[at].name for at in ready] if len(ready) == len(nodes) else None
 
 
-def depth_first(graph: MutableGraph) -> list[str]:
-    """The names such that each comes after those it waits for, in another order: that of a search
-    into the depth, from the last node without inputs on.
-
-    The back edges of loops don't count. Told about: `MutableGraphView::SortTopologically` of
-    `core/grappler/utils/graph_view.cc`.
-    """
+def depth_first(graph: Graph) -> list[str]:
+    """The names in reverse post-order of a depth-first walk along the edges."""
     followers: dict[str, dict[int, list[str]]] = {name: {} for name in graph.nodes}
     for node in graph:
-        for source, output in node.inputs:
-            followers[source].setdefault(output, []).append(node.name)
-        for source in node.controls:
-            followers[source].setdefault(_AFTER_OUTPUTS, []).append(node.name)
+        after = [*node.inputs, *((name, 1 << 30) for name in node.controls)]
+        for source, output in after:
+            back = node.type == "Merge" and graph[source].type == "NextIteration"
+            if not back:
+                followers[source].setdefault(output, []).append(node.name)
     left: list[str] = []
     entered: set[str] = set()
     for root in reversed(list(graph)):
@@ -266,16 +219,5 @@ def depth_first(graph: MutableGraph) -> list[str]:
                 entered.add(name)
                 stack.append((name, False))
                 for _, readers in sorted(followers[name].items()):
-                    stack += [
-                        (reader, True)
-                        for reader in readers
-                        if reader not in entered and not _goes_back(graph, name, reader)
-                    ]
+                    stack += [(reader, True) for reader in readers if reader not in entered]
     return left[::-1]
-
-
-_AFTER_OUTPUTS = 1 << 30
-
-
-def _goes_back(graph: MutableGraph, source: str, reader: str) -> bool:
-    return graph[source].type == "NextIteration" and graph[reader].type == "Merge"

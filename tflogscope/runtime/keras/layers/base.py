@@ -1,469 +1,328 @@
-"""`Layer`: weights and a computation. Calling one builds it first, if it has not been called
-before.
-
-A call means one of three things, by what it is called on: eager tensors (it runs), tensors of a
-function that is being traced (it adds nodes), or Keras tensors (it is remembered for a functional
-model, see keras_tensor.py).
-
-Told about: `keras/src/engine/base_layer.py`.
+"""A layer: weights, and a function that uses them. Calling one opens its scope, builds it once, hands
+on the mask and whether it trains, and on Keras tensors makes a node instead of a value.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-import tflogscope.runtime.api as tf
-from tflogscope.runtime.autograph.conversion import control_status, tf_convert
-from tflogscope.runtime.context import current_scope
+from tflogscope.runtime.core import context, errors, nest
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.dtypes import as_dtype
+from tflogscope.runtime.core.tensors import Tensor
+from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.keras import (
-    backend,
-    constraints,
-    initializers,
-    keras_tensor,
-    regularizers,
+from tflogscope.runtime.function.variables import Variable
+from tflogscope.runtime.keras import activations, initializers
+from tflogscope.runtime.keras.keras_tensor import Node, from_tensor, is_symbolic, to_placeholder
+from tflogscope.runtime.keras.state import (
+    call_state,
+    floatx,
+    keras3,
+    layer_scope,
+    mask_of,
+    scope_of_keras3,
+    unique_name,
 )
-from tflogscope.runtime.keras.autocast import casting_to, create_autocast_variable
-from tflogscope.runtime.keras.backend import call_context
-from tflogscope.runtime.keras.layers.additions import Adding
-from tflogscope.runtime.keras.layers.checking import check_inputs, explaining
-from tflogscope.runtime.keras.layers.tracking import unique, variables_in
+from tflogscope.runtime.library.arrays import cast
 
 __all__ = ["Layer"]
 
-_KNOWN_OPTIONS = {
-    "autocast",
-    "batch_input_shape",
-    "batch_size",
-    "dynamic",
-    "implementation",
-    "input_dim",
-    "input_shape",
-    "weights",
-}
+_IGNORED = {"autocast", "dynamic", "dtype", "implementation", "input_length", "seed"}
+_OURS = "tflogscope.runtime."
 
 
-class Layer(Adding):
-    """Subclasses have `call`, and `build` if their weights depend on the shape of the input.
+class Layer:
+    """The base of all layers."""
 
-    `supports_masking` says that the mask of the input is passed on; `compute_mask` says how.
-    """
+    own_first = True
+    supports_masking = False
+    converts_inputs = True
 
-    dynamic = stateful = False
-    _own_first = True
-    """Whether its own weights come before those of the layers in it: not in a model."""
-
-    def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
-    ) -> None:
-        """Raises TypeError for options that no layer has."""
-        of_weights = {
-            option for option in kwargs if option.endswith(("_regularizer", "_constraint"))
-        }
-        for option in kwargs:
-            if option not in _KNOWN_OPTIONS and option not in of_weights:
-                raise TypeError(f"('Keyword argument not understood:', '{option}')")
-        self._lists()
-        self._trainable = trainable
-        self._name = name or self._default_name()
-        self._set_policy(dtype)
-        self._autocast = kwargs.get("autocast", True)
+    def __init__(self, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
+        self._parts: list[Any]
+        vars(self).setdefault("_parts", [])
+        self.name = name or unique_name(type(self).__name__)
         self.built = False
-        self.inbound_nodes: list[keras_tensor.Node]
-        self._added_losses: list[Any]
-        self._inferred_losses: list[Any]
-        self._loss_functions: list[Any]
-        self._added_metrics: list[Any]
-        self._of_weights: dict[str, Any]
-        self.input_spec: Any = None
-        vars(self).update(  # not to be tracked
-            inbound_nodes=[],
-            _added_losses=[],
-            _inferred_losses=[],
-            _loss_functions=[],
-            _added_metrics=[],
-            _of_weights={option: kwargs[option] for option in of_weights},
-        )
-        self.supports_masking = type(self).compute_mask is not Layer.compute_mask
-        if "input_dim" in kwargs and "input_shape" not in kwargs:
-            kwargs["input_shape"] = (kwargs["input_dim"],)
-        if "batch_input_shape" in kwargs:
-            self._batch_input_shape: Any = tuple(kwargs["batch_input_shape"])
-        elif "input_shape" in kwargs:
-            self._batch_input_shape = (kwargs.get("batch_size"), *kwargs["input_shape"])
-        self._initial_weights = kwargs.get("weights")
+        vars(self).update(_trainable=trainable, _losses=[], nodes=[])
+        self.dtype = as_dtype(kwargs.get("dtype") or floatx())
+        shape = kwargs.pop("input_shape", None)
+        if "input_dim" in kwargs:
+            shape = (kwargs.pop("input_dim"),)
+        batch_shape = None if shape is None else (kwargs.pop("batch_size", None), *shape)
+        self.known_shape = kwargs.pop("batch_input_shape", batch_shape)
+        weights = {k for k in kwargs if k.endswith(("_regularizer", "_constraint"))}
+        self.of_weights = {name: kwargs.pop(name) for name in weights}
+        for option in kwargs:
+            if option not in _IGNORED:
+                raise TypeError(f"('Keyword argument not understood:', '{option}')")
 
-    def _default_name(self) -> str:
-        return backend.unique_name(backend.to_snake_case(type(self).__name__))
-
-    # What subclasses override
+    # -- what subclasses define
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights. Called once, with the shape (or structure of shapes) of the first
-        input.
-        """
-        del input_shape
-        self.built = True
+        """Make the weights."""
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The computation. May take `training` and `mask`."""
-        del args, kwargs
-        return inputs
+        raise NotImplementedError(f"{type(self).__name__} does not have a `call()` method.")
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the outputs. Raises TypeError if there is one and this layer can't do
-        anything with it.
-        """
         del inputs
-        if not self.supports_masking:
-            if any(each is not None for each in tf.nest.flatten(mask)):
-                raise TypeError(
-                    f"Layer {self.name} does not support masking, but was passed an input_mask: "
-                    f"{mask}"
-                )
-            return None
         return mask
 
-    # Calling it
+    # -- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the layer; see the top of this file for the three meanings."""
-        if "_own_variables" not in self.__dict__ or "_name" not in self.__dict__:
-            raise RuntimeError("You must call `super().__init__()` in the layer constructor.")
-        inputs, args = self._first_argument(args, kwargs)
-        if any(
-            keras_tensor.is_keras_tensor(each) for each in tf.nest.flatten((inputs, args, kwargs))
-        ):
-            return self._call_symbolically(inputs, args, kwargs)
-        inputs = tf.nest.map_structure(_to_tensor, inputs)
-        if not call_context.depth:
-            self._forget_losses()
-        masks = self._give_mask(inputs, kwargs)
-        training = self._give_training(args, kwargs)
-        with call_context.enter(self, training):
-            eager = tf.executing_eagerly()
-            function = self.call if eager else self._converted_call()
-            with tf.name_scope(self._name if eager else self._full_scope()):
-                check_inputs(self.input_spec, inputs, self.name)
-                self._maybe_build(inputs)
-                inputs = self._cast_inputs(inputs)
-                with self._reading():
-                    outputs = explaining(function, self)(inputs, *args, **kwargs)
-                self._count_activity(inputs, outputs)
-                self._set_mask(inputs, outputs, masks)
-                return outputs
-
-    def _call_symbolically(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Remember the call, and run it once in a scratch graph to learn what it gives."""
-        inputs = tf.nest.map_structure(_to_tensor, inputs)
-        explicit = dict(kwargs)
-        masks = self._give_mask(inputs, kwargs)
-        training = self._give_training(args, kwargs)
-        with call_context.enter(self, training, inferring=True):
-            outputs = self._infer_outputs(inputs, args, kwargs, masks)
-        if outputs is None:
-            raise ValueError(
-                "A layer's `call` method should return a Tensor or a list of Tensors, not None "
-                f"(layer: {self.name})."
-            )
-        keras_tensor.Node(self, (inputs, *args), explicit, outputs)
+        if not args:  # the first may be given by its name
+            args = (kwargs.pop(next(iter(self._parameters()))),)
+        inputs, rest = args[0], args[1:]
+        if not is_symbolic((args, kwargs)):
+            return self._computed(inputs, rest, kwargs)
+        graph = FuncGraph(f"{self.name}_scratch_graph")
+        with context.enter(graph), call_state.enter(call_state.training, symbolic=True):
+            given = nest.map_structure(to_placeholder, (inputs, rest, dict(kwargs)))
+            outputs = nest.map_structure(from_tensor, self._computed(*given))
+        Node(self, (inputs, *rest), kwargs, outputs)
         return outputs
 
-    def _infer_outputs(self, inputs: Any, args: Any, kwargs: Any, masks: Any) -> Any:
-        function = self._converted_call() if _is_users(type(self)) else self.call
-        with FuncGraph(f"{self.name}_scratch_graph").as_default():
-            inputs, args, kwargs, masks = (
-                tf.nest.map_structure(keras_tensor.to_placeholder, each)
-                for each in (inputs, args, kwargs, masks)
-            )
-            with tf.name_scope(self._full_scope()):
-                check_inputs(self.input_spec, inputs, self.name)
-                self._maybe_build(inputs)
-                inputs = self._cast_inputs(inputs)
-                with self._reading():
-                    outputs = explaining(function, self, inferring=True)(inputs, *args, **kwargs)
-                self._count_activity(inputs, outputs)
+    def _computed(self, inputs: Any, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.converts_inputs:
+            inputs = nest.map_structure(self._converted, inputs)
+        if not call_state.depth:
+            self._forget_losses()
+        masks = self._give_mask(inputs, kwargs)
+        training = self._give_training(rest, kwargs)
+        with call_state.enter(training):
+            if keras3():
+                with layer_scope(self):
+                    self._build_once(inputs, rest, kwargs)
+            with layer_scope(self):
+                self._build_once(inputs, rest, kwargs)
+                outputs = self._function()(inputs, *rest, **kwargs)
             self._set_mask(inputs, outputs, masks)
-            return tf.nest.map_structure(keras_tensor.from_tensor, outputs)
+            return outputs
 
-    def _converted_call(self) -> Callable[..., Any]:
-        """`call`, converted by AutoGraph where the caller is."""
-        return tf_convert(self.call, control_status()) if _is_users(type(self)) else self.call
+    def _function(self) -> Callable[..., Any]:
+        ours = type(self).call.__module__.startswith(_OURS)
+        plain = ours or keras3() or context.executing_eagerly()
+        return self.call if plain else convert(self.call)
 
-    def _full_scope(self) -> str:
-        """The layer's scope below the current one; entered again, not made unique."""
-        outer = current_scope()
-        return f"{outer}/{self._name}/" if outer else f"{self._name}/"
+    def _converted(self, value: Any) -> Any:
+        if isinstance(value, (np.ndarray, np.generic, float, int)):
+            value = convert_to_tensor(value)
+        if isinstance(value, Tensor) and value.dtype.is_floating and value.dtype != self.dtype:
+            return cast(value, self.dtype)
+        return value
 
-    def _maybe_build(self, inputs: Any) -> None:
+    def _build_once(self, inputs: Any, rest: Any, kwargs: Any) -> None:
         if self.built:
             return
-        shapes = tf.nest.map_structure(lambda each: getattr(each, "shape", None), inputs)
+        shapes = nest.map_structure(lambda each: getattr(each, "shape", None), inputs)
+        if keras3():
+            shapes = nest.map_structure(lambda each: None if each is None else tuple(each), shapes)
         if type(self).build is not Layer.build:
-            with self._build_scope():
+            in_function = keras3() and not call_state.symbolic
+            with nullcontext() if in_function else context.init_scope():
                 self.build(shapes)
-        self.__dict__["_built_for"] = tf.nest.map_structure(
-            lambda shape: None if shape is None or shape.rank is None else tuple(shape), shapes
-        )
+        elif keras3() and self._sublayers() and not call_state.symbolic:
+            # the layers in it are built by calling them in a graph, for the shapes alone
+            symbols = nest.map_structure(_symbol, (inputs, rest, kwargs))
+            with context.enter(FuncGraph("build_graph")):
+                given = nest.map_structure(to_placeholder, symbols)
+                with call_state.enter(call_state.training, symbolic=True):
+                    self.call(given[0], *given[1], **given[2])
         self.built = True
-        if self._initial_weights is not None:
-            with tf.init_scope():
-                self.set_weights(self._initial_weights)
-            self._initial_weights = None
 
-    def build_from_config(self, config: dict[str, Any]) -> None:
-        """Make the weights for the shape of a configuration.
+    # -- what comes from outside: mask and training
 
-        NB: a layer of the user's is built again when it is called, unless its `build` says that it
-        is built.
-        """
-        shape = config.get("input_shape")
-        if shape is None or self.built:
-            return
-        several = isinstance(shape[0], (list, tuple))
-        shapes: Any = [tf.TensorShape(each) for each in shape] if several else tf.TensorShape(shape)
-        with self._build_scope(), tf.name_scope(self.name):
-            self.build(shapes)
-        self.__dict__["_built_for"] = shape
-        if not _is_users(type(self)):
-            self.built = True
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self.call).parameters
 
-    def _build_scope(self) -> AbstractContextManager[Any]:
-        """Weights are made outside of functions and scratch graphs; eagerly there is nothing to
-        step out of.
-        """
-        return nullcontext() if tf.executing_eagerly() else tf.init_scope()
-
-    def _reading(self) -> AbstractContextManager[None]:
-        """While it computes, its variables are read in the dtype that it computes in."""
-        return casting_to(tf.as_dtype(self.compute_dtype))
-
-    def _cast_inputs(self, inputs: Any) -> Any:
-        """Float inputs in the dtype that the layer computes in."""
-        dtype = tf.as_dtype(self.compute_dtype)
-
-        def cast(each: Any) -> Any:
-            different = (
-                isinstance(each, tf.Tensor) and each.dtype.is_floating and each.dtype != dtype
-            )
-            return tf.cast(each, dtype) if different else each
-
-        return (
-            tf.nest.map_structure(cast, inputs) if self._autocast and dtype.is_floating else inputs
-        )
-
-    # Arguments that come from outside: mask and training
-
-    def _first_argument(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, tuple[Any, ...]]:
-        if args:
-            return args[0], args[1:]
-        name = next(iter(self._call_parameters()), None)
-        if name in kwargs:
-            return kwargs.pop(name), ()
-        raise ValueError("The first argument to `Layer.call` must always be passed.")
-
-    @classmethod
-    def _call_parameters(cls) -> dict[str, inspect.Parameter]:
-        found = cls.__dict__.get("_parameters_of_call")
-        if found is None:
-            found = dict(list(inspect.signature(cls.call).parameters.items())[1:])
-            cls._parameters_of_call = found  # type: ignore[attr-defined]
-        return found
-
-    def _expects(self, name: str) -> bool:
-        parameters = self._call_parameters()
-        return name in parameters or any(
-            each.kind is each.VAR_KEYWORD for each in parameters.values()
-        )
-
-    def _passed(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        return name in kwargs or name in list(self._call_parameters())[1 : 1 + len(args)]
+    def takes(self, name: str) -> bool:
+        """Is this an argument of `call`?"""
+        return name in self._parameters()
 
     def _give_mask(self, inputs: Any, kwargs: dict[str, Any]) -> Any:
-        """The masks of the inputs; passed to `call` if it takes `mask` and none was given."""
-        takes = "mask" in self._call_parameters()
-        if not self.supports_masking and not takes:
-            return None
         if kwargs.get("mask") is not None:
             return kwargs["mask"]
-        flat = [getattr(each, "_keras_mask", None) for each in tf.nest.flatten(inputs)]
+        flat = [mask_of(each) for each in nest.flatten(inputs)]
         if all(mask is None for mask in flat):
             return None
-        masks = tf.nest.pack_sequence_as(inputs, flat)
-        if takes:
+        masks = nest.pack_sequence_as(inputs, flat)
+        if self.takes("mask"):
             kwargs["mask"] = masks
         return masks
 
-    def _give_training(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Whether this is training: as said in the call, else as for the layer around, else the
-        default.
-        """
-        if not self._expects("training"):
-            return kwargs.pop("training") if "training" in kwargs else call_context.training
-        if self._passed("training", args, kwargs):
-            training = kwargs.get("training")
-            if training is None and args and "training" not in kwargs:
-                return args[list(self._call_parameters()).index("training") - 1]
-            if training is not None:
-                return training
-        training = call_context.training
-        if training is None:
-            parameter = self._call_parameters().get("training")
-            training = (
-                None
-                if parameter is None or parameter.default is inspect.Parameter.empty
-                else parameter.default
-            )
-            if "learning_phase" in backend._settings and training is None:
-                training = bool(backend.learning_phase())
-        if "training" in self._call_parameters():
+    def _give_training(self, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        names = list(self._parameters())
+        given = kwargs.get("training")
+        if given is None and "training" in names[1 : 1 + len(rest)]:
+            return rest[names.index("training") - 1]
+        training = call_state.training if given is None else given
+        if "training" not in names:
+            kwargs.pop("training", None)
+        elif training is not None:
             kwargs["training"] = training
         return training
 
     def _set_mask(self, inputs: Any, outputs: Any, masks: Any) -> None:
-        flat = tf.nest.flatten(outputs)
-        if not self.supports_masking or all(
-            getattr(each, "_keras_mask", None) is not None for each in flat
-        ):
+        own = type(self).compute_mask is not Layer.compute_mask
+        flat = [each for each in nest.flatten(outputs) if isinstance(each, Tensor)]
+        if not (self.supports_masking or own) or all(mask_of(e) is not None for e in flat):
             return
         computed = self.compute_mask(inputs, masks)
-        if computed is None:
-            return
-        for tensor, mask in zip(flat, tf.nest.flatten(computed), strict=False):
-            if isinstance(tensor, (tf.Tensor, keras_tensor.KerasTensor)):
+        if computed is not None:
+            for tensor, mask in zip(flat, nest.flatten(computed), strict=False):
                 tensor._keras_mask = mask
 
-    # Weights
+    # -- weights
 
     def add_weight(
         self,
-        name: str | None = None,
-        shape: Any = None,
+        name: Any = None,
+        shape: Any = (),
         dtype: Any = None,
         initializer: Any = None,
         regularizer: Any = None,
-        trainable: bool | None = None,
+        trainable: bool = True,
         constraint: Any = None,
-        experimental_autocast: bool = True,
         **_: Any,
     ) -> Any:
-        """A variable of this layer. Raises ValueError for an unknown initializer."""
-        wanted = tf.as_dtype(dtype or self._dtype)
-        initialize = initializers.get(
-            initializer or ("glorot_uniform" if wanted.is_floating else "zeros")
-        )
-        assert initialize is not None
-        dims = tuple(() if shape is None else shape)
-        variable = tf.Variable(
-            lambda: initialize(dims, dtype=wanted),
-            trainable=True if trainable is None else trainable,
-            name=name,
-            dtype=wanted,
-            shape=dims,
-            constraint=constraints.get(constraint or self._of_weights.get(f"{name}_constraint")),
-        )
-        if experimental_autocast and self.dtype_policy.is_mixed and wanted.is_floating:
-            variable = create_autocast_variable(variable)
-        self._own_variables.append(variable)
-        regularize = regularizers.get(regularizer or self._of_weights.get(f"{name}_regularizer"))
-        if regularize is not None:
-            scope = f"{variable.name.partition(':')[0]}/Regularizer"
-            self.add_loss(functools.partial(_in_scope, scope, regularize, variable))
+        if isinstance(name, (tuple, list)):  # NB: for Keras 3 the shape comes first
+            name, shape = shape if isinstance(shape, str) else None, name
+        wanted = as_dtype(dtype or self.dtype)
+        default = "glorot_uniform" if wanted.is_floating else "zeros"
+        initialize = initializers.get(default if initializer is None else initializer)
+        dims = tuple(shape)
+        lifted = call_state.symbolic or not keras3()
+        with (
+            scope_of_keras3(self.name, self) if keras3() else nullcontext(),
+            context.init_scope() if lifted else nullcontext(),
+        ):
+            variable: Any = Variable(
+                lambda: initialize(dims, dtype=wanted),
+                trainable=trainable,
+                name=name,
+                dtype=wanted,
+                shape=dims,
+                constraint=constraint or self.of_weights.get(f"{name}_constraint"),
+            )
+        penalty = regularizer or self.of_weights.get(f"{name}_regularizer")
+        variable.regularizer = activations.regularizer(penalty)
+        self._track(variable)
         return variable
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, (Variable, Layer, list, tuple, dict)):
+            self._track(value)
+        object.__setattr__(self, name, value)
+
+    def _track(self, value: Any) -> None:
+        parts = vars(self).setdefault("_parts", [])
+        if not any(each is value for each in parts):
+            parts.append(value)
+
+    def _own_variables(self) -> list[Any]:
+        return _unique(each for each in _within(self._parts) if isinstance(each, Variable))
+
+    def _sublayers(self) -> list[Any]:
+        return _unique(each for each in _within(self._parts) if isinstance(each, Layer))
+
+    def _all_layers(self) -> list[Any]:
+        return _unique([self, *(e for layer in self._sublayers() for e in layer._all_layers())])
+
+    def _variables(self, *, trainable: bool) -> list[Any]:
+        own = [each for each in self._own_variables() if each.trainable is trainable]
+        below = [e for layer in self._sublayers() for e in layer._variables(trainable=trainable)]
+        return _unique(own + below if self.own_first else below + own)
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The variables that training changes: its own, then those of the layers in it."""
-        if not self.trainable:
-            return []
-        own = [each for each in self._all_own_variables() if each.trainable]
-        below = self._weights_below(trainable=True)
-        return unique(own + below if self._own_first else below + own)
+        return self._variables(trainable=True) if self.trainable else []
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The other variables; all of them if the layer is not trainable."""
-        if self.trainable:
-            own = [each for each in self._all_own_variables() if not each.trainable]
-            below = self._weights_below(trainable=False)
-        else:
-            own = sorted(self._all_own_variables(), key=lambda each: not each.trainable)
-            below = [each for layer in self._sublayers() for each in layer.weights]
-        return unique(own + below if self._own_first else below + own)
-
-    def _weights_below(self, *, trainable: bool) -> list[Any]:
-        """Those of the layers in it."""
-        kind = "trainable_weights" if trainable else "non_trainable_weights"
-        return [each for layer in self._sublayers() for each in getattr(layer, kind)]
-
-    def _all_own_variables(self) -> Iterator[Any]:
-        yield from self._own_variables
-        for child in self._children:
-            yield from variables_in(child)
+        found = self._variables(trainable=False)
+        return found if self.trainable else self._variables(trainable=True) + found
 
     @property
     def weights(self) -> list[Any]:
-        """All variables, those to be trained first."""
-        return unique(self.trainable_weights + self.non_trainable_weights)
+        return self.trainable_weights + self.non_trainable_weights
+
+    variables = property(lambda self: self.weights)
+    trainable_variables = property(lambda self: self.trainable_weights)
+    non_trainable_variables = property(lambda self: self.non_trainable_weights)
 
     @property
-    def variables(self) -> list[Any]:
-        """The same."""
-        return self.weights
+    def trainable(self) -> bool:
+        return bool(vars(self)["_trainable"])
 
-    trainable_variables = trainable_weights
-    non_trainable_variables = non_trainable_weights
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        vars(self)["_trainable"] = value
+        for layer in self._sublayers():
+            layer.trainable = value
 
     def get_weights(self) -> list[Any]:
-        """The values of the variables, as arrays."""
         return [variable.numpy() for variable in self.weights]
 
     def set_weights(self, weights: list[Any]) -> None:
-        """Assign each variable its value. Raises ValueError if number or shapes differ."""
-        variables = self.weights
-        if len(weights) != len(variables):
-            raise ValueError(
-                f'You called `set_weights(weights)` on layer "{self.name}" with a weight list '
-                f"of length {len(weights)}, but the layer was expecting {len(variables)} weights. "
-                f"Provided weights: {str(weights)[:50]}..."
-            )
-        for variable, value in zip(variables, weights, strict=True):
-            if tuple(variable.shape) != np.shape(value):
-                raise ValueError(
-                    f"Layer {self.name} weight shape {variable.shape} is not compatible with "
-                    f"provided weight shape {np.shape(value)}."
-                )
-        backend.batch_set_value(list(zip(variables, weights, strict=True)))
+        for variable, value in zip(self.weights, weights, strict=True):
+            variable.assign(value)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of what it gives for inputs of that shape; it is built, if it wasn't."""
-        shapes = input_shape if isinstance(input_shape, list) else tf.TensorShape(input_shape)
-        inputs = tf.nest.map_structure(
-            lambda shape: keras_tensor.KerasTensor(shape, tf.as_dtype(self._dtype)), shapes
-        )
-        outputs = self._infer_outputs(inputs, (), {}, None)
-        return tf.nest.map_structure(lambda each: each.shape, outputs)
+    def count_params(self) -> int:
+        return sum(int(np.prod(variable.shape.as_list())) for variable in self.weights)
+
+    # -- losses of its own
+
+    def add_loss(self, loss: Any) -> None:
+        if not call_state.symbolic:
+            self._losses.extend(nest.flatten(loss))
+
+    @property
+    def losses(self) -> list[Any]:
+        layers = self._all_layers()
+        found = [each for layer in layers for each in layer._losses]
+        for layer in layers:
+            for variable in layer._own_variables():
+                if getattr(variable, "regularizer", None) is not None:
+                    label = f"{variable.name.partition(':')[0]}/Regularizer"
+                    with nullcontext() if keras3() else context.name_scope(label):
+                        found.append(variable.regularizer(variable))
+        return found
+
+    def _forget_losses(self) -> None:
+        for layer in self._all_layers():
+            layer._losses.clear()
+
+    # -- in a model
+
+    output = property(lambda self: self.nodes[0].outputs)
+    input = property(lambda self: self.nodes[0].arguments[0])
+
+    def __getattr__(self, name: str) -> Any:
+        if type(self).__module__.startswith(_OURS):
+            return errors.missing(f"tf.keras.layers.{type(self).__name__}", name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
-def _to_tensor(value: Any) -> Any:
-    if isinstance(value, (tf.Tensor, np.ndarray, float, int)) and not isinstance(value, bool):
-        return tf.convert_to_tensor(value)
-    return value
+def _symbol(value: Any) -> Any:
+    return from_tensor(value) if isinstance(value, Tensor) else value
 
 
-def _in_scope(scope: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    with tf.name_scope(scope):
-        return function(*arguments)
+def _within(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _within(each)
+    else:
+        yield value
 
 
-def _is_users(kind: type) -> bool:
-    """Was the class written by the user? Keras' own layers need no AutoGraph."""
-    return not kind.__module__.startswith("tflogscope.runtime.keras")
+def _unique(items: Any) -> list[Any]:
+    return list({id(item): item for item in items}.values())

@@ -1,77 +1,58 @@
-"""The plain layers: dense, embedding, shapes, activations, dropout.
-
-Told about: `keras/src/layers/core/`, `reshaping/`, `activation/`, `regularization/`.
-"""
+"""Layers of every model: inputs, Dense, Embedding, Dropout, activations, shapes and merging."""
 
 from __future__ import annotations
 
-import inspect
+import math
 from collections.abc import Callable
-from functools import reduce
-from operator import mul
 from typing import Any
 
-import numpy as np
-
-import tflogscope.runtime.api as tf
-from tflogscope.runtime.errors import NotInThisRuntime
-from tflogscope.runtime.keras import activations, backend, initializers, keras_tensor
+from tflogscope.runtime.core import context
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import constant
+from tflogscope.runtime.core.dtypes import as_dtype
+from tflogscope.runtime.keras import activations, initializers, primitives
+from tflogscope.runtime.keras.keras_tensor import KerasTensor, Node
 from tflogscope.runtime.keras.layers.base import Layer
-from tflogscope.runtime.keras.layers.checking import InputSpec
-from tflogscope.runtime.keras.layers.tf_op_layer import make_functions_ask
-
-__all__ = [
-    "ELU", "Activation", "Dense", "Dropout", "Embedding", "Flatten", "Identity", "InputLayer",
-    "Lambda", "LeakyReLU", "ReLU", "Reshape", "Softmax",
-]  # fmt: skip
+from tflogscope.runtime.keras.primitives import Draws
+from tflogscope.runtime.keras.state import floatx, keras3, unique_name
+from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.slices import where
 
 
 class InputLayer(Layer):
-    """The start of a model. Its one node has no inputs."""
+    """Where a model begins."""
+
+    _numbered = 0
 
     def __init__(
         self,
-        input_shape: Any = None,
+        shape: Any = None,
         batch_size: int | None = None,
         dtype: Any = None,
         name: str | None = None,
-        **kwargs: Any,
+        batch_shape: Any = None,
+        input_shape: Any = None,
     ) -> None:
-        make_functions_ask()
-        backend.ask_for_graph()
-        batch = kwargs.pop("batch_input_shape", None)
-        super().__init__(name=name or keras_tensor.input_name(), dtype=dtype or backend.floatx())
-        if isinstance(input_shape, int):
-            input_shape = (input_shape,)
-        shape = (
-            tuple(batch)
-            if batch is not None
-            else (batch_size, *(() if input_shape is None else input_shape))
-        )
-        self._batch_input_shape = shape
+        if name is None and not keras3():
+            InputLayer._numbered += 1
+            name = f"input_{InputLayer._numbered}"
+        super().__init__(name=name)
+        shape = shape if input_shape is None else input_shape
+        dims = (shape,) if isinstance(shape, int) else tuple(shape or ())
+        self.known_shape = (batch_size, *dims) if batch_shape is None else tuple(batch_shape)
+        tensor = KerasTensor(self.known_shape, as_dtype(dtype or floatx()), self.name)
         self.built = True
-        tensor = keras_tensor.KerasTensor(shape, tf.as_dtype(dtype or backend.floatx()), self.name)
-        tensor._spec_name = self.name
-        keras_tensor.Node(self, (), {}, tensor)
+        Node(self, (), {}, tensor)
 
-    @property
-    def input_shape(self) -> Any:
-        """NB: in a list."""
-        return [self._batch_input_shape]
 
-    @property
-    def output_shape(self) -> Any:
-        """NB: in a list."""
-        return [self._batch_input_shape]
-
-    def get_config(self) -> dict[str, Any]:
-        """What stands for it in a model's configuration."""
-        shape, rest = self._batch_input_shape, {"sparse": False, "ragged": False}
-        return {"batch_input_shape": shape, "dtype": self.dtype, **rest, "name": self.name}
+def Input(*args: Any, **kwargs: Any) -> Any:
+    return InputLayer(*args, **kwargs).output
 
 
 class Dense(Layer):
-    """activation(inputs @ kernel + bias)."""
+    """`activation(inputs @ kernel + bias)`."""
+
+    supports_masking = True
 
     def __init__(
         self,
@@ -83,54 +64,27 @@ class Dense(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.units = int(units)
-        if self.units <= 0:
-            raise ValueError(
-                "Received an invalid value for `units`, expected a positive integer. Received: "
-                f"units={units}"
-            )
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.input_spec = InputSpec(min_ndim=2)
+        self.units, self.use_bias, self.activation = units, use_bias, activations.get(activation)
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
-        self.supports_masking = True
+        self.bias: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Raises ValueError if the last dimension isn't known."""
-        last = tf.TensorShape(input_shape)[-1]
-        if last is None:
-            raise ValueError(
-                "The last dimension of the inputs to a Dense layer should be defined. Found None. "
-                f"Full input shape received: {input_shape}"
-            )
-        self.input_spec = InputSpec(min_ndim=2, axes={-1: last})
-        self.kernel = self.add_weight(
-            "kernel", [last, self.units], initializer=self.kernel_initializer
-        )
-        self.bias = (
-            self.add_weight("bias", [self.units], initializer=self.bias_initializer)
-            if self.use_bias
-            else None
-        )
+        shape = (input_shape[-1], self.units)
+        self.kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer)
+        if self.use_bias:
+            self.bias = self.add_weight("bias", shape[1:], initializer=self.bias_initializer)
 
     def call(self, inputs: Any) -> Any:
-        if inputs.dtype != tf.as_dtype(self.compute_dtype):
-            inputs = tf.cast(inputs, self.compute_dtype)
-        rank = inputs.shape.rank
-        if rank is None or rank == 2:
-            outputs = tf.matmul(inputs, self.kernel)
-        else:
-            outputs = tf.tensordot(inputs, self.kernel, [[rank - 1], [0]])
-            if not tf.executing_eagerly():
-                outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
+        inputs = arrays.cast(inputs, self.dtype)
+        outputs = primitives.matmul(inputs, self.kernel)
         if self.bias is not None:
-            outputs = tf.nn.bias_add(outputs, self.bias)
+            outputs = primitives.add_bias(outputs, self.bias)
         return self.activation(outputs)
 
 
 class Embedding(Layer):
-    """A row of a table for each number. With `mask_zero`, 0 means that there is nothing."""
+    """Rows of a table."""
 
     def __init__(
         self,
@@ -138,138 +92,87 @@ class Embedding(Layer):
         output_dim: int,
         embeddings_initializer: Any = "uniform",
         mask_zero: bool = False,
-        input_length: int | None = None,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("input_shape", (input_length,))
-        super().__init__(autocast=False, **kwargs)
-        if input_dim <= 0 or output_dim <= 0:
-            raise ValueError(
-                "Both `input_dim` and `output_dim` should be positive, Received input_dim = "
-                f"{input_dim} and output_dim = {output_dim}"
-            )
-        self.input_dim, self.output_dim = input_dim, output_dim
+        if not keras3():
+            kwargs.setdefault("input_shape", (kwargs.pop("input_length", None),))
+        super().__init__(**kwargs)
+        self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, mask_zero
         self.embeddings_initializer = initializers.get(embeddings_initializer)
-        self.mask_zero = mask_zero
-        self.supports_masking = mask_zero
-        self.input_length = input_length
 
     def build(self, input_shape: Any) -> None:
-        del input_shape
+        shape = (self.input_dim, self.output_dim)
         self.embeddings = self.add_weight(
-            "embeddings", (self.input_dim, self.output_dim), initializer=self.embeddings_initializer
+            "embeddings", shape, initializer=self.embeddings_initializer
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        del mask
-        return tf.not_equal(inputs, 0) if self.mask_zero else None
+        return O.NotEqual(inputs, 0) if self.mask_zero else None
 
     def call(self, inputs: Any) -> Any:
-        if inputs.dtype not in (tf.int32, tf.int64):
-            inputs = tf.cast(inputs, "int32")
-        return tf.nn.embedding_lookup(self.embeddings, inputs)
-
-
-class Flatten(Layer):
-    """All dimensions behind the batch as one."""
-
-    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
-        del data_format
-        super().__init__(**kwargs)
-        self.input_spec = InputSpec(min_ndim=1)
-
-    def call(self, inputs: Any) -> Any:
-        shape = inputs.shape
-        if tf.executing_eagerly():
-            return tf.reshape(inputs, tf.constant([shape[0], -1]))
-        if shape.rank == 1:
-            return tf.expand_dims(inputs, axis=1)
-        if shape[1:].is_fully_defined():
-            return tf.reshape(inputs, tf.constant([-1, reduce(mul, shape[1:].as_list(), 1)]))
-        batch = tf.shape(inputs)[0] if shape[0] is None else shape[0]
-        return tf.reshape(inputs, [batch, -1] if shape[0] is None else tf.constant([batch, -1]))
-
-
-class Identity(Layer):
-    """The input."""
-
-    def call(self, inputs: Any) -> Any:
-        return tf.nest.map_structure(tf.identity, inputs)
-
-
-class Reshape(Layer):
-    """Another shape behind the batch; one dimension may be -1."""
-
-    def __init__(self, target_shape: Any, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.target_shape = tuple(target_shape)
-
-    def call(self, inputs: Any) -> Any:
-        result = tf.reshape(inputs, (tf.shape(inputs)[0], *self.target_shape))
-        if not tf.executing_eagerly():
-            result.set_shape([inputs.shape[0], *self._known(inputs.shape[1:].as_list())])
-        return result
-
-    def _known(self, dims: list[int | None]) -> list[int | None]:
-        """The target shape with -1 worked out. Raises ValueError if it holds another number of
-        elements.
-        """
-        if None in dims:
-            return [None if dim == -1 else dim for dim in self.target_shape]
-        known: Any = dims
-        return list(np.empty(known, np.bool_).reshape(self.target_shape).shape)
+        if inputs.dtype.name not in {"int32", "int64"}:
+            inputs = arrays.cast(inputs, "int32")
+        return primitives.take(self.embeddings, inputs)
 
 
 class Dropout(Layer):
-    """In training, sets a share of the inputs to 0 and scales up the others."""
+    """Some of the inputs set to 0 in training."""
 
-    def __init__(
-        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        if not 0 <= rate <= 1:
-            raise ValueError(
-                f"Invalid value {rate} received for `rate`, expected a value between 0 and 1."
-            )
+    supports_masking = True
+
+    def __init__(self, rate: float, noise_shape: Any = None, seed: Any = None, **kw: Any) -> None:
+        super().__init__(**kw)
         self.rate, self.noise_shape = rate, noise_shape
-        self._random_generator = backend.RandomGenerator(seed)
-        self.supports_masking = True
+        self.draws = Draws(seed) if rate or not keras3() else None
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        if self.rate == 0:
-            return tf.identity(inputs)
-        if training is None:
-            training = backend.learning_phase()
-        return backend.smart_cond(
-            training,
-            lambda: self._random_generator.dropout(inputs, self.rate, self._noise_shape(inputs)),
-            lambda: tf.identity(inputs),
-        )
+        if not training or not self.rate:
+            return inputs if keras3() else arrays.identity(inputs)
+        assert self.draws is not None
+        return self.draws.dropout(inputs, self.rate, self.noise_shape)
 
-    def _noise_shape(self, inputs: Any) -> Any:
-        """Where it is 1, one number is drawn for the whole dimension."""
-        if self.noise_shape is None:
-            return None
-        shape = tf.shape(inputs)
-        return tf.convert_to_tensor(
-            [shape[i] if dim is None else dim for i, dim in enumerate(self.noise_shape)]
-        )
+
+class Lambda(Layer):
+    """A function as a layer."""
+
+    def __init__(self, function: Callable[..., Any], arguments: Any = None, **kwargs: Any) -> None:
+        kwargs.pop("output_shape", None)
+        super().__init__(**kwargs)
+        self.function, self.arguments = function, arguments or {}
+
+    def call(self, inputs: Any, *others: Any) -> Any:
+        return self.function(inputs, *others, **self.arguments)
+
+
+def _operate(function: Callable[..., Any], *operands: Any) -> Any:
+    first = next(each for each in operands if isinstance(each, KerasTensor))
+    spread = [None if each is first else each for each in operands]
+    name = unique_name("tf.op" if not keras3() else "op")
+    return Lambda(lambda x: function(*(x if each is None else each for each in spread)), name=name)(
+        first
+    )
+
+
+KerasTensor.operate = staticmethod(_operate)
+
+# -- activations as layers
 
 
 class Activation(Layer):
-    """An activation function as a layer."""
+    """An activation."""
+
+    supports_masking = True
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.activation = activations.get(activation)
-        self.supports_masking = True
 
     def call(self, inputs: Any) -> Any:
         return self.activation(inputs)
 
 
-class ReLU(Layer):
-    """`activations.relu` as a layer."""
+class ReLU(Activation):
+    """`max(x, 0)`, leaky or cut off."""
 
     def __init__(
         self,
@@ -278,68 +181,107 @@ class ReLU(Layer):
         threshold: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
-        self.supports_masking = True
-
-    def call(self, inputs: Any) -> Any:
-        return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
+        options = (negative_slope, max_value, threshold)
+        super().__init__(lambda x: activations.relu(x, *options), **kwargs)
 
 
-class LeakyReLU(Layer):
-    """x, or alpha * x below 0."""
+class LeakyReLU(Activation):
+    """ReLU with a slope below 0."""
 
-    def __init__(self, alpha: float = 0.3, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.alpha = alpha
-        self.supports_masking = True
-
-    def call(self, inputs: Any) -> Any:
-        return activations.relu(inputs, alpha=self.alpha)
-
-
-class ELU(Layer):
-    """`activations.elu` as a layer."""
-
-    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.alpha = alpha
-        self.supports_masking = True
-
-    def call(self, inputs: Any) -> Any:
-        return activations.elu(inputs, self.alpha)
+    def __init__(self, alpha: float = 0.3, negative_slope: Any = None, **kwargs: Any) -> None:
+        slope = alpha if negative_slope is None else negative_slope
+        super().__init__(lambda x: activations.relu(x, slope), **kwargs)
 
 
 class Softmax(Layer):
-    """Softmax; where the mask is False, 0."""
+    """The softmax of what the mask leaves."""
+
+    supports_masking = True
 
     def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if isinstance(axis, (list, tuple)):
-            if len(axis) > 1:
-                raise NotInThisRuntime("Softmax over several axes")
-            axis = axis[0]
         self.axis = axis
-        self.supports_masking = True
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
-        if mask is not None:
-            inputs += (1.0 - tf.cast(mask, inputs.dtype)) * -1e9
-        return activations.softmax(inputs, axis=self.axis)
+        if mask is not None and keras3():
+            inputs = where(arrays.cast(mask, "bool"), inputs, -1e9)
+        elif mask is not None:
+            inputs += (1.0 - arrays.cast(mask, inputs.dtype)) * -1e9
+        return activations.get("softmax")(inputs, axis=self.axis)
 
 
-class Lambda(Layer):
-    """A Python function as a layer."""
+# -- shapes
 
-    def __init__(
-        self, function: Callable[..., Any], arguments: dict[str, Any] | None = None, **kwargs: Any
-    ) -> None:
+
+class Flatten(Layer):
+    """One row per example."""
+
+    def call(self, inputs: Any) -> Any:
+        batch, *dims = inputs.shape.as_list()
+        if context.executing_eagerly():
+            size = math.prod(dims) if keras3() else -1
+            return arrays.reshape(inputs, constant([batch, size]))
+        size = -1 if None in dims else math.prod(dims)
+        if keras3() and batch is None:
+            return arrays.reshape(inputs, [arrays.shape_v2(inputs)[0], size])
+        return arrays.reshape(inputs, constant([-1 if batch is None or size > 0 else batch, size]))
+
+
+class Reshape(Layer):
+    """Another shape of each example."""
+
+    def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.function = function
-        self.arguments = arguments or {}
+        self.target_shape = tuple(target_shape)
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        taken = inspect.signature(self.function).parameters
-        given = {"mask": mask, "training": training}
-        extra = {name: value for name, value in given.items() if name in taken}
-        return self.function(inputs, **extra, **self.arguments)
+    def call(self, inputs: Any) -> Any:
+        return arrays.reshape(inputs, (arrays.shape_v2(inputs)[0], *self.target_shape))
+
+
+# -- merging
+
+
+class _Merge(Layer):
+    def call(self, inputs: Any) -> Any:
+        rank = max(each.shape.rank for each in inputs)
+        aligned = []
+        for each in inputs:
+            result = each
+            for _ in range(rank - each.shape.rank):
+                result = O.ExpandDims(result, 1)
+            aligned.append(result)
+        return self.merged(aligned)
+
+    def merged(self, inputs: list[Any]) -> Any:
+        output = inputs[0]
+        for each in inputs[1:]:
+            output = type(self).operation(output, each)
+        return output
+
+    operation: Callable[..., Any]
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        masks = [each for each in mask or [] if each is not None]
+        return masks[0] if masks else None
+
+
+def _merging(name: str, operation: Callable[..., Any]) -> type[_Merge]:
+    return type(name, (_Merge,), {"operation": staticmethod(operation), "__module__": __name__})
+
+
+Add = _merging("Add", lambda x, y: x + y)
+Subtract = _merging("Subtract", lambda x, y: x - y)
+Multiply = _merging("Multiply", lambda x, y: x * y)
+Maximum = _merging("Maximum", O.Maximum)
+
+
+class Concatenate(Layer):
+    """Its inputs side by side."""
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def call(self, inputs: Any) -> Any:
+        axis = self.axis if keras3() else self.axis % inputs[0].shape.rank
+        return arrays.concat(inputs, axis)

@@ -1,0 +1,192 @@
+"""Calling an op by its name, with Python values where tensors are meant: `O.MatMul(x, [[1.0]])`.
+
+What TensorFlow generates a Python function for, op by op (`gen_math_ops.mat_mul`). Values become
+tensors: eagerly at once, in the dtype of a tensor among the inputs; in graphs as `Const` nodes
+within the name scope of the op (`MatMul/b`). See `op_def_library._apply_op_helper` (graphs),
+`TFE_Py_FastPathExecute` of `python/eager/pywrap_tfe_src.cc` (eager).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from tflogscope.runtime.core import context
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.dtypes import DType, as_dtype
+from tflogscope.runtime.core.errors import InvalidArgumentError
+from tflogscope.runtime.core.registry import REQUIRED, Argument, OpDef, lookup
+from tflogscope.runtime.core.tensors import EagerTensor, Tensor
+
+
+def call(type: str, /, *values: Any, name: str | None = None, **attributes: Any) -> Any:
+    """Call an op with these inputs, in order; a list for an input that is a list.
+
+    Gives a tensor, a list of them if it has several or a list, None if it has none. Raises
+    NotInThisRuntime for an unknown op, TypeError for inputs of wrong types (in graphs;
+    InvalidArgumentError eagerly).
+    """
+    definition = lookup(type)
+    full = _with_defaults(definition, attributes)
+    if context.executing_eagerly():
+        inputs = _inputs(definition, values, full, _EagerInput(definition, values, full))
+        return _structured(definition, context.execute(definition, inputs, full, name))
+    with context.name_scope(name or type) as scope:
+        graph = context.current()
+        inputs = _inputs(definition, values, full, _GraphInput(definition, full))
+        elsewhere = getattr(graph, "asks_elsewhere", None)
+        if elsewhere is None or not elsewhere(type, inputs):
+            inputs = [graph.capture(each) for each in inputs]
+    # outside the op's own scope, since tapes note the scope in which an op is called
+    return _structured(definition, context.execute(definition, inputs, full, scope))
+
+
+class _Ops:
+    """`O.Tanh(x)` is `call("Tanh", x)`."""
+
+    def __getattr__(self, type: str) -> Callable[..., Any]:
+        return partial(call, type)
+
+
+O: Any = _Ops()  # noqa: E741 - reads as TensorFlow's names do
+
+
+def _structured(definition: OpDef, outputs: list[Any]) -> Any:
+    if not definition.outputs:
+        return None
+    only = definition.outputs[0]
+    single = len(definition.outputs) == 1 and not only.count and not only.several
+    return outputs[0] if single else list(outputs)
+
+
+def _with_defaults(definition: OpDef, given: dict[str, Any]) -> dict[str, Any]:
+    """The attributes: those given, and the defaults of others that follow from no input."""
+    followed = {each.type for each in definition.inputs} | {
+        each.count for each in definition.inputs
+    }
+    full = {}
+    for name, default in definition.attributes.items():
+        value = given.pop(name, None)
+        if value is not None:
+            typed = isinstance(default, DType) or name in {"T", "dtype", "DstT", "out_type"}
+            full[name] = as_dtype(value) if typed and not isinstance(value, tuple) else value
+        elif name not in followed:
+            if default is REQUIRED:
+                raise TypeError(f"{definition.type} needs the attribute {name}")
+            full[name] = default
+    if given:
+        raise TypeError(f"{definition.type} got an unexpected argument {next(iter(given))!r}")
+    return full
+
+
+def _inputs(
+    definition: OpDef,
+    values: Sequence[Any],
+    attributes: dict[str, Any],
+    convert: Callable[[Argument, Any, str | None], Any],
+) -> list[Any]:
+    """The tensors, lists laid flat; attributes that follow from them are added."""
+    if len(values) != len(definition.inputs):
+        raise TypeError(f"{definition.type} takes {len(definition.inputs)} inputs: {values}")
+    inputs: list[Any] = []
+    for argument, value in zip(definition.inputs, values, strict=True):
+        if argument.several:
+            found = [
+                convert_to_tensor(part, name=f"{argument.name}_{at}")
+                for at, part in enumerate(value)
+            ]
+            attributes[argument.type] = tuple(part.dtype for part in found)
+        elif argument.count:
+            parts = list(value)
+            if not argument.dtype and argument.type not in attributes:
+                dtypes = [d for d in (getattr(part, "dtype", None) for part in parts) if d]
+                if dtypes:
+                    attributes[argument.type] = as_dtype(dtypes[0])
+            names = [f"{argument.name}_{at}" for at in range(len(parts))]
+            found = [convert(argument, *pair) for pair in zip(parts, names, strict=True)]
+            attributes[argument.count] = len(found)
+        else:
+            found = [convert(argument, value, argument.name)]
+        if not argument.dtype and not argument.several and found:
+            attributes.setdefault(argument.type, found[0].dtype)
+        inputs += found
+    return inputs
+
+
+def _EagerInput(
+    definition: OpDef, values: Sequence[Any], attributes: dict[str, Any]
+) -> Callable[..., Any]:
+    """Python values take the dtype of a tensor among the inputs of that type."""
+    known: dict[str, DType] = {}
+    for argument, value in zip(definition.inputs, values, strict=False):
+        parts = value if argument.count and isinstance(value, (list, tuple)) else [value]
+        for part in parts if not argument.several else ():
+            if isinstance(part, Tensor) or hasattr(part, "handle"):
+                known.setdefault(argument.type, as_dtype(part.dtype))
+
+    def convert(argument: Argument, value: Any, _: Any) -> Any:
+        wanted = argument.dtype or attributes.get(argument.type) or known.get(argument.type)
+        if not isinstance(value, EagerTensor):
+            default = definition.attributes.get(argument.type)
+            hint = default if wanted is None and isinstance(default, DType) else None
+            typed = isinstance(value, Tensor) or hasattr(value, "handle")
+            value = convert_to_tensor(value, None if typed else wanted, dtype_hint=hint)
+        if wanted is not None and value.dtype is not wanted:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"cannot compute {definition.type} as input was expected to be a {_cpp(wanted)} "
+                f"tensor but is a {_cpp(value.dtype)} tensor [Op:{definition.type}] name: ",
+            )
+        return value
+
+    return convert
+
+
+def _GraphInput(definition: OpDef, attributes: dict[str, Any]) -> Callable[..., Any]:
+    """Python values take the dtype of the inputs before them."""
+
+    def convert(argument: Argument, value: Any, name: str | None) -> Any:
+        wanted = argument.dtype or attributes.get(argument.type)
+        default = definition.attributes.get(argument.type)
+        hint = default if wanted is None and isinstance(default, DType) else None
+        try:
+            return convert_to_tensor(value, wanted, name, dtype_hint=hint)
+        except ValueError as error:
+            if not hasattr(value, "dtype") or wanted is None:
+                raise
+            raise TypeError(
+                f"Input '{argument.name}' of '{definition.type}' Op has type "
+                f"{as_dtype(value.dtype).name} that does not match type {wanted.name} of argument."
+            ) from error
+
+    return convert
+
+
+def _cpp(dtype: DType) -> str:
+    return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
+
+
+def generated(type: str) -> Callable[..., Any]:
+    """The Python function of an op: its inputs, then its attributes, by position or by name."""
+
+    def function(*values: Any, name: str | None = None, **keywords: Any) -> Any:
+        definition = lookup(type)
+        inputs = [each.name for each in definition.inputs]
+        rest = [each for each in definition.attributes if each not in inputs]
+        given = dict(zip([*inputs, *rest], values, strict=False)) | keywords
+        try:
+            found = [given.pop(each) for each in inputs]
+        except KeyError as absent:
+            raise TypeError(f"{type} missing required argument: {absent}") from None
+        return call(type, *found, name=name, **given)
+
+    function.__name__ = function.__qualname__ = snake_case(type)
+    return function
+
+
+def snake_case(type: str) -> str:
+    """`LogicalNot` is `logical_not`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type).lower()

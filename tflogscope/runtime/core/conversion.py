@@ -1,0 +1,211 @@
+"""Python and NumPy values become tensors: eagerly at once, in graphs as `Const` nodes.
+
+See `tensorflow/python/framework/constant_op.py`, `tensor_conversion_registry.py` and
+`python/eager/pywrap_tensor.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core import context, telling
+from tflogscope.runtime.core.context import execute, executing_eagerly
+from tflogscope.runtime.core.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    int32,
+    of_array,
+    round_to_bfloat16,
+    string,
+)
+from tflogscope.runtime.core.shapes import TensorShape, as_shape
+from tflogscope.runtime.core.tensors import EagerTensor, SymbolicTensor, Tensor
+
+_conversions: list[tuple[Any, Callable[..., Any]]] = []
+_scalars: dict[Any, EagerTensor] = {}
+_AT_ONCE = frozenset("bool float16 float32 float64 int32 int64 string uint64".split())
+"""Python values become tensors of these dtypes in one step, of others by an op Cast
+(`PySeqToTFE_TensorHandle`).
+"""
+
+
+def register_conversion(types: Any, convert: Callable[..., Any]) -> None:
+    """Say how values of these types become tensors: `convert(value, dtype or None, name or None)`."""
+    _conversions.append((types, convert))
+
+
+def to_array(value: Any, dtype: DType | None) -> tuple[Any, DType]:
+    """The value as an array, and its dtype. Raises TypeError if it can't have that dtype,
+    ValueError for ragged lists.
+    """
+    if value is None or (isinstance(value, (list, tuple)) and any(each is None for each in value)):
+        raise ValueError("Attempt to convert a value (None) with an unsupported type to a Tensor.")
+    typed = hasattr(value, "dtype")
+    if isinstance(value, Tensor):
+        raise TypeError(f"Expected any non-tensor type, but got a tensor instead: {value!r}")
+    array = np.asarray(value) if not isinstance(value, (str, bytes)) else np.array(value, object)
+    if array.dtype.kind in "SUO" or dtype is string:
+        return _strings(array, dtype), string
+    if dtype is None:
+        narrow = {"f": np.float32, "i": np.int32}.get(array.dtype.kind) if not typed else None
+        array = array if narrow is None else array.astype(narrow)
+        return array, of_array(array.dtype)
+    wanted = np.dtype(dtype.as_numpy_dtype)
+    if array.dtype.kind == "f" and wanted.kind in "iu" and array.size:
+        raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {dtype.name}")
+    if (array.dtype.kind == "b") != (wanted.kind == "b") and not typed and array.size:
+        raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {dtype.name}")
+    array = array.astype(wanted)
+    return round_to_bfloat16(array) if dtype is bfloat16 else array, dtype
+
+
+def _strings(array: Any, dtype: DType | None) -> Any:
+    if dtype not in {None, string}:
+        raise TypeError(f"Cannot convert {array} to EagerTensor of dtype {dtype.name}")
+    result = np.empty(array.shape, object)
+    flat = [each.encode() if isinstance(each, str) else each for each in array.ravel()]
+    if any(not isinstance(each, bytes) for each in flat):
+        odd = next(each for each in flat if not isinstance(each, bytes))
+        raise ValueError(
+            f"Attempt to convert a value ({odd!r}) with an unsupported type ({type(odd)}) to a "
+            "Tensor."
+        )
+    result.ravel()[:] = flat
+    return result
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = "Const") -> Any:
+    """A tensor of that value; a scalar fills the shape. Raises what `to_array` does."""
+    wanted = None if dtype is None else as_dtype(dtype)
+    if executing_eagerly():
+        return _eager_constant(value, wanted, None if shape is None else as_shape(shape))
+    if isinstance(value, EagerTensor):
+        value, wanted = value.value, wanted or value.dtype
+    array, found = to_array(value, wanted)
+    if shape is not None:
+        sizes = as_shape(shape).sizes()
+        full = array.size == 1 and np.prod(sizes) != 1
+        array = np.full(sizes, array.ravel()[0], array.dtype) if full else array.reshape(sizes)
+    return execute("Const", [], {"value": array, "dtype": found}, name or "Const")[0]
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, name: str | None = None, *, dtype_hint: Any = None
+) -> Any:
+    """`value` as a tensor; one from outside the function being traced as captured.
+
+    Raises ValueError if a tensor has another dtype than `dtype`, TypeError if the value can't have
+    it. `dtype_hint` is tried first and dropped if it does not fit.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(value, Tensor):
+        if wanted is not None and value.dtype is not wanted:
+            raise ValueError(
+                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                f"{value.dtype.name}: {value!r}"
+            )
+        if isinstance(value, EagerTensor) and not executing_eagerly():
+            return context.current().capture(value, name)
+        return value
+    if wanted is None and dtype_hint is not None:
+        try:
+            return _converted(value, as_dtype(dtype_hint), name)
+        except (TypeError, ValueError):
+            pass
+    return _converted(value, wanted, name)
+
+
+def _converted(value: Any, dtype: DType | None, name: str | None) -> Any:
+    for types, convert in _conversions:
+        if isinstance(value, types):
+            return convert(value, dtype, name)
+    if isinstance(value, TensorShape):
+        return constant(value.sizes(), dtype or int32, name=name or "shape_as_tensor")
+    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+        return _packed(value, dtype or _dtype_within(value), name)
+    return constant(value, dtype, name=name or "Const")
+
+
+def _eager_constant(value: Any, dtype: DType | None, shape: TensorShape | None) -> Any:
+    tensor = _eager_tensor(value, dtype)
+    if shape is None or shape == tensor.shape:
+        return tensor
+    dims = _eager_tensor(np.array(shape.sizes(), np.int32), int32)
+    if tensor.shape.num_elements() == 1 and shape.num_elements() != 1:
+        return execute("Fill", [dims, tensor], {"index_type": int32})[0]
+    return execute("Reshape", [tensor, dims], {"Tshape": int32})[0]
+
+
+def _eager_tensor(value: Any, dtype: DType | None) -> EagerTensor:
+    if isinstance(value, EagerTensor):
+        return value
+    if isinstance(value, SymbolicTensor):
+        raise TypeError(f"Cannot convert {value!r} to an EagerTensor: it has no value yet.")
+    if type(value) in {int, float, bool}:  # a Python number is converted once and then remembered
+        key = (type(value), value, dtype, str(value))  # str: -0.0 is not 0.0
+        if key not in _scalars:
+            _scalars[key] = _new_tensor(value, dtype)
+        return EagerTensor(_scalars[key].value, _scalars[key].dtype)
+    return _new_tensor(value, dtype)
+
+
+def _new_tensor(value: Any, dtype: DType | None) -> EagerTensor:
+    array, found = to_array(value, dtype)
+    tensor = EagerTensor(array.copy() if array is value else array, found)
+    if telling.listener is not None and not context.requested_device():
+        cast = found.name not in _AT_ONCE and isinstance(value, (int, float, list, tuple))
+        telling.listener.constant_made(tensor, cast=cast)
+    return tensor
+
+
+def forget_scalars() -> None:
+    _scalars.clear()
+
+
+def _tensor_like(value: Any) -> bool:
+    return isinstance(value, Tensor) or any(isinstance(value, each) for each, _ in _conversions)
+
+
+def _holds_tensor(values: Iterable[Any]) -> bool:
+    return any(
+        _holds_tensor(each) if isinstance(each, (list, tuple)) else _tensor_like(each)
+        for each in values
+    )
+
+
+def _dtype_within(values: Iterable[Any]) -> DType | None:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found = _dtype_within(value)
+        else:
+            found = as_dtype(value.dtype) if _tensor_like(value) else None
+        if found is not None:
+            return found
+    return None
+
+
+def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Any:
+    """`[x, [1, y]]` as a tensor: nested `Pack` ops. Raises TypeError if dtypes differ."""
+    if executing_eagerly() and all(isinstance(value, Tensor) for value in values):
+        return _pack(list(values), name)
+    with context.name_scope(name or "packed") as scope:
+        elements = []
+        for index, value in enumerate(values):
+            if isinstance(value, (list, tuple)) and _holds_tensor(value):
+                elements.append(_packed(value, dtype, str(index)))
+            elif _tensor_like(value):
+                elements.append(convert_to_tensor(value))
+                if dtype is not None and elements[-1].dtype is not dtype:
+                    raise TypeError(f"Cannot convert a list with {value!r} to {dtype}")
+            else:
+                elements.append(constant(value, dtype, name=str(index)))
+        return _pack(elements, scope)
+
+
+def _pack(elements: list[Any], name: str | None) -> Any:
+    attributes = {"N": len(elements), "axis": 0, "T": elements[0].dtype}
+    return execute("Pack", elements, attributes, name)[0]

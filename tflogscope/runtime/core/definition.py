@@ -1,0 +1,133 @@
+"""The graph of a function once it is traced: what passes rewrite and the executor runs. See
+`FunctionDef` and `NodeDef` of `core/framework/function.proto`, `node_def.proto`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tflogscope.runtime.core.dtypes import DType
+from tflogscope.runtime.core.registry import OpDef, lookup
+from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.core.tensors import HandleData
+
+Endpoint = tuple[str, int]
+"""An output: the node's name and which."""
+
+
+@dataclass(slots=True, eq=False)
+class NodeDef:
+    """A node. Its type and edges change as passes rewrite the graph."""
+
+    name: str
+    type: str
+    inputs: list[Endpoint] = field(default_factory=list)
+    controls: list[str] = field(default_factory=list)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    device: str = ""
+    dtypes: tuple[DType, ...] = ()
+    shape: TensorShape = UNKNOWN
+    """What is known of an `_Arg`'s shape."""
+    handle_data: HandleData | None = None
+    """What a handle leads to, and what a list holds, that this node gives."""
+
+    @property
+    def definition(self) -> OpDef:
+        """The op."""
+        return lookup(self.type)
+
+    def copy(self, name: str) -> NodeDef:
+        """Another node like it."""
+        return NodeDef(
+            name,
+            self.type,
+            list(self.inputs),
+            list(self.controls),
+            dict(self.attributes),
+            self.device,
+            self.dtypes,
+            self.shape,
+            self.handle_data,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class FunctionDef:
+    """A function: `_Arg` nodes, what computes, `_Retval` nodes."""
+
+    name: str
+    nodes: list[NodeDef]
+    must_run: tuple[str, ...] = ()
+    """Nodes with side effects, which run whether or not a result needs them."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    plan: Any = None
+    """How it runs, once the executor has made it ready."""
+
+    def of_type(self, type: str) -> list[NodeDef]:
+        """The nodes of that type, by their index: the arguments or the results."""
+        found = [node for node in self.nodes if node.type == type]
+        return sorted(found, key=lambda node: node.attributes["index"])
+
+    @property
+    def stateful(self) -> bool:
+        """Does it do more than compute?"""
+        return any(
+            node.attributes.get("_stateful", node.definition.stateful) for node in self.nodes
+        )
+
+
+def define(
+    name: str,
+    nodes: Iterable[Any],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    must_run: Sequence[Any] = (),
+    attributes: dict[str, Any] | None = None,
+) -> FunctionDef:
+    """The function of a graph's nodes, from these of its tensors to those. A placeholder that is an
+    input becomes an `_Arg`.
+    """
+    places = {id(tensor.op): index for index, tensor in enumerate(inputs)}
+    made = [_argument(tensor, index) for index, tensor in enumerate(inputs)]
+    made += [_node(node) for node in nodes if id(node) not in places]
+    taken = {node.name for node in made}
+    for index, tensor in enumerate(outputs):
+        label = f"{tensor.op.name}_retval"
+        while label in taken:
+            label += "_"
+        taken.add(label)
+        attributes_ = {"T": tensor.dtype, "index": index}
+        made.append(NodeDef(label, "_Retval", [_endpoint(tensor)], [], attributes_))
+    return FunctionDef(name, made, tuple(node.name for node in must_run), attributes or {})
+
+
+def _argument(tensor: Any, index: int) -> NodeDef:
+    kept = {key: value for key, value in tensor.op.attributes.items() if key.startswith("_")}
+    return NodeDef(
+        tensor.op.name,
+        "_Arg",
+        attributes={"T": tensor.dtype, "index": index} | kept,
+        dtypes=(tensor.dtype,),
+        shape=tensor.shape,
+        handle_data=tensor.handle_data,
+    )
+
+
+def _endpoint(tensor: Any) -> Endpoint:
+    return tensor.op.name, tensor.value_index
+
+
+def _node(node: Any) -> NodeDef:
+    handles = [tensor.handle_data for tensor in node.outputs if tensor.handle_data is not None]
+    return NodeDef(
+        node.name,
+        node.type,
+        [_endpoint(tensor) for tensor in node.inputs],
+        [control.name for control in node.control_inputs],
+        dict(node.attributes),
+        node.device,
+        tuple(tensor.dtype for tensor in node.outputs),
+        handle_data=handles[0] if handles else None,
+    )

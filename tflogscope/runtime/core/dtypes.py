@@ -1,0 +1,116 @@
+"""Element types: `tf.float32` and its like."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+
+class DType:
+    """An element type. There is one object for each."""
+
+    def __init__(self, name: str, numpy: Any, size: int) -> None:
+        self.name = name
+        self.as_numpy_dtype = numpy
+        self.size = size
+        kind = np.dtype(numpy).kind
+        self.is_array = name not in {"resource", "variant"}
+        self.is_floating = kind == "f"
+        self.is_integer = kind in "iu"
+        self.is_unsigned = kind == "u"
+        self.is_bool = kind == "b"
+        self.is_numeric = kind in "fiub"
+
+    @property
+    def base_dtype(self) -> DType:
+        return self
+
+    @property
+    def min(self) -> Any:
+        limits: Any = np.finfo if self.is_floating else np.iinfo
+        return limits(self.as_numpy_dtype).min
+
+    @property
+    def max(self) -> Any:
+        limits: Any = np.finfo if self.is_floating else np.iinfo
+        return limits(self.as_numpy_dtype).max
+
+    def is_compatible_with(self, other: Any) -> bool:
+        return as_dtype(other) is self
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DType):
+            return self is other
+        try:
+            return as_dtype(other) is self
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return f"<dtype: {self.name!r}>"
+
+    def __repr__(self) -> str:
+        return f"tf.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return as_dtype, (self.name,)
+
+
+float16 = DType("float16", np.float16, 2)
+bfloat16 = DType("bfloat16", np.float32, 2)
+"""NB: held as float32, rounded after each op, since NumPy does not have it."""
+float32 = DType("float32", np.float32, 4)
+float64 = DType("float64", np.float64, 8)
+int8 = DType("int8", np.int8, 1)
+int16 = DType("int16", np.int16, 2)
+int32 = DType("int32", np.int32, 4)
+int64 = DType("int64", np.int64, 8)
+uint8 = DType("uint8", np.uint8, 1)
+uint16 = DType("uint16", np.uint16, 2)
+uint32 = DType("uint32", np.uint32, 4)
+uint64 = DType("uint64", np.uint64, 8)
+bool_ = DType("bool", np.bool_, 1)
+string = DType("string", object, 24)
+resource = DType("resource", object, 88)
+variant = DType("variant", object, 64)
+
+ALL = {each.name: each for each in list(globals().values()) if isinstance(each, DType)}
+_OF_NUMPY = {
+    np.dtype(each.as_numpy_dtype): each
+    for each in ALL.values()
+    if each.as_numpy_dtype is not object
+} | {np.dtype(np.float32): float32}
+_OF_PYTHON: dict[Any, DType] = {float: float32, int: int32, bool: bool_, str: string}
+
+
+def as_dtype(value: Any) -> DType:
+    if isinstance(value, DType):
+        return value
+    found = ALL.get(value) if isinstance(value, str) else _OF_PYTHON.get(value)
+    if found is None:
+        with suppress(TypeError):
+            found = of_array(np.dtype(value))
+    if found is None:
+        raise TypeError(f"Cannot convert {value!r} to a TensorFlow DType.")
+    return found
+
+
+def of_array(dtype: Any) -> DType:
+    if dtype.kind in "OSU":
+        return string
+    found = _OF_NUMPY.get(dtype)
+    if found is None:
+        raise TypeError(f"Cannot convert {dtype} to a TensorFlow DType.")
+    return found
+
+
+def round_to_bfloat16(value: Any) -> Any:
+    bits = np.ascontiguousarray(value, np.float32).view(np.uint32)
+    kept = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    rounded = kept.view(np.float32).reshape(np.shape(value))
+    return np.where(np.isnan(value), np.asarray(value, np.float32), rounded)

@@ -1,0 +1,106 @@
+"""The eager context: an op call runs its kernel at once.
+
+A kernel is made once for each op, set of attributes and dtypes of the inputs, and kept. See
+`EagerExecute` and `GetOrCreateKernelAndDevice` of `core/common_runtime/eager/execute.cc`. NB: since
+2.8 TensorFlow wraps each eager op in a function of one node, and may run another op instead
+(`passes/eager_ops.py`); values don't depend on that, so only the emitter looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core import telling
+from tflogscope.runtime.core.dtypes import DType
+from tflogscope.runtime.core.errors import KERNEL_ERRORS, OpError, as_op_error
+from tflogscope.runtime.core.registry import OpDef, bind, output_values
+from tflogscope.runtime.core.tensors import CPU, EagerTensor
+
+
+class Done:
+    """An op that has run."""
+
+    __slots__ = ("attributes", "inputs", "outputs")
+
+    def __init__(self, inputs: Sequence[Any], attributes: Any, outputs: list[Any]) -> None:
+        self.inputs, self.attributes, self.outputs = inputs, attributes, outputs
+
+
+class EagerContext:
+    """Runs ops as they are called."""
+
+    building_function = False
+
+    def __init__(self) -> None:
+        self._kernels: dict[Any, tuple[Callable[..., Any], list[DType]]] = {}
+
+    def create_operation(
+        self, definition: OpDef, inputs: Sequence[Any], attributes: dict[str, Any], name: str | None
+    ) -> Done:
+        """Run it. Raises the kernel's OpError, which says where."""
+        values = [_value(tensor) for tensor in inputs]
+        (run, dtypes), cached = self._kernel(definition, inputs, attributes)
+        listener = telling.listener
+        if listener is not None:
+            listener.op_dispatched(definition.type, inputs, attributes, dtypes, cached)
+        try:
+            with np.errstate(all="ignore"):
+                result = output_values(run(*values), dtypes)
+        except KERNEL_ERRORS as raised:
+            error = as_op_error(raised)
+            if listener is not None:
+                listener.op_finished(definition.type, (), error)
+            raise _located(error, definition.type, name or "") from None
+        outputs = [EagerTensor(each, dtype) for each, dtype in zip(result, dtypes, strict=True)]
+        if listener is not None:
+            listener.op_finished(definition.type, outputs, None)
+        return Done(inputs, attributes, outputs)
+
+    def clear_kernels(self) -> None:
+        """Make all kernels anew: random ops begin from the start of their seeds."""
+        self._kernels.clear()
+
+    def _kernel(self, definition: OpDef, inputs: Sequence[Any], attributes: Any) -> Any:
+        dtypes = tuple([tensor.dtype for tensor in inputs])
+        key = (definition.type, frozen(tuple(attributes.values())), dtypes)
+        kernel = self._kernels.get(key)
+        if kernel is not None:
+            return kernel, True
+        kernel = self._kernels[key] = bind(definition, attributes), definition.dtypes(attributes)
+        return kernel, False
+
+
+def _value(tensor: Any) -> Any:
+    if isinstance(tensor, EagerTensor):
+        return tensor.value
+    raise TypeError(
+        f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python "
+        "locals or TensorFlow collections to access it."
+    )
+
+
+def frozen(value: Any) -> Any:
+    """A hashable copy of an attribute."""
+    if isinstance(value, (list, tuple)):
+        return tuple([frozen(item) for item in value])
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes() if value.dtype != object else id(value)
+    return value
+
+
+def _located(error: OpError, op: str, name: str) -> OpError:
+    """The same error, saying where."""
+    message = error.message
+    if op.startswith("__"):  # a function
+        message = f"{{{{function_node {op}}}}} {message} [Op:{op}]"
+    elif not message.startswith("{{function_node"):
+        wrapper = f"__wrapped__{op.replace('_', '__')}_device_{CPU}"
+        message = f"{{{{function_node {wrapper}}}}} {message} [Op:{op}] name: {name}"
+    return type(error)(error.node_def, error.op, message)
+
+
+EAGER = EagerContext()
+"""The one eager context of the process."""

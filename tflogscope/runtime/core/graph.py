@@ -1,0 +1,220 @@
+"""Graphs: a node for each op that was called while the graph was the current context. Nothing runs.
+
+A `Graph` is a context (see context.py): its `create_operation` adds a node. A function's graph
+(`function/func_graph.py`) also captures tensors from outside and keeps stateful ops in order. See
+`Graph` and `Operation` of `tensorflow/python/framework/ops.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tflogscope.runtime.core import context
+from tflogscope.runtime.core.errors import missing
+from tflogscope.runtime.core.registry import OpDef
+from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor
+
+
+class Node:
+    """An op in a graph."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        definition: OpDef,
+        name: str,
+        inputs: Sequence[SymbolicTensor],
+        attributes: dict[str, Any],
+        control_inputs: Sequence[Node],
+    ) -> None:
+        self.graph = graph
+        self.definition = definition
+        self.name = name
+        self.inputs = tuple(inputs)
+        self.attributes = attributes
+        self.control_inputs = list(control_inputs)
+        self.device = context.requested_device()
+        self.outputs: list[SymbolicTensor] = []
+        self.gradient_function = graph.gradient_functions.get(definition.type)
+        """Its own gradient function, where it is not that of its type: of a function's call."""
+
+    @property
+    def type(self) -> str:
+        """The op's type."""
+        return self.definition.type
+
+    def get_attr(self, name: str) -> Any:
+        """One attribute."""
+        return self.attributes[name]
+
+    def add_control_input(self, node: Node) -> None:
+        """Run that node first."""
+        if node is not self and node not in self.control_inputs:
+            self.control_inputs.append(node)
+
+    def __getattr__(self, name: str) -> Any:
+        return missing("tf.Operation", name)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+class Graph:
+    """Nodes in the order of their creation."""
+
+    building_function = False
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.scope_name = ""
+        self.seed: int | None = None
+        self.gradient_functions: dict[str, Any] = {}
+        self.collections: dict[str, list[Any]] = {}
+        self._by_name: dict[str, Node] = {}
+        self._used: dict[str, int] = {}
+        self._control: list[tuple[list[Node], set[Node]]] = []
+        """For each `control_dependencies` block its nodes, and those made in it, which follow them
+        already.
+        """
+
+    # -- as a context ----------------------------------------------------------
+
+    def create_operation(
+        self, definition: OpDef, inputs: Sequence[Tensor], attributes: dict[str, Any], name: Any
+    ) -> Node:
+        """Add a node. Raises ValueError if the op's shape rule refuses the inputs."""
+        captured = [self.capture(tensor) for tensor in inputs]
+        whole = bool(name) and name.endswith("/")
+        full_name = name[:-1] if whole else self.unique_name(name or definition.type)
+        try:
+            specs = definition.infer(captured, attributes)
+        except ValueError as error:
+            shapes = ", ".join(str(each.shape) for each in captured)
+            raise ValueError(
+                f"{error} for '{{{{node {full_name}}}}} = {definition.type}' with input shapes: "
+                f"{shapes}."
+            ) from None
+        controls = self._control_inputs(captured)
+        node = Node(self, definition, full_name, captured, attributes, controls)
+        for index, (dtype, shape, *handle) in enumerate(specs):
+            node.outputs.append(SymbolicTensor(node, index, dtype, shape))
+            node.outputs[-1].handle_data = handle[0] if handle else None
+        self.nodes.append(node)
+        self._by_name[full_name] = node
+        for _, made in self._control:
+            made.add(node)
+        return node
+
+    def capture(self, tensor: Any, name: str | None = None) -> SymbolicTensor:
+        """The tensor as one of this graph. Raises ValueError for one of another graph."""
+        del name
+        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
+            return tensor
+        raise ValueError(f"{tensor!r} is not an element of this graph.")
+
+    # -- names -----------------------------------------------------------------
+
+    def unique_name(self, name: str, *, mark_as_used: bool = True) -> str:
+        """`name` within the current scope, with `_1`, `_2`, … after it if it is taken (in any case
+        of letters).
+        """
+        if self.scope_name:
+            name = f"{self.scope_name}/{name}"
+        key = name.lower()
+        count = self._used.get(key, 0)
+        if mark_as_used:
+            self._used[key] = count + 1
+        if count == 0:
+            return name
+        taken = key
+        while taken in self._used:
+            taken = f"{key}_{count}"
+            count += 1
+        if mark_as_used:
+            self._used[taken] = 1
+            self._used[key] = count
+        return f"{name}_{count - 1}"
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Names of nodes made in it start with the scope's, which is made unique unless it ends in
+        `/`.
+        """
+        previous = self.scope_name
+        whole = not name or name.endswith("/")
+        self.scope_name = (name or "").rstrip("/") if whole else self.unique_name(str(name))
+        try:
+            yield self.scope_name + "/" if self.scope_name else ""
+        finally:
+            self.scope_name = previous
+
+    # -- control dependencies --------------------------------------------------
+
+    @contextmanager
+    def control_dependencies(self, nodes: Sequence[Any] | None) -> Iterator[None]:
+        """Nodes made in it run after these; None: after none of those asked for so far."""
+        previous = self._control
+        if nodes is None:
+            self._control = []
+        else:
+            wanted = [node for node in map(self._control_node, nodes) if node is not None]
+            for node in wanted:
+                node.attributes["_has_manual_control_dependencies"] = True
+            self._control = [*previous, (wanted, set())]
+        try:
+            yield
+        finally:
+            self._control = previous
+
+    def _control_node(self, value: Any) -> Node | None:
+        if isinstance(value, Node):
+            return value
+        made_by = vars(value).get("op") if hasattr(value, "handle") else None
+        if isinstance(made_by, Node) and made_by.graph is self:
+            return made_by  # the assignment that gave a variable
+        value = getattr(value, "handle", value) if not isinstance(value, Tensor) else value
+        return self.capture(value).op if isinstance(value, Tensor) else None
+
+    def _control_inputs(self, inputs: Sequence[SymbolicTensor]) -> list[Node]:
+        """The control inputs asked for, less those on which the node depends anyway."""
+        makers = {tensor.op for tensor in inputs}
+        chosen: dict[Node, None] = {}
+        for nodes, made in self._control:
+            if not makers & made:
+                chosen.update(dict.fromkeys(node for node in nodes if node not in makers))
+        return list(chosen)
+
+    # -- looking at it ---------------------------------------------------------
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Make it the current context: ops called in it become its nodes."""
+        with context.enter(self):
+            yield self
+
+    def get_operations(self) -> list[Node]:
+        """All nodes."""
+        return list(self.nodes)
+
+    def get_operation_by_name(self, name: str) -> Node:
+        """The node of that name. Raises KeyError if there is none."""
+        if name not in self._by_name:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return self._by_name[name]
+
+    def get_tensor_by_name(self, name: str) -> SymbolicTensor:
+        """The tensor `node:index`. Raises KeyError if there is none."""
+        node, _, index = name.rpartition(":")
+        return self.get_operation_by_name(node).outputs[int(index)]
+
+    def __getattr__(self, name: str) -> Any:
+        return missing("tf.Graph", name)
+
+
+def control_dependencies(inputs: Sequence[Any] | None) -> Any:
+    """`tf.control_dependencies`: nodes made in it run after these. Eagerly order is kept anyway."""
+    if context.executing_eagerly():
+        return context.name_scope((context.current_scope() + "/").lstrip("/"))
+    return context.current().control_dependencies(inputs)

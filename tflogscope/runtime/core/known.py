@@ -1,0 +1,160 @@
+"""Values that are known while a graph is built: constants, known shapes, and what follows from
+them. Shape rules ask for them, and so does Python code (`tf.get_static_value`).
+
+See `constant_value` and `constant_value_as_shape` of `tensorflow/python/framework/tensor_util.py`,
+`ShapeRefiner::ConstantPartialShape`. NB: TensorFlow's shape refiner runs a graph of constants for
+this (step -1 while a function is traced); here nothing runs, and the log does not show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core.errors import KERNEL_ERRORS
+from tflogscope.runtime.core.registry import bind
+from tflogscope.runtime.core.shapes import Dim, TensorShape, known
+from tflogscope.runtime.core.tensors import EagerTensor, SymbolicTensor
+
+_FOLDED = frozenset(
+    "Add AddV2 Sub Mul Maximum Minimum FloorDiv FloorMod Neg Range Cast ConcatV2 Pack Unpack Split "
+    "Fill Equal NotEqual BroadcastTo StridedSlice Slice Prod Sum Reshape ExpandDims Squeeze GatherV2 "
+    "Identity Select SelectV2 Greater GreaterEqual Less LessEqual Transpose".split()
+)
+
+
+def known_value(tensor: Any, known_before: dict[int, Any] | None = None) -> Any:
+    """The array that is the tensor's value, or None if that is not known yet."""
+    if isinstance(tensor, EagerTensor):
+        return tensor.value if tensor.dtype.is_array else None
+    if not isinstance(tensor, SymbolicTensor) or tensor.op is None:
+        return None
+    values = {} if known_before is None else known_before
+    if tensor.uid not in values:
+        values[tensor.uid] = _computed(tensor, values)
+    return values[tensor.uid]
+
+
+def _computed(tensor: SymbolicTensor, values: dict[int, Any]) -> Any:
+    node = tensor.op
+    if node.type == "Const":
+        return node.attributes["value"]
+    if node.type in {"Shape", "ShapeN", "Size", "Rank"}:
+        return _of_shape(node.type, node.inputs[tensor.value_index].shape, tensor)
+    element = _dimension(node, tensor.value_index)
+    if element is not None:
+        return np.array(element, tensor.dtype.as_numpy_dtype)
+    if node.type not in _FOLDED:
+        return None
+    inputs = [known_value(source, values) for source in node.inputs]
+    if any(value is None for value in inputs):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            result = bind(node.definition, node.attributes)(*inputs)
+    except KERNEL_ERRORS:
+        return None
+    return np.asarray(result[tensor.value_index] if isinstance(result, (list, tuple)) else result)
+
+
+def _of_shape(type: str, shape: TensorShape, tensor: SymbolicTensor) -> Any:
+    if type == "Rank":
+        return None if shape.rank is None else np.array(shape.rank, np.int32)
+    if not shape.is_fully_defined():
+        return None
+    found = shape.num_elements() if type == "Size" else shape.sizes()
+    return np.array(found, tensor.dtype.as_numpy_dtype)
+
+
+def _dimension(node: Any, index: int | None) -> Dim:
+    """`tf.shape(x)[1]`: one dimension may be known where others are not."""
+    source = node.inputs[0].op if node.inputs else None
+    if source is None or source.type != "Shape":
+        return None
+    shape = source.inputs[0].shape
+    if node.type == "StridedSlice" and node.attributes.get("shrink_axis_mask") == 1:
+        begin = known_value(node.inputs[1])
+        index = None if begin is None or begin.size != 1 else int(begin.ravel()[0])
+    elif node.type != "Unpack":
+        return None
+    if index is None or shape.rank is None or not -shape.rank <= index < shape.rank:
+        return None
+    dim: Dim = shape[index]
+    return dim if known(dim) else None
+
+
+def known_shape(tensor: Any) -> TensorShape:
+    """What is known of the shape that this vector is."""
+    value = known_value(tensor)
+    if value is not None:
+        if value.ndim == 0:
+            return TensorShape(None)
+        if any(dim < -1 for dim in value):
+            raise ValueError(f"Invalid value in tensor used for shape: {value}")
+        return TensorShape([None if dim == -1 else int(dim) for dim in value])
+    rule = _SHAPES.get(tensor.op.type) if isinstance(tensor, SymbolicTensor) and tensor.op else None
+    if rule is not None:
+        return rule(tensor.op, tensor.value_index)
+    return _of_rank(tensor)
+
+
+def _of_rank(tensor: Any) -> TensorShape:
+    rank = tensor.shape.dims[0] if tensor.shape.rank == 1 else None
+    return TensorShape([None] * rank if rank is not None and known(rank) else None)
+
+
+def _packed(node: Any, _: int) -> TensorShape:
+    dims: list[Dim] = []
+    for element in node.inputs:
+        value = known_value(element)
+        if value is not None:
+            dims.append(int(value) if value >= 0 else None)
+        else:
+            dims.append(_symbolic(element))
+    return TensorShape(dims)
+
+
+def _symbolic(element: Any) -> Dim:
+    """The number of a dimension of which nobody knows how large it is: in passes only."""
+    node = element.op
+    if node is None or node.type != "StridedSlice" or node.inputs[0].op is None:
+        return None
+    source, begin = node.inputs[0].op, known_value(node.inputs[1])
+    if source.type != "Shape" or begin is None or node.attributes.get("shrink_axis_mask") != 1:
+        return None
+    dims, at = source.inputs[0].shape.dims, int(begin.ravel()[0])
+    return dims[at] if dims is not None and -len(dims) <= at < len(dims) else None
+
+
+def _joined(node: Any, _: int) -> TensorShape:
+    whole = TensorShape([])
+    for part in node.inputs[:-1]:
+        whole = whole.concatenate(known_shape(part))
+    return whole
+
+
+def _sliced(node: Any, index: int) -> TensorShape:
+    source = known_shape(node.inputs[0])
+    limits = [known_value(limit) for limit in node.inputs[1:4]]
+    masks = [node.attributes.get(f"{each}_mask", 0) for each in ("begin", "end")]
+    others = ("ellipsis", "new_axis", "shrink_axis")
+    if any(node.attributes.get(f"{each}_mask") for each in others):
+        return _of_rank(node.outputs[index])
+    if source.dims is None or any(limit is None for limit in limits):
+        return _of_rank(node.outputs[index])
+    begin, end, stride = (int(limit[0]) for limit in limits)
+    first, last = None if masks[0] & 1 else begin, None if masks[1] & 1 else end
+    return TensorShape(source.dims[first:last:stride])
+
+
+_SHAPES: dict[str, Callable[[Any, int], TensorShape]] = {
+    "Shape": lambda node, _: node.inputs[0].shape,
+    "ShapeN": lambda node, index: node.inputs[index].shape,
+    "Cast": lambda node, _: known_shape(node.inputs[0]),
+    "Identity": lambda node, _: known_shape(node.inputs[0]),
+    "Pack": _packed,
+    "ConcatV2": _joined,
+    "StridedSlice": _sliced,
+}

@@ -1,0 +1,76 @@
+"""Nested structures: lists, tuples, named tuples and dictionaries, whose keys are sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+
+def is_nested(value: Any) -> bool:
+    return isinstance(value, (list, tuple, Mapping))
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [value[key] for key in sorted(value)]
+    return list(value)
+
+
+def _like(value: Any, children: Sequence[Any]) -> Any:
+    if isinstance(value, Mapping):
+        found = dict(zip(sorted(value), children, strict=True))
+        ordered = {key: found[key] for key in value}
+        return ordered if type(value) is dict else type(value)(ordered)  # type: ignore[call-arg]
+    if hasattr(value, "_fields"):
+        return type(value)(*children)
+    return tuple(children) if isinstance(value, tuple) else list(children)
+
+
+def flatten(value: Any, *_: Any) -> list[Any]:
+    if not is_nested(value):
+        return [value]
+    return [leaf for child in _children(value) for leaf in flatten(child)]
+
+
+def map_structure(function: Callable[..., Any], *values: Any, **_: Any) -> Any:
+    """The same structure with `function` of each leaf (of the leaves of several structures)."""
+    first = values[0]
+    if not is_nested(first):
+        return function(*values)
+    columns = zip(*(_children(value) for value in values), strict=True)
+    return _like(first, [map_structure(function, *column) for column in columns])
+
+
+def pack_sequence_as(structure: Any, flat: Sequence[Any], *_: Any) -> Any:
+    leaves = iter(flat)
+    try:
+        packed = map_structure(lambda _: _next(leaves), structure)
+    except LookupError:
+        raise ValueError(f"{len(flat)} leaves are too few for {structure}") from None
+    if any(True for _ in leaves):
+        raise ValueError(f"{len(flat)} leaves are too many for {structure}")
+    return packed
+
+
+def _next(leaves: Iterator[Any]) -> Any:
+    for leaf in leaves:
+        return leaf
+    raise LookupError
+
+
+def assert_same_structure(one: Any, other: Any, check_types: bool = True, *_: Any) -> None:
+    if is_nested(one) != is_nested(other):
+        raise ValueError(
+            f"The two structures don't have the same nested structure.\n\nFirst structure: {one}"
+            f"\n\nSecond structure: {other}"
+        )
+    if not is_nested(one):
+        return
+    if check_types and isinstance(one, Mapping) != isinstance(other, Mapping):
+        raise TypeError(f"The two structures don't have the same types: {one} and {other}")
+    if len(one) != len(other) or (isinstance(one, Mapping) and set(one) != set(other)):
+        raise ValueError(
+            f"The two structures don't have the same number of elements: {one} and {other}"
+        )
+    for a, b in zip(_children(one), _children(other), strict=True):
+        assert_same_structure(a, b, check_types)

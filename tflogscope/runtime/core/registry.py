@@ -1,0 +1,253 @@
+"""The registry of ops. A row of the table in `ops/` declares one.
+
+    op("Tanh(x: T; T) -> y: T", same, np.tanh, lambda op, g: [O.TanhGrad(op.outputs[0], g)])
+
+First its signature, as `REGISTER_OP` of TensorFlow's C++ says it. Before the semicolon are the
+inputs, each with its type: a dtype, or the attribute that holds it. `N*T` is a list of tensors of
+one type, `list(T)` of any. After it are attributes with defaults; those without one must be given,
+unless they follow from an input. Then a shape rule, a kernel and a gradient function.
+
+The kernel is a function of NumPy arrays; the parameters after the inputs are attributes. The
+gradient function takes the op and the gradients of its outputs, and gives those of the inputs, by
+calling ops: so gradients can be traced, and be differentiated again.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core.dtypes import ALL, DType, bfloat16, round_to_bfloat16
+from tflogscope.runtime.core.errors import NotInThisRuntime
+from tflogscope.runtime.core.shapes import TensorShape
+
+REQUIRED: Any = object()
+"""The default of an attribute that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """What a shape rule sees: the inputs and the attributes."""
+
+    inputs: Sequence[Any]
+    attributes: Mapping[str, Any]
+
+    def shape(self, index: int) -> TensorShape:
+        """What is known of the shape of that input."""
+        found: TensorShape = self.inputs[index].shape
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        return self.attributes[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An input or output: name, type, and the attribute that counts it if it is a list."""
+
+    name: str
+    type: str
+    count: str = ""
+    several: bool = False
+    """A list of tensors of any types, which the attribute `type` lists."""
+
+    @property
+    def dtype(self) -> DType | None:
+        """The dtype, if it is always the same one."""
+        return ALL.get(self.type)
+
+
+Shapes = TensorShape | Sequence[Any]
+
+
+@dataclass(slots=True, eq=False)
+class OpDef:
+    """One op."""
+
+    type: str
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    attributes: dict[str, Any]
+    shape: Callable[[Inference], Any]
+    kernel: Callable[..., Any]
+    stateful: bool = False
+    wanted: frozenset[str] | None = field(default=None)
+    """The attributes that the kernel takes."""
+
+    def infer(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> list[Any]:
+        """Dtype, shape and perhaps handle data of each output. Raises ValueError for shapes that
+        the op can't take.
+        """
+        dtypes = self.dtypes(attributes)
+        found: Any = self.shape(Inference(inputs, attributes))
+        if not dtypes:
+            return []
+        shapes = [found] * len(dtypes) if isinstance(found, TensorShape) else found
+        pairs = zip(dtypes, shapes, strict=True)
+        return [
+            (dtype, *each) if isinstance(each, tuple) else (dtype, each) for dtype, each in pairs
+        ]
+
+    def complete(self, attributes: Mapping[str, Any], inputs: Sequence[Any]) -> dict[str, Any]:
+        """The attributes, with those added that follow from the dtypes of inputs."""
+        full = dict(attributes)
+        for argument, tensor in zip(self.inputs, inputs, strict=False):
+            if argument.count or argument.several:
+                break
+            if not argument.dtype:
+                full.setdefault(argument.type, tensor.dtype)
+        return full
+
+    def dtypes(self, attributes: Mapping[str, Any]) -> list[DType]:
+        """The dtypes of the outputs."""
+        found: list[DType] = []
+        for output in self.outputs:
+            dtype: Any = output.dtype or attributes[output.type]
+            if output.several:
+                found += dtype
+            else:
+                found += [dtype] * (attributes[output.count] if output.count else 1)
+        return found
+
+
+_ops: dict[str, OpDef] = {}
+_gradients: dict[str, Any] = {}
+_LINE = re.compile(r"(\w+)\(([^;]*?)(?:;(.*?))?\)(?: -> (.*))?$", re.DOTALL)
+
+
+def op(
+    line: str,
+    shape: Callable[[Inference], Any],
+    kernel: Callable[..., Any],
+    gradient: Callable[..., Any] | None = None,
+    *,
+    stateful: bool = False,
+) -> OpDef:
+    """Declare an op. `gradient` None: no gradient flows through it."""
+    match = _LINE.match(line)
+    assert match is not None, line
+    inputs, outputs = (tuple(map(_argument, _parts(match[at]))) for at in (2, 4))
+    attributes = {}
+    for part in _parts(match[3]):
+        name, _, default = part.partition("=")
+        attributes[name] = _default(default) if default else REQUIRED
+    for argument in (*inputs, *outputs):
+        for name in (argument.count, "" if argument.dtype else argument.type):
+            if name:
+                attributes.setdefault(name, REQUIRED)
+    definition = OpDef(
+        match[1], inputs, outputs, attributes, shape, kernel, stateful, _wanted(kernel, attributes)
+    )
+    _ops[definition.type] = definition
+    _gradients[definition.type] = gradient
+    return definition
+
+
+def alias(name: str, of: str) -> None:
+    """Another op that computes the same: oneDNN's of TensorFlow's."""
+    old = _ops[of]
+    _ops[name] = OpDef(
+        name,
+        old.inputs,
+        old.outputs,
+        old.attributes,
+        old.shape,
+        old.kernel,
+        old.stateful,
+        old.wanted,
+    )
+
+
+def set_gradient(*types: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a gradient function that is too long for the table."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        _gradients.update(dict.fromkeys(types, function))
+        return function
+
+    return register
+
+
+def lookup(type: str) -> OpDef:
+    """The op of that name. Raises NotInThisRuntime where there is none."""
+    found = _ops.get(type)
+    if found is None:
+        raise NotInThisRuntime(f"The op {type}")
+    return found
+
+
+def registered(type: str) -> bool:
+    """Is there such an op?"""
+    return type in _ops
+
+
+def gradient_of(type: str) -> Callable[..., Any] | None:
+    """The gradient function; None if no gradient flows. Raises LookupError for an unknown op."""
+    if type not in _gradients:
+        raise LookupError(f"gradient registry has no entry for: {type}")
+    found: Callable[..., Any] | None = _gradients[type]
+    return found
+
+
+def bind(definition: OpDef, attributes: Mapping[str, Any]) -> Callable[..., Any]:
+    """The kernel as a function of the inputs alone: what is done once, and not at each call."""
+    make = getattr(definition.kernel, "instance", None)
+    if make is not None:  # a kernel with a state: each use of the op has its own
+        made: Callable[..., Any] = make(attributes)
+        return made
+    if definition.wanted is None:
+        return partial(definition.kernel, **attributes)
+    chosen = {name: attributes[name] for name in definition.wanted if name in attributes}
+    return partial(definition.kernel, **chosen) if chosen else definition.kernel
+
+
+def output_values(result: Any, dtypes: Sequence[DType]) -> list[Any]:
+    """A kernel's result as tensors hold it, one value per output."""
+    if len(dtypes) == 1 and not isinstance(result, (tuple, list)):
+        return [_as_value(result, dtypes[0])]
+    results = () if result is None else result
+    return [_as_value(value, dtype) for value, dtype in zip(results, dtypes, strict=True)]
+
+
+def _as_value(value: Any, dtype: DType) -> Any:
+    if dtype is bfloat16:
+        return round_to_bfloat16(value)
+    if not dtype.is_array or getattr(value, "is_reference", False):
+        return value
+    return np.asarray(value, dtype.as_numpy_dtype)
+
+
+def _wanted(kernel: Callable[..., Any], attributes: Mapping[str, Any]) -> frozenset[str] | None:
+    """The attributes that this kernel takes; None for all of them."""
+    try:
+        parameters = inspect.signature(kernel).parameters.values()
+    except (TypeError, ValueError):  # a NumPy ufunc takes none
+        return frozenset()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return None
+    return frozenset(each.name for each in parameters if each.name in attributes)
+
+
+def _parts(text: str | None) -> list[str]:
+    """The text cut at its commas, but for those within brackets or quotes."""
+    parts = re.findall(r"(?:\[[^\]]*\]|'[^']*'|\([^)]*\)|[^,\[('])+", text or "")
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _argument(text: str) -> Argument:
+    name, _, kind = (piece.strip() for piece in text.partition(":"))
+    if kind.startswith("list("):
+        return Argument(name, kind[5:-1], several=True)
+    count, _, of = kind.rpartition("*")
+    return Argument(name, of, count)
+
+
+def _default(text: str) -> Any:
+    return ALL[text] if text in ALL else ast.literal_eval(text)

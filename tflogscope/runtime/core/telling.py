@@ -1,0 +1,77 @@
+"""What happens is told here, to whoever listens.
+
+Every place where something happens that a log of TensorFlow would show calls a method of the one
+listener; with nobody listening that costs one look at a global. A listener overrides the methods it
+cares for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+
+class Listener:
+    """Hears everything and does nothing: override what you want to know."""
+
+    def constant_made(self, tensor: Any, *, cast: bool) -> None:
+        """A Python or NumPy value became an eager tensor (`_EagerConst`; `cast`: after a `Cast`)."""
+
+    def op_dispatched(
+        self,
+        op: str,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        outputs: Sequence[Any],
+        cached: bool,
+    ) -> None:
+        """An op, or a function, is about to run eagerly.
+
+        `outputs`: the dtypes of what it gives; `cached`: its kernel was made before.
+        """
+
+    def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None:
+        """That op has run, or failed."""
+
+    def function_traced(self, name: str, function: Any) -> None:
+        """A Python function was run to build a graph."""
+
+    def function_instantiated(self, definition: Any, report: Any) -> None:
+        """A graph was made ready to run; `report` says what the passes did."""
+
+    def function_called(self, step: int, definition: Any) -> None:
+        """The executor starts on a graph."""
+
+    def function_returned(self, step: int, definition: Any, error: BaseException | None) -> None:
+        """The executor has done with that graph."""
+
+    def node_started(self, step: int, node: Any) -> None:
+        """The executor takes a node whose inputs are there."""
+
+    def node_done(self, step: int, node: Any, outputs: Sequence[Any]) -> None:
+        """Its kernel has run."""
+
+    def node_dead(self, step: int, node: Any) -> None:
+        """It is in a branch not taken: no kernel runs."""
+
+    def node_failed(self, step: int, node: Any, error: BaseException) -> None:
+        """Its kernel raised an error."""
+
+    def tape_followed(self, ops: Sequence[str]) -> None:
+        """A tape was followed back over these ops."""
+
+
+listener: Listener | None = None
+"""Who listens. Places that tell look here first."""
+
+
+@contextmanager
+def listen(to: Listener | None) -> Iterator[Listener | None]:
+    """Tell everything that happens, in all threads, to this listener; None: to nobody."""
+    global listener  # noqa: PLW0603 - the one
+    previous, listener = listener, to
+    try:
+        yield to
+    finally:
+        listener = previous

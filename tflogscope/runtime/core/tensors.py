@@ -1,0 +1,294 @@
+"""Tensors: an `EagerTensor` has its value, a `SymbolicTensor` will get one when its graph runs.
+
+Ops take and give both without asking which kind they are. `TensorSpec` describes a tensor without
+being one. See `tensorflow/python/framework/ops.py` and `tensor_spec.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from tflogscope.runtime.core.dtypes import DType, as_dtype, float32
+from tflogscope.runtime.core.errors import OperatorNotAllowedInGraphError, missing
+from tflogscope.runtime.core.shapes import TensorShape, as_shape, merged
+
+CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+OPERATORS: dict[str, Callable[..., Any]] = {}
+"""The function behind each operator, filled by `library/operators.py`: they are made of ops."""
+_uids = itertools.count(1)
+
+
+def uid() -> int:
+    return next(_uids)
+
+
+class HandleData(NamedTuple):
+    """What a resource or variant tensor leads to: the shape and dtype of its value."""
+
+    shape: TensorShape
+    dtype: DType
+
+
+class Operators:
+    """What Python looks for when it meets an operator: `x + y`, `x[1:]`, `-x`."""
+
+    __slots__ = ()
+    __array_priority__ = 100  # NumPy asks us first in `array + tensor`
+
+    def _operand(self) -> Any:
+        return self
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    def apply(self: Any, *others: Any) -> Any:
+        return OPERATORS[name](self._operand(), *others)
+
+    return apply
+
+
+_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor"
+for _name in (
+    *_BINARY.split(),
+    *(f"r{each}" for each in _BINARY.split()),
+    *"lt le gt ge eq ne neg abs invert getitem".split(),
+):
+    setattr(Operators, f"__{_name}__", _operator(_name))
+
+
+class Tensor(Operators):
+    """What ops take and give. Never made directly."""
+
+    __slots__ = ("__weakref__", "_keras_logits", "_keras_mask", "dtype", "handle_data", "uid")
+    _keras_mask: Any
+    _keras_logits: Any
+
+    def __init__(self, dtype: DType) -> None:
+        self.uid = uid()
+        self.dtype = dtype
+        self.handle_data: HandleData | None = None
+
+    @property
+    def shape(self) -> TensorShape:
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int | None:
+        return self.shape.rank
+
+    def get_shape(self) -> TensorShape:
+        """The same as `shape`."""
+        return self.shape
+
+    def ref(self) -> Reference:
+        return Reference(self)
+
+    def __hash__(self) -> int:
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+
+class Reference:
+    """Stands for a tensor or variable in sets and as a key."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def deref(self) -> Any:
+        return self._value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
+class EagerTensor(Tensor):
+    """A tensor that has a value: an array, or an object if it is a resource or a variant."""
+
+    __slots__ = ("value",)
+    device = CPU
+    backing_device = CPU
+
+    def __init__(self, value: Any, dtype: DType) -> None:
+        super().__init__(dtype)
+        self.value = value
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(np.shape(self.value) if self.dtype.is_array else ())
+
+    def set_shape(self, shape: Any) -> None:
+        self.shape.assert_is_compatible_with(shape)
+
+    def numpy(self) -> Any:
+        if not self.dtype.is_array:
+            raise ValueError(f"Cannot convert a tensor of dtype {self.dtype.name} to NumPy.")
+        return self.value.copy() if self.value.ndim else self.value[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        del copy
+        return np.array(self.numpy(), dtype)
+
+    def __bool__(self) -> bool:
+        return bool(self.numpy())
+
+    def __int__(self) -> int:
+        return int(np.reshape(self.numpy(), ()))
+
+    def __index__(self) -> int:
+        return int(self.value[()].__index__())
+
+    def __float__(self) -> float:
+        return float(np.reshape(self.numpy(), ()))
+
+    def __format__(self, specification: str) -> str:
+        return format(self.numpy(), specification)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(float(self), digits)
+
+    def __len__(self) -> int:
+        if not self.shape.rank:
+            raise TypeError("Scalar tensor has no `len()`")
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape.rank:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return (self[row] for row in range(len(self)))  # type: ignore[index]
+
+    def __copy__(self) -> EagerTensor:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EagerTensor:
+        return self
+
+    def __str__(self) -> str:
+        text = _text(self.value) if self.dtype.is_array else "<unprintable>"
+        return f"tf.Tensor({text}, shape={self.shape}, dtype={self.dtype.name})"
+
+    def __repr__(self) -> str:
+        if not self.dtype.is_array:
+            value = f"value={self.value!r}"
+        elif np.ndim(self.value):
+            value = "numpy=" + _own_line(repr(self.value))
+        else:
+            value = f"numpy={_text(self.value)}"
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, {value}>"
+
+
+def _text(value: Any) -> str:
+    if np.ndim(value):
+        return _own_line(str(value))
+    item = value[()]
+    return repr(item) if isinstance(item, bytes) else str(item)
+
+
+def _own_line(shown: str) -> str:
+    return "\n" + shown if "\n" in shown else shown
+
+
+class SymbolicTensor(Tensor):
+    """An output of a node in a graph."""
+
+    __slots__ = ("_shape", "op", "value_index")
+
+    def __init__(self, op: Any, value_index: int, dtype: DType, shape: TensorShape) -> None:
+        super().__init__(dtype)
+        self.op = op
+        self.value_index = value_index
+        self._shape = shape
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def graph(self) -> Any:
+        return self.op.graph
+
+    @property
+    def name(self) -> str:
+        """`node:index`."""
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def device(self) -> str:
+        return str(self.op.device)
+
+    def set_shape(self, shape: Any) -> None:
+        self._shape.assert_is_compatible_with(shape)
+        self._shape = merged(self._shape, as_shape(shape))
+
+    def consumers(self) -> list[Any]:
+        return [node for node in self.graph.nodes if any(each is self for each in node.inputs)]
+
+    def __hash__(self) -> int:
+        return id(self) if not self.graph.building_function else super().__hash__()
+
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304
+        self._refuse("Using a symbolic `tf.Tensor` as a Python `bool`")
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("Iterating over a symbolic `tf.Tensor`")
+
+    @staticmethod
+    def _refuse(task: str) -> NoReturn:
+        raise OperatorNotAllowedInGraphError(
+            f"{task} is not allowed: AutoGraph did not convert this function. Try decorating it "
+            "directly with @tf.function."
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"numpy", "eval"}:
+            raise AttributeError(f"'SymbolicTensor' object has no attribute {name!r}")
+        return missing("tf.Tensor", name)
+
+    def __str__(self) -> str:
+        shape = f"shape={self.shape}, " if self.shape.rank is not None else "shape=<unknown>, "
+        return f'Tensor("{self.name}", {shape}dtype={self.dtype.name})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+
+class TensorSpec:
+    """The dtype and shape of a tensor, and perhaps a name: `tf.TensorSpec`."""
+
+    def __init__(self, shape: Any, dtype: Any = float32, name: str | None = None) -> None:
+        self.shape = as_shape(shape)
+        self.dtype = as_dtype(dtype)
+        self.name = name
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        return cls(tensor.shape, tensor.dtype, name)
+
+    from_spec = from_tensor
+
+    def is_compatible_with(self, other: Any) -> bool:
+        return self.dtype is other.dtype and self.shape.is_compatible_with(other.shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and (self.shape, self.dtype, self.name) == (
+            other.shape,
+            other.dtype,
+            other.name,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"

@@ -1,0 +1,138 @@
+"""Nodes as text: `{{node add}} = AddV2[T=DT_FLOAT](x, y)`. See `SummarizeNodeDef` and
+`SummarizeAttrValue` of `core/framework/node_def_util.cc`, `attr_value_util.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
+from tflogscope.runtime.core.dtypes import DType
+from tflogscope.runtime.core.errors import OpError
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.core.tensors import CPU
+from tflogscope.runtime.emitter.dialects import Dialect
+
+_CPP = {"float16": "half", "float32": "float", "float64": "double"}
+_SHOWN = 3
+
+
+def type_name(dtype: DType) -> str:
+    """`DT_FLOAT`."""
+    return "DT_" + _CPP.get(dtype.name, dtype.name).upper()
+
+
+def attribute_text(value: Any) -> str:
+    """One attribute's value."""
+    if isinstance(value, DType):
+        return type_name(value)
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (bytes, str)):
+        text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    if isinstance(value, TensorShape):
+        if value.dims is None:
+            return "<unknown>"
+        return "[" + ",".join("?" if d is None else str(d) for d in value.as_list()) + "]"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(attribute_text, value)) + "]"
+    if isinstance(value, np.ndarray):
+        kind = (
+            "string" if value.dtype.kind in "OSU" else _CPP.get(value.dtype.name, value.dtype.name)
+        )
+        sizes = "[" + ",".join(map(str, value.shape)) + "]"
+        return f"Tensor<type: {kind} shape: {sizes} values: {_values(value)}>"
+    return f"{value.name}[]" if isinstance(value, FunctionDef) else str(value)
+
+
+def _values(value: Any) -> str:
+    flat = value.ravel()[:_SHOWN]
+    texts = [
+        attribute_text(each)[1:-1] if isinstance(each, (bytes, str)) else f"{each:.6g}"
+        for each in flat
+    ]
+    shown = " ".join(texts) + ("..." if value.size > _SHOWN else "")
+    return f"{'[' * (value.ndim - 1)}{shown}{']' * (value.ndim - 1)}" if value.ndim > 1 else shown
+
+
+def summary(
+    name: str,
+    op: str,
+    attributes: Mapping[str, Any],
+    inputs: Sequence[str],
+    device: str = CPU,
+    *,
+    marked: bool = True,
+) -> str:
+    """A node; `marked` by a pass that looks for reference variables."""
+    shown = {
+        key: attribute_text(value)
+        for key, value in attributes.items()
+        if not key.startswith(("__", "_graph", "_has_manual"))
+    }
+    if marked and op != "_Retval" and "__copied" not in attributes:
+        shown["_XlaHasReferenceVars"] = "false"
+    parts = [f"{key}={shown[key]}" for key in sorted(shown)]
+    if device and op not in {"_Arg", "_Retval"}:
+        parts.append(f'_device="{device}"')
+    return f"{{{{node {name}}}}} = {op}[{', '.join(parts)}]({', '.join(inputs)})"
+
+
+def node_text(
+    node: NodeDef, dialect: Dialect, *, marked: bool = True, running: bool = False
+) -> str:
+    """A node of a function; a constant that runs no longer has its value."""
+    if node.name == "_SOURCE":
+        return "{{node _SOURCE}} = NoOp[]()"
+    device = node.device or CPU
+    if running and node.type == "Const":
+        kept = {"dtype": node.attributes["dtype"]}
+        return summary(node.name, node.type, kept, (), device, marked=False)
+    inputs = [f"{name}:{output}" if output else name for name, output in node.inputs]
+    inputs += [f"^{name}" for name in node.controls]
+    attributes = attributes_of(node.type, node.attributes, dialect)
+    return summary(node.name, node.type, attributes, inputs, device, marked=marked)
+
+
+def attributes_of(op: str, attributes: Mapping[str, Any], dialect: Dialect) -> Mapping[str, Any]:
+    """The attributes, with those that a later release has besides."""
+    if dialect.matmul_gradients and op in {"MatMul", "_MklMatMul"}:
+        return {"grad_a": False, "grad_b": False, **attributes}
+    return attributes
+
+
+class NodeLines:
+    """The nodes of a function with their numbers."""
+
+    def __init__(self, nodes: Sequence[NodeDef], dialect: Dialect) -> None:
+        self.texts: dict[str, str] = {}
+        self.running: dict[str, str] = {}
+        self.numbers: dict[str, int] = {}
+        number = 0
+        source = [] if nodes and nodes[0].name == "_SOURCE" else [NodeDef("_SOURCE", "NoOp")]
+        for node in (*source, *nodes):
+            self.numbers[node.name] = number
+            number += 2 if number == 0 else 1  # 1 is the sink
+            self.texts[node.name] = node_text(node, dialect)
+            constant = node.type == "Const"
+            shown = node_text(node, dialect, running=True) if constant else self.texts[node.name]
+            self.running[node.name] = shown
+        self.count = number
+
+
+def status(error: BaseException) -> str:
+    """`INVALID_ARGUMENT: …`."""
+    if not isinstance(error, OpError):
+        return f"UNKNOWN: {type(error).__name__}: {error}"
+    name = type(error).__name__.removesuffix("Error")
+    code = "".join(f"_{each}" if each.isupper() else each for each in name).strip("_").upper()
+    message = error.message
+    while message.startswith("{{function_node "):
+        message = message.partition("}} ")[2]
+    return f"{code}: {message.partition(chr(10) + chr(9) + ' [[')[0]}"

@@ -1,0 +1,99 @@
+"""Running a function: once it is made ready (lowered and rewritten by the passes), each call takes
+the next step id. The ops that run a function are here too. See `FunctionLibraryRuntimeImpl::
+Instantiate` and `Run` of `core/common_runtime/function.cc`, `core/kernels/functional_ops.cc`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime import passes
+from tflogscope.runtime.core import telling
+from tflogscope.runtime.core.definition import FunctionDef
+from tflogscope.runtime.core.registry import Inference, op
+from tflogscope.runtime.core.shapes import as_shape
+from tflogscope.runtime.executor.dataflow import run_plan
+from tflogscope.runtime.executor.plan import Plan, make_plan
+
+_step_ids = random.Random(0)  # noqa: S311 - a number to tell runs apart
+
+
+def instantiate(definition: FunctionDef) -> Plan:
+    """The plan of the function, made when it is first asked for."""
+    if definition.plan is None:
+        ready, report = passes.optimize(definition)
+        definition.plan = make_plan(ready)
+        if telling.listener is not None:
+            telling.listener.function_instantiated(definition, report)
+    plan: Plan = definition.plan
+    return plan
+
+
+def run(definition: FunctionDef, values: Sequence[Any]) -> list[Any]:
+    """The function's results for these arrays. Raises the OpError of a kernel."""
+    plan = instantiate(definition)
+    step = -_step_ids.getrandbits(63)  # TensorFlow's are random too, and negative for functions
+    listener = telling.listener
+    if listener is not None:
+        listener.function_called(step, definition)
+    failed: BaseException | None = None
+    try:
+        with np.errstate(all="ignore"):
+            return run_plan(plan, values, step)
+    except BaseException as error:
+        failed = error
+        raise
+    finally:
+        if listener is not None:
+            listener.function_returned(step, definition, failed)
+
+
+# -- ops that run a function; most are inlined or lowered before it comes to that
+
+
+def _shapes(i: Inference) -> Any:
+    return [as_shape(each) for each in i["output_shapes"]]
+
+
+def _with_handles(i: Inference) -> Any:
+    """A loop's outputs lead where its inputs do."""
+    pairs = zip(_shapes(i), i.inputs, strict=True)
+    return [(shape, each.handle_data) if each.handle_data else shape for shape, each in pairs]
+
+
+def truth(value: Any) -> bool:
+    """A scalar's truth; anything else is true if it has elements."""
+    return bool(value) if np.ndim(value) == 0 else bool(np.size(value))
+
+
+def _if(condition: Any, *inputs: Any, then_branch: Any, else_branch: Any) -> Any:
+    return tuple(run(then_branch if truth(condition) else else_branch, inputs))
+
+
+def _case(index: Any, *inputs: Any, branches: Any) -> Any:
+    return tuple(run(branches[int(index) if 0 <= index < len(branches) else -1], inputs))
+
+
+def _while(*inputs: Any, cond: Any, body: Any) -> Any:
+    values: Sequence[Any] = inputs
+    while truth(run(cond, values)[0]):
+        values = run(body, values)
+    return tuple(values)
+
+
+for _prefix in ("", "Stateless"):
+    _stateful = not _prefix
+    op(f"{_prefix}If(cond: Tcond, input: list(Tin); Tout, then_branch, else_branch, "
+       "output_shapes) -> output: list(Tout)", _shapes, _if, stateful=_stateful)  # fmt: skip
+    op(f"{_prefix}Case(branch_index: int32, input: list(Tin); Tout, branches, output_shapes) -> "
+       "output: list(Tout)", _shapes, _case, stateful=_stateful)  # fmt: skip
+    op(f"{_prefix}While(input: list(T); cond, body, output_shapes, parallel_iterations=10) -> "
+       "output: list(T)", _with_handles, _while, stateful=_stateful)  # fmt: skip
+_PREFIXES = {"StatefulPartitionedCall": True, "PartitionedCall": False}
+for _type, _stateful in _PREFIXES.items():
+    op(f"{_type}(args: list(Tin); Tout, f, output_shapes) -> output: list(Tout)", _shapes,
+       lambda *inputs, f: tuple(run(f, inputs)), stateful=_stateful)  # fmt: skip

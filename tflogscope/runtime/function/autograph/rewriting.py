@@ -1,0 +1,217 @@
+"""Statements and expressions that a tensor may decide become calls of `ag__`, the operators. See
+`tensorflow/python/autograph/converters/`.
+
+    if x > 0:            def if_body(): nonlocal y; y = 1
+        y = 1      →     def else_body(): nonlocal y; y = 2
+    else:                def get_state(): return (y,)
+        y = 2            def set_state(values): nonlocal y; (y,) = values
+                         ag__.if_stmt(x > 0, if_body, else_body, get_state, set_state, ("y",), 1)
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+from typing import Any
+
+from tflogscope.runtime.function.autograph.jumps import TestedFor, lower_jumps
+from tflogscope.runtime.function.autograph.liveness import Liveness, bound, parameters
+from tflogscope.runtime.function.autograph.templates import Namer, expression, statements
+
+_LEFT_ALONE = frozenset({"print", "locals", "vars", "dir", "breakpoint"})
+_CONTROL = (ast.If, ast.While, ast.For)
+
+
+def rewritten(function: ast.FunctionDef) -> ast.FunctionDef:
+    """The function as it runs."""
+    namer = Namer(function)
+    lower_jumps(function, namer)
+    return _function(function, namer)
+
+
+def _function(function: ast.FunctionDef, namer: Namer) -> ast.FunctionDef:
+    names = parameters(function)
+    rewriter = _Rewriter(function, namer, names[0] if names else "")
+    body = [rewriter.visit(statement) for statement in function.body]
+    function.body = [s for each in body for s in (each if isinstance(each, list) else [each])]
+    for name in sorted(rewriter.undefined, reverse=True):
+        text = ast.Constant(name)
+        function.body[:0] = statements("x = ag__.Undefined(text)", function, x=name, text=text)
+    return ast.fix_missing_locations(function)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, function: ast.FunctionDef, namer: Namer, first: str) -> None:
+        self.namer, self.first = namer, first
+        self.variables = Liveness(function).variables
+        control = [node for node in self.variables if isinstance(node, _CONTROL)]
+        outside = set(parameters(function))
+        for node in ast.walk(function):
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                outside |= set(node.names)
+        self.globals = {n for e in ast.walk(function) if isinstance(e, ast.Global) for n in e.names}
+        self.undefined = bound(control) - outside
+        """Names that may have no value where a conditional or a loop asks for it."""
+
+    # -- statements
+
+    def visit_If(self, node: ast.If) -> Any:
+        _, outputs = self.variables[node]
+        return self._statement(
+            node,
+            """
+            def if_body():
+                declare
+                body
+            def else_body():
+                declare
+                orelse
+            ag__.if_stmt(test, if_body, else_body, get_state, set_state, names, outputs)
+            """,
+            if_body=self.namer.fresh("if_body"),
+            else_body=self.namer.fresh("else_body"),
+            outputs=ast.Constant(outputs),
+        )
+
+    def visit_While(self, node: ast.While) -> Any:
+        return self._statement(
+            node,
+            """
+            def loop_body():
+                declare
+                body
+            def loop_test():
+                return test
+            ag__.while_stmt(loop_test, loop_body, get_state, set_state, names)
+            """,
+            loop_body=self.namer.fresh("loop_body"),
+            loop_test=self.namer.fresh("loop_test"),
+        )
+
+    def visit_For(self, node: ast.For) -> Any:
+        tested = isinstance(node, TestedFor)
+        test = "def extra_test():\n                return test" if tested else "extra_test = None"
+        return self._statement(
+            node,
+            f"""
+            def loop_body(item):
+                declare
+                target = item
+                body
+            {test}
+            ag__.for_stmt(iterated, extra_test, loop_body, get_state, set_state, names)
+            """,
+            loop_body=self.namer.fresh("loop_body"),
+            extra_test=self.namer.fresh("extra_test"),
+            item=self.namer.fresh("itr"),
+        )
+
+    visit_TestedFor = visit_For
+
+    def _statement(self, node: Any, text: str, **holes: Any) -> Any:
+        names, _ = self.variables[node]
+        target = node.target if isinstance(node, ast.For) else None
+        self.generic_visit(node)
+        declare: list[ast.stmt] = []
+        for kind, chosen in ((ast.Global, self.globals), (ast.Nonlocal, set(names) - self.globals)):
+            listed = [name for name in names if name in chosen]
+            declare += [ast.copy_location(kind(listed), node)] if listed else []
+        state = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
+        holes |= {
+            "get_state": self.namer.fresh("get_state"),
+            "set_state": self.namer.fresh("set_state"),
+            "declare": declare,
+            "body": node.body or [ast.Pass()],
+            "orelse": node.orelse or [ast.Pass()],
+            "names": ast.Tuple([ast.Constant(name) for name in names], ast.Load()),
+            "state": state if names else ast.Tuple([], ast.Load()),
+        }
+        if target is not None:
+            holes |= {"target": target, "iterated": node.iter}
+            holes["test"] = getattr(node, "extra_test", ast.Constant(True))
+        else:
+            holes["test"] = node.test
+        setter = "declare\n                state = values" if names else "pass"
+        functions = f"""
+            def get_state():
+                return state
+            def set_state(values):
+                {setter}
+            """
+        return statements(functions, node, **holes) + statements(text, node, **holes)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        inner = _function(node, self.namer)
+        inner.decorator_list.append(expression("ag__.artifact", node))
+        return inner
+
+    def visit_With(self, node: ast.With) -> Any:
+        body = [self.visit(statement) for statement in node.body]  # its managers stay as they are
+        node.body = [s for each in body for s in (each if isinstance(each, list) else [each])]
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Name) and node.target.id in self.undefined:
+            return [*statements("x = ag__.load(x)", node, x=node.target.id), node]
+        return node
+
+    # -- expressions
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if isinstance(node.ctx, ast.Load) and node.id in self.undefined:
+            return expression("ag__.load(x)", node, x=node.id)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        called = ast.unparse(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
+        self.generic_visit(node)
+        if called in _LEFT_ALONE or called.startswith("ag__."):
+            return node
+        if called == "super" and not node.args:
+            # without arguments `super` looks at its frame, which may now be that of a loop's body
+            return expression("super(__class__, me)", node, me=self.first)
+        named: ast.expr = ast.Constant(None)
+        if node.keywords:
+            keys = [ast.Constant(each.arg) if each.arg else None for each in node.keywords]
+            named = ast.Dict(keys, [each.value for each in node.keywords])  # type: ignore[arg-type]
+        return expression(
+            "ag__.converted_call(function, arguments, named)",
+            node,
+            function=node.func,
+            arguments=ast.Tuple(node.args, ast.Load()),
+            named=named,
+        )
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        self.generic_visit(node)
+        return expression("ag__.artifact(function)", node, function=node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        self.generic_visit(node)
+        text = "ag__.if_exp(test, lambda: body, lambda: orelse)"
+        return expression(text, node, test=node.test, body=node.body, orelse=node.orelse)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        self.generic_visit(node)
+        inverts = isinstance(node.op, ast.Not)
+        return expression("ag__.not_(x)", node, x=node.operand) if inverts else node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        self.generic_visit(node)
+        operator = "and_" if isinstance(node.op, ast.And) else "or_"
+        return reduce(lambda right, left: _lazy(operator, left, right), reversed(node.values))
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        lefts = [node.left, *node.comparators]
+        pairs: list[Any] = [
+            ast.copy_location(ast.Compare(left, [operator], [right]), node)
+            for left, operator, right in zip(lefts, node.ops, node.comparators, strict=False)
+        ]
+        return reduce(lambda left, right: _lazy("and_", left, right), pairs[1:], pairs[0])
+
+
+def _lazy(operator: str, left: ast.expr, right: ast.expr) -> Any:
+    text = f"ag__.{operator}(lambda: left, lambda: right)"
+    return expression(text, left, left=left, right=right)

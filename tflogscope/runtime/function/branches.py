@@ -1,0 +1,360 @@
+"""`tf.cond`, `tf.switch_case`, `tf.case`: each branch is traced into a function of its own; the
+gradient is another conditional. See `tensorflow/python/ops/cond_v2.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tflogscope.runtime.core import context, nest, tape
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.graph import Node
+from tflogscope.runtime.core.known import known_value
+from tflogscope.runtime.core.registry import set_gradient
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.core.tensors import EagerTensor, HandleData, SymbolicTensor, uid
+from tflogscope.runtime.function.backprop import zeros_like
+from tflogscope.runtime.function.compiler import Compiler
+from tflogscope.runtime.function.concrete import GraphFunction
+from tflogscope.runtime.function.func_graph import (
+    READ_ONLY,
+    FuncGraph,
+    is_stateful,
+    placeholder,
+    read_only_inputs,
+)
+from tflogscope.runtime.function.symbolic import gradients_of
+from tflogscope.runtime.function.tracing import packed, trace
+from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.slopes import dense
+
+Function = Callable[[], Any]
+_WRAPPER = "cflow_gradient_wrapper"
+
+
+class BranchGraph(FuncGraph):
+    """The graph of a branch, or of a loop's condition or body."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        with context.init_scope():
+            outside_is_eager = context.executing_eagerly()
+        if outside_is_eager:
+            self.scope_name = context.current_scope()
+
+
+def trace_branch(
+    graph: FuncGraph, function: Callable[..., Any], args: Any = (), **options: Any
+) -> Any:
+    """Trace a branch; side effects are ordered in it if they are around it."""
+    orders = getattr(context.current(), "orders_effects", False)
+    return trace(graph, function, args, orders_effects=orders, **options)
+
+
+def function_name(scope: str, part: str) -> str:
+    """The name of a branch's function."""
+    return f"{scope}{part}_{uid()}".replace("/", "_")
+
+
+def has_effects(*graphs: FuncGraph) -> bool:
+    """Does one of them do more than compute?"""
+    return any(node.definition.stateful for graph in graphs for node in graph.nodes)
+
+
+def through_function(make: Callable[[Any], list[Any]], inputs: Sequence[Any]) -> list[Any]:
+    """Call `make` with the inputs, within a function if a higher-order gradient may be wanted."""
+    name = getattr(context.current(), "name", "")
+    if tape.could_record(inputs) == 2 and _WRAPPER not in name:
+
+        def wrapped(tensors: Any) -> list[Any]:
+            copy_handle_data(inputs, tensors)
+            return make(tensors)
+
+        return list(Compiler(wrapped, _WRAPPER)(list(inputs)))
+    return make(inputs)
+
+
+def captured_inputs(tensors: Sequence[Any]) -> list[Any]:
+    """Eager tensors as captured by the current graph."""
+    graph = context.current()
+    return [
+        graph.capture(tensor, f"input_{at}") if isinstance(tensor, EagerTensor) else tensor
+        for at, tensor in enumerate(tensors)
+    ]
+
+
+def read_only(graphs: Sequence[FuncGraph], first: int) -> dict[str, Any]:
+    """Which resources none of them writes, as an attribute."""
+    common = set.intersection(*(set(read_only_inputs(graph)) for graph in graphs))
+    return {READ_ONLY: tuple(sorted(index + first for index in common))}
+
+
+def copy_handle_data(sources: Any, targets: Any) -> None:
+    """What a handle leads to is the same."""
+    for source, target in zip(sources, targets, strict=False):
+        target.handle_data = target.handle_data or source.handle_data
+
+
+def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> Any:
+    """`true_fn()` if `pred` holds, else `false_fn()`. Raises TypeError if they give other types."""
+    if context.executing_eagerly():
+        with context.name_scope(name or "cond"):
+            return true_fn() if convert_to_tensor(pred) else false_fn()
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool", pred)
+    with context.name_scope(name or "cond") as scope:
+        names = [function_name(scope, part) for part in ("true", "false")]
+        index = convert_to_tensor(pred)
+        index = index if index.shape.rank == 0 else arrays.squeeze(index)
+        functions = zip(names, (true_fn, false_fn), strict=True)
+        branches = [trace_branch(BranchGraph(n), f, op_return_value=index) for n, f in functions]
+        return build(index, branches, [each.external_captures for each in branches], scope)
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
+) -> Any:
+    """The branch of that number, the last one for any other."""
+    pairs = branch_fns.items() if isinstance(branch_fns, Mapping) else enumerate(branch_fns)
+    listed = [each if isinstance(each[1], tuple) is False else each[1] for each in pairs]
+    functions = [function for _, function in sorted(listed, key=lambda pair: pair[0])]
+    functions += [] if default is None else [default]
+    with context.name_scope(name):
+        if context.executing_eagerly():
+            at = int(convert_to_tensor(branch_index))
+            return functions[at if 0 <= at < len(functions) else -1]()
+        with context.name_scope("indexed_case") as scope:
+            names = [function_name(scope, f"branch{at}") for at in range(len(functions))]
+            index = convert_to_tensor(branch_index, name="branch_index")
+            branches = [
+                trace_branch(BranchGraph(label), function, op_return_value=index)
+                for label, function in zip(names, functions, strict=True)
+            ]
+            captures = [branch.external_captures for branch in branches]
+            return build(index, branches, captures, scope, is_case=True)
+
+
+# -- the op
+
+
+def build(
+    index: Any, branches: Any, captures: Any, name: Any = None, *, is_case: bool = False
+) -> Any:
+    """The node that takes one of the branches; `captures` are the inputs of each."""
+    _check_same_outputs(branches)
+    common = _common_inputs(branches, captures)
+    effects = (
+        any(is_stateful(n) for g in branches for n in g.nodes)
+        if is_case
+        else has_effects(*branches)
+    )
+    kind = "Case" if is_case else "If"
+    type_ = kind if effects else f"Stateless{kind}"
+
+    def make(tensors: Any) -> list[Any]:
+        functions = [GraphFunction(branch.name, branch).definition for branch in branches]
+        attributes = {
+            "Tin": tuple(tensor.dtype for tensor in tensors),
+            "Tout": tuple(tensor.dtype for tensor in branches[0].outputs),
+            "output_shapes": _output_shapes(branches),
+            "_lower_using_switch_merge": True,
+            **read_only(branches, 1),
+        }
+        if is_case:
+            attributes |= {"branches": tuple(functions)}
+        else:
+            attributes |= {"then_branch": functions[0], "else_branch": functions[1]}
+        with context.name_scope(name or type_) as scope:
+            outputs = context.execute(type_, [index, *captured_inputs(tensors)], attributes, scope)
+        for branch in branches:
+            branch.outer = context.current()
+        for at, output in enumerate(outputs):
+            output.handle_data = _merged_data([branch.outputs[at] for branch in branches])
+        return outputs
+
+    outputs = [arrays.identity(output) for output in through_function(make, common)]
+    return packed(branches[0].structured_outputs, outputs)
+
+
+def _merged_data(tensors: Sequence[Any]) -> HandleData | None:
+    first, *others = (tensor.handle_data for tensor in tensors)
+    if first is None or None in others:
+        return None
+    shape = first.shape
+    for each in others:
+        shape = shape.most_specific_compatible_shape(each.shape)
+    return HandleData(shape, first.dtype)
+
+
+def _output_shapes(branches: Sequence[FuncGraph]) -> tuple[TensorShape, ...]:
+    shapes = []
+    for outputs in zip(*(branch.outputs for branch in branches), strict=True):
+        shape = outputs[0].shape
+        for other in outputs[1:]:
+            shape = shape.most_specific_compatible_shape(other.shape)
+        shapes.append(shape)
+    return tuple(shapes)
+
+
+def _common_inputs(branches: Sequence[FuncGraph], captures: Sequence[Sequence[Any]]) -> list[Any]:
+    """All branches take what any of them needs."""
+    common = {tensor.uid: tensor for tensors in captures for tensor in tensors}
+    for branch, tensors in zip(branches, captures, strict=True):
+        own = {tensor.uid: inner for tensor, inner in zip(tensors, branch.inputs, strict=True)}
+        branch.reset_captures(
+            [
+                (t, own[key] if key in own else placeholder(branch, t.dtype, t.shape))
+                for key, t in common.items()
+            ]
+        )
+    return list(common.values())
+
+
+def _check_same_outputs(branches: Sequence[FuncGraph]) -> None:
+    first = branches[0]
+    for branch in branches[1:]:
+        problem = ""
+        try:
+            nest.assert_same_structure(first.structured_outputs, branch.structured_outputs)
+        except (ValueError, TypeError) as error:
+            problem = str(error)
+        dtypes = [[tensor.dtype for tensor in each.outputs] for each in (first, branch)]
+        if problem or dtypes[0] != dtypes[1]:
+            raise TypeError(
+                "true_fn and false_fn arguments to tf.cond must have the same number, type, and "
+                "overall structure of return values.\n\ntrue_fn output: "
+                f"{first.structured_outputs}\nfalse_fn output: {branch.structured_outputs}\n\nError "
+                f"details:\n{problem or 'the dtypes differ'}"
+            )
+
+
+# -- the gradient: a conditional of the branches' gradients. What they need of the forward branches
+#    leaves those as optionals, since only one of them has run.
+
+
+class _GradientGraph(BranchGraph):
+    def __init__(self, name: str, forward: FuncGraph) -> None:
+        super().__init__(name)
+        self.forward = forward
+        self.optionals: dict[int, Any] = {}
+        self.is_new = False
+        self._unwrapped: dict[int, Any] = {}
+
+    def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
+        if not isinstance(tensor, SymbolicTensor) or tensor.op.graph is not self.forward:
+            return super().capture_symbolic(tensor, name)
+        if self._is_passed(tensor):
+            return super().capture_symbolic(tensor, name)
+        if tensor.uid not in self._unwrapped:
+            self._unwrapped[tensor.uid] = self._from_within(tensor, name)
+        found: SymbolicTensor = self._unwrapped[tensor.uid]
+        return found
+
+    def _is_passed(self, tensor: Any) -> bool:
+        return any(tensor is other for other in (*self.forward.inputs, *self.forward.outputs))
+
+    def _from_within(self, tensor: SymbolicTensor, name: str) -> Any:
+        if tensor.op.type == "Const":
+            with context.enter(self):
+                return constant(known_value(tensor), tensor.dtype)
+        captured = super().capture_symbolic(self._optional(tensor), name)
+        with context.enter(self):
+            options = {"output_types": (tensor.dtype,), "output_shapes": (tensor.shape,)}
+            value = O.OptionalGetValue(captured, **options)[0]
+        value.handle_data = tensor.handle_data
+        return value
+
+    def _optional(self, tensor: SymbolicTensor) -> Any:
+        if tensor.uid not in self.optionals:
+            made = [n.outputs[0] for n in tensor.consumers() if n.type == "OptionalFromValue"]
+            before = [each for each in made if self._is_passed(each)]  # of a gradient taken before
+            if not before:
+                with context.enter(self.forward):
+                    before = [O.OptionalFromValue([tensor])]
+                self.is_new = True
+            self.optionals[tensor.uid] = before[0]
+        return self.optionals[tensor.uid]
+
+
+@set_gradient("If", "StatelessIf", "Case", "StatelessCase")
+def _gradient(op: Any, *grads: Any) -> list[Any]:
+    node: Node = op.outputs[0].op
+    is_case = node.type.endswith("Case")
+    names = ["branches"] if is_case else ["then_branch", "else_branch"]
+    given = [node.attributes[name] for name in names]
+    branches: list[Any] = [each.attributes["_graph"] for each in (given[0] if is_case else given)]
+    graphs = []
+    for branch in branches:
+        copy_handle_data(node.inputs[1:], branch.inputs)
+        branch.reset_captures(list(zip(node.inputs[1:], branch.inputs, strict=True)))
+        graph = _GradientGraph(f"{branch.name}_grad_{uid()}", branch)
+        trace(graph, lambda branch=branch: _branch_gradients(branch, grads))
+        graphs.append(graph)
+    _agree(branches, graphs)
+    if any(graph.is_new for graph in graphs):
+        count = max(len(graph.optionals) for graph in graphs)
+        for branch, graph in zip(branches, graphs, strict=True):
+            with context.enter(branch):
+                none = [O.OptionalNone() for _ in range(count - len(graph.optionals))]
+            branch.outputs += [*graph.optionals.values(), *none]
+            branch.name += "_rewritten"
+        functions = [GraphFunction(branch.name, branch).definition for branch in branches]
+        values: Any = [tuple(functions)] if is_case else functions
+        node.attributes |= dict(zip(names, values, strict=True))
+        node.attributes["Tout"] = tuple(tensor.dtype for tensor in branches[0].outputs)
+        node.attributes["output_shapes"] = _output_shapes(branches)
+        extend_outputs(node, branches[0].outputs)
+    captures = [
+        [_outside(tensor, branch, node) for tensor in graph.external_captures]
+        for branch, graph in zip(branches, graphs, strict=True)
+    ]
+    found = build(
+        node.inputs[0], graphs, captures, "gradient" if is_case else None, is_case=is_case
+    )
+    return [None, *found]
+
+
+def _branch_gradients(branch: FuncGraph, grads: Sequence[Any]) -> list[Any]:
+    pairs = [
+        (output, grad)
+        for output, grad in zip(branch.outputs, grads, strict=False)
+        if tape.differentiable(output)
+    ]
+    targets, given = [output for output, _ in pairs], [grad for _, grad in pairs]
+    found = gradients_of(targets, branch.inputs, given, source=branch)
+    return [None if grad is None else dense(grad) for grad in found]
+
+
+def _agree(branches: Sequence[FuncGraph], graphs: Sequence[Any]) -> None:
+    """Zeros where only another branch has a gradient."""
+    structures = [graph.structured_outputs for graph in graphs]
+    for at in range(len(structures[0])):
+        if any(grads[at] is not None for grads in structures):
+            for branch, graph, grads in zip(branches, graphs, structures, strict=True):
+                if grads[at] is None:
+                    with context.enter(graph):
+                        grads[at] = zeros_like(branch.inputs[at])
+    for graph in graphs:
+        leaves = nest.flatten(graph.structured_outputs)
+        graph.outputs = [graph.capture(grad) for grad in leaves if grad is not None]
+
+
+def _outside(tensor: Any, branch: FuncGraph, node: Node) -> Any:
+    for inner, outer in (
+        *zip(branch.outputs, node.outputs, strict=True),
+        *zip(branch.inputs, node.inputs[1:], strict=True),
+    ):
+        if inner is tensor:
+            return outer
+    return tensor
+
+
+def extend_outputs(node: Node, inner: Sequence[Any]) -> None:
+    """The node's function gives more than it did."""
+    outputs = list(node.outputs)  # a tape may have the list as it was
+    for tensor in inner[len(outputs) :]:
+        outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, tensor.shape))
+        outputs[-1].handle_data = tensor.handle_data
+    node.outputs = outputs

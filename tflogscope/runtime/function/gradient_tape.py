@@ -1,0 +1,237 @@
+"""`tf.GradientTape`; `tf.custom_gradient`. See `tensorflow/python/eager/backprop.py`,
+`python/ops/custom_gradient.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, Self
+
+from tflogscope.runtime.core import context, nest, tape, telling
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.errors import NotInThisRuntime
+from tflogscope.runtime.core.tensors import Tensor, uid
+from tflogscope.runtime.function.backprop import backpropagate
+from tflogscope.runtime.function.variables import values_of
+from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.slices import gather
+
+
+class UnconnectedGradients(Enum):
+    """What the gradient is where nothing connects target and source."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class GradientTape:
+    """Remembers what is done in its `with` block, to differentiate it."""
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent, self._watches = persistent, watch_accessed_variables
+        self._tape: tape.Tape | None = None
+        self._watched: tuple[Any, ...] = ()
+        self._recording = False
+
+    def __enter__(self) -> Self:
+        self._push()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._recording:
+            self._pop()
+
+    def watch(self, tensor: Any) -> None:
+        for value in nest.flatten(tensor):
+            handle = _handle(value)
+            if handle is not value:
+                self._recorded().variables.setdefault(id(value), value)
+            self._recorded().watch(handle)
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        if self._tape is not None:
+            self._watched = tuple(self._tape.variables.values())
+        return self._watched
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        self._pop()
+        try:
+            yield
+        finally:
+            self._push()
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The gradient of the targets' sum at the sources.
+
+        Raises RuntimeError if this tape has given one before and is not persistent.
+        """
+        recorded = self._recorded()
+        if self._recording and not self._persistent:
+            self._pop()
+        targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
+        flat = nest.flatten(sources)
+        given = None
+        if output_gradients is not None:
+            parts = nest.flatten(output_gradients)
+            given = [None if each is None else convert_to_tensor(each) for each in parts]
+        grads = backpropagate(recorded, targets, [_handle(each) for each in flat], given)
+        self._used_up()
+        if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
+            pairs = zip(grads, flat, strict=True)
+            grads = [arrays.zeros_like(value) if g is None else g for g, value in pairs]
+        return nest.pack_sequence_as(sources, grads)
+
+    def jacobian(self, target: Any, sources: Any, *_: Any, **__: Any) -> Any:
+        """The gradient of each element of the target.
+
+        NB: element by element, of which the log says nothing; TensorFlow vectorizes the loop (`pfor`)
+        and runs a function of a few nodes.
+        """
+        shape = arrays.shape(target)
+        rows = self._rows(target, [-1], nest.flatten(sources))
+        results = [
+            e if e is None else arrays.reshape(e, arrays.concat([shape, arrays.shape(e)[1:]], 0))
+            for e in rows
+        ]
+        self._used_up()
+        return nest.pack_sequence_as(sources, results)
+
+    def _rows(self, target: Any, shape: list[int], sources: list[Any]) -> list[Any]:
+        axis = len(shape) - 1
+        with self._ensured():
+            flat = arrays.reshape(target, shape)
+        if flat.shape[axis] is None:
+            raise NotInThisRuntime("The Jacobian of a target of unknown shape")
+        found = []
+        with telling.listen(None):
+            for index in range(flat.shape[axis]):
+                with self._ensured():
+                    element = gather(flat, index, axis=axis)
+                handles = list(map(_handle, sources))
+                found.append(backpropagate(self._recorded(), [element], handles))
+        columns = zip(*found, strict=True)
+        return [
+            None if e[0] is None else arrays.stack(list(map(convert_to_tensor, e))) for e in columns
+        ]
+
+    @contextmanager
+    def _ensured(self) -> Iterator[None]:
+        """What happens in it is remembered, even after the `with` block."""
+        recording = self._recording
+        if not recording:
+            self._push()
+        try:
+            yield
+        finally:
+            if not recording:
+                self._pop()
+
+    def _recorded(self) -> tape.Tape:
+        if self._tape is None:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of gradients (or "
+                "jacobians)"
+            )
+        return self._tape
+
+    def _used_up(self) -> None:
+        if not self._persistent:
+            if self._recording:
+                self._pop()
+            self.watched_variables()
+            self._tape = None
+
+    def _push(self) -> None:
+        if self._tape is None:
+            self._tape = tape.Tape(
+                persistent=self._persistent, watch_accessed_variables=self._watches
+            )
+        tape.push(self._tape)
+        self._recording = True
+
+    def _pop(self) -> None:
+        tape.pop(self._recorded())
+        self._recording = False
+
+
+def _handle(value: Any) -> Any:
+    handle = getattr(value, "handle", value)
+    handle = getattr(handle, "values", handle) if hasattr(handle, "indices") else handle
+    if not isinstance(handle, Tensor):
+        raise ValueError(
+            f"Passed in object {value} of type {type(value).__name__!r}, not tf.Tensor or "
+            "tf.Variable or ExtensionType."
+        )
+    return handle
+
+
+# -- functions with a gradient of their own
+
+
+def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function(*args)` gives its result and the function of its gradient."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        eagerly = context.executing_eagerly()
+        name = getattr(function, "__name__", "custom")
+        if not eagerly:
+            args = nest.map_structure(convert_to_tensor, values_of(tuple(args)))
+        watcher = tape.Tape(persistent=False, watch_accessed_variables=True)
+        tape.push(watcher)
+        try:
+            result, grad_function = function(*args, **kwargs)
+        finally:
+            tape.pop(watcher)
+        passed = [id(value) for value in args]
+        variables = [v for v in watcher.variables.values() if id(v) not in passed]
+        results, flat_args = nest.flatten(result), nest.flatten(list(args))
+
+        def backward(*grads: Any) -> list[Any]:
+            given = nest.pack_sequence_as(result, list(grads[: len(results)]))
+            given = given if isinstance(given, (list, tuple)) else [given]
+            if not variables:
+                return nest.flatten(grad_function(*given))
+            of_arguments, of_variables = grad_function(*given, variables=list(variables))
+            return nest.flatten(of_arguments) + list(of_variables)
+
+        copies = [O.Identity(leaf) for leaf in results]  # in graphs nothing uses these
+        if eagerly:
+            inputs = [convert_to_tensor(leaf) for leaf in [*flat_args, *variables]]
+            tape.record(tape.Entry(name, inputs, copies, {}, backward))
+            return nest.pack_sequence_as(result, copies)
+        variables.sort(key=lambda variable: str(variable.name))
+        originals = [convert_to_tensor(leaf) for leaf in [*results, *flat_args, *variables]]
+        outputs = _identity_n(originals, len(results), backward)
+        tape.record(
+            tape.Entry(
+                name, originals, outputs, {}, lambda *g: [None] * len(results) + backward(*g)
+            )
+        )
+        return nest.pack_sequence_as(result, outputs[: len(results)])
+
+    return wrapper
+
+
+def _identity_n(tensors: Sequence[Any], count: int, backward: Callable[..., Any]) -> list[Any]:
+    graph = context.current()
+    previous = graph.gradient_functions
+    graph.gradient_functions = {"IdentityN": lambda _, *grads: [None] * count + backward(*grads)}
+    types = tuple(tensor.dtype for tensor in tensors)
+    try:
+        with tape.stop_recording():
+            mark = f"CustomGradient-{uid()}"
+            return context.execute("IdentityN", tensors, {"T": types, "_gradient_op_type": mark})
+    finally:
+        graph.gradient_functions = previous

@@ -1,0 +1,147 @@
+"""Python functions as ops: `tf.py_function`, `tf.numpy_function`. See
+`tensorflow/python/ops/script_ops.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core import context, tape
+from tflogscope.runtime.core.calls import call
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor, to_array
+from tflogscope.runtime.core.dtypes import as_dtype
+from tflogscope.runtime.core.eager import EAGER
+from tflogscope.runtime.core.errors import (
+    KINDS,
+    InvalidArgumentError,
+    NotInThisRuntime,
+    UnknownError,
+)
+from tflogscope.runtime.core.graph import control_dependencies
+from tflogscope.runtime.core.registry import op, set_gradient
+from tflogscope.runtime.core.shapes import UNKNOWN
+from tflogscope.runtime.core.tensors import EagerTensor
+from tflogscope.runtime.function.autograph.conversion import do_not_convert
+from tflogscope.runtime.function.gradient_tape import GradientTape
+from tflogscope.runtime.function.variables import values_of
+
+_functions: dict[str, _PythonFunction] = {}
+_numbers = itertools.count()
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: Any = None) -> Any:  # noqa: N803
+    """Call a Python function with eager tensors, where the op runs."""
+    return _call("EagerPyFunc", func, inp, Tout, name)
+
+
+def numpy_function(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,  # noqa: N803
+    stateful: bool = True,
+    name: Any = None,
+) -> Any:
+    """Call a Python function with NumPy arrays."""
+    if context.executing_eagerly():
+        found = func(*[np.array(each) for each in inp])
+        several = isinstance(found, (list, tuple))
+        return [convert_to_tensor(each) for each in found] if several else convert_to_tensor(found)
+    return _call("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
+
+
+def _call(type: str, func: Callable[..., Any], inp: Any, types: Any, name: Any) -> Any:
+    several = isinstance(types, (list, tuple))
+    dtypes = tuple(as_dtype(each) for each in (types if several else [types]))
+    token = f"pyfunc_{next(_numbers)}"
+    _functions[token] = _PythonFunction(do_not_convert(func), dtypes)
+    with context.device("/job:localhost/replica:0/task:0"):
+        outputs = call(type, values_of(list(inp)), token=token, Tout=dtypes, name=name)
+    return outputs if several else outputs[0]
+
+
+class _PythonFunction:
+    """The function, and what a tape saw of its last call, for its gradient."""
+
+    def __init__(self, function: Callable[..., Any], dtypes: Sequence[Any]) -> None:
+        self.function, self.dtypes = function, dtypes
+        self.differentiated = False
+        self.watched: Any = None
+
+    def eagerly(self, arrays: Sequence[Any], dtypes: Sequence[Any]) -> list[Any]:
+        """Call it with eager tensors."""
+        tensors = [EagerTensor(array, d) for array, d in zip(arrays, dtypes, strict=True)]
+        with context.enter(EAGER):
+            if not self.differentiated and not tape.recording():
+                return [each.value for each in self._results(self.function(*tensors))]
+            with GradientTape() as watching:
+                watching.watch([each for each in tensors if tape.trainable(each.dtype)])
+                outputs = self._results(self.function(*tensors))
+        self.watched = watching, tensors, outputs
+        return [each.value for each in outputs]
+
+    def with_arrays(self, arrays: Sequence[Any]) -> list[Any]:
+        """Call it with NumPy arrays. Raises InvalidArgumentError for results of other types."""
+        result = self.function(*arrays)
+        values = result if isinstance(result, (list, tuple)) else [result]
+        found = []
+        for value, dtype in zip(map(np.asarray, values), self.dtypes, strict=True):
+            if dtype.name != "string" and value.dtype != dtype.as_numpy_dtype:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"0-th value returned by pyfunc_0 is {value.dtype.name}, but expects {dtype.name}",
+                )
+            found.append(to_array(value, dtype)[0])
+        return found
+
+    def gradient(self, *grads: Any) -> Any:
+        """The gradient of the last call."""
+        (watching, inputs, outputs), self.watched = self.watched, None
+        found = watching.gradient(outputs, inputs, output_gradients=list(grads))
+        pairs = zip(found, inputs, strict=True)
+        return [constant(0.0, each.dtype) if grad is None else grad for grad, each in pairs]
+
+    def _results(self, result: Any) -> list[Any]:
+        values = result if isinstance(result, (list, tuple)) else [result]
+        pairs = zip(values, self.dtypes, strict=False)
+        return [convert_to_tensor(value, dtype) for value, dtype in pairs]
+
+
+def _kernel(*, eager: bool) -> Callable[..., Any]:
+    def kernel(*arrays: Any, token: str, Tin: Any) -> Any:  # noqa: N803
+        function = _functions[token]
+        try:
+            found = function.eagerly(arrays, Tin) if eager else function.with_arrays(arrays)
+            return tuple(found)
+        except NotInThisRuntime:
+            raise
+        except Exception as error:
+            kinds: dict[type[BaseException], str] = {
+                StopIteration: "OutOfRange",
+                ValueError: "InvalidArgument",
+            }
+            kinds[TypeError], kinds[NotImplementedError] = "InvalidArgument", "Unimplemented"
+            kind = next((kinds[of] for of in kinds if isinstance(error, of)), "")
+            made = KINDS[f"{kind}Error"] if kind else UnknownError
+            raise made(None, None, f"{type(error).__name__}: {error}") from error
+
+    return kernel
+
+
+for _type, _eager in {"EagerPyFunc": True, "PyFunc": False, "PyFuncStateless": False}.items():
+    op(f"{_type}(input: list(Tin); token, Tout) -> output: list(Tout)",
+       lambda i: [UNKNOWN] * len(i["Tout"]), _kernel(eager=_eager),
+       stateful=_type != "PyFuncStateless")  # fmt: skip
+
+
+@set_gradient("EagerPyFunc")
+def _gradient(op: Any, *grads: Any) -> Any:
+    function = _functions[op.get_attr("token")]
+    function.differentiated = True
+    types = [tensor.dtype for tensor in op.inputs]
+    with control_dependencies(op.outputs):
+        return _call("EagerPyFunc", function.gradient, grads, types, None)

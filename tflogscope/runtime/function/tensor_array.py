@@ -1,0 +1,205 @@
+"""`tf.TensorArray`: in functions a list of tensors (`ops/lists.py`), eagerly a Python list. And what
+loops over it: `tf.map_fn`, `tf.scan`, `tf.foldl`. See `tensorflow/python/ops/tensor_array_ops.py`,
+`map_fn.py`, `functional_ops.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.context import executing_eagerly, op_scope
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import as_dtype, int32
+from tflogscope.runtime.core.errors import InvalidArgumentError, OutOfRangeError, missing
+from tflogscope.runtime.core.known import known_value
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.core.tensors import Tensor
+from tflogscope.runtime.function.loops import while_loop
+from tflogscope.runtime.library import arrays
+from tflogscope.runtime.ops.lists import shape_input
+
+
+class TensorArray:
+    """Tensors by number, each written once; writing gives another array."""
+
+    def __init__(
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        name: str | None = None,
+        **_: Any,
+    ) -> None:
+        self.dtype, self.dynamic_size = as_dtype(dtype), bool(dynamic_size)
+        self._size, self._infers, self._clears = size, infer_shape, clear_after_read is not False
+        self._shape = [TensorShape(element_shape)]  # shared by all arrays that come of this one
+        self._elements: list[Any] | None = None
+        self._cleared: set[int] = set()
+        if executing_eagerly():
+            self._elements, self.flow = [None] * int(size), constant(0, int32)
+        else:
+            with op_scope(name, "TensorArrayV2") as scope:
+                shape, dtype = shape_input(self._shape[0]), self.dtype
+                self.flow = O.TensorListReserve(shape, size, element_dtype=dtype, name=scope)
+
+    element_shape = property(lambda self: self._shape[0])
+
+    def with_flow(self, flow: Any) -> TensorArray:
+        if self._elements is not None:
+            return self
+        other = copy(self)
+        other.flow = flow
+        return other
+
+    def read(self, index: Any, name: str | None = None) -> Any:
+        if self._elements is not None:
+            return self._read(int(index))
+        with op_scope(name, "TensorArrayV2Read"):
+            shape = shape_input(self.element_shape)
+            return O.TensorListGetItem(self.flow, index, shape, element_dtype=self.dtype, name=name)
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        if self._elements is not None:
+            return self._write(int(index), self._converted(value))
+        with op_scope(name, "TensorArrayV2Write"):
+            value = self._converted(value)
+            resize = {"resize_if_index_out_of_bounds": self.dynamic_size}
+            return self.with_flow(O.TensorListSetItem(self.flow, index, value, **resize, name=name))
+
+    def stack(self, name: str | None = None) -> Any:
+        if self._elements is not None:
+            return convert_to_tensor(
+                [self._element(k) for k in range(len(self._elements))], self.dtype
+            )
+        with op_scope(name, "TensorArrayV2Stack"):
+            size = self._size
+            known = known_value(size) if isinstance(size, Tensor) else size
+            count = -1 if self.dynamic_size or known is None else int(known)
+            options = {"element_dtype": self.dtype, "num_elements": count}
+            return O.TensorListStack(self.flow, shape_input(self.element_shape), **options)
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        if self._elements is not None:
+            self._elements = list(arrays.unstack(value, name=name or "unstack"))
+            return self
+        with op_scope(name, "TensorArrayUnstack"):
+            value = convert_to_tensor(value, self.dtype, name="value")
+            self._check(value.shape[1:])
+            shape = shape_input(value.shape[1:])
+            return self.with_flow(O.TensorListFromTensor(value, shape, element_dtype=self.dtype))
+
+    def size(self, name: str | None = None) -> Any:
+        if self._elements is not None:
+            return constant(len(self._elements))
+        if not self.dynamic_size and self._size is not None:
+            return convert_to_tensor(self._size, int32)
+        return O.TensorListLength(self.flow, name=name)
+
+    def _converted(self, value: Any) -> Any:
+        value = convert_to_tensor(value, dtype_hint=self.dtype, name="value")
+        if value.dtype is not self.dtype:
+            raise ValueError(f"Invalid data type {value.dtype.name}, expected {self.dtype.name}")
+        self._check(value.shape)
+        return value
+
+    def _check(self, shape: TensorShape) -> None:
+        if not shape.is_compatible_with(self.element_shape):
+            raise ValueError(f"Inconsistent shapes: saw {shape} but expected {self.element_shape} ")
+        if self._infers:
+            self._shape[0] = self.element_shape.merge_with(shape)
+
+    # -- eagerly
+
+    def _read(self, index: int) -> Any:
+        assert self._elements is not None
+        size = len(self._elements)
+        if not 0 <= index < size:
+            raise OutOfRangeError(
+                None, None, f"Tried to read from index {index} but array size is: {size} "
+            )
+        if index in self._cleared:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Could not read index {index} twice because it was cleared after a previous read "
+                "(perhaps try setting clear_after_read = false?)",
+            )
+        element = self._element(index)
+        if self._clears:
+            self._cleared.add(index)
+        return element
+
+    def _element(self, index: int) -> Any:
+        assert self._elements is not None
+        if self._elements[index] is None:
+            self._elements[index] = arrays.zeros(self.element_shape, self.dtype)
+        return self._elements[index]
+
+    def _write(self, index: int, value: Any) -> TensorArray:
+        assert self._elements is not None
+        size = len(self._elements)
+        if index < 0 or (index >= size and not self.dynamic_size):
+            raise OutOfRangeError(
+                None,
+                None,
+                f"Tried to write to index {index} but array is not resizeable and size is: {size} ",
+            )
+        self._elements += [None] * (index - size + 1)
+        self._elements[index] = value
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return missing("tf.TensorArray", name)
+
+
+TensorArray.__module__ = "tensorflow.python.ops.tensor_array_ops"  # as types are printed
+
+
+# -- loops over rows
+
+
+def _rows(elems: Any) -> tuple[Any, Callable[[Any], Any]]:
+    tensors = [convert_to_tensor(each, name="elem") for each in nest.flatten(elems)]
+    first = tensors[0].shape[0] if tensors[0].shape.rank else None
+    count = arrays.shape(tensors[0])[0] if first is None else first
+    made = [TensorArray(each.dtype, count).unstack(each) for each in tensors]
+    return count, lambda i: nest.pack_sequence_as(elems, [each.read(i) for each in made])
+
+
+def _written(written: Sequence[TensorArray], index: Any, values: Any) -> list[TensorArray]:
+    return [each.write(index, value) for each, value in zip(written, values, strict=True)]
+
+
+def map_fn(
+    fn: Callable[[Any], Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+    **_: Any,
+) -> Any:
+    """`fn` of each row."""
+    given = dtype if fn_output_signature is None else fn_output_signature
+    like = elems if given is None else given
+    parallel = parallel_iterations or (1 if executing_eagerly() else 10)
+    with context.name_scope(name or "map"):
+        count, row = _rows(elems)
+        index = constant(0)
+        dtypes = [getattr(e, "dtype", None) or as_dtype(e) for e in nest.flatten(like)]
+        results = [TensorArray(each, count) for each in dtypes]
+
+        def step(i: Any, written: Any) -> Any:
+            value = fn(row(i))
+            return i + 1, _written(written, i, nest.flatten(value))
+
+        options = {"parallel_iterations": parallel, "maximum_iterations": count}
+        _, results = while_loop(lambda i, _: i < count, step, (index, results), **options)
+        return nest.pack_sequence_as(like, [each.stack() for each in results])

@@ -1,0 +1,297 @@
+"""Variables: `tf.Variable`. The value is behind a handle; reading it is an op, and so is each change.
+See `tensorflow/python/ops/resource_variable_ops.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core import context, tape
+from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.context import executing_eagerly
+from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
+from tflogscope.runtime.core.dtypes import DType, as_dtype
+from tflogscope.runtime.core.errors import missing
+from tflogscope.runtime.core.nest import map_structure
+from tflogscope.runtime.core.shapes import TensorShape, as_shape
+from tflogscope.runtime.core.tensors import OPERATORS, HandleData, Operators, Reference
+from tflogscope.runtime.ops.state import ANONYMOUS
+
+
+class _Creators(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Callable[..., Any]] = []
+
+
+_creators = _Creators()
+
+
+@contextmanager
+def creator_scope(creator: Callable[..., Any]) -> Iterator[None]:
+    """`tf.variable_creator_scope`: variables made in it are made by `creator(next, **arguments)`."""
+    _creators.stack.append(creator)
+    try:
+        yield
+    finally:
+        _creators.stack.pop()
+
+
+class _VariableType(type):
+    """`tf.Variable(...)` asks the creators first."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is not Variable or not _creators.stack:
+            return super().__call__(*args, **kwargs)
+        names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
+        given = dict(zip(names, args, strict=False)) | kwargs
+
+        def create(depth: int, **arguments: Any) -> Any:
+            if depth == 0:
+                return type.__call__(cls, **arguments)
+            return _creators.stack[depth - 1](lambda **kw: create(depth - 1, **kw), **arguments)
+
+        return create(len(_creators.stack), **given)
+
+
+class Variable(Operators, metaclass=_VariableType):
+    """A value that can change."""
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        shape: Any = None,
+        constraint: Any = None,
+        **_: Any,
+    ) -> None:
+        del validate_shape, caching_device, variable_def
+        if initial_value is None:
+            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
+        self.constraint = constraint
+        self.trainable = trainable is not False
+        scoped = "Variable" if name is None else name
+        with context.init_scope(), context.name_scope(scoped) as scope:
+            value = initial_tensor(initial_value, dtype)
+            self.make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
+            if executing_eagerly():
+                O.AssignVariableOp(self.handle, value)
+            else:
+                self._assign_in_graph(value)
+
+    def make_handle(self, scope: str, shape: TensorShape, dtype: DType) -> None:
+        self._name, self.shape, self.dtype = scope[:-1], shape, dtype
+        shared = ANONYMOUS if executing_eagerly() else self._name
+        self.handle = O.VarHandleOp(shape=shape, dtype=dtype, shared_name=shared, name=scope)
+        self.handle.handle_data = HandleData(shape, dtype)
+
+    def _assign_in_graph(self, value: Any) -> None:
+        graph = context.current()
+        with context.name_scope("IsInitialized"):
+            O.VarIsInitializedOp(self.handle)
+        with context.name_scope("Assign") as scope:
+            O.AssignVariableOp(self.handle, value, name=scope)
+        self.initializer = graph.nodes[-1]
+        with context.name_scope("Read"):
+            self.graph_element = O.ReadVariableOp(self.handle, dtype=self.dtype)
+        for key in ("variables", "trainable_variables")[: 1 + self.trainable]:
+            graph.collections.setdefault(key, []).append(self)
+
+    # -- what it is
+
+    name = property(lambda self: f"{self._name}:0")
+    ndim = property(lambda self: self.shape.rank)
+    device = property(lambda self: str(self.handle.device))
+    op = property(lambda self: self.handle.op)
+
+    def get_shape(self) -> TensorShape:
+        """The same as `shape`."""
+        return self.shape
+
+    def ref(self) -> Reference:
+        return Reference(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return missing("tf.Variable", name)
+
+    # -- reading
+
+    def value(self) -> Any:
+        accessed(self)
+        value = O.ReadVariableOp(self.handle, dtype=self.dtype)
+        if not executing_eagerly():
+            # tapes see it read outside: gradients go to the handle itself, not to what is captured
+            entry = tape.Entry("ReadVariableOp", [self.handle], [value], {}, lambda grad: [grad])
+            tape.record(entry)
+        return value
+
+    def read_value(self) -> Any:
+        with context.op_scope("Read", "Read"):
+            value = self.value()
+        return O.Identity(value)
+
+    def numpy(self) -> Any:
+        if not executing_eagerly():
+            raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+        return self.read_value().numpy()
+
+    def is_initialized(self, name: str | None = None) -> Any:
+        return O.VarIsInitializedOp(self.handle, name=name)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Any:
+        with context.op_scope(name, "Gather") as scope:
+            accessed(self)
+            return O.ResourceGather(self.handle, indices, dtype=self.dtype, name=scope)
+
+    # -- changing
+
+    def assign(
+        self, value: Any, use_locking: Any = None, name: Any = None, read_value: bool = True
+    ) -> Any:
+        del use_locking
+        value = convert_to_tensor(value, self.dtype)
+        if not self.shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape "
+                f"{self.shape}, and the assigned value shape {value.shape} are incompatible."
+            )
+        return self.changed("AssignVariableOp", value, name=name, read_value=read_value)
+
+    def assign_add(
+        self, delta: Any, use_locking: Any = None, name: Any = None, read_value: bool = True
+    ) -> Any:
+        del use_locking
+        delta = convert_to_tensor(delta, self.dtype)
+        return self.changed("AssignAddVariableOp", delta, name=name, read_value=read_value)
+
+    def assign_sub(
+        self, delta: Any, use_locking: Any = None, name: Any = None, read_value: bool = True
+    ) -> Any:
+        del use_locking
+        delta = convert_to_tensor(delta, self.dtype)
+        return self.changed("AssignSubVariableOp", delta, name=name, read_value=read_value)
+
+    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
+        del use_locking
+        values = sparse_delta.indices, convert_to_tensor(sparse_delta.values, self.dtype)
+        return self.changed("ResourceScatterAdd", *values, name=name)
+
+    def changed(
+        self, op: str, *values: Any, name: Any = None, read_value: bool = True, **a: Any
+    ) -> Any:
+        with self._ordered():
+            call(op, self.handle, *values, name=name, **a)
+        node = None if executing_eagerly() else context.current().nodes[-1]
+        if not read_value:
+            return node
+        accessed(self)
+        return UnreadVariable(self, node)
+
+    def _ordered(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    # -- as a Python value
+
+    def _operand(self) -> Any:
+        return self.value()
+
+    def __eq__(self, other: object) -> Any:
+        return OPERATORS["eq"](self._operand(), other)
+
+    def __ne__(self, other: object) -> Any:
+        return OPERATORS["ne"](self._operand(), other)
+
+    def __hash__(self) -> int:
+        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        del copy
+        return np.array(self.numpy(), dtype)
+
+    def __bool__(self) -> bool:
+        return bool(self.read_value())
+
+    def __int__(self) -> int:
+        return int(self.value())
+
+    def __float__(self) -> float:
+        return float(self.value())
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value())
+
+    def __repr__(self) -> str:
+        shown = f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}"
+        if not executing_eagerly():
+            return f"{shown}>"
+        text = repr(self.read_value())
+        return f"{shown}, numpy={text[text.index('numpy=') + 6 :]}"
+
+
+class UnreadVariable(Variable):
+    """A variable right after a change: reading it comes after that. `_UnreadVariable`."""
+
+    def __init__(self, variable: Variable, node: Any) -> None:
+        self.constraint, self.trainable = None, variable.trainable
+        self._name, self.shape, self.dtype = "UnreadVariable", variable.shape, variable.dtype
+        self.handle, self._node = variable.handle, node
+        if not executing_eagerly() and not context.inside_function():
+            self.graph_element = self.value()  # a session may ask for it
+
+    name = property(lambda self: self._name)
+    op = property(lambda self: self._node)
+
+    def value(self) -> Any:
+        with self._ordered():
+            return O.ReadVariableOp(self.handle, dtype=self.dtype)
+
+    read_value = value
+
+    def _ordered(self) -> AbstractContextManager[None]:
+        if self._node is None or executing_eagerly():
+            return nullcontext()
+        found: AbstractContextManager[None] = context.current().control_dependencies([self._node])
+        return found
+
+
+def initial_tensor(initial_value: Any, dtype: Any) -> Any:
+    with context.op_scope("Initializer", "Initializer"):
+        value = initial_value() if callable(initial_value) else initial_value
+        return convert_to_tensor(value, None if dtype is None else as_dtype(dtype), "initial_value")
+
+
+def accessed(variable: Any) -> None:
+    watch = getattr(context.current(), "watch_variable", None)
+    if watch is not None:
+        watch(variable)
+    if variable.trainable:
+        tape.variable_accessed(variable)
+
+
+def values_of(structure: Any) -> Any:
+    return map_structure(lambda e: e.value() if isinstance(e, Variable) else e, structure)
+
+
+def _to_tensor(variable: Any, dtype: DType | None, name: str | None) -> Any:
+    del name
+    if dtype is not None and variable.dtype is not dtype:
+        raise ValueError(
+            f"Incompatible type conversion requested to type {dtype.name!r} for `tf.Variable of type "
+            f"{variable.dtype.name!r}`. (Variable: {variable})"
+        )
+    return variable.value()
+
+
+register_conversion(Variable, _to_tensor)

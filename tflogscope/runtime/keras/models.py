@@ -1,0 +1,171 @@
+"""Models: layers that know how to be trained. A functional one runs the nodes between its inputs and its
+outputs; a sequential one is put together when the shape of its input is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.dtypes import as_dtype
+from tflogscope.runtime.core.tensors import Tensor
+from tflogscope.runtime.keras.keras_tensor import KerasTensor, in_order
+from tflogscope.runtime.keras.layers.core import Input, InputLayer
+from tflogscope.runtime.keras.losses import same_rank
+from tflogscope.runtime.keras.state import call_state, keras3
+from tflogscope.runtime.keras.training import Trainer
+from tflogscope.runtime.library.arrays import cast
+
+
+class Model(Trainer):
+    """A model of layers that are its attributes, or of inputs and outputs."""
+
+    inputs: Any = None
+    outputs: Any = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        functional = cls is Model and (len(args) > 1 or "outputs" in kwargs)
+        return super().__new__(Functional if functional else cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args or "outputs" in kwargs:  # a functional model of the user's subclass
+            kind = type(self)
+            body = {"__module__": kind.__module__}
+            self.__class__ = type(kind.__name__, (kind, Functional), body)
+            Functional.__init__(self, *args, **kwargs)  # type: ignore[arg-type]
+            return
+        super().__init__(**kwargs)
+        self.make_counters()
+
+    @property
+    def layers(self) -> list[Any]:
+        return self._sublayers()
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        if index is not None:
+            return self.layers[index]
+        return next(layer for layer in self.layers if layer.name == name)
+
+    def summary(self, *_: Any, print_fn: Any = print, **__: Any) -> None:
+        """Print the layers. NB: not Keras' table."""
+        for layer in self.layers:
+            print_fn(f"{layer.name} ({type(layer).__name__}): {layer.count_params()} parameters")
+        print_fn(f"Total params: {self.count_params()}")
+
+
+def _unwrapped(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+class Functional(Model):
+    """A model of Keras tensors."""
+
+    converts_inputs = False
+
+    def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
+        name = name or ("model" if type(self) is Functional and not keras3() else None)
+        Trainer.__init__(self, name=name, **kwargs)
+        self.make_counters()
+        self.connect(inputs, outputs)
+
+    def connect(self, inputs: Any, outputs: Any) -> None:
+        nested = {"_inputs": _unwrapped(inputs), "_outputs": _unwrapped(outputs)}
+        self.__dict__ |= {
+            **nested,
+            "inputs": nest.flatten(inputs),
+            "outputs": nest.flatten(outputs),
+        }
+        self.__dict__["_order"], layers = in_order(self.inputs, self.outputs)
+        self.__dict__["_parts"] = layers
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        del training  # layers know it from the call that is under way
+        if isinstance(inputs, Mapping) and not isinstance(self._inputs, Mapping):
+            inputs = [inputs[each.name] for each in self.inputs]
+        flat = nest.flatten(inputs)
+        values = {id(t): _fitting(value, t) for t, value in zip(self.inputs, flat, strict=True)}
+        masks = [None] * len(flat) if mask is None else nest.flatten(mask)
+        for tensor, its_mask in zip(self.inputs, masks, strict=True):
+            if its_mask is not None:
+                values[id(tensor)]._keras_mask = its_mask
+        for node in self._order:
+            node.run(values)
+        return nest.pack_sequence_as(self._outputs, [values[id(each)] for each in self.outputs])
+
+    @property
+    def layers(self) -> list[Any]:
+        return list(self._parts)
+
+    input = property(lambda self: self._inputs)
+    output = property(lambda self: self._outputs)
+    input_shape = property(lambda self: tuple(self.inputs[0].shape))
+    output_shape = property(lambda self: tuple(self.outputs[0].shape))
+
+
+def _fitting(value: Any, tensor: KerasTensor) -> Any:
+    value = convert_to_tensor(value) if not isinstance(value, Tensor) else value
+    if value.shape.rank is not None and tensor.shape.rank is not None:
+        value, _ = same_rank(value, tensor) if value.shape.rank > tensor.shape.rank else (value, 0)
+    return cast(value, tensor.dtype)
+
+
+class Sequential(Functional):
+    """A model of one layer after another."""
+
+    def __init__(self, layers: Any = None, name: str | None = None, **kwargs: Any) -> None:
+        Trainer.__init__(self, name=name, **kwargs)
+        self.make_counters()
+        vars(self).update(_stack=[], _parts=[])
+        for layer in layers or []:
+            self.add(layer)
+
+    def add(self, layer: Any) -> None:
+        if isinstance(layer, KerasTensor):
+            layer = layer.node.layer
+        if any(each.name == layer.name for each in self._stack):
+            raise ValueError(f'The name "{layer.name}" is already the name of a layer.')
+        self._stack.append(layer)
+        self._parts.append(layer)
+        if self.outputs:
+            self.connect(self.inputs, [layer(self.outputs[0])])
+        elif isinstance(layer, InputLayer):
+            self.connect([layer.output], [layer.output])
+        elif len(self._stack) == 1:
+            shape = tuple(layer.inputs[0].shape) if getattr(layer, "inputs", None) else None
+            shape = layer.known_shape if shape is None else shape
+            if shape is not None:
+                self._begin(shape, layer.dtype)
+
+    def _begin(self, shape: Any, dtype: Any) -> None:
+        layers = self._stack
+        name = None if keras3() else f"{layers[0].name}_input"
+        tensor = output = Input(batch_shape=shape, dtype=as_dtype(dtype), name=name)
+        for layer in layers:
+            output = layer(output)
+        self.connect([tensor], [output])
+
+    def build(self, input_shape: Any = None) -> None:
+        if self.outputs is None:
+            first = self._stack[0]
+            self._begin((None, *tuple(input_shape)[1:]), first.dtype if keras3() else "float32")
+
+    def _build_once(self, inputs: Any, rest: Any, kwargs: Any) -> None:
+        if self.outputs is None and isinstance(inputs, Tensor) and not call_state.symbolic:
+            with context.init_scope():
+                self._begin((None, *tuple(inputs.shape)[1:]), inputs.dtype)
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        if self.outputs is not None:
+            return super().call(inputs, training, mask)
+        for layer in self._stack:
+            keywords = {"training": training} if layer.takes("training") else {}
+            inputs = layer(inputs, **keywords)
+        return inputs
+
+    @property
+    def layers(self) -> list[Any]:
+        return [layer for layer in self._stack if not isinstance(layer, InputLayer)]

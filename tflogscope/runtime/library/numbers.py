@@ -1,0 +1,249 @@
+"""Arithmetic, reductions, norms. See `tensorflow/python/ops/math_ops.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.context import op_scope
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import float32, float64, int32, int64, string
+from tflogscope.runtime.core.errors import NotInThisRuntime
+from tflogscope.runtime.core.known import known_value
+from tflogscope.runtime.core.tensors import Tensor
+from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.arrays import cast
+
+
+def _named(type: str, label: str | None = None) -> Callable[..., Any]:
+
+    def function(x: Any, name: str | None = None) -> Any:
+        with op_scope(name, label or type) as scope:
+            return call(type, convert_to_tensor(x, name="x"), name=scope)
+
+    return function
+
+
+abs_, sigmoid = _named("Abs"), _named("Sigmoid")
+
+
+def round_(x: Any, name: str | None = None) -> Any:
+    x = convert_to_tensor(x, name="x")
+    return x if x.dtype.is_integer else O.Round(x, name=name)
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Any:
+    with op_scope(name, "LogSigmoid") as scope:
+        return O.Neg(O.Softplus(-convert_to_tensor(x, name="x")), name=scope)
+
+
+def add(x: Any, y: Any, name: str | None = None) -> Any:
+    with op_scope(name, "Add") as scope:
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", dtype_hint=x.dtype)
+        return call("Add" if x.dtype is string else "AddV2", x, y, name=scope)
+
+
+def _quotient_types(x: Any, y: Any) -> tuple[Any, Any]:
+    if x.dtype is not y.dtype:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
+    if x.dtype.is_integer:
+        target = float32 if x.dtype.size <= 2 else float64
+        return cast(x, target), cast(y, target)
+    return x, y
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+    with op_scope(name, "truediv") as scope:
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", dtype_hint=x.dtype)
+        return O.RealDiv(*_quotient_types(x, y), name=scope)
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Any:
+    if name is not None:
+        return truediv(x, y, name)
+    if not isinstance(x, Tensor):
+        x = convert_to_tensor(x, y.dtype if isinstance(y, Tensor) else None)
+    return x / y
+
+
+def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    with op_scope(name, "div_no_nan") as scope:
+        if isinstance(y, Tensor) and not isinstance(x, Tensor):
+            x = convert_to_tensor(x, y.dtype, name="x")
+        else:
+            x = convert_to_tensor(x, name="x")
+            y = convert_to_tensor(y, name="y", dtype_hint=x.dtype)
+        return O.DivNoNan(*_quotient_types(x, y), name=scope)
+
+
+def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
+    with op_scope(name, "floordiv") as scope:
+        return O.FloorDiv(x, y, name=scope)
+
+
+def pow_(x: Any, y: Any, name: str | None = None) -> Any:
+    with op_scope(name, "Pow") as scope:
+        return O.Pow(x, y, name=scope)
+
+
+def add_n(inputs: Any, name: str | None = None) -> Any:
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("Inputs must be an iterable of at least one Tensor.")
+    if len(inputs) > 1:
+        return O.AddN(inputs, name=name)
+    only = convert_to_tensor(inputs[0])
+    return O.Identity(only, name=name) if name else only
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:
+    with op_scope(name, "clip_by_value") as scope:
+        values = convert_to_tensor(getattr(t, "values", t), name="t")
+        clipped = O.Maximum(O.Minimum(values, clip_value_max), clip_value_min, name=scope)
+        return type(t)(clipped, t.indices, t.dense_shape) if hasattr(t, "dense_shape") else clipped
+
+
+# -- reductions
+
+
+def _dimensions(x: Any, axis: Any) -> Any:
+    if axis is not None:
+        return axis
+    rank = getattr(getattr(x, "shape", None), "rank", None)
+    if rank:
+        return constant(np.arange(rank, dtype=np.int32))
+    return arrays.range_(0, arrays.rank(x))
+
+
+def _reduction(type: str) -> Callable[..., Any]:
+    def reduce(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None) -> Any:
+        keep = bool(keepdims)
+        axes = _dimensions(input_tensor, axis)
+        result = call(type, input_tensor, axes, keep_dims=keep, name=name)
+        if axis is None and not keep:
+            result.set_shape(())
+        return result
+
+    return reduce
+
+
+reduce_sum, reduce_mean, reduce_prod = map(_reduction, ("Sum", "Mean", "Prod"))
+reduce_max, reduce_min = map(_reduction, ("Max", "Min"))
+reduce_all, reduce_any = map(_reduction, ("All", "Any"))
+
+
+def reduce_variance(x: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
+    with op_scope(name or "reduce_variance", "reduce_variance"):
+        x = convert_to_tensor(x)
+        difference = x - reduce_mean(x, axis=axis, keepdims=True)
+        return reduce_mean(O.Square(difference), axis=axis, keepdims=keepdims)
+
+
+def reduce_std(x: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
+    with op_scope(name or "reduce_std", "reduce_std"):
+        return O.Sqrt(reduce_variance(convert_to_tensor(x), axis=axis, keepdims=keepdims))
+
+
+def reduced_shape(input_shape: Any, axes: Any) -> Any:
+    known, known_axes = (
+        known_value(e) if isinstance(e, Tensor) else e for e in (input_shape, axes)
+    )
+    if known is not None and known_axes is not None:
+        result = np.array(known, np.int32)
+        result[np.array(known_axes, np.int32)] = 1
+        return result
+    input_shape, axes = cast(input_shape, int32), cast(axes, int32)
+    rank = arrays.size(input_shape)
+    axes = (axes + rank) % rank
+    axes_shape = arrays.shape(axes)
+    positions, ones = arrays.range_(rank), arrays.ones(axes_shape, int32)
+    return O.DynamicStitch([positions, axes], [input_shape, ones])
+
+
+def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: Any = None) -> Any:
+    return O.ArgMax(input, 0 if axis is None else axis, output_type=output_type, name=name)
+
+
+def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: Any = None) -> Any:
+    return O.ArgMin(input, 0 if axis is None else axis, output_type=output_type, name=name)
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: Any = None
+) -> Any:
+    with op_scope(name, "Cumsum") as scope:
+        x = convert_to_tensor(x, name="x")
+        return O.Cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
+
+
+class TopK(tuple[Any, Any]):
+    """Values and indices."""
+
+    __slots__ = ()
+
+    values = property(lambda self: self[0])
+    indices = property(lambda self: self[1])
+
+
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
+    return TopK(O.TopKV2(input, k, sorted=sorted, name=name))
+
+
+# -- norms
+
+
+def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None) -> Any:
+    """The length of a vector. NB: euclidean, or the sum of absolute values."""
+    with op_scope(None, "norm"):
+        tensor = convert_to_tensor(tensor)
+        if ord not in {1, 2, "euclidean"}:
+            raise NotInThisRuntime(f"tf.norm with ord={ord}")
+        if ord == 1:
+            result = reduce_sum(abs_(tensor), axis, keepdims=True)
+        else:
+            result = O.Sqrt(reduce_sum(tensor * tensor, axis, keepdims=True))
+        return result if keepdims else arrays.squeeze(result, axis)
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: Any = None) -> Any:
+    with op_scope(name, "l2_normalize") as scope:
+        x = convert_to_tensor(x, name="x")
+        squares = reduce_sum(O.Square(x), axis, keepdims=True)
+        return O.Mul(x, O.Rsqrt(O.Maximum(squares, epsilon)), name=scope)
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    with op_scope(name, "clip_by_norm") as scope:
+        values = convert_to_tensor(t, name="t")
+        squares = reduce_sum(values * values, axes, keepdims=True)
+        positive = squares > 0
+        safe = O.Select(positive, squares, arrays.ones_like(squares))
+        length = O.Select(positive, O.Sqrt(safe), squares)
+        scaled = values * clip_norm
+        return arrays.identity(scaled / O.Maximum(length, clip_norm), name=scope)
+
+
+def global_norm(t_list: Any, name: str | None = None) -> Any:
+    with op_scope(name, "global_norm"):
+        values = [getattr(each, "values", each) for each in t_list if each is not None]
+        half = reduce_sum(arrays.stack([O.L2Loss(each) for each in values]))
+        return O.Sqrt(half * constant(2.0, half.dtype), name="global_norm")
+
+
+def clip_by_global_norm(
+    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Any], Any]:
+    length = global_norm(t_list, name) if use_norm is None else use_norm
+    with op_scope(name, "clip_by_global_norm") as scope:
+        ratio = O.Minimum(1.0 / length, constant(1.0, length.dtype) / clip_norm)
+        scale = clip_norm * ratio + (length - length)  # not a number if the length is none
+        label = (scope or "").rstrip("/")
+        clipped = [
+            None if each is None else arrays.identity(each * scale, name=f"{label}_{at}/")
+            for at, each in enumerate(t_list)
+        ]
+        return clipped, length

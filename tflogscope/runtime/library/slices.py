@@ -1,0 +1,105 @@
+"""`x[1:, 0]`, gathering, masks. See `array_ops.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.context import name_scope, op_scope
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.dtypes import as_dtype, bool_, int16, int32, int64
+from tflogscope.runtime.core.known import known_value
+from tflogscope.runtime.core.tensors import Tensor
+from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.numbers import reduce_prod
+
+
+class _Spec:
+    """What a key means: begin, end and stride of each dimension, and masks."""
+
+    def __init__(self, key: Any) -> None:
+        self.limits: list[tuple[Any, Any, Any]] = []
+        self.masks = dict.fromkeys(
+            ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0
+        )
+        for part in key if isinstance(key, (list, tuple)) else [key]:
+            self._add(part, 1 << len(self.limits))
+
+    def _add(self, part: Any, bit: int) -> None:
+        if isinstance(part, slice):
+            given = (part.start, part.stop, part.step)
+            dtype = next((each.dtype for each in given if isinstance(each, Tensor)), None)
+            default = [each if dtype is None else constant(each, dtype) for each in (0, 0, 1)]
+            found = [a if b is None else b for a, b in zip(default, given, strict=True)]
+            self.limits.append((found[0], found[1], found[2]))
+            self.masks["begin_mask"] |= bit if part.start is None else 0
+            self.masks["end_mask"] |= bit if part.stop is None else 0
+        elif part is None or part is Ellipsis:
+            self.limits.append((0, 0, 1))
+            self.masks["new_axis_mask" if part is None else "ellipsis_mask"] |= bit
+        elif isinstance(part, (int, np.integer, Tensor)) or hasattr(part, "handle"):
+            wide = isinstance(part, Tensor) and part.dtype in {int16, int64}
+            self.limits.append((part, part + 1, constant(1, part.dtype) if wide else 1))
+            self.masks["shrink_axis_mask"] |= bit
+        else:
+            raise TypeError(
+                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+                f"tf.int32/tf.int64 tensors are valid indices, got {part!r}"
+            )
+
+
+def getitem(tensor: Any, key: Any, variable: Any = None) -> Any:
+    """`tensor[key]`; that of a variable can be assigned to."""
+    tensor = convert_to_tensor(tensor)
+    if getattr(key, "dtype", None) is not None and as_dtype(key.dtype) is bool_:
+        return boolean_mask(tensor, key)
+    spec = _Spec(key)
+    with name_scope("strided_slice") as scope:
+        parts = zip(*spec.limits, strict=True) if spec.limits else [[]] * 3
+        packed = [arrays.stack(part) if part else constant([], int32) for part in map(list, parts)]
+        if any(each.dtype is int64 for each in packed):
+            packed = [e if e.dtype is int64 else O.Cast(e, DstT=int64) for e in packed]
+        result = O.StridedSlice(tensor, *packed, **spec.masks, name=scope)
+    return result if variable is None else variable.slice_of(result, packed, spec.masks, scope)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Any:
+    """The parts of `params` at these places along `axis`."""
+    del validate_indices
+    axis = batch_dims if axis is None else axis
+    fixed = known_value(axis) if isinstance(axis, Tensor) else axis
+    if fixed is not None and fixed == 0 and hasattr(type(params), "sparse_read"):
+        return params.sparse_read(indices, name=name)  # a variable reads just the parts
+    return O.GatherV2(params, indices, axis, batch_dims=batch_dims, name=name)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """`x` where the condition holds, else `y`; without both the places where it holds."""
+    if x is not None:
+        return O.SelectV2(condition, x, y, name=name)
+    with op_scope(name, "Where") as scope:
+        condition = convert_to_tensor(condition, dtype_hint=bool_, name="condition")
+        return O.Where(condition, name=scope)
+
+
+def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: Any = None) -> Any:
+    with op_scope(name, "boolean_mask"):
+        tensor = convert_to_tensor(tensor, name="tensor")
+        mask = convert_to_tensor(mask, name="mask")
+        at, end = axis or 0, (axis or 0) + len(mask.shape)
+        leading = reduce_prod(arrays.shape(tensor)[at:end], [0])
+        before, after = arrays.shape(tensor)[:at], arrays.shape(tensor)[end:]
+        flat = arrays.reshape(tensor, arrays.concat([before, [leading], after], 0))
+        known = tensor.shape[at:end].num_elements()
+        flat.set_shape(tensor.shape[:at].concatenate([known]).concatenate(tensor.shape[end:]))
+        kept = arrays.squeeze(where(arrays.reshape(mask, [-1])), axis=[1])
+        return gather(flat, kept, axis=at)

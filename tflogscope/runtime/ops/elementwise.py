@@ -1,0 +1,400 @@
+"""Ops that work on one number at a time. See `tensorflow/python/ops/math_grad.py`, `nn_grad.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tflogscope.runtime.core import dtypes
+from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.conversion import constant
+from tflogscope.runtime.core.graph import control_dependencies
+from tflogscope.runtime.core.registry import op, set_gradient
+from tflogscope.runtime.core.release import since
+from tflogscope.runtime.core.shapes import broadcast as broadcast_shapes
+from tflogscope.runtime.core.shapes import merged
+from tflogscope.runtime.library import arrays, numbers
+from tflogscope.runtime.ops.rules import (
+    agreed,
+    both,
+    broadcast,
+    invalid,
+    of_scalar,
+    same,
+    same_known_shapes,
+    summed,
+)
+
+Gradient = Callable[..., Any]
+
+
+def _after(rule: Callable[[Any, Any], Any]) -> Gradient:
+    """A gradient that waits for the one that it is made of, as TensorFlow's do."""
+
+    def gradient(op: Any, grad: Any) -> Any:
+        with control_dependencies([grad]):
+            return rule(op, grad)
+
+    return gradient
+
+
+def _of_x(rule: Callable[[Any, Any], Any]) -> Gradient:
+    return _after(lambda op, g: [rule(g, op.inputs[0])])
+
+
+def _of_y(type: str, *, waits: bool = True) -> Gradient:
+    def rule(op: Any, g: Any) -> Any:
+        return [call(type, op.outputs[0], g)]
+
+    return _after(rule) if waits else rule
+
+
+def _erf(x: Any) -> Any:
+    """NB: by `math.erf`, since NumPy has none."""
+    return np.array([math.erf(each) for each in x.ravel()], x.dtype).reshape(x.shape)
+
+
+def _erf_gradient(factor: float) -> Gradient:
+    def gradient(op: Any, g: Any) -> Any:
+        factors = constant(factor, g.dtype)
+        with control_dependencies([g]):
+            return [g * factors * O.Exp(-O.Square(op.inputs[0]))]
+
+    return gradient
+
+
+def _square_gradient(g: Any, x: Any) -> Any:
+    return O.Mul(g, O.Mul(x, constant(2.0, x.dtype)))
+
+
+_FLAT = lambda op, g: [None]  # noqa: E731 - a row of the table
+_T = "(x: T) -> y: T"
+op("Abs" + _T, same, np.abs, lambda op, g: [g * O.Sign(op.inputs[0])])
+op("Neg" + _T, same, np.negative, lambda op, g: [-g])
+op("Sign" + _T, same, np.sign, lambda op, g: [arrays.zeros_like(op.inputs[0])])
+op("Square" + _T, same, np.square, _of_x(_square_gradient))
+op("Reciprocal" + _T, same, lambda x: 1 / x, _of_y("ReciprocalGrad", waits=False))
+op("Sqrt" + _T, same, np.sqrt, _of_y("SqrtGrad", waits=False))
+op("Rsqrt" + _T, same, lambda x: 1 / np.sqrt(x), _of_y("RsqrtGrad", waits=False))
+op("Exp" + _T, same, np.exp, _after(lambda op, g: [g * op.outputs[0]]))
+op("Expm1" + _T, same, np.expm1, _of_x(lambda g, x: g * O.Exp(x)))
+op("Log" + _T, same, np.log, _of_x(lambda g, x: g * O.Reciprocal(x)))
+op("Log1p" + _T, same, np.log1p, _of_x(lambda g, x: g * O.Reciprocal(1 + x)))
+op("Sin" + _T, same, np.sin, _of_x(lambda g, x: g * O.Cos(x)))
+op("Cos" + _T, same, np.cos, _of_x(lambda g, x: -g * O.Sin(x)))
+op("Tanh" + _T, same, np.tanh, _of_y("TanhGrad"))
+op("Sigmoid" + _T, same, lambda x: 1 / (1 + np.exp(-x)), _of_y("SigmoidGrad"))
+op("Erf" + _T, same, _erf, _erf_gradient(2 / math.sqrt(math.pi)))
+op("Erfc" + _T, same, lambda x: 1 - _erf(x), _erf_gradient(-2 / math.sqrt(math.pi)))
+op("Floor" + _T, same, np.floor, _FLAT)
+op("Ceil" + _T, same, np.ceil, _FLAT)
+op("Round" + _T, same, np.rint, _FLAT)
+op("IsNan(x: T) -> y: bool", same, np.isnan)
+op("IsFinite(x: T) -> y: bool", same, np.isfinite)
+op("CheckNumerics(tensor: T; message='') -> output: T", same,
+   lambda tensor, message: _checked(tensor, message), lambda op, g: [g])  # fmt: skip
+
+# -- gradients that are ops of their own, of the output y and its gradient dy
+_GRAD = "(y: T, dy: T) -> z: T"
+
+
+@_after
+def _tanh_grad_gradient(op: Any, g: Any) -> Any:
+    a, b = op.inputs
+    return [g * -2.0 * b * a, O.TanhGrad(a, g)]
+
+
+@_after
+def _sigmoid_grad_gradient(op: Any, g: Any) -> Any:
+    a, b = op.inputs
+    product = g * b
+    return [product - 2.0 * product * a, O.SigmoidGrad(a, g)]
+
+
+@_after
+def _sqrt_grad_gradient(op: Any, g: Any) -> Any:
+    scaled = g / op.inputs[0]
+    return [-scaled * op.outputs[0], 0.5 * scaled]
+
+
+@_after
+def _rsqrt_grad_gradient(op: Any, g: Any) -> Any:
+    a, b = op.inputs
+    return [-1.5 * g * b * O.Square(a), O.RsqrtGrad(a, g)]
+
+
+@_after
+def _reciprocal_grad_gradient(op: Any, g: Any) -> Any:
+    a, b = op.inputs
+    return [g * -2.0 * b * a, O.ReciprocalGrad(a, g)]
+
+
+op("TanhGrad" + _GRAD, same, lambda y, dy: dy * (1 - y * y), _tanh_grad_gradient)
+op("SigmoidGrad" + _GRAD, same, lambda y, dy: dy * y * (1 - y), _sigmoid_grad_gradient)
+op("SqrtGrad" + _GRAD, same, lambda y, dy: dy * 0.5 / y, _sqrt_grad_gradient)
+op("RsqrtGrad" + _GRAD, same, lambda y, dy: -0.5 * dy * y * y * y, _rsqrt_grad_gradient)
+op("ReciprocalGrad" + _GRAD, same, lambda y, dy: -dy * y * y, _reciprocal_grad_gradient)
+
+# -- two inputs, broadcast against each other
+_XY = "(x: T, y: T) -> z: T"
+
+
+def _add_gradient(op: Any, g: Any, sign: int = 1) -> Any:
+    if of_scalar(op):
+        return [g, None]
+    if same_known_shapes(op.inputs[0], op.inputs[1], g):
+        return [g, g if sign > 0 else -g]
+    return both(op, g, lambda: g, lambda: g if sign > 0 else -g)
+
+
+def _mul_gradient(op: Any, g: Any) -> Any:
+    x, y = op.inputs
+    if of_scalar(op):
+        return [O.Mul(g, y), None]
+    if same_known_shapes(x, y, g) and g.dtype in {dtypes.int32, dtypes.float32}:
+        return [O.Mul(g, y), O.Mul(g, x)]
+    return both(op, g, lambda: O.Mul(g, y), lambda: O.Mul(x, g))
+
+
+def _quotient_gradient(quotient: Callable[[Any, Any], Any]) -> Gradient:
+    def gradient(op: Any, g: Any) -> Any:
+        x, y = op.inputs
+        return both(
+            op,
+            g,
+            lambda: quotient(g, y),
+            lambda: g * quotient(quotient(-x, y), y),
+            shortcuts=False,
+        )
+
+    return gradient
+
+
+def _pow_gradient(op: Any, g: Any) -> Any:
+    x, y = op.inputs
+    if of_scalar(op):
+        return [g * y * numbers.pow_(x, y - 1), None]
+
+    def of_exponent() -> Any:
+        mask = x > 0  # log(x) where there is one
+        safe = O.Select(mask, x, arrays.ones_like(x))
+        return g * op.outputs[0] * O.Select(mask, O.Log(safe), arrays.zeros_like(x))
+
+    return both(op, g, lambda: g * y * numbers.pow_(x, y - 1), of_exponent)
+
+
+def _extreme_gradient(comparison: str) -> Gradient:
+    def gradient(op: Any, g: Any) -> Any:
+        x, y = op.inputs
+        if of_scalar(op):
+            zeros = arrays.zeros_like(g)
+            return [O.SelectV2(call(comparison, x, y), g, zeros), None]
+        if since(2, 15):
+            zeros, chosen = arrays.zeros_like(g), call(comparison, x, y)
+            return both(
+                op, g, lambda: O.SelectV2(chosen, g, zeros), lambda: O.SelectV2(chosen, zeros, g)
+            )
+        sx, sy = arrays.shape(x), arrays.shape(y)
+        zeros, chosen = arrays.zeros_like(g), call(comparison, x, y)
+        rx, ry = O.BroadcastGradientArgs(sx, sy)
+        skipped = getattr(op, "skip_input_indices", ())
+        gx = None if 0 in skipped else summed(O.SelectV2(chosen, g, zeros), (sx, rx, True))
+        return [gx, None if 1 in skipped else summed(O.SelectV2(chosen, zeros, g), (sy, ry, True))]
+
+    return gradient
+
+
+def _squared_difference_gradient(op: Any, g: Any) -> Any:
+    x, y = op.inputs
+    with control_dependencies([g]):
+        gx = O.Mul(constant(2.0, g.dtype, name="scalar"), g) * (x - y)
+    if same_known_shapes(x, y, g):
+        return [gx, -gx]
+    if since(2, 15):
+        return both(op, g, lambda: gx, lambda: -gx)
+    found = both(op, g, lambda: gx, lambda: gx)
+    return [found[0], None if found[1] is None else -found[1]]
+
+
+def _floor_mod_gradient(op: Any, g: Any) -> Any:
+    quotient = O.FloorDiv(*op.inputs)
+    return both(op, g, lambda: g, lambda: g * O.Neg(quotient), shortcuts=False)
+
+
+def _divide(x: Any, y: Any) -> Any:
+    if x.dtype.kind in "iu":  # as C++ divides integers: towards 0
+        return np.trunc(x / _not_zero(y)).astype(x.dtype)
+    return np.true_divide(x, y)
+
+
+def _not_zero(y: Any) -> Any:
+    if y.dtype.kind in "iu" and not np.all(y):
+        raise invalid("Integer division by zero")
+    return y
+
+
+def _power(x: Any, y: Any) -> Any:
+    if x.dtype.kind in "iu" and np.any(y < 0):
+        raise invalid("Integers to negative integer powers are not allowed")
+    return np.power(x, y)
+
+
+def _div_no_nan(x: Any, y: Any) -> Any:
+    return np.where(y == 0, np.zeros_like(y), np.true_divide(x, np.where(y == 0, 1, y)))
+
+
+op("Add" + _XY, broadcast, lambda x, y: x + y, _add_gradient)
+op("AddV2" + _XY, broadcast, np.add, _add_gradient)
+op("Sub" + _XY, broadcast, np.subtract, lambda op, g: _add_gradient(op, g, -1))
+op("Mul" + _XY, broadcast, np.multiply, _mul_gradient)
+op("RealDiv" + _XY, broadcast, _divide, _quotient_gradient(lambda x, y: O.RealDiv(x, y)))
+op("DivNoNan" + _XY, broadcast, _div_no_nan, _quotient_gradient(numbers.div_no_nan))
+op("FloorDiv" + _XY, broadcast, lambda x, y: np.floor_divide(x, _not_zero(y)),
+   lambda op, g: [None, None])  # fmt: skip
+op("FloorMod" + _XY, broadcast, lambda x, y: np.mod(x, _not_zero(y)), _floor_mod_gradient)
+op("Pow" + _XY, broadcast, _power, _pow_gradient)
+op("Maximum" + _XY, broadcast, np.maximum, _extreme_gradient("GreaterEqual"))
+op("Minimum" + _XY, broadcast, np.minimum, _extreme_gradient("LessEqual"))
+op("SquaredDifference" + _XY, broadcast, lambda x, y: (x - y) ** 2, _squared_difference_gradient)
+op("AddN(inputs: N*T) -> sum: T", agreed, lambda *inputs: _total(inputs),
+   lambda op, g: [g] * len(op.inputs))  # fmt: skip
+for _type, _kernel in {
+    "Equal": np.equal, "NotEqual": np.not_equal, "Less": np.less, "LessEqual": np.less_equal,
+    "Greater": np.greater, "GreaterEqual": np.greater_equal,
+}.items():  # fmt: skip
+    _option = "; incompatible_shape_error=True" if "Equal" in _type[:8] else ""
+    op(f"{_type}(x: T, y: T{_option}) -> z: bool", broadcast, _kernel)
+op("LogicalAnd(x: bool, y: bool) -> z: bool", broadcast, np.logical_and)
+op("LogicalOr(x: bool, y: bool) -> z: bool", broadcast, np.logical_or)
+op("LogicalNot(x: bool) -> y: bool", same, np.logical_not)
+op("BitwiseAnd" + _XY, broadcast, np.bitwise_and)
+
+
+def _total(inputs: Any) -> Any:
+    total = inputs[0]
+    for each in inputs[1:]:
+        total = total + each
+    return total
+
+
+def _checked(tensor: Any, message: str) -> Any:
+    bad = [word for word, test in (("Inf", np.isinf), ("NaN", np.isnan)) if np.any(test(tensor))]
+    if bad:
+        raise invalid(f"{message} : Tensor had {' and '.join(bad)} values")
+    return tensor
+
+
+# -- choosing
+
+
+def _select_gradient(op: Any, g: Any) -> Any:
+    condition, zeros = op.inputs[0], arrays.zeros_like(op.inputs[1])
+    return [None, O.Select(condition, g, zeros), O.Select(condition, zeros, g)]
+
+
+def _select_v2_gradient(op: Any, g: Any) -> Any:
+    condition, x, y = op.inputs
+    zeros = arrays.zeros([], dtype=g.dtype)
+    gx = O.SelectV2(condition, g, zeros)
+    shape = arrays.shape(x)
+    output = arrays.shape(op.outputs[0])
+    rx, _ = O.BroadcastGradientArgs(shape, output)
+    gx = arrays.reshape(numbers.reduce_sum(gx, rx, keepdims=True), shape)
+    gy = O.SelectV2(condition, zeros, g)
+    shape = arrays.shape(y)
+    ry, _ = O.BroadcastGradientArgs(shape, output)
+    return [None, gx, arrays.reshape(numbers.reduce_sum(gy, ry, keepdims=True), shape)]
+
+
+def _rows(condition: Any, t: Any, e: Any) -> Any:
+    if condition.ndim == 1 < t.ndim:
+        condition = condition.reshape(-1, *[1] * (t.ndim - 1))
+    return np.where(condition, t, e)
+
+
+op("Select(condition: bool, t: T, e: T) -> output: T", lambda i: merged(i.shape(1), i.shape(2)),
+   _rows, _select_gradient)  # fmt: skip
+op("SelectV2(condition: bool, t: T, e: T) -> output: T",
+   lambda i: broadcast_shapes(i.shape(0), i.shape(1), i.shape(2)), np.where,
+   _select_v2_gradient)  # fmt: skip
+
+
+# -- activations
+def _cast(x: Any, SrcT: Any, DstT: Any) -> Any:
+    if dtypes.string in {SrcT, DstT} and SrcT is not DstT:
+        raise invalid(f"Cast {SrcT.name} to {DstT.name} is not supported")
+    return x.astype(DstT.as_numpy_dtype)
+
+
+def _cast_gradient(op: Any, g: Any) -> Any:
+    source = op.inputs[0].dtype
+    return [arrays.cast(g, source) if source.is_floating and g.dtype.is_floating else None]
+
+
+op("Cast(x: SrcT; DstT, Truncate=False) -> y: DstT", same, _cast, _cast_gradient)
+op("Relu(features: T) -> activations: T", same, lambda x: np.maximum(x, 0),
+   lambda op, g: [O.ReluGrad(g, op.outputs[0])])  # fmt: skip
+op("Relu6(features: T) -> activations: T", same, lambda x: np.clip(x, 0, 6),
+   lambda op, g: [O.Relu6Grad(g, op.outputs[0])])  # fmt: skip
+op("LeakyRelu(features: T; alpha=0.2) -> activations: T", same,
+   lambda x, alpha: np.where(x > 0, x, x * x.dtype.type(alpha)),
+   lambda op, g: [O.LeakyReluGrad(g, op.inputs[0], alpha=op.get_attr("alpha"))])  # fmt: skip
+op("Elu(features: T) -> activations: T", same,
+   lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x),
+   lambda op, g: [O.EluGrad(g, op.outputs[0])])  # fmt: skip
+op("Selu(features: T) -> activations: T", same,
+   lambda x: np.where(x < 0, 1.7580993408473769 * np.expm1(np.minimum(x, 0)),
+                      1.0507009873554805 * x),
+   lambda op, g: [O.SeluGrad(g, op.outputs[0])])  # fmt: skip
+op("Softplus(features: T) -> activations: T", same, lambda x: np.logaddexp(x, 0),
+   lambda op, g: [g * O.Sigmoid(op.inputs[0])])  # fmt: skip
+_GF = "(gradients: T, features: T) -> backprops: T"
+_RELU_GRAD = lambda op, g: [O.ReluGrad(g, op.inputs[1]), None]  # noqa: E731
+op("ReluGrad" + _GF, agreed, lambda g, x: g * (x > 0), _RELU_GRAD)
+op("Relu6Grad" + _GF, agreed, lambda g, x: g * ((x > 0) & (x < 6)),
+   lambda op, g: [O.Relu6Grad(g, op.inputs[1]), None])  # fmt: skip
+op("LeakyReluGrad(gradients: T, features: T; alpha=0.2) -> backprops: T", agreed,
+   lambda g, x, alpha: np.where(x > 0, g, g * g.dtype.type(alpha)),
+   lambda op, g: [O.LeakyReluGrad(g, op.inputs[1], alpha=op.get_attr("alpha")), None])  # fmt: skip
+op("EluGrad" + _GF, agreed, lambda g, y: np.where(y < 0, g * (y + 1), g))
+op("SeluGrad" + _GF, agreed,
+   lambda g, y: np.where(y < 0, g * (y + 1.7580993408473769), g * 1.0507009873554805))  # fmt: skip
+
+
+def _add_channels(value: Any, bias: Any, data_format: str) -> Any:
+    if data_format == "NCHW":
+        bias = bias.reshape(-1, *[1] * (value.ndim - 2))
+    return value + bias
+
+
+def _bias_gradient(op: Any, g: Any) -> Any:
+    return [g, O.BiasAddGrad(g, data_format=op.get_attr("data_format"))]
+
+
+def _bias_grad(out_backprop: Any, data_format: str) -> Any:
+    channel = 1 if data_format == "NCHW" else out_backprop.ndim - 1
+    return out_backprop.sum(tuple(k for k in range(out_backprop.ndim) if k != channel))
+
+
+def _bias_shape(i: Any) -> Any:
+    if i.shape(0).rank is not None and i.shape(1).rank is not None:
+        last = i.shape(0)[1:2] if i["data_format"] == "NCHW" else i.shape(0)[-1:]
+        last.assert_is_compatible_with(i.shape(1))
+    return i.shape(0)
+
+
+op("BiasAdd(value: T, bias: T; data_format='NHWC') -> output: T", _bias_shape, _add_channels,
+   _bias_gradient)  # fmt: skip
+op("BiasAddGrad(out_backprop: T; data_format='NHWC') -> output: T",
+   lambda i: i.shape(0)[1:2] if i["data_format"] == "NCHW" else i.shape(0)[-1:],
+   _bias_grad, None)  # fmt: skip
+
+
+@set_gradient("BiasAddGrad")
+def _bias_grad_gradient(op: Any, g: Any) -> Any:
+    shape, bias = arrays.shape(op.inputs[0]), arrays.shape(g)
+    wide = arrays.concat([arrays.ones_like(shape[:-1]), bias], 0)
+    return [O.Tile(arrays.reshape(g, wide), arrays.concat([shape[:-1], [1]], 0))]

@@ -1,0 +1,253 @@
+"""TensorFlow 1 at its simplest: placeholders, variables, gradient descent, `Session.run`. See
+`tensorflow/python/client/session.py`, `core/common_runtime/direct_session.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+
+from tflogscope.runtime import executor
+from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.context import op_scope
+from tflogscope.runtime.core.conversion import convert_to_tensor
+from tflogscope.runtime.core.definition import define
+from tflogscope.runtime.core.dtypes import as_dtype, float32
+from tflogscope.runtime.core.errors import NotInThisRuntime, missing
+from tflogscope.runtime.core.graph import Graph, Node, control_dependencies
+from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.function.concrete import ConcreteFunction
+from tflogscope.runtime.function.func_graph import FuncGraph
+from tflogscope.runtime.function.symbolic import gradients_of
+from tflogscope.runtime.function.tracing import trace
+from tflogscope.runtime.function.variables import Variable, creator_scope
+from tflogscope.runtime.library import random
+from tflogscope.runtime.ops.state import of_session
+
+
+def disable_eager_execution() -> None:
+    if context.executing_eagerly():
+        context.make_default(Graph())
+
+
+def disable_v2_behavior() -> None:
+    """That, and variables are references. NB: control flow stays functional."""
+    disable_eager_execution()
+    creator_scope(lambda next_creator, **arguments: RefVariable(**arguments)).__enter__()
+
+
+def get_default_graph() -> Any:
+    if context.executing_eagerly():
+        raise NotInThisRuntime("tf.compat.v1.get_default_graph() of an eager program")
+    return context.current()
+
+
+def set_random_seed(seed: int) -> None:
+    if context.executing_eagerly():
+        random.set_seed(seed)
+    else:
+        get_default_graph().seed = seed
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+    return O.Placeholder(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
+
+
+# -- variables
+
+
+class RefVariable(Variable):
+    """A variable that is no resource: what reads it gets a reference."""
+
+    def make_handle(self, scope: str, shape: Any, dtype: Any) -> None:
+        """Make the node. NB: TensorFlow's finds its value by its own name, `shared_name` is empty."""
+        self._name, self.shape, self.dtype = scope[:-1], shape, dtype
+        self.handle = O.VariableV2(shape=shape, dtype=dtype, shared_name=self._name, name=scope)
+
+    def _assign_in_graph(self, value: Any) -> None:
+        graph = context.current()
+        O.Assign(self.handle, value, name="Assign")
+        self.initializer = graph.nodes[-1]
+        self._read, self.graph_element = O.Identity(self.handle, name="read"), self.handle
+        for key in ("variables", "trainable_variables")[: 1 + self.trainable]:
+            graph.collections.setdefault(key, []).append(self)
+
+    def value(self) -> Any:
+        return self._read
+
+    def read_value(self) -> Any:
+        return O.Identity(self.handle, name="read")
+
+    def changed(
+        self, op: str, *values: Any, name: Any = None, read_value: bool = True, **_: Any
+    ) -> Any:
+        found = call(
+            op.replace("VariableOp", ""), self.handle, *values, use_locking=False, name=name
+        )
+        return found if read_value else found.op
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    trainable: bool = True,
+    use_resource: bool | None = None,
+    **_: Any,
+) -> Any:
+    """A variable of that name; its first value is `glorot_uniform`'s unless an initialiser is given."""
+    dims = TensorShape(shape)
+    wanted = as_dtype(dtype or float32)
+    make = initializer or _glorot_uniform
+    first = (lambda: make(dims.as_list(), dtype=wanted)) if callable(make) else make
+    kind = RefVariable if use_resource is False else Variable
+    with context.name_scope(None):
+        return kind(first, name=name, trainable=trainable, dtype=wanted)
+
+
+def _glorot_uniform(shape: Any, dtype: Any) -> Any:
+    fields = int(np.prod(shape[:-2]))
+    fans = [fields * each for each in (shape[-2:] if len(shape) > 1 else [*shape, *shape])]
+    limit = float(np.sqrt(6.0 / sum(fans)))
+    return random.uniform(shape, -limit, limit, dtype)
+
+
+def global_variables() -> list[Any]:
+    return list(get_default_graph().collections.get("variables", []))
+
+
+def global_variables_initializer() -> Node:
+    return _group([each.initializer for each in global_variables()], "init")
+
+
+def _group(nodes: list[Any], name: str) -> Node:
+    with op_scope(name, "group_deps") as scope, control_dependencies(nodes):
+        O.NoOp(name=scope)
+        found: Node = context.current().nodes[-1]
+        return found
+
+
+class GradientDescentOptimizer:
+    """`tf.compat.v1.train.GradientDescentOptimizer`."""
+
+    def __init__(self, learning_rate: Any, *_: Any, name: str = "GradientDescent") -> None:
+        self._rate, self._name = learning_rate, name
+
+    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None) -> Node:
+        del global_step
+        variables = var_list or get_default_graph().collections["trainable_variables"]
+        gradients = gradients_of([loss], variables)
+        with context.name_scope(self._name) as scope:
+            rate = convert_to_tensor(self._rate, name="learning_rate")
+            updates = []
+            for gradient, variable in zip(gradients, variables, strict=True):
+                if gradient is not None:
+                    kind = "" if isinstance(variable, RefVariable) else "Resource"
+                    with context.name_scope(f"update_{variable.name.partition(':')[0]}"):
+                        given = (variable.handle, rate, convert_to_tensor(gradient))
+                        call(f"{kind}ApplyGradientDescent", *given)
+                    updates.append(context.current().nodes[-1])
+            return _group(updates, scope)
+
+
+# -- running
+
+
+class Session:
+    """Runs parts of a graph. It keeps the values of variables."""
+
+    def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
+        del target, config
+        self.graph = graph or get_default_graph()
+        self._resources: dict[str, Any] = {}
+        self._definitions: dict[Any, Any] = {}
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        if options is not None or run_metadata is not None:
+            raise NotInThisRuntime("Session.run with options or run_metadata")
+        fed, values = [], []
+        for key, given in (feed_dict or {}).items():
+            fed.append(self._fetched(key))
+            values.append(np.asarray(given, fed[-1].dtype.as_numpy_dtype))
+            if not fed[-1].shape.is_compatible_with(values[-1].shape):
+                raise ValueError(
+                    f"Cannot feed value of shape {values[-1].shape} for Tensor {fed[-1].name}, which "
+                    f"has shape {fed[-1].shape}"
+                )
+        wanted = [self._fetched(each) for each in nest.flatten(fetches)]
+        definition = self._definition(fed, wanted)
+        with of_session(self._resources):
+            results = iter(executor.run(definition, values))
+        found = [_plain(next(results)) if isinstance(e, Tensor) else None for e in wanted]
+        return nest.pack_sequence_as(fetches, found)
+
+    def _fetched(self, value: Any) -> Any:
+        if isinstance(value, Variable):
+            value = value.graph_element
+        if isinstance(value, str):
+            get = (
+                self.graph.get_tensor_by_name if ":" in value else self.graph.get_operation_by_name
+            )
+            value = get(value)
+        node = value.op if isinstance(value, SymbolicTensor) else value
+        if not isinstance(node, Node) or node.graph is not self.graph:
+            raise ValueError(f"{value} is not an element of this graph.")
+        return value
+
+    def _definition(self, fed: list[Any], wanted: list[Any]) -> Any:
+        key = (*(each.name for each in fed), "", *(e.name for e in wanted), len(self.graph.nodes))
+        if key not in self._definitions:
+            tensors = [each for each in wanted if isinstance(each, Tensor)]
+            nodes = [each for each in wanted if isinstance(each, Node)]
+            made = define("session", self.graph.nodes, fed, tensors, nodes)
+            for node in made.nodes:
+                if node.type == "_Arg":  # optimizers do not rely on the shapes of what is fed
+                    node.shape = UNKNOWN
+            self._definitions[key] = made
+        return self._definitions[key]
+
+    @contextmanager
+    def as_default(self) -> Any:
+        _entered.append(self)
+        try:
+            with context.enter(self.graph):
+                yield self
+        finally:
+            _entered.remove(self)
+
+    def __enter__(self) -> Self:
+        self._default = self.as_default()
+        self._default.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del error
+        self._default.__exit__(None, None, None)
+
+    def close(self) -> None:
+        self._resources.clear()
+
+    def __getattr__(self, name: str) -> Any:
+        return missing("tf.compat.v1.Session", name)
+
+
+_entered: list[Session] = []
+
+
+def wrap_function(python_function: Callable[..., Any], signature: Any) -> Any:
+    """A function of a graph of TensorFlow 1. NB: its control flow is functional here."""
+    graph = FuncGraph("wrapped_function")
+    trace(graph, python_function, tuple(signature), orders_effects=False)
+    return ConcreteFunction(graph)
+
+
+def _plain(value: Any) -> Any:
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
