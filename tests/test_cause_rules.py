@@ -17,6 +17,7 @@ from tests.conftest import Open
 from tests.makelog import Dialect, Log, Node, wrapped
 from tests.samples import run_of
 from tflogscope import Run, open_log
+from tflogscope.events.events import PLACES
 from tflogscope.model.causes.eager_ops import read_eager_ops
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import Shown, cause_grammar
@@ -179,7 +180,7 @@ def rules_by_line(run: Run) -> dict[int, str | None]:
     names = [rule.id for rule in RULES]
     return {
         line: names[rule] if rule >= 0 else None
-        for line, rule in zip((causes.at + 1).tolist(), causes.rule.tolist(), strict=True)
+        for line, rule in zip((causes.at // PLACES + 1).tolist(), causes.rule.tolist(), strict=True)
     }
 
 
@@ -201,7 +202,8 @@ def test_python_code_of_a_graph(opened: Open, dialect: Dialect) -> None:
     found = rules_by_line(run)
     assert [found[line] for line in inside] == ["python-code"] * 2
     assert [found[line] for line in (before, after)] == ["no-function"] * 2
-    assert start - 1 in run._causes.evidence.filter(rule="python-code")["at"].to_list()
+    evidence = run._causes.evidence.filter(rule="python-code")["at"]
+    assert start - 1 in (evidence // PLACES).to_list()
 
 
 def test_python_code_of_another_thread(opened: Open) -> None:

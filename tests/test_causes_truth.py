@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from tests.samples import NAMES, ROOT, run_of, unpacked
+from tflogscope.events.events import PLACES
 
 FOLDER = ROOT / "tests" / "causes"
 FRAMES = FOLDER / "truth"
@@ -111,7 +112,7 @@ def test_each_cause_has_its_evidence(name: str) -> None:
     found = run._causes
     evidence = found.evidence
     assert evidence["dispatch"].unique().sort().to_list() == (found.rule >= 0).nonzero()[0].tolist()
-    assert evidence["at"].is_between(0, run.coverage["lines"].sum() - 1).all()
+    assert evidence["at"].is_between(0, run.coverage["lines"].sum() * PLACES - 1).all()
     own = pl.DataFrame({"dispatch": range(len(found.at)), "at": found.at})
     known = own.filter(pl.Series(found.rule >= 0))
     assert known.join(evidence, on=["dispatch", "at"], how="anti").is_empty()

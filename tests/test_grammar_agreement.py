@@ -40,7 +40,10 @@ def covered_records(text: str) -> pl.DataFrame:
     lines = pl.DataFrame({"line": text.split("\n")})
     found = pl.concat(
         lines.select(
-            file=pl.col("line").str.extract_groups(prefix.pattern).struct.field("file"),
+            file=pl.col("line")
+            .str.extract_groups(prefix.pattern)
+            .struct.field("path")
+            .str.extract(r"([^/]+)$"),
             text=pl.col("line").str.replace(prefix.pattern, ""),
         ).drop_nulls("file")
         for prefix in GRAMMAR.prefixes.values()

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tflogscope.model.pairing import match_in_order, match_nested, mixed_keys, pair_in_order
+from tflogscope.events.pairing import pair_in_order
+from tflogscope.model.pairing import match_in_order, match_nested, mixed_keys
 
 # A log as a list of (key, is it an end?), in order.
 Records = list[tuple[int, bool]]

@@ -16,6 +16,7 @@ from tests.samples import NAMES, raw_log, run_of
 from tflogscope.errors import GrammarError
 from tflogscope.events.onednn import UNPARSED, VERBOSE_SCHEMA, read_verbose
 from tflogscope.events.onednn_header import header_facts
+from tflogscope.events.verbose_lines import lines_of
 from tflogscope.grammar.load import load_grammar, packaged_verbose_samples
 from tflogscope.grammar.verbose import VerboseSample, fields_of_text, verbose_grammar
 
@@ -33,7 +34,7 @@ GEMM = (
 
 def read(*lines: str) -> pl.DataFrame:
     frame = pl.DataFrame({"at": range(len(lines)), "text": lines})
-    return read_verbose(frame.cast({"at": pl.Int64, "text": pl.String}))
+    return read_verbose(lines_of(frame.cast({"at": pl.Int64, "text": pl.String})))
 
 
 def one(line: str) -> dict[str, object]:

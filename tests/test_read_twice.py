@@ -12,7 +12,7 @@ from tests.samples import raw_log
 from tflogscope import open_log
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError
-from tflogscope.events.events import read_events
+from tflogscope.events.scan import Scan
 
 LOG = raw_log("eager_basics__tf2.8.4__vlog2")
 OTHER = raw_log("function_mlp__tf2.13.1__vlog2")
@@ -55,12 +55,14 @@ def test_a_report_of_a_log_that_is_another_one_by_now(
     path.write_bytes(LOG)
     make, said = CHANGES[change]
 
-    def read_and_change(*arguments: object) -> object:
-        events = read_events(*arguments)  # type: ignore[arg-type]
-        make(path)
-        return events
+    read = Scan.wait
 
-    monkeypatch.setattr("tflogscope.model.run.read_events", read_and_change)
+    def read_and_change(scan: Scan, *arguments: object) -> Scan:
+        read(scan, *arguments)  # type: ignore[arg-type]
+        make(path)
+        return scan
+
+    monkeypatch.setattr(Scan, "wait", read_and_change)
     assert main(["report", str(path), "-o", str(page)]) == 3
     error = capsys.readouterr().err
     assert said in error

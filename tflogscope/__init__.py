@@ -7,7 +7,7 @@
 `run.timeline`, `run.ops`, `run.functions`, `run.nodes`, `run.rewrites`, `run.primitives` and
 `run.coverage` are polars frames, made when first asked for.
 
-polars is imported when `open_log` or `Run` is first asked for, not before, so that
+polars is imported when a log is opened or `Run` is first asked for, not before, so that
 `tflogscope --help` does not wait for it.
 """
 
@@ -15,34 +15,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tflogscope import model
 from tflogscope.errors import TflogscopeError
 
 if TYPE_CHECKING:
-    from tflogscope.model.run import Run, open_log
+    from tflogscope.model.opening import open_log
+    from tflogscope.model.run import Run
 
 __version__ = "0.1.0"
 __all__ = ["Run", "TflogscopeError", "__version__", "open_log"]
 
-_LAZY = frozenset({"Run", "open_log"})
-
 
 def __getattr__(name: str) -> Any:
-    """Import what needs polars when it is first asked for.
+    """Import what is first asked for.
 
     Raises:
         AttributeError: tflogscope has no such name.
     """
-    if name not in _LAZY:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from tflogscope.model import run
-    from tflogscope.views.chart import timeline_chart
-    from tflogscope.views.notebook import notebook_html
+    if name == "open_log":
+        from tflogscope.model.opening import open_log
 
-    # The model does not look up to the views.
-    run.Run.to_html, run.Run.to_chart = notebook_html, timeline_chart
-    return getattr(run, name)
+        return open_log
+    if name == "Run":
+        from tflogscope.model.run import Run
+
+        return Run
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *__all__})
+
+
+def _to_html(run: Run) -> str:
+    from tflogscope.views.notebook import notebook_html
+
+    return notebook_html(run)
+
+
+def _to_chart(run: Run) -> Any:
+    from tflogscope.views.chart import timeline_chart
+
+    return timeline_chart(run)
+
+
+model.to_html, model.to_chart = _to_html, _to_chart

@@ -28,11 +28,12 @@ def analyze(
       tflogscope analyze run.log
       zcat run.log.gz | tflogscope analyze --json | jq .
     """
-    from tflogscope.exports.json_text import harmless
-    from tflogscope.views.analyze import render, summary_json
-    from tflogscope.views.text import make_console
-
     with opened(named_inputs(logs)) as run:
+        # Not before: polars is imported while the log is scanned.
+        from tflogscope.exports.json_text import harmless
+        from tflogscope.views.analyze import render, summary_json
+        from tflogscope.views.text import make_console
+
         if as_json:
             text = harmless(json.dumps(summary_json(run), indent=2, allow_nan=False)) + "\n"
         else:

@@ -54,14 +54,15 @@ def explain(
       tflogscope explain run.log --node dense/MatMul
       tflogscope explain run.log --line 4711
     """
-    from tflogscope.exports.json_text import harmless
-    from tflogscope.model.findings.kinds import KINDS
-    from tflogscope.views.explain import render_explanation, render_findings
-    from tflogscope.views.text import make_console
-
     if sum(asked is not None for asked in (op, node, line)) > 1:
         raise UsageError("--op, --node and --line are three questions", "explain", "Ask one.")
     with opened(named_inputs(logs)) as run:
+        # Not before: polars is imported while the log is scanned.
+        from tflogscope.exports.json_text import harmless
+        from tflogscope.model.findings.kinds import KINDS
+        from tflogscope.views.explain import render_explanation, render_findings
+        from tflogscope.views.text import make_console
+
         console = make_console()
         with console.capture() as screen:  # printed after the progress bar is gone
             if op is not None or node is not None or line is not None:

@@ -70,14 +70,15 @@ def timeline(
       tflogscope timeline run.log --function train_function
       tflogscope timeline run.log --where 'op == MatMul'
     """
-    from tflogscope.exports.json_text import harmless
-    from tflogscope.model.activity import read_activity
-    from tflogscope.model.moments import moment_ns
-    from tflogscope.views.text import make_console
-    from tflogscope.views.timeline import Layout, render_timeline
-
-    console = make_console()
     with opened(named_inputs(logs)) as run:
+        # Not before: polars is imported while the log is scanned.
+        from tflogscope.exports.json_text import harmless
+        from tflogscope.model.activity import read_activity
+        from tflogscope.model.moments import moment_ns
+        from tflogscope.views.text import make_console
+        from tflogscope.views.timeline import Layout, render_timeline
+
+        console = make_console()
         rows = _rows(run, function, call, where)
         first = None if begin is None else moment_ns(run, begin, last=False)
         last = None if end is None else moment_ns(run, end, last=True)

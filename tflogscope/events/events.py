@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -9,304 +10,328 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.errors import NothingRecognised
-from tflogscope.events import chunk
-from tflogscope.events.lines import LineScanner
+from tflogscope.events import coverage
+from tflogscope.events.definitions import read_definitions
 from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
-from tflogscope.events.prefix import DIALECTS, NO_TIME
-from tflogscope.events.scan import Progress, Scan, SourceSpan, scan_sources
+from tflogscope.events.pairing import pair_in_order
+from tflogscope.events.scan import Scan, SourceSpan
+from tflogscope.events.times import Clocks, without_damaged
+from tflogscope.events.verbose_lines import VerboseLines
 from tflogscope.grammar.fast import extract, match_messages
-from tflogscope.grammar.model import Grammar
-from tflogscope.sources import Source
+from tflogscope.grammar.model import Grammar, Prefix
+from tflogscope.native import library as c
 
-_KEY = "#text"  # the code of a record's text; no field of a message can have this name
-_QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
+PLACES = c.PLACES
+"""`at` is PLACES times the number of a line, and the place of a record in its line."""
+
+_NOWHERE = np.iinfo(np.int64).max
+_IN_TORN, _ENDED = 1 << 16, 1 << 17  # of a verbose line, beside the number of its fields
 
 
 class Events:
-    """All events of one run. `at` numbers the lines of all sources from 0, in order.
+    """All events of one run.
 
-    Times are µs since the epoch as the log prints them (Int64, null: none).
+    `at` is the key of a record: PLACES × its line (all lines of all sources, from 0) + its place
+    among the records of that line. Times are µs since the epoch as the log prints them (null:
+    none).
     """
 
-    def __init__(self, scan: Scan, scanner: LineScanner, grammar: Grammar) -> None:
-        self._scan = scan
-        self._scanner = scanner
-        self._grammar = grammar
+    def __init__(self, scan: Scan, grammar: Grammar) -> None:
+        self.grammar = grammar
         self.spans: list[SourceSpan] = scan.spans
-        self.sites = scanner.sites.table()
-        self.executor = scan.executor.frame(
-            at=pl.Int64(),
-            time=pl.Int64(),
-            site=pl.Int32(),
-            phase=pl.Int8(),
-            id=pl.Int32(),
-            step=pl.Int64(),
-            definition=pl.Int32(),
-            tag=pl.UInt64(),
+        self.dialects: Sequence[Prefix] = scan.grammar.dialects
+        self.hot_messages = scan.grammar.messages
+        self._files = scan.grammar.files
+        self._store = scan.store
+        self._messages: dict[str, pl.DataFrame] = {}
+        self._pair_odds()
+        clocks = Clocks(scan.store, self.dialects, self.spans)
+        self.runs = self._runs(clocks)
+        self._store.release("nodes")
+        self._records = pl.DataFrame(
+            {
+                "at": self._store.column("texts", "at"),
+                "time": clocks.column("texts"),
+                "site": self._store.column("texts", "site"),
+                "text": self._store.column("texts", "text"),
+            }
         )
-        self._records = scan.records.frame(
-            at=pl.Int64(), time=pl.Int64(), site=pl.Int32(), text=pl.Int32()
+        lone = self._lone
+        self._lone_ends = pl.DataFrame(
+            {
+                "at": lone["at"],
+                "time": clocks.of(lone["clock"], lone["micros"]),
+                "site": lone["site"],
+            }
         )
-        if scan.torn.height:  # repaired records stand at the end, in the order of their lines
-            self.executor = self.executor.sort("at", maintain_order=True)
-            self._records = self._records.sort("at", maintain_order=True)
-        self._align_dialects()
+
+    def _pair_odds(self) -> None:
+        """Pair starts and ends of keys that are not simply a start and then its end."""
+        odds = np.sort(self._store.odds(), order="at")
+        starts, ends = odds[odds["run"] >= 0], odds[odds["run"] < 0]
+        end = pair_in_order(starts["key"], ends["key"], starts["at"], ends["at"])
+        runs, found = starts["run"][end >= 0], end[end >= 0]
+        self._lone, ends = np.delete(ends, found), ends[found]
+        for name in ("at", "clock", "micros", "site"):
+            self._store.column("nodes", f"end_{name}")[runs] = ends[name]
+
+    def _runs(self, clocks: Clocks) -> pl.DataFrame:
+        """Runs of graph nodes: at, time, site, end_…, step, definition (a row of `definitions`)."""
+        column = self._store.column
+        end_at = pl.Series(column("nodes", "end_at"))
+        return pl.DataFrame(
+            {
+                "at": column("nodes", "at"),
+                "time": clocks.column("nodes"),
+                "end_at": end_at.set(end_at < 0, None),
+                "end_time": clocks.column("nodes", "end_"),
+                "end_site": column("nodes", "end_site"),
+                "site": column("nodes", "site"),
+                "step": column("nodes", "number"),
+                "definition": column("nodes", "text"),
+            }
+        )
 
     # ---- tables --------------------------------------------------------------------------------
 
     @cached_property
     def definitions(self) -> pl.DataFrame:
         """Distinct node definitions by code: node, op, attributes, inputs, dead, device, whole."""
-        return self._scanner.definitions.table()
+        return read_definitions(self._texts_of("nodes"))
 
     @cached_property
     def tensors(self) -> pl.DataFrame:
         """What nodes put out (`MemoryLogTensorOutput`): at, step, text (row of `tensor_texts`)."""
-        frame = self._scan.tensors.frame(at=pl.Int64(), step=pl.Int64(), text=pl.Int32())
-        return frame.sort("at", maintain_order=True) if self._scan.torn.height else frame
+        column = self._store.column
+        return pl.DataFrame(
+            {
+                "at": column("tensors", "at"),
+                "step": column("tensors", "number"),
+                "text": column("tensors", "text"),
+            }
+        )
 
     @cached_property
     def tensor_texts(self) -> pl.Series:
         """Distinct pieces of tensor outputs, from `kernel_name:` to the end of the shape."""
-        return self._scanner.tensors.texts()
+        return self._texts_of("tensors")
 
     @cached_property
-    def verbose(self) -> pl.DataFrame:
-        """Verbose lines of oneDNN: at, text. Those that are cut have their rest, if it is found."""
-        lines = _sorted_lines(self._scan.verbose)
-        if not self._scan.suspects:
-            return lines
-        torn = pl.concat(self._scan.suspects).select("at", newline=pl.col("text_1") == "")
-        before = _sorted_lines(self._scan.before_verbose)
-        return join_cut(lines, before, torn, self._grammar.verbose)
+    def verbose(self) -> VerboseLines:
+        """Verbose lines of oneDNN. Those that are cut have their rest, if it is found."""
+        column = self._store.column
+        number = column("verbose", "number")
+        lines = VerboseLines(
+            at=column("verbose", "at").astype(np.int64),
+            first=column("verbose", "text").astype(np.int64),
+            count=number & (_IN_TORN - 1),
+            codes=self._store.fields().astype(np.int64),
+            texts=self._texts_of("verbose"),
+        )
+        torn = np.flatnonzero(number & _IN_TORN)
+        newline = number[torn] & _ENDED != 0
+        return join_cut(lines, torn, newline, self._lines("before"), self.grammar.verbose)
 
     @cached_property
     def primitives(self) -> pl.DataFrame:
         """The verbose lines as read, one row each: see `onednn.read_verbose`."""
-        return read_verbose(self.verbose, self._grammar.verbose)
+        lines = self.verbose
+        found = read_verbose(lines, self.grammar.verbose)
+        return found.with_columns(time=without_damaged(found["time"], lines.at, self.spans))
 
     @cached_property
     def failures(self) -> pl.DataFrame:
         """Lines `[[{{node N}}]]` that name the node of a failed status: at, text."""
-        return _sorted_lines(self._scan.failures)
+        return self._lines("failures")
+
+    def _lines(self, table: str) -> pl.DataFrame:
+        texts = self._texts_of(table)
+        column = self._store.column
+        return pl.DataFrame(
+            {"at": column(table, "at"), "text": texts.gather(column(table, "text"))}
+        )
+
+    def _texts_of(self, table: str) -> pl.Series:
+        # polars takes them apart quicker than Python makes its strings.
+        whole = pl.Series("text", [self._store.text(table)], pl.String)
+        return whole.str.split("\n").explode(empty_as_null=False).head(-1)
+
+    # ---- sites ---------------------------------------------------------------------------------
+
+    @cached_property
+    def sites(self) -> pl.DataFrame:
+        """Where records come from, by code: prefix (its id), thread, path, file, file_line."""
+        prefixes = [self.dialects[tag] for tag in self._store.entries("sites")["tag"].tolist()]
+        rows = []
+        for prefix, text in zip(prefixes, self._store.texts("sites"), strict=True):
+            pieces = prefix.site_pieces(text)
+            rows.append(
+                {
+                    "prefix": prefix.id,
+                    "thread": pieces.get("thread"),
+                    "path": pieces["path"],
+                    "file": pieces["file"],
+                    "file_line": pieces["line"],
+                }
+            )
+        schema = {"thread": pl.UInt64, "file_line": pl.UInt32}
+        names = ("prefix", "thread", "path", "file", "file_line")
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+        return frame.with_columns(
+            pl.col(name).cast(kind, strict=False) for name, kind in schema.items()
+        )
 
     @cached_property
     def threads(self) -> NDArray[np.int64]:
         """The OS thread id of each site code, -1 where the log prints none."""
-        return self.sites["thread"].cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+        return self._store.entries("sites")["mark"].astype(np.int64)
 
-    @property
+    @cached_property
     def has_threads(self) -> bool:
         """Whether the executor's records say which thread wrote them."""
-        sites = self.executor["site"] if self.executor.height else self._records["site"]
-        known = self.threads[sites.to_numpy()] if len(self.threads) else np.zeros(0)
+        sites = self.runs["site"] if self.runs.height else self._records["site"]
+        known = self._thread_of(sites)
         return bool(len(known)) and bool((known >= 0).mean() > 0.5)
+
+    def with_threads(self, records: pl.DataFrame) -> pl.DataFrame:
+        """Put the thread in the place of the column `site`."""
+        return records.with_columns(thread=pl.Series(self._thread_of(records["site"]))).drop("site")
+
+    def _thread_of(self, sites: pl.Series) -> NDArray[np.int64]:
+        codes = np.minimum(sites.to_numpy(), len(self.threads))  # c.NONE: no prefix
+        threads: NDArray[np.int64] = np.append(self.threads, -1)[codes]
+        return threads
+
+    # ---- messages ------------------------------------------------------------------------------
 
     @cached_property
     def _texts(self) -> pl.DataFrame:
-        """Distinct texts by code: `file`, `message`, `id` of the grammar entry (null: unknown)."""
-        texts = self._scanner.texts.texts().cast(pl.String).rename("text").to_frame()
-        parts = texts.with_row_index("code").select(
-            "code",
-            file=pl.col("text").str.extract(r"^([^:]*):", 1),
-            message=pl.col("text").str.replace(r"^[^\]]*\] ?", ""),
-        )
-        matched = [
-            part.with_columns(id=match_messages(part["message"], self._grammar.files[file]))
-            for (file,), part in parts.group_by("file")
-            if file in self._grammar.files
-        ]
-        ids = pl.concat(part.select("code", "id") for part in matched) if matched else None
-        if ids is None:
-            return parts.with_columns(id=pl.lit(None, pl.String))
-        return parts.join(ids, on="code", how="left", maintain_order="left")
+        """Distinct texts by code: `message`, `id` of the grammar entry (null: unknown)."""
+        texts, files = self._texts_of("texts"), self._store.entries("texts")["tag"]
+        ids = pl.Series("id", [None], pl.String).new_from_index(0, len(texts))
+        for file in np.unique(files).tolist():
+            rows = np.flatnonzero(files == file)
+            matched = match_messages(texts.gather(rows), self.grammar.files[self._files[file]])
+            ids = ids.scatter(rows, matched)
+        return pl.DataFrame({"message": texts, "id": ids}).with_row_index("code")
 
     @cached_property
     def _identified(self) -> pl.DataFrame:
         ids = self._texts["id"]
         return self._records.with_columns(id=ids.gather(self._records["text"]))
 
+    @cached_property
+    def hot_seen(self) -> set[str]:
+        """Ids of the hot messages (and literals of the markers) that began a line."""
+        return {
+            name
+            for span in self.spans
+            for name, count in zip(self.hot_messages, span.classes[c.HOT :], strict=False)
+            if count
+        }
+
+    @cached_property
+    def message_ids(self) -> list[str]:
+        """Ids of all messages of which there is a record, but the hot ones."""
+        return [*self._texts_by_id]
+
+    @cached_property
+    def _texts_by_id(self) -> dict[str, pl.DataFrame]:
+        """Distinct texts of each message: code, message."""
+        return _parts(self._texts.drop_nulls("id"))
+
+    @cached_property
+    def _records_by_id(self) -> dict[str, pl.DataFrame]:
+        """Records of each message, in the order of the log."""
+        return _parts(self._identified.drop_nulls("id"))
+
     def messages(self, *ids: str) -> pl.DataFrame:
         """Records of one message (or of several with the same fields), in the order of the log.
 
         Columns: at, time, thread, id, and the fields of the message.
         """
-        records = self._identified.filter(pl.col("id").is_in(ids)).rename({"text": _KEY})
-        parts = []
-        for id_ in ids:
-            texts = self._texts.filter(pl.col("id") == id_)
-            fields = extract(texts["message"], self._grammar.message(id_))
-            parts.append(texts.select(pl.col("code").cast(pl.Int32).alias(_KEY)).hstack(fields))
-        fields = pl.concat(parts, how="diagonal")
-        joined = records.join(fields, on=_KEY, how="left", maintain_order="left")
-        return joined.with_columns(thread=self._thread_of(joined["site"])).drop("site", _KEY)
+        if len(ids) > 1:
+            found = pl.concat(map(self.messages, ids), how="diagonal")
+            return found.sort("at", maintain_order=True)
+        (id_,) = ids
+        if id_ not in self._messages:
+            self._messages[id_] = self._message(id_)
+        return self._messages[id_]
 
-    def _thread_of(self, sites: pl.Series) -> pl.Series:
-        threads = np.append(self.threads, -1)[sites.to_numpy()]  # site -1: no prefix
-        return pl.Series("thread", threads)
+    def _message(self, id_: str) -> pl.DataFrame:
+        records = self._records_by_id.get(id_, self._identified.clear())
+        texts = self._texts_by_id.get(id_, self._texts.clear())
+        fields = extract(texts["message"], self.grammar.message(id_))
+        rows = np.searchsorted(texts["code"].to_numpy(), records["text"].to_numpy())
+        records = self.with_threads(records).drop("text")
+        fields = fields.drop(records.columns, strict=False)
+        return records.hstack(fields[rows]) if fields.width else records
 
     # ---- time ----------------------------------------------------------------------------------
 
-    def _align_dialects(self) -> None:
-        """Turn NO_TIME into null, and bring absl's UTC to the local time of the classic dialect.
+    def _executor_records(self) -> list[pl.DataFrame]:
+        """Starts, ends, and ends without a start: at, time, site."""
+        starts = self.runs.select("at", "time", "site")
+        ends = self.runs.select(at="end_at", time="end_time", site="end_site")
+        return [starts, ends, self._lone_ends]
 
-        The offset is worked out from absl records and the classic record before each of them.
-        """
-        time = pl.when(pl.col("time") != NO_TIME).then("time")
-        self.executor = self.executor.with_columns(time=time)
-        self._records = self._records.with_columns(time=time)
-        seen = sum(self._scan.dialects)
-        if not isinstance(seen, np.ndarray) or not (seen[0] and seen[1]):
-            return
-        absl_sites = self.sites["severity"].is_null() & self.sites["file"].is_not_null()
-        absl = pl.Series(np.append(absl_sites.to_numpy(), False))
-        both = pl.concat([self.executor, self._records], how="diagonal").select(
-            "at",
-            "time",
-            absl=absl.gather(pl.concat([self.executor["site"], self._records["site"]])),
-        )
-        both = both.drop_nulls("time").sort("at")
-        before = both.filter(~pl.col("absl")).select("at", classic="time")
-        near = both.filter("absl").join_asof(before, on="at").drop_nulls("classic")
-        if near.is_empty():
-            return
-        offset = float((near["classic"] - near["time"]).median())  # type: ignore[arg-type]
-        shift = round(offset / _QUARTER_HOUR) * _QUARTER_HOUR
-        for name in ("executor", "_records"):
-            frame: pl.DataFrame = getattr(self, name)
-            is_absl = absl.gather(frame["site"])
-            setattr(
-                self, name, frame.with_columns(time=pl.col("time") + is_absl.cast(pl.Int64) * shift)
-            )
+    def executor_time_from(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The time of the first record of the executor from each place on; NaN: there is none."""
+        first, found = np.full(len(places), _NOWHERE), np.full(len(places), np.nan)
+        for records in self._executor_records():
+            known = records.drop_nulls("time")
+            order = np.argsort(known["at"].to_numpy(), kind="stable")  # most are in order
+            at = np.append(known["at"].to_numpy()[order], _NOWHERE)
+            time = np.append(known["time"].to_numpy()[order], 0)
+            row = np.searchsorted(at, places)
+            nearer = at[row] < first
+            first[nearer], found[nearer] = at[row][nearer], time[row][nearer]
+        return found
 
     @cached_property
     def record_times(self) -> pl.DataFrame:
-        """When records were written: at, time in µs, thread (-1: not printed), sorted.
+        """When records that are kept were written: at, time in µs, thread (-1: not printed).
 
-        Those without a time are left out.
+        Sorted by `at`; those without a time are left out.
         """
-        times = pl.concat(
-            [frame.select("at", "time", "site") for frame in (self.executor, self._records)]
-        ).drop_nulls("time")
-        return times.select("at", "time", thread=self._thread_of(times["site"])).sort("at")
+        others = self._records.select("at", "time", "site")
+        return self._sorted_times(*self._executor_records(), others)
+
+    def _sorted_times(self, *frames: pl.DataFrame) -> pl.DataFrame:
+        return self.with_threads(pl.concat(frames).drop_nulls("time")).sort("at")
 
     def time_span(self) -> tuple[int | None, int | None]:
         """The first and the last time of any record that is kept, in µs; None if none has one."""
-        times = [self.executor["time"], self._records["time"]]
-        first = [time.min() for time in times if time.count()]
-        last = [time.max() for time in times if time.count()]
+        found = [
+            column
+            for frame in (self.runs, self._records, self._lone_ends)
+            for column in frame.select(pl.selectors.by_name("time", "end_time", require_all=False))
+            if column.count()
+        ]
+        first, last = [one.min() for one in found], [one.max() for one in found]
         return min(first, default=None), max(last, default=None)  # type: ignore[type-var, return-value]
-
-    def problems(self) -> list[str]:
-        """Why sources could not be read as they are: ends of archives missing, lines cut."""
-        found = []
-        for span in self.spans:
-            account = span.account
-            if account.problem:
-                found.append(f"{span.name}: {account.problem}")
-            if account.cut_lines:
-                lines = (
-                    "1 line is" if account.cut_lines == 1 else f"{account.cut_lines:,} lines are"
-                )
-                found.append(
-                    f"{span.name}: {lines} longer than the cap; {account.cut_bytes:,} bytes "
-                    "of that were left out"
-                )
-        return found
-
-    # ---- coverage ------------------------------------------------------------------------------
-
-    @cached_property
-    def coverage(self) -> pl.DataFrame:
-        """The `coverage` table of the contract, without `onednn_version`."""
-        classes = np.concatenate([*self._scan.classes, np.zeros(0, np.int8)])
-        unknown_at = self._identified.filter(pl.col("id").is_null())["at"].to_numpy()
-        is_unknown = np.zeros(len(classes), bool)
-        is_unknown[unknown_at] = True
-        is_unread = np.zeros(len(classes), bool)
-        is_unread[self._unread_at] = True
-        torn_at = self._scan.torn["at"].to_numpy() if self._scan.torn.height else np.zeros(0, int)
-        level = self._levels()
-        rows = []
-        for span in self.spans:
-            inside = slice(span.first, span.first + span.lines)
-            counts = np.bincount(classes[inside], minlength=chunk.LINE_CLASSES).tolist()
-            unknown = is_unknown[inside] & (classes[inside] == chunk.TEXT_LINE)
-            unknown |= is_unread[inside] & (classes[inside] == chunk.VERBOSE_LINE)
-            records_unknown = int(unknown.sum())
-            recognised = sum(
-                counts[kind]
-                for kind in (
-                    chunk.EXECUTOR_LINE,
-                    chunk.MEMORY_LINE,
-                    chunk.TEXT_LINE,
-                    chunk.VERBOSE_LINE,
-                )
-            )
-            recognised -= records_unknown
-            torn = (torn_at >= span.first) & (torn_at < span.first + span.lines)
-            rows.append(
-                {
-                    "source": span.name,
-                    "bytes": span.account.bytes,
-                    "lines": span.lines,
-                    "records": recognised + counts[chunk.IGNORED_LINE] + records_unknown,
-                    "recognised": recognised,
-                    "ignored": counts[chunk.IGNORED_LINE],
-                    "unknown": records_unknown,
-                    "continuation": counts[chunk.CONTINUATION_LINE] + counts[chunk.SUSPECT_LINE],
-                    "blank": counts[chunk.BLANK_LINE],
-                    "torn": int(torn.sum()),
-                    "bad_bytes": span.account.bad_bytes,
-                    "vlog_level": level,
-                    "tensorflow_dialect": self._dialect(),
-                }
-            )
-        schema = dict.fromkeys(_COUNTS, pl.UInt64)
-        return pl.DataFrame(
-            rows,
-            schema={"source": pl.String, **schema, "vlog_level": pl.UInt8}
-            | {"tensorflow_dialect": pl.String},
-        )
 
     @cached_property
     def has_memory_records(self) -> bool:
         """Whether `log_memory.cc` wrote into the log."""
-        return any((part == chunk.MEMORY_LINE).any() for part in self._scan.classes)
+        memory = self.grammar.files["log_memory.cc"].messages
+        return not {message.id for message in memory}.isdisjoint(self.hot_seen)
 
-    @property
-    def _unread_at(self) -> NDArray[np.int64]:
-        """Lines whose first verbose record no layout fits."""
-        first = self.primitives.unique("at", keep="first", maintain_order=True)
-        return first.filter(pl.col("reason").is_not_null())["at"].to_numpy()
+    # ---- coverage ------------------------------------------------------------------------------
 
-    def _levels(self) -> int | None:
-        """The highest VLOG level of any message seen."""
-        levels = [
-            self._grammar.by_id[id_].level
-            for id_ in self._identified["id"].drop_nulls().unique().to_list()
-        ]
-        if self.executor.height:
-            levels.append(2 if (self.executor["phase"] != chunk.START).any() else 1)
-        if self.has_memory_records:
-            levels.append(
-                self._grammar.by_id["log_memory"].level
-                if "log_memory" in self._grammar.by_id
-                else 2
-            )
-        return max(levels, default=None)
+    def problems(self) -> list[str]:
+        """Why sources could not be read as they are: ends of archives missing, lines cut."""
+        return coverage.problems(self)
 
-    def _dialect(self) -> str | None:
-        seen = sum(self._scan.dialects)
-        if not isinstance(seen, np.ndarray):
-            return None
-        names = []
-        for dialect, count in zip(DIALECTS, seen.tolist(), strict=True):
-            if count:
-                tid = dialect.name == "classic" and self.has_threads
-                names.append("classic with thread ids" if tid else dialect.name)
-        return ", ".join(names) or None
+    @cached_property
+    def coverage(self) -> pl.DataFrame:
+        """The `coverage` table of the contract, without `onednn_version`."""
+        unknown = self._identified.filter(pl.col("id").is_null())["at"]
+        unread = self.primitives.filter(pl.col("reason").is_not_null())["at"]
+        return coverage.coverage_table(
+            self, np.concatenate([unknown.to_numpy(), unread.to_numpy()])
+        )
 
     def require_recognised(self) -> None:
         """Raise NothingRecognised if no line of any source is a record that is known."""
@@ -319,31 +344,7 @@ class Events:
             )
 
 
-_COUNTS = (
-    "bytes",
-    "lines",
-    "records",
-    "recognised",
-    "ignored",
-    "unknown",
-    "continuation",
-    "blank",
-    "torn",
-    "bad_bytes",
-)
-
-
-def _sorted_lines(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    if not frames:
-        return pl.DataFrame(schema={"at": pl.Int64, "text": pl.String})
-    return pl.concat(frames).sort("at", maintain_order=True)
-
-
-def read_events(
-    sources: list[Source], grammar: Grammar, progress: Progress | None = None
-) -> Events:
-    """Scan all sources. Raises InputError if one can't be read, NothingRecognised."""
-    scanner = LineScanner(grammar)
-    events = Events(scan_sources(sources, scanner, progress), scanner, grammar)
-    events.require_recognised()
-    return events
+def _parts(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each `id`, in their order."""
+    parts = frame.partition_by("id", maintain_order=True, as_dict=True)
+    return {str(id_): part for (id_,), part in parts.items()}

@@ -1,20 +1,27 @@
 """Verbose lines of oneDNN (and oneMKL) → one typed row each, in columns.
 
-The head of a line (marker, version, timestamp, component, event) is cut off by one pattern. Then
-each layout of the grammar (`grammars/onednn/`) is tried on the lines of its heads: the number of
-fields has to be right, and every field has to look like one. A line that no layout fits keeps its
-event and gets a reason; none of its fields is guessed.
+The fields of a line are its head (marker, version, timestamp, component, event) and its body. Each
+layout of the grammar (`grammars/onednn/`) is tried on the lines of its heads: the number of fields
+has to be right, and every field has to look like one. A line that no layout fits keeps its event
+and gets a reason; none of its fields is guessed.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.onednn_header import layouts_of_templates
+from tflogscope.events.verbose_lines import NO_TEXT, VerboseLines, distinct
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.verbose import Layout, VerboseGrammar
+from tflogscope.native.library import FIELDS
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 VERBOSE_SCHEMA: dict[str, pl.DataType] = {
     "at": pl.Int64(),
@@ -46,14 +53,12 @@ MKL_EVENT = "mkl_verbose"
 _TIMESTAMP = r"^[1-9][0-9]{12}\.[0-9]{6}$"
 _MKL_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _HEAD = ("marker", "version_tag", "component", "event")
-_NO_LINES = pl.DataFrame(
-    schema={"at": pl.Int64, **dict.fromkeys((*_HEAD, "timestamp", "body"), pl.String)}
-)
 _MOST_DIGITS = 7  # significant ones of a time: `3.906250e-03`; the rest is binary dust
+_TEXTS = [name for name, kind in VERBOSE_SCHEMA.items() if kind == pl.String()]
 
 
-def read_verbose(verbose: pl.DataFrame, grammar: VerboseGrammar | None = None) -> pl.DataFrame:
-    """Read verbose lines (`at`, `text`); return one row per line, in their order.
+def read_verbose(lines: VerboseLines, grammar: VerboseGrammar | None = None) -> pl.DataFrame:
+    """Read verbose lines; return one row per line, in their order.
 
     Columns: VERBOSE_SCHEMA. `event` is as printed (`exec`, `create:cache_miss`, `info`, …), with
     `graph:` before it for the graph API; `template` is a header that names columns, `mkl_verbose`
@@ -62,78 +67,241 @@ def read_verbose(verbose: pl.DataFrame, grammar: VerboseGrammar | None = None) -
     else it says why not, and only head and event are filled. Empty fields are null.
     """
     grammar = grammar or load_grammar().verbose
-    text = verbose["text"]
-    is_mkl = text.str.starts_with(f"{MKL_MARKER} ")
-    lines = _heads(verbose.filter(~is_mkl), grammar)
-    parts = [*_read_layouts(lines, grammar), _read_mkl(verbose.filter(is_mkl), grammar)]
-    whole = pl.concat([part for part in parts if part.height] or parts[:1], how="diagonal")
-    return _finished(whole)
+    rows = _Rows(lines, grammar)
+    rows.read_layouts()
+    rows.read_mkl()
+    return rows.finished()
 
 
-def _heads(verbose: pl.DataFrame, grammar: VerboseGrammar) -> pl.DataFrame:
-    """The pieces of each line's head, its body, the commas in it, and the number of its head."""
-    before, tests = "^[a-z_]+", {}
-    for name, pattern in grammar.heads:
-        tests[name] = pl.col("text").str.contains(f"{before},{pattern},")
-        before += f"(?:,{pattern})?"
-    shapes = verbose.select(**tests)
-    parts = []
-    for shape in shapes.unique().rows():
-        rows = verbose.filter(shapes.select(_equals(shapes.columns, shape)).to_series())
-        pieces = [name for name, there in zip(shapes.columns, shape, strict=True) if there]
-        names = ["marker", *pieces, "event", "body"]
-        split = pl.col("text").str.splitn(",", len(names)).struct.rename_fields(names)
-        parts.append(rows.select("at", split.alias("head")).unnest("head"))
-    lines = pl.concat([_NO_LINES, *parts], how="diagonal").with_columns(
-        marker=pl.when(pl.col("marker").is_in(grammar.markers)).then("marker"),
-        commas=pl.col("body").str.count_matches(",", literal=True).cast(pl.Int64),
-    )
-    heads = lines.select(_HEAD).unique(maintain_order=True).with_row_index("head")
-    return lines.join(heads, on=_HEAD, how="left", nulls_equal=True, maintain_order="left")
+class _Rows:
+    """The columns of rows while they are made: numbers of texts, those of `lines` and new ones."""
 
+    def __init__(self, lines: VerboseLines, grammar: VerboseGrammar) -> None:
+        self.lines = lines
+        self.grammar = grammar
+        self.new: list[str | None] = []
+        self._all = pl.Series(dtype=pl.String)
+        self.microseconds = np.full(len(lines), np.nan)
+        self.columns: dict[str, Integers] = {}
+        self.is_mkl = lines.matches(lines.field(0), f"^{MKL_MARKER} ")
+        self._read_heads()
 
-def _equals(names: list[str], values: tuple[object, ...]) -> pl.Expr:
-    return pl.all_horizontal(
-        pl.col(name) == value for name, value in zip(names, values, strict=True)
-    )
+    def column(self, name: str) -> Integers:
+        """A column that may be written to."""
+        if name not in self.columns:
+            self.columns[name] = np.full(len(self.lines), NO_TEXT)
+        return self.columns[name]
 
+    def added(self, texts: list[str | None]) -> Integers:
+        """The numbers of new texts."""
+        first = len(self.lines.texts) + len(self.new)
+        self.new += texts
+        return np.arange(first, first + len(texts))
 
-# ---- layouts -------------------------------------------------------------------------------------
+    def _read_heads(self) -> None:
+        """Cut off the head of each line: what is left are fields from `begin` on."""
+        lines = self.lines
+        place = np.ones(len(lines), np.int64)
+        for name, pattern in self.grammar.heads:
+            field = lines.field(place)
+            is_one = lines.matches(field, f"^(?:{pattern})$") & (place + 1 < lines.count)
+            is_one &= ~self.is_mkl
+            self.columns[name] = np.where(is_one, field, NO_TEXT)
+            place += is_one
+        marker = lines.field(0)
+        self.columns["marker"] = np.where(
+            lines.among(marker, self.grammar.markers), marker, NO_TEXT
+        )
+        self.is_graph = lines.among(marker, ["onednn_graph_verbose"])
+        self.is_graph |= lines.among(self.columns["component"], ["graph"])
+        self.columns["event"] = lines.field(place)
+        self.begin = place + 1
+        # Commas of the body, -1: there is no body.
+        self.commas = lines.count - self.begin - 1
+        full = np.flatnonzero(lines.count == FIELDS)
+        last = pl.Series(lines.field(FIELDS - 1, full))
+        self.commas[full] += (
+            lines.texts.gather(last).str.count_matches(",", literal=True).to_numpy()
+        )
 
+    # ---- layouts ---------------------------------------------------------------------------------
 
-def _read_layouts(lines: pl.DataFrame, grammar: VerboseGrammar) -> list[pl.DataFrame]:
-    """Rows of the lines by the layout that fits them, and those that none fits."""
-    heads = lines.select("head", *_HEAD).unique("head").sort("head")
-    number, commas = (lines[name].fill_null(-1).to_numpy() for name in ("head", "commas"))
-    left = np.ones(lines.height, bool)
-    tried = _Tried(lines.height)
-    parts = []
-    # The more fields, the more particular: what leaves all of a line to a message comes last.
-    layouts = sorted(grammar.layouts, key=lambda layout: -len(layout.fields))
-    layouts = [*layouts_of_templates(lines, grammar), *layouts]
-    for layout, fits_head in zip(layouts, _fits_heads(heads, layouts), strict=True):
-        if not fits_head.any():
-            continue
-        near = left & fits_head.to_numpy()[number]
-        # What is for one primitive only says nothing of a line that it does not fit.
-        particular = "primitive" in layout.where and layout.free is not None
-        if not particular:
-            tried.add(near, layout, commas)
-        count = len(layout.fields) - 1 - layout.whole
-        near &= (commas == count) if layout.free is None else (commas >= count)
-        rows = np.flatnonzero(near)
+    def read_layouts(self) -> None:
+        """Fill the rows of the lines by the layout that fits them, and say why of the others."""
+        heads, number = self._heads()
+        left = ~self.is_mkl
+        tried = _Tried(len(left))
+        # The more fields, the more particular: what leaves all of a line to a message comes last.
+        layouts = sorted(self.grammar.layouts, key=lambda layout: -len(layout.fields))
+        layouts = [*layouts_of_templates(self._templates(), self.grammar), *layouts]
+        for layout, fits_head in zip(layouts, _fits_heads(heads, layouts), strict=True):
+            if not fits_head.any():
+                continue
+            near = left & fits_head.to_numpy()[number]
+            # What is for one primitive only says nothing of a line that it does not fit.
+            particular = "primitive" in layout.where and layout.free is not None
+            if not particular:
+                tried.add(near, layout, self.commas)
+            count = len(layout.fields) - 1 - layout.whole
+            near &= (self.commas == count) if layout.free is None else (self.commas >= count)
+            rows = np.flatnonzero(near)
+            fits = self._split(rows, layout)
+            left[rows[fits]] = False
+            if not particular:
+                tried.out_of_place[rows[~fits]] = True
+        self.left = np.flatnonzero(left)
+        self.reasons = tried.reasons(self.left)
+
+    def _heads(self) -> tuple[pl.DataFrame, Integers]:
+        """Distinct heads, and the number of each line's."""
+        codes = np.stack([self.columns[name] for name in _HEAD])
+        change = np.ones(codes.shape[1], bool)  # lines with one head mostly follow each other
+        change[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
+        some, which = np.unique(codes[:, change], axis=1, return_inverse=True)
+        texts = {name: self._texts(some[at]) for at, name in enumerate(_HEAD)}
+        return pl.DataFrame(texts), which.reshape(-1)[np.cumsum(change) - 1]
+
+    def _templates(self) -> pl.DataFrame:
+        """Lines that may name columns: their heads and bodies."""
+        info = self.lines.among(self.columns["event"], ["info"]) & ~self.is_mkl
+        rows = np.flatnonzero(info & (self.commas >= 0))
+        body = self.lines.joined(rows, self.begin[rows], self.lines.count[rows])
+        texts = {name: self._texts(self.columns[name][rows]) for name in _HEAD}
+        return pl.DataFrame(texts | {"body": pl.Series(body, dtype=pl.String)})
+
+    def _split(self, rows: Integers, layout: Layout) -> Booleans:
+        """Fill the rows that the layout fits; say which these are."""
+        lines, begin = self.lines, self.begin[rows] - layout.whole
+        end, names = lines.count[rows], layout.fields
+        fits = np.ones(len(rows), bool)
+        found: dict[str, Integers] = {}
+        for place, name in enumerate(names):
+            if layout.free is None or place < layout.free:
+                found[name] = lines.field(begin + place, rows)
+            elif place > layout.free:
+                found[name] = lines.field(end - len(names) + place, rows)
+        if layout.free is not None:
+            after = len(names) - 1 - layout.free
+            free = lines.joined(rows, begin + layout.free, end - after)
+            found[names[layout.free]] = self.added([*free])
+        for name in names:
+            pattern = layout.where.get(name, self.grammar.patterns.get(name))
+            if pattern is not None:
+                fits[fits] = self._matches(found[name][fits], pattern)
+        if layout.other_than is not None:
+            fits[fits] = ~self._matches(found["primitive"][fits], layout.other_than)
+        for name in names:
+            self.column(name)[rows[fits]] = found[name][fits]
+        if layout.event is not None:
+            self.column("event")[rows[fits]] = self.added([layout.event])[0]
+        return fits
+
+    def _matches(self, codes: Integers, pattern: str) -> Booleans:
+        if not len(codes) or codes[-1] < len(self.lines.texts):
+            return self.lines.matches(codes, _from_start(pattern))
+        texts = pl.Series([self.new[code - len(self.lines.texts)] for code in codes.tolist()])
+        return texts.str.contains(_from_start(pattern)).fill_null(value=False).to_numpy()
+
+    # ---- oneMKL ----------------------------------------------------------------------------------
+
+    def read_mkl(self) -> None:
+        """Fill the rows of MKL_VERBOSE lines: calls with their time, banners, what is neither."""
+        rows = np.flatnonzero(self.is_mkl)
         if not len(rows):
-            continue
-        part, fits = _split(lines[rows], layout, grammar)
-        left[rows[fits]] = False
-        if not particular:
-            tried.out_of_place[rows[~fits]] = True
-        parts.append(part)
-    rest = np.flatnonzero(left)
-    if len(rest):
-        reasons = pl.Series("reason", tried.reasons(rest), dtype=pl.String)
-        parts.append(lines[rest].select("at", "timestamp", *_HEAD).with_columns(reasons))
-    return parts
+            return
+        found = _read_mkl(self.lines.frame(rows), self.grammar)
+        for name in ("marker", "event", "primitive", "problem", "attributes", "message", "reason"):
+            self.column(name)[rows] = self.added(found[name].to_list())
+        self.microseconds[rows] = found["microseconds"].to_numpy()
+
+    # ---- the rows --------------------------------------------------------------------------------
+
+    def _texts(self, codes: Integers) -> pl.Series:
+        return self._all_texts().gather(pl.Series(codes))
+
+    def _all_texts(self) -> pl.Series:
+        """All texts by number, and a null at the end: NO_TEXT counts from there."""
+        if len(self._all) != len(self.lines.texts) + len(self.new) + 1:
+            new = pl.Series([*self.new, None], dtype=pl.String)
+            self._all = pl.concat([self.lines.texts, new])
+        return self._all
+
+    def finished(self) -> pl.DataFrame:
+        """Rows with all columns and their types."""
+        self.column("reason")[self.left] = self.added([*self.reasons])
+        self._name_events()
+        self._strip("primitive", "primitive_kind", lambda text: text.str.strip_suffix("_v2"))
+        self._strip("attributes", "attributes", lambda text: text.str.strip_chars_end(" "))
+        self._strip("template", "template", lambda text: text.str.replace("^[a-z_]*:", ""))
+        message = self.column("message")
+        self.columns["message"] = np.where(message == NO_TEXT, self.column("template"), message)
+        columns = {"at": pl.Series(self.lines.at)}
+        columns["duration_us"], columns["time"] = self._durations(), self._times()
+        texts = self._all_texts()
+        shown = texts.set(texts == "", None)
+        columns |= {name: shown.gather(pl.Series(self.column(name))) for name in _TEXTS}
+        return pl.DataFrame(columns).select(
+            pl.col(name).cast(kind) for name, kind in VERBOSE_SCHEMA.items()
+        )
+
+    def _durations(self) -> pl.Series:
+        def read(texts: pl.Series) -> pl.Series:
+            milliseconds = texts.cast(pl.Float64, strict=False)
+            return (milliseconds * 1000).round_sig_figs(_MOST_DIGITS)
+
+        read_ones = self._values("milliseconds", read)
+        return pl.Series(np.where(self.is_mkl, self.microseconds, read_ones)).fill_nan(None)
+
+    def _times(self) -> pl.Series:
+        """µs since the epoch."""
+
+        def read(texts: pl.Series) -> pl.Series:
+            digits = texts.str.replace(".", "", literal=True)
+            # As integers: a float has no room for the last digit of ns.
+            times = (digits.cast(pl.Int64, strict=False) + 500) // 1000
+            known = texts.str.contains(_TIMESTAMP)
+            return times.set(~known.fill_null(value=False), None)
+
+        values = self._values("timestamp", read)
+        return pl.Series(values).fill_nan(None).cast(pl.Int64)
+
+    def _name_events(self) -> None:
+        """The names of events that have none, or that are of the graph API."""
+        event, reason = self.column("event"), self.column("reason")
+        missing = event == NO_TEXT
+        unread = self.left[np.array(self.reasons, object) == _REASONS[0]]
+        rows = np.flatnonzero(self.is_graph & ~missing)
+        names = self._texts(event[rows])
+        own = names.str.starts_with("graph:") | names.is_in(["info", "template"])
+        rows, names = rows[~own.to_numpy()], names.filter(~own)
+        event[rows] = self.added([*("graph:" + names)])
+        event[missing], reason[missing] = self.added([UNPARSED, _REASONS[0]])
+        event[unread] = self.added([UNPARSED])[0]
+
+    def _strip(self, name: str, to: str, change: Callable[[pl.Series], pl.Series]) -> None:
+        """A column whose texts are changed, each distinct one once."""
+        codes = self.column(name)
+        some = distinct(codes, len(self.lines.texts) + len(self.new))
+        texts = self._texts(some)
+        changed = change(texts)
+        differs = (changed != texts).fill_null(value=False).to_numpy()
+        number = np.arange(len(self.lines.texts) + len(self.new) + 1)
+        number[-1] = NO_TEXT
+        number[some[differs]] = self.added(changed.filter(differs).to_list())
+        self.columns[to] = number[codes]
+
+    def _values(self, name: str, read: Callable[[pl.Series], pl.Series]) -> NDArray[np.float64]:
+        """What the texts of a column say as numbers (NaN: nothing), each distinct one read once."""
+        codes = self.column(name)
+        size = len(self.lines.texts) + len(self.new)
+        some = distinct(codes, size)
+        values = np.full(size + 1, np.nan)
+        values[some] = read(self._texts(some)).cast(pl.Float64).to_numpy()
+        found: NDArray[np.float64] = values[codes]
+        return found
+
+
+# ---- heads ---------------------------------------------------------------------------------------
 
 
 def _fits_heads(heads: pl.DataFrame, layouts: list[Layout]) -> list[pl.Series]:
@@ -148,42 +316,6 @@ def _fits_heads(heads: pl.DataFrame, layouts: list[Layout]) -> list[pl.Series]:
     return heads.select(
         test.fill_null(False).alias(str(i)) for i, test in enumerate(tests)
     ).get_columns()
-
-
-def _split(
-    lines: pl.DataFrame, layout: Layout, grammar: VerboseGrammar
-) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-    """Return rows of the lines that the layout fits, and which of the lines these are."""
-    head = lines.select("at", "timestamp", *_HEAD)
-    if layout.whole:
-        body = pl.concat_str("event", pl.lit(","), "body", ignore_nulls=True)
-        body = pl.when(pl.col("body").is_null()).then("event").otherwise(body)
-    else:
-        body = pl.col("body").fill_null("")
-    fields = lines.select(_pieces(body, layout)).to_series().struct.unnest()
-    tests = []
-    for name in layout.fields:
-        pattern = layout.where.get(name, grammar.patterns.get(name))
-        if pattern is not None:
-            tests.append(pl.col(name).str.contains(_from_start(pattern)))
-    if layout.other_than is not None:
-        tests.append(~pl.col("primitive").str.contains(_from_start(layout.other_than)))
-    fits = fields.select(pl.all_horizontal(*tests, pl.lit(True)).fill_null(False)).to_series()
-    if fits.len() != fields.height:  # no tests: polars gives one value
-        fits = fits.new_from_index(0, fields.height)
-    part = head.hstack(fields).filter(fits)
-    if layout.event is not None:
-        part = part.with_columns(event=pl.lit(layout.event))
-    return part, fits.to_numpy()
-
-
-def _pieces(body: pl.Expr, layout: Layout) -> pl.Expr:
-    """A struct of the fields of a body."""
-    if layout.free is None or layout.free == len(layout.fields) - 1:
-        return body.str.splitn(",", len(layout.fields)).struct.rename_fields(list(layout.fields))
-    groups = [f"(?P<{name}>[^,]*)" for name in layout.fields]
-    groups[layout.free] = f"(?P<{layout.fields[layout.free]}>.*)"
-    return body.str.extract_groups(f"(?s)^{','.join(groups)}$")
 
 
 def _from_start(pattern: str) -> str:
@@ -228,7 +360,7 @@ class _Tried:
         return [_REASONS[number] for number in chosen.tolist()]
 
 
-# ---- the rows ------------------------------------------------------------------------------------
+# ---- oneMKL --------------------------------------------------------------------------------------
 
 
 def _read_mkl(lines: pl.DataFrame, grammar: VerboseGrammar) -> pl.DataFrame:
@@ -254,52 +386,4 @@ def _read_mkl(lines: pl.DataFrame, grammar: VerboseGrammar) -> pl.DataFrame:
         reason=pl.when(pl.col("primitive").is_null() & pl.col("message").is_null()).then(
             pl.lit("no call and no banner of oneMKL")
         ),
-    )
-
-
-def _finished(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows in order, with all columns and their types."""
-    missing = VERBOSE_SCHEMA | {
-        "microseconds": pl.Float64(),
-        "milliseconds": pl.String(),
-        "timestamp": pl.String(),
-        "template": pl.String(),
-    }
-    rows = rows.with_columns(
-        pl.lit(None, dtype).alias(name)
-        for name, dtype in missing.items()
-        if name not in rows.columns
-    )
-    event, reason = pl.col("event"), pl.col("reason")
-    graph = (pl.col("component") == "graph").fill_null(False)
-    graph |= (pl.col("marker") == "onednn_graph_verbose").fill_null(False)
-    graph &= ~event.str.starts_with("graph:") & ~event.is_in(["info", "template"])
-    milliseconds = pl.col("milliseconds").cast(pl.Float64, strict=False)
-    timestamp = pl.col("timestamp")
-    texts = [
-        name for name, dtype in VERBOSE_SCHEMA.items() if dtype == pl.String() and name != "event"
-    ]
-    return (
-        rows.with_columns(
-            event=pl.when((reason == _REASONS[0]) | event.is_null())
-            .then(pl.lit(UNPARSED))
-            .when(graph)
-            .then(pl.concat_str(pl.lit("graph:"), event))
-            .otherwise(event),
-            reason=pl.when(event.is_null()).then(pl.lit(_REASONS[0])).otherwise(reason),
-            primitive_kind=pl.col("primitive").str.strip_suffix("_v2"),
-            attributes=pl.col("attributes").str.strip_chars_end(" "),
-            message=pl.coalesce("message", pl.col("template").str.replace("^[a-z_]*:", "")),
-            duration_us=pl.coalesce(
-                "microseconds", (milliseconds * 1000).round_sig_figs(_MOST_DIGITS)
-            ),
-            time=pl.when(timestamp.str.contains(_TIMESTAMP)).then(
-                # As integers: a float has no room for the last digit of ns.
-                (timestamp.str.replace(".", "", literal=True).cast(pl.Int64, strict=False) + 500)
-                // 1000
-            ),
-        )
-        .with_columns(pl.when(pl.col(name) != "").then(name).alias(name) for name in texts)
-        .select(pl.col(name).cast(dtype) for name, dtype in VERBOSE_SCHEMA.items())
-        .sort("at", maintain_order=True)
     )

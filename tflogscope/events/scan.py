@@ -1,30 +1,28 @@
-"""All blocks of all sources → events: worker threads scan blocks, the results stay in order."""
+"""All blocks of all sources → columns: two threads scan blocks, which are settled in their order.
+
+A block's first line and its last few may need lines of the blocks around it (torn records are
+mended with what follows). So a thread scans what is between them; at the borders, the end of
+one block and the beginning of the next are scanned together as a small text of their own.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from ctypes import byref
 from dataclasses import dataclass, field
+from typing import Self
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
-from tflogscope.events.chunk import (
-    BLANK_LINE,
-    CONTINUATION_LINE,
-    SUSPECT_LINE,
-    Chunk,
-    Columns,
-)
-from tflogscope.events.lines import FOLLOWING, LineScanner
-from tflogscope.events.torn import repair
+from tflogscope.events.store import Output, Store
+from tflogscope.grammar.compiled import compile_grammar
+from tflogscope.grammar.model import Grammar
+from tflogscope.native import library as c
 from tflogscope.sources import Source, SourceAccount, read_ahead
 
-# Blocks in work at once. polars and NumPy let go of the interpreter lock only now and then, so
-# three workers keep two cores busy.
-WORKERS = 3
+WORKERS = 2
+# The first line of a block, those that a torn one there may need, and a last line.
+_LEAST_LINES = 1 + 4 + 1
+_PATIENCE_SECONDS = 0.1  # between two looks at the progress
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes read so far and the bytes in all (None: unknown)."""
@@ -32,123 +30,181 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass(slots=True)
 class SourceSpan:
-    """One source in the numbering of all lines: its lines have `at` from `first` on."""
+    """One source in the numbering of all lines, and how its lines are classed.
+
+    `classes` counts lines by class (see `native/scanner.c`), `dialects` records by prefix.
+    """
 
     name: str
     first: int
-    lines: int
     account: SourceAccount
+    classes: list[int]
+    dialects: list[int] = field(default_factory=lambda: [0] * c.DIALECTS)
+    lines: int = 0
+    torn: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Whole lines of a source, by number in the order of the log; `last`: it ends here."""
+
+    number: int
+    source: int
+    text: bytes
+    position: int
+    last: bool = False
+
+
 class Scan:
-    """What all blocks hold together. `at` numbers the lines of all sources, from 0."""
+    """A scan under way; it begins when this is made, and ends with the block it is used in."""
 
-    spans: list[SourceSpan] = field(default_factory=list)
-    classes: list[NDArray[np.int8]] = field(default_factory=list)
-    dialects: list[NDArray[np.int64]] = field(default_factory=list)
-    executor: Columns = field(default_factory=Columns)
-    records: Columns = field(default_factory=Columns)
-    tensors: Columns = field(default_factory=Columns)
-    verbose: list[pl.DataFrame] = field(default_factory=list)
-    before_verbose: list[pl.DataFrame] = field(default_factory=list)
-    failures: list[pl.DataFrame] = field(default_factory=list)
-    suspects: list[pl.DataFrame] = field(default_factory=list)
-    torn: pl.DataFrame = field(default_factory=lambda: pl.DataFrame({"at": [], "pieces": []}))
-    heads: list[tuple[int, pl.Series]] = field(default_factory=list)
+    def __init__(self, sources: Sequence[Source], grammar: Grammar) -> None:
+        self.grammar = compile_grammar(grammar)
+        self.store = Store(self.grammar)
+        self.spans: list[SourceSpan] = []
+        self._sources = sources
+        self._blocks = self._all_blocks()
+        self._reading, self._turn = threading.Lock(), threading.Condition()
+        self._next = 0
+        self._border = _Border()
+        self._outputs: list[Output] = []
+        self._error: BaseException | None = None
+        self._position = 0
+        self._threads = [
+            threading.Thread(target=self._work, name=f"tflogscope-scan-{number}", daemon=True)
+            for number in range(WORKERS)
+        ]
+        for thread in self._threads:
+            thread.start()
 
-    def add(self, chunk: Chunk, first: int) -> None:
-        """Append a block whose first line has the number `first`."""
-        self.classes.append(chunk.classes)
-        self.dialects.append(chunk.dialects)
-        self.executor.extend(chunk.executor, first)
-        self.records.extend(chunk.records, first)
-        self.tensors.extend(chunk.tensors, first)
-        shift = pl.col("at") + first
-        for mine, its in (
-            (self.verbose, chunk.verbose),
-            (self.before_verbose, chunk.before_verbose),
-            (self.failures, chunk.failures),
-            (self.suspects, chunk.suspects),
-        ):
-            mine.extend(frame.with_columns(shift) for frame in its)
-        earlier = range(len(self.suspects) - len(chunk.suspects))
-        for number in reversed(earlier):
-            if self.suspects[number]["at"][-1] < first - FOLLOWING:
-                break
-            self.suspects[number] = _with_following(self.suspects[number], chunk.head, first)
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *error: object) -> None:
+        self._stop(error[1] if isinstance(error[1], BaseException) else None)
 
-def _with_following(suspects: pl.DataFrame, head: pl.Series, first: int) -> pl.DataFrame:
-    """Give suspects at the end of earlier blocks the lines that follow them in this one."""
-    for distance in range(1, FOLLOWING + 1):
-        name = f"text_{distance}"
-        index = suspects["at"] + distance - first
-        inside = (index >= 0) & (index < len(head))
-        lines = head.gather(index.set(~inside, None))
-        suspects = suspects.with_columns(pl.coalesce(pl.col(name), lines).alias(name))
-    return suspects
-
-
-def scan_sources(
-    sources: Sequence[Source], scanner: LineScanner, progress: Progress | None = None
-) -> Scan:
-    """Read all sources once, in order. Raises InputError where one can't be read."""
-    scan = Scan()
-    first = 0
-    total = _total_size(sources)
-    with ThreadPoolExecutor(WORKERS, thread_name_prefix="tflogscope-scan") as pool:
-        before = 0
-        for source in sources:
-            start = first
-            for chunk, position in _chunks(source, scanner, pool):
-                scan.add(chunk, first)
-                first += len(chunk.classes)
+    def wait(self, progress: Progress | None = None) -> Scan:
+        """Wait for the end. Raises InputError where a source can't be read."""
+        sizes = [source.size for source in self._sources]
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        for thread in self._threads:
+            while thread.is_alive():
+                thread.join(None if progress is None else _PATIENCE_SECONDS)
                 if progress is not None:
-                    progress(before + position, total)
+                    progress(self._position, total)
+        if self._error is not None:
+            raise self._error
+        return self
+
+    # ---- blocks ---------------------------------------------------------------------------------
+
+    def _all_blocks(self) -> Iterator[_Block]:
+        """All blocks in order, none with too few lines but the last one of a source."""
+        number = before = 0
+        for index, source in enumerate(self._sources):
+            text, position = b"", 0
+            for block in read_ahead(source.blocks()):
+                text = text + block.text if text else block.text
+                position = block.position
+                if _line_end(text, _LEAST_LINES) == 0:
+                    continue
+                yield _Block(number, index, text, before + position)
+                number += 1
+                text = b""
+            yield _Block(number, index, text, before + position, last=True)
+            number += 1
             before += source.size or 0
-            scan.spans.append(SourceSpan(source.name, start, first - start, source.account))
-    if scan.suspects:
-        _repair(scan, scanner)
-    return scan
+
+    def _work(self) -> None:
+        try:
+            while self._error is None:
+                with self._reading:
+                    block = next(self._blocks, None)
+                if block is None:
+                    return
+                outputs, end = self._scan_within(block)
+                with self._turn:
+                    while self._next != block.number and self._error is None:
+                        self._turn.wait()
+                    if self._error is None:
+                        self._settle(block, outputs, end)
+                        self._next += 1
+                        self._turn.notify_all()
+        except BaseException as error:  # noqa: BLE001 (raised again by `wait`)
+            self._stop(error)
+
+    def _stop(self, error: BaseException | None) -> None:
+        with self._turn:
+            self._error = self._error or error
+            self._turn.notify_all()
+
+    def _scan_within(self, block: _Block) -> tuple[list[Output], int]:
+        """Scan all but the first and the last line; return where the lines begin that are left."""
+        if block.last:
+            return [], 0
+        first, last = _line_end(block.text, 1), block.text.rindex(b"\n", 0, -1) + 1
+        return self._scan(block.text, first, last, more=True)
+
+    def _scan(self, text: bytes, begin: int, end: int, *, more: bool) -> tuple[list[Output], int]:
+        outputs: list[Output] = []
+        while begin < end:
+            output = self._outputs.pop() if self._outputs else Output(self.grammar)
+            reached = c.library().tflogscope_scan(
+                byref(self.grammar.tables), text, len(text), begin, end, more, byref(output.raw)
+            )
+            outputs.append(output)
+            if reached == begin:  # a torn line whose rest is in the next block
+                break
+            begin = reached
+        return outputs, begin
+
+    # ---- in the order of the log ----------------------------------------------------------------
+
+    def _settle(self, block: _Block, outputs: list[Output], end: int) -> None:
+        if len(self.spans) == block.source:
+            source, count = self._sources[block.source], c.HOT + len(self.grammar.messages)
+            span = SourceSpan(source.name, self.store.raw.lines, source.account, [0] * count)
+            self.spans.append(span)
+        border = self._border
+        if block.last:
+            text, begin, upto = border.text + block.text, border.begin, None
+            self._border = _Border()
+        else:
+            text = border.text + block.text[: _line_end(block.text, _LEAST_LINES - 1)]
+            begin, upto = border.begin, len(border.text) + _line_end(block.text, 1)
+            before = block.text.rfind(b"\n", 0, end - 1) + 1
+            self._border = _Border(block.text[before:], end - before)
+        between, _ = self._scan(text, begin, len(text) if upto is None else upto, more=False)
+        for output in between:
+            self._count(output, text)
+        for output in outputs:
+            self._count(output, block.text)
+        self._position = block.position
+
+    def _count(self, output: Output, text: bytes) -> None:
+        """Settle what was scanned and count its lines; the output can be used again."""
+        self.store.settle(output, text)
+        span, raw = self.spans[-1], output.raw
+        span.lines += raw.lines
+        span.torn += raw.torn
+        span.classes = [a + b for a, b in zip(span.classes, output.classes, strict=True)]
+        span.dialects = [a + b for a, b in zip(span.dialects, raw.dialects, strict=True)]
+        self._outputs.append(output)
 
 
-def _total_size(sources: Sequence[Source]) -> int | None:
-    sizes = [source.size for source in sources]
-    return None if None in sizes else sum(size or 0 for size in sizes)
+@dataclass(frozen=True, slots=True)
+class _Border:
+    """Lines of a block that were left for the next one: from `begin` on, and the one before."""
+
+    text: bytes = b""
+    begin: int = 0
 
 
-def _chunks(
-    source: Source, scanner: LineScanner, pool: ThreadPoolExecutor
-) -> Iterator[tuple[Chunk, int]]:
-    waiting: deque[tuple[Future[Chunk], int]] = deque()
-    for block in read_ahead(source.blocks()):
-        waiting.append((pool.submit(scanner.scan, block.text), block.position))
-        if len(waiting) > WORKERS:
-            future, position = waiting.popleft()
-            yield future.result(), position
-    while waiting:
-        future, position = waiting.popleft()
-        yield future.result(), position
-
-
-def _repair(scan: Scan, scanner: LineScanner) -> None:
-    """Take the suspects apart and scan the pieces; their events take their place in the order."""
-    text, at, scan.torn = repair(pl.concat(scan.suspects))
-    if not len(at):
-        return
-    again = scanner.scan_repaired(text, at)
-    scan.executor.extend(again.executor, 0)
-    scan.records.extend(again.records, 0)
-    scan.tensors.extend(again.tensors, 0)
-    scan.verbose.extend(again.verbose)
-    scan.failures.extend(again.failures)
-    # A physical line counts as its first record; text before it is no record.
-    order = np.argsort(at, kind="stable")
-    record = again.classes[order]
-    is_record = (record != CONTINUATION_LINE) & (record != BLANK_LINE)
-    lines, place = np.unique(at[order][is_record], return_index=True)
-    classes = np.concatenate(scan.classes)
-    classes[classes == SUSPECT_LINE] = CONTINUATION_LINE
-    classes[lines] = record[is_record][place]
-    scan.classes = [classes]
+def _line_end(text: bytes, count: int) -> int:
+    """Where the line with this number (from 1) ends, with its line feed; 0 if there is none."""
+    end = 0
+    for _ in range(count):
+        end = text.find(b"\n", end) + 1
+        if end == 0:
+            break
+    return end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 import polars as pl
@@ -75,8 +74,8 @@ def present(message: Message, fields: Mapping[str, object]) -> dict[str, object]
 def check_prefix(prefix: Prefix) -> None:
     """Raises GrammarError for a prefix whose sample does not give the promised pieces."""
     for sample in prefix.samples:
-        found = re.match(prefix.pattern, sample.line)
-        pieces = {k: v for k, v in found.groupdict().items() if v is not None} if found else {}
+        found = prefix.pieces(sample.line)
+        pieces = found[0] if found else {}
         if pieces != dict(sample.fields):
             raise GrammarError(f"a sample gives {pieces}", f"prefix {prefix.id!r}")
 

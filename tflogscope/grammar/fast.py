@@ -58,6 +58,8 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     fields = message.fields
     if not fields:
         return pl.DataFrame(height=texts.len())
+    if texts.is_empty():
+        return pl.DataFrame(schema={name: _column_type(kind) for name, kind in fields.items()})
     groups = texts.str.extract_groups(f"(?P<_whole>{message.pattern})").struct.unnest()
     matched = pl.col("_whole").is_not_null()
     casts: list[pl.Expr] = []
@@ -74,3 +76,7 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
         else:
             casts.append(column)
     return groups.select(casts)
+
+
+def _column_type(kind: str) -> pl.DataType:
+    return pl.Boolean() if kind in ("flag", "bool") else COLUMN_TYPES.get(kind, pl.String())

@@ -18,6 +18,7 @@ from tflogscope.errors import GrammarError
 from tflogscope.grammar.model import (
     FileGrammar,
     Grammar,
+    Hot,
     Marker,
     Markers,
     Message,
@@ -39,6 +40,7 @@ _TOP_KEYS = {"source", "file", "files", "message", "prefix", "marker", "exec_lin
 _TOP_KEYS |= VERBOSE_KEYS
 _MESSAGE_KEYS = {
     "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
+    "scan", "table", "starts", "ends",
 }  # fmt: skip
 _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
@@ -173,6 +175,8 @@ class _Collector:
                 _get(entry, "literal", str, name),
                 _get(entry, "meaning", str, name),
                 tuple(entry.get("samples", ())),
+                str(entry.get("table", "verbose")),
+                str(content.get("file", "")),
             )
             for entry in content.get("marker", [])
         )
@@ -244,9 +248,17 @@ def _message(
         function=entry.get("function"),
         since=entry.get("since"),
         until=entry.get("until"),
+        hot=_hot(entry) if "scan" in entry else None,
         grammar_file=name,
         read_samples=samples,
     )
+
+
+def _hot(entry: dict[str, Any]) -> Hot:
+    starts, ends = (tuple(entry.get(name, ())) for name in ("starts", "ends"))
+    scan = entry["scan"]
+    scans = (scan,) if isinstance(scan, str) else tuple(scan)
+    return Hot(scans, entry.get("table", ""), starts, ends)
 
 
 def _sample(entry: dict[str, Any], place: str) -> Sample:
@@ -262,7 +274,8 @@ def _sample(entry: dict[str, Any], place: str) -> Sample:
 def _prefix(entry: dict[str, Any], name: str) -> Prefix:
     return Prefix(
         id=_get(entry, "id", str, name),
-        pattern=_get(entry, "pattern", str, name),
+        shape=_get(entry, "shape", str, name),
+        site=_get(entry, "site", str, name),
         meaning=_get(entry, "meaning", str, name),
         releases=entry.get("releases"),
         samples=tuple(

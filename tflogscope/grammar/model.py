@@ -12,9 +12,11 @@ from tflogscope.grammar.template import (
     Literal,
     TemplateError,
     Token,
+    escape,
     fields_of,
     parse_template,
     pattern_of,
+    tokens_of,
 )
 from tflogscope.grammar.verbose import VerboseGrammar
 
@@ -31,6 +33,37 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Hot:
+    """How the scanner itself reads a message of which a log has very many.
+
+    `scans` are templates of its own; the first that fits is taken. What is between `$<` and `$>`
+    (without it, the end of the line) is kept in `table` (`nodes`, `tensors`); where nothing is, the
+    record is counted only. `starts` and `ends` name the fields that a start and its end share.
+    """
+
+    scans: tuple[str, ...]
+    table: str = ""
+    starts: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+
+    @staticmethod
+    def parts(
+        scan: str,
+    ) -> tuple[tuple[Token, ...], tuple[Token, ...] | None, tuple[Token, ...] | None]:
+        """A template before what is kept, inside, and after it; None: nothing is, to the end.
+
+        Raises TemplateError.
+        """
+        head, keeps, rest = scan.partition("$<")
+        kept, ends, tail = rest.partition("$>")
+        return (
+            tokens_of(head),
+            tokens_of(kept) if keeps else None,
+            tokens_of(tail) if ends else None,
+        )
+
+
+@dataclass(frozen=True)
 class Message:
     """One log statement of one source file. `level` is its VLOG level, 0 for LOG."""
 
@@ -42,6 +75,8 @@ class Message:
     function: str | None = None
     since: str | None = None
     until: str | None = None
+    #: How the scanner reads it, if it is one of the hot messages (see `compiled`).
+    hot: Hot | None = None
     #: The grammar file it was read from, for error messages.
     grammar_file: str = field(default="", compare=False)
     #: Reads the samples of that file, by message id; they are long, and few runs want them.
@@ -108,33 +143,80 @@ class PrefixSample:
     release: str | None = None
 
 
+#: Letters of a shape that stand for digits: of the date, the clock, the fraction of the second, and
+#: of seconds since 1970. S is a severity; all else stands for itself.
+SHAPE_DIGITS = "YMDhmsfE"
+SEVERITY, SEVERITIES = "S", "[IWEF]"
+
+
 @dataclass(frozen=True)
 class Prefix:
-    """One way in which a record begins. `pattern` is RE2, anchored at the start only.
-
-    Groups: severity, thread, path (as printed), file (basename), line, and the pieces of the
-    time that the dialect prints (date, time, seconds, micros).
-    """
+    """One way in which a record begins: a `shape` of fixed width, then `site`, a template."""
 
     id: str
-    pattern: str
+    shape: str
+    site: str
     meaning: str
     releases: str | None = None
     samples: tuple[PrefixSample, ...] = ()
 
+    @property
+    def fraction(self) -> int:
+        """Where the fraction of the second begins, with its dot."""
+        return self.shape.index(".f")
+
     @cached_property
-    def compiled(self) -> re.Pattern[str]:
-        """For single lines (samples, `explain`); columns of lines go through polars."""
-        return re.compile(self.pattern)
+    def tokens(self) -> tuple[Token, ...]:
+        """The site in pieces. Raises GrammarError."""
+        try:
+            return parse_template(self.site)
+        except TemplateError as error:
+            raise GrammarError(str(error), f"prefix {self.id!r}") from error
+
+    @cached_property
+    def pattern(self) -> str:
+        """RE2, anchored at the start. Groups: time (as printed), severity, thread, path, line."""
+        letters = [
+            "[0-9]" if letter in SHAPE_DIGITS else f"(?P<severity>{SEVERITIES})"
+            if letter == SEVERITY else escape(letter)
+            for letter in self.shape
+        ]  # fmt: skip
+        first = self.shape.startswith(SEVERITY)
+        last = self.shape.rindex("f") + 1
+        time = "".join(letters[first:last])
+        shape = f"{''.join(letters[:first])}(?P<time>{time}){''.join(letters[last:])}"
+        return f"^{shape}{pattern_of(self.tokens)[1:-1]}"
+
+    def pieces(self, line: str) -> tuple[dict[str, str], str] | None:
+        """What the prefix of a line says, and the message after it; None if it has another one."""
+        found = re.match(self.pattern, line)
+        return (_pieces(found), line[found.end() :]) if found else None
+
+    def site_pieces(self, site: str) -> dict[str, str]:
+        """What a site says that was cut out of a line of this prefix."""
+        found = re.match(pattern_of(self.tokens)[1:-1], site)
+        return _pieces(found) if found else {}
+
+
+def _pieces(found: re.Match[str]) -> dict[str, str]:
+    pieces = {name: value for name, value in found.groupdict().items() if value is not None}
+    pieces["file"] = re.split(r"[/\\]", pieces["path"])[-1]
+    return pieces
 
 
 @dataclass(frozen=True)
 class Marker:
-    """The text that begins a oneDNN or oneMKL verbose line."""
+    """The text that begins a line without a prefix that is kept, and what becomes of the line.
+
+    `table` is `verbose` (lines of oneDNN and oneMKL; a marker in mid-line says that two writers met
+    there), `texts` (a record of `file`) or `failures`.
+    """
 
     literal: str
     meaning: str
     samples: tuple[str, ...] = ()
+    table: str = "verbose"
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,7 +234,7 @@ class Markers:
     @property
     def literals(self) -> tuple[str, ...]:
         """The texts that begin a verbose line."""
-        return tuple(marker.literal for marker in self.markers)
+        return tuple(marker.literal for marker in self.markers if marker.table == "verbose")
 
 
 @dataclass(frozen=True)
@@ -175,6 +257,7 @@ class Grammar:
     def split_prefix(self, line: str) -> tuple[str, str] | None:
         """(basename, message) of one line, or None if it has no known prefix."""
         for prefix in self.prefixes.values():
-            if found := prefix.compiled.match(line):
-                return found["file"], line[found.end() :]
+            if found := prefix.pieces(line):
+                pieces, message = found
+                return pieces["file"], message
         return None

@@ -1,16 +1,19 @@
 """Reads node definitions, `{{node NAME}} = OP[ATTRIBUTES](INPUTS)`, with pyparsing.
 
-For distinct strings only: a log of a million lines has a few thousand of them.
+For distinct strings only: a log of a million lines has a few thousand of them. pyparsing is
+imported when the first one is read; most commands read none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-
-import pyparsing as pp
+from typing import TYPE_CHECKING
 
 from tflogscope.errors import TflogscopeError
+
+if TYPE_CHECKING:
+    import pyparsing as pp
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class NodeDefinitionError(TflogscopeError):
 
 def parse_node_definition(text: str) -> NodeDefinition:
     """Reads one whole node definition. Raises NodeDefinitionError."""
+    import pyparsing as pp
+
     try:
         found = _parser().parse_string(text, parse_all=True)
     except pp.ParseBaseException as error:
@@ -56,6 +61,8 @@ def parse_attributes(text: str) -> dict[str, str]:
 
     Raises NodeDefinitionError.
     """
+    import pyparsing as pp
+
     try:
         found = _attributes().parse_string(text, parse_all=True)
     except pp.ParseBaseException as error:
@@ -68,6 +75,8 @@ def parse_attributes(text: str) -> dict[str, str]:
 @cache
 def _attributes() -> pp.ParserElement:
     """Values hold quoted strings, brackets (lists, functions with attributes), tensors."""
+    import pyparsing as pp
+
     string = pp.Regex(r'"(?:[^"\\]|\\.)*"')
     # Tensor values are printed raw: a `>` ends one only before `, name=`, a bracket or the end.
     tensor = pp.Regex(r"Tensor<(?:.*?)>(?=, [\w.]+=|, Tensor<|\]|\Z)")
@@ -87,6 +96,8 @@ def _attributes() -> pp.ParserElement:
 
 @cache
 def _parser() -> pp.ParserElement:
+    import pyparsing as pp
+
     name = pp.Regex(r"[^ {}]+").set_name("a node name")
     function = pp.Suppress("{{function_node ") + name("function_node") + pp.Suppress("}} ")
     node = pp.Suppress("{{node ") + name("node") + pp.Suppress("}}")

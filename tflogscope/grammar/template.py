@@ -30,6 +30,8 @@ FIELD_TYPES: dict[str, str] = {
     "word": r"[^ ]+?",
     # A node or function name: no spaces and no braces.
     "name": r"[^ {}]+?",
+    # A path as the compiler knows it: no spaces.
+    "path": r"[^ ]*?",
     # The shortest text up to the next literal; may be empty.
     "text": r".*?",
     # The longest text up to the last occurrence of the next literal; may be empty.
@@ -114,9 +116,14 @@ class TemplateError(ValueError):
     """A template is not well formed; the text says where and why."""
 
 
+def tokens_of(template: str) -> tuple[Token, ...]:
+    """The tokens of a template as they stand. Raises TemplateError."""
+    return _Reader(template).read()
+
+
 def parse_template(template: str) -> tuple[Token, ...]:
-    """The tokens of a template. Raises TemplateError."""
-    tokens = _Reader(template).read()
+    """The tokens of a template that both engines can read. Raises TemplateError."""
+    tokens = tokens_of(template)
     seen: set[str] = set()
     for name, _ in fields_of(tokens):
         if name in seen:

@@ -7,3 +7,13 @@ Then what is found out about executions, a folder each: `links` (which oneDNN li
 `causes` (why they ran eagerly), `reasons` (why they were not rewritten), `slices` (where they stand
 in a picture), `findings` (what of it costs time).
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+to_html: Callable[[Any], str] | None = None
+"""Draws a run for a notebook; set by the package, for the model does not know the views."""
+to_chart: Callable[[Any], Any] | None = None
+"""Draws a run over time; set by the package like `to_html`."""

@@ -15,11 +15,13 @@ from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import function_columns
+from tflogscope.model.once import once
 from tflogscope.model.stack_traces import read_stack_traces
 
 Integers = NDArray[np.int64]
 
 
+@once
 def read_calls(executions: Executions) -> pl.DataFrame:
     """One row per call, in the order of the log.
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import Events
+from tflogscope.events.events import PLACES, Events
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
@@ -64,9 +64,10 @@ class Executions:
         at, end_at (line numbers over all sources), time, end_time, duration_us, thread, signature,
         status (index of STATUSES), step_row, call, dispatch, definition.
         """
-        return pl.concat([self._graph, self._eager], how="vertical").sort("at", maintain_order=True)
+        # Not kept by themselves: in a large log they are as large as the frame.
+        parts = (self._graph(), self._eager())
+        return pl.concat(parts, how="vertical").sort("at", maintain_order=True)
 
-    @cached_property
     def _graph(self) -> pl.DataFrame:
         runs = self.runs
         number = self._numbered[1].to_numpy()
@@ -113,6 +114,10 @@ class Executions:
             inside=text.str.contains("{{function_node ", literal=True),
         ).drop_nulls()
         statuses = self.events.messages("compute_status").select("at", "status", status_at="at")
+        if named.is_empty() or statuses.is_empty():
+            return statuses.clear().select(
+                "status", node=pl.lit(None, pl.String), start_at=pl.lit(None, pl.Int64), at="at"
+            )
         # A status may hold many lines, such as a traceback of Python; they are written at once.
         after = self.events.record_times.select("at", next_at="at")
         statuses = statuses.join_asof(
@@ -138,7 +143,6 @@ class Executions:
         )
         return found.select("status", "node", "start_at", at="status_at")
 
-    @cached_property
     def _eager(self) -> pl.DataFrame:
         eager = self._with_ends_in_order(self.dispatches.eager)
         return eager.select(
@@ -205,18 +209,23 @@ class Executions:
         )
         return found["around"].cast(pl.UInt32)
 
-    @cached_property
-    def functions(self) -> pl.DataFrame:
-        """Per execution, in the order of `frame`: name (full), function, function_uid, flavour."""
-        names = self.dispatches.eager.select(name=pl.when("is_call").then("name")).with_columns(
-            **function_columns(pl.col("name"))
-        )
+    def functions(self, rows: pl.Series | None = None) -> pl.DataFrame:
+        """The function of executions, by their rows in `frame`, of all of them if none are given.
+
+        Columns: name (full), function, function_uid, flavour.
+        """
         steps = self.steps.select("name", "function", "function_uid", "flavour")
-        both = pl.concat([steps, names])
-        row = self.frame.select(
-            pl.coalesce("step_row", pl.col("dispatch") + steps.height)
-        ).to_series()
-        return both.select(pl.all().gather(row))
+        both = pl.concat([steps, self._called])
+        frame = self.frame.select("step_row", "dispatch")
+        frame = frame if rows is None else frame.select(pl.all().gather(rows))
+        row = frame.select(pl.coalesce("step_row", pl.col("dispatch") + steps.height))
+        return both.select(pl.all().gather(row.to_series()))
+
+    @cached_property
+    def _called(self) -> pl.DataFrame:
+        """The function that each dispatch calls."""
+        names = self.dispatches.eager.select(name=pl.when("is_call").then("name"))
+        return names.with_columns(**function_columns(pl.col("name")))
 
     # ---- the table -----------------------------------------------------------------------------
 
@@ -245,7 +254,7 @@ class Executions:
                 ),
                 signature.select(pl.all().gather(frame["signature"])),
                 frame.select(node=pl.lit(definitions["node"]).gather(pl.col("definition"))),
-                self.functions.select("function", "function_uid", "flavour"),
+                self.functions().select("function", "function_uid", "flavour"),
                 frame.select(
                     pl.col("call").cast(pl.UInt32),
                     step=pl.lit(steps["step"]).gather(pl.col("step_row")),
@@ -266,10 +275,10 @@ _DURATION = pl.when(pl.col("end_time") >= pl.col("time")).then(pl.col("end_time"
 
 
 def with_places(events: Events, table: pl.DataFrame) -> pl.DataFrame:
-    """Replace `at` by source and line (1-based), and `end_at`, where there is one, by end_line."""
+    """Replace `at` by source and line (from 1), and `end_at`, where there is one, by end_line."""
     names = pl.Series([span.name for span in events.spans], dtype=pl.String)
     first = np.array([span.first for span in events.spans] or [0])
-    at = table["at"].to_numpy()
+    at = table["at"].to_numpy() // PLACES
     source = np.maximum(np.searchsorted(first, at, side="right") - 1, 0)
     places = [
         pl.Series("source", names.gather(source)),
@@ -278,7 +287,7 @@ def with_places(events: Events, table: pl.DataFrame) -> pl.DataFrame:
     rest = table.drop("at")
     if "end_at" in table.columns:
         # An end in another source (a log in several files) has a line number there.
-        end = table["end_at"].fill_null(0).to_numpy()
+        end = table["end_at"].fill_null(0).to_numpy() // PLACES
         end_source = np.maximum(np.searchsorted(first, end, side="right") - 1, 0)
         end_line = pl.Series("end_line", end - first[end_source] + 1).cast(pl.UInt64)
         places.append(end_line.set(table["end_at"].is_null(), None))

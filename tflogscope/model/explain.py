@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.errors import UsageError
+from tflogscope.events.events import PLACES
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
@@ -113,26 +114,28 @@ class Explainer:
         Raises:
             UsageError: no execution begins or ends there.
         """
-        at, frame = number - 1, self.executions.frame
-        rows = ((frame["at"] == at) | (frame["end_at"] == at)).fill_null(False).to_numpy()
-        primitive = self.linked.links.filter(pl.col("at") == at)
+        line, frame = number - 1, self.executions.frame
+        here = (frame["at"] // PLACES == line) | (frame["end_at"] // PLACES == line)
+        rows = here.fill_null(False).to_numpy()
+        primitive = self.linked.links.filter(pl.col("at") // PLACES == line)
         if not rows.any() and primitive["execution"].count():
             rows = np.arange(frame.height) == primitive["execution"].drop_nulls()[0]
-        failed = self.statuses.filter(pl.col("at") == at)["row"].drop_nulls()
+        failed = self.statuses.filter(pl.col("at") // PLACES == line)["row"].drop_nulls()
         if not rows.any() and len(failed):
             rows = np.arange(frame.height) == failed[0]
         if not rows.any():
             raise UsageError(
-                "no execution begins or ends there", f"line {number}", self._nearest(at)
+                "no execution begins or ends there", f"line {number}", self._nearest(line)
             )
         rows = np.arange(frame.height) == np.flatnonzero(rows)[0]
         return self._facts({"line": number}, rows) | {"execution": self._execution(rows)}
 
-    def _nearest(self, at: int) -> str:
-        told = self.instantiations.rewrites.filter(pl.col("at") == at)["node"].drop_nulls()
+    def _nearest(self, line: int) -> str:
+        rewrites = self.instantiations.rewrites
+        told = rewrites.filter(pl.col("at") // PLACES == line)["node"].drop_nulls()
         if len(told):
             return f"It tells of a rewrite: explain --node {told[0]}"
-        before = self.executions.frame["at"].search_sorted(at, side="right") - 1
+        before = self.executions.frame["at"].search_sorted(line * PLACES, side="right") - 1
         if before < 0:
             return "The first execution begins after it."
         line = self._lines([int(self.executions.frame["at"][before])])[0]

@@ -12,9 +12,11 @@ from typing import Literal
 
 import polars as pl
 
+from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.node_runs import FOLDING_STEP
+from tflogscope.model.once import once
 
 _STATUS = r"^([A-Za-z][A-Za-z_ ]*): (.*)$"
 # What those that waited put around the message: the function (core/framework/function.cc), and
@@ -75,6 +77,7 @@ def _statuses(executions: Executions) -> pl.DataFrame:
     return kept.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
 
 
+@once
 def read_statuses(executions: Executions) -> pl.DataFrame:
     """All statuses that are not OK, in the order of the log: at, row (null: unknown), status."""
     parts = [_of_nodes(executions), _of_eager(executions), _refused(executions)]
@@ -112,7 +115,7 @@ def _of_eager(executions: Executions) -> pl.DataFrame:
     )
     named = failed.hstack(
         executions.signatures.select(pl.col("op", "kind").gather(failed["signature"]))
-    ).hstack(executions.functions.select(pl.col("function").gather(failed["row"])))
+    ).hstack(executions.functions(failed["row"]).select("function"))
     is_call = pl.col("kind") == "call"
     ended = ends.select(end_at="at", said="status").unique("end_at", keep="first")
     return named.join(ended, on="end_at", maintain_order="left").select(
@@ -145,7 +148,7 @@ def _refused(executions: Executions) -> pl.DataFrame:
         right_on="node_at",
         by="status",
         strategy="forward",
-        tolerance=_LINES_BETWEEN,
+        tolerance=_LINES_BETWEEN * PLACES,
         check_sortedness=False,
     ).filter(pl.col("node_at").is_null())
     ran = eager.select("row", "signature", "call", "thread", begin="at").sort("begin")

@@ -135,12 +135,14 @@ def _tracing(first: pl.DataFrame, eager: pl.DataFrame, executions: Executions) -
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
     events = executions.events
-    steps = events.executor.filter(pl.col("step") == FOLDING_STEP)
-    folding = pl.Series("thread", events.threads)
+    folding = events.runs.filter(pl.col("step") == FOLDING_STEP)
     marks = (
         pl.concat(
             [
-                steps.select("at", "time", thread=folding.gather(steps["site"])),
+                events.with_threads(folding.select("at", "time", "site")),
+                events.with_threads(
+                    folding.select(at="end_at", time="end_time", site="end_site").drop_nulls("at")
+                ),
                 events.messages(*TAPE_RECORDS).select("at", "time", "thread"),
             ]
         )

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.events.chunk import START
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, spoken
@@ -258,9 +257,8 @@ def _traced(executions: Executions, instantiations: Instantiations) -> Iterator[
     if own.is_empty():
         return
     marks = events.messages(*TAPE_RECORDS).select("at", "thread")
-    steps = events.executor.filter((pl.col("step") == FOLDING_STEP) & (pl.col("phase") == START))
-    threads = pl.Series("thread", events.threads)
-    shapes = steps.select("at", thread=threads.gather(steps["site"]))
+    steps = events.runs.filter(pl.col("step") == FOLDING_STEP)
+    shapes = events.with_threads(steps.select("at", "site"))
     made = instantiations.spans.select("thread", begin="at", until="end_at").sort("begin")
     shapes = shapes.sort("at").join_asof(
         made, left_on="at", right_on="begin", by="thread", check_sortedness=False

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tflogscope.events.block import Block
-from tflogscope.events.events import Events
+from tflogscope.events.events import PLACES, Events
 from tflogscope.sources import Source, read_ahead
 
 _MARK = "__LOG_MEMORY__ MemoryLogTensor"
@@ -49,25 +48,24 @@ def read_memory(sources: Sequence[Source], events: Events) -> Memory:
     for source, span in zip(sources, events.spans, strict=True):
         first, after = span.first, span.first + span.lines
         for block in read_ahead(source.blocks()):
-            lines = Block(block.text)
-            parts.append(_records(lines, first).filter(pl.col("at") < after))
+            lines = pl.Series(block.text.decode().split("\n")[:-1])
+            parts.append(_records(lines, first).filter(pl.col("at") < after * PLACES))
             first += len(lines)
     records = pl.concat(parts)
     known = records.drop_nulls("id")
     return Memory(_live(known, events), records.height - known.height)
 
 
-def _records(block: Block, first: int) -> pl.DataFrame:
-    """Records of tensors' buffers in a block whose first line has the number `first`.
+def _records(lines: pl.Series, first: int) -> pl.DataFrame:
+    """Records of tensors' buffers in lines, the first of which has the number `first`.
 
     `bytes` is 0 where a buffer is given back; `id` is null where the record has none.
     """
-    lines = block.strings(block.starts, block.ends)
     found = lines.str.contains(_MARK, literal=True).arg_true()
     texts = lines.gather(found)
     fields = texts.str.extract_groups(_FIELDS).struct.unnest()
     records = fields.select(
-        at=pl.lit(found).cast(pl.Int64) + first,
+        at=(pl.lit(found).cast(pl.Int64) + first) * PLACES,
         bytes=pl.col("1").cast(pl.Int64).fill_null(0),
         allocator=pl.coalesce("2", "5"),
         id=pl.coalesce("3", "4").cast(pl.Int64),

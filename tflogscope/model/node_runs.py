@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.events.chunk import START
 from tflogscope.events.events import Events
 from tflogscope.model.names import (
     PLUMBING_NODES,
@@ -17,7 +16,6 @@ from tflogscope.model.names import (
     op_of_kernel,
     rewrite_of_kernel,
 )
-from tflogscope.model.pairing import mixed_keys, pair_in_order
 
 FOLDING_STEP = -1  # core/framework/log_memory.h, CONSTANT_FOLDING_STEP_ID
 Integers = NDArray[np.int64]
@@ -27,8 +25,8 @@ Integers = NDArray[np.int64]
 class NodeRuns:
     """Columns over all `Process node` records, in the order of the log.
 
-    `step` is an index into `steps` (the step ids); `definition` a row of `definitions`; `end` a
-    row of the executor's records or -1. Times are µs, null where the log has none.
+    `step` is an index into `steps` (the step ids); `definition` a row of `definitions`. Times are
+    µs, null where the log has none; `end_at` is null where no record ends the run.
     """
 
     events: Events
@@ -73,34 +71,21 @@ class NodeRuns:
 
 
 def read_node_runs(events: Events) -> NodeRuns:
-    """Pair the executor's records.
+    """The runs that the scan has paired: by step, node id, node and device.
 
-    Several partitions of a function share a step id and their node ids collide, so a run is keyed
-    by step, id, node and device (`tag`).
+    Several partitions of a function share a step id, and their node ids collide.
     """
-    executor = events.executor
-    phase = executor["phase"].to_numpy()
-    starts, ends = np.flatnonzero(phase == START), np.flatnonzero(phase != START)
-    at = executor["at"].to_numpy()
-    step = executor["step"].to_numpy()
-    definition = executor["definition"].to_numpy().astype(np.int64)
-    tag = executor["tag"].to_numpy().view(np.int64)
-    key = mixed_keys(step, executor["id"].to_numpy(), tag)
-    # Positions stand for `at`: two records of one torn line have the same number.
-    end = pair_in_order(key[starts], key[ends], starts, ends)
-    end_rows = pl.Series(np.where(end >= 0, ends[end], -1) if len(ends) else end)
-    end_index = end_rows.set(end_rows < 0, None)
-    steps, step_index = _dense(step[starts])
-    time = executor["time"]
+    runs = events.runs
+    steps, step = _dense(runs["step"].to_numpy())
     return NodeRuns(
         events=events,
-        at=at[starts],
-        time=time.gather(starts),
-        site=executor["site"].to_numpy()[starts],
-        step=step_index,
-        definition=definition[starts],
-        end_at=executor["at"].gather(end_index),
-        end_time=time.gather(end_index),
+        at=runs["at"].to_numpy(),
+        time=runs["time"],
+        site=runs["site"].to_numpy(),
+        step=step,
+        definition=runs["definition"].to_numpy().astype(np.int64),
+        end_at=runs["end_at"],
+        end_time=runs["end_time"],
         steps=steps,
     )
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
-from tflogscope.errors import NothingRecognised, UsageError
-from tflogscope.events.events import Events, read_events
-from tflogscope.grammar.load import load_grammar
+from tflogscope import model
+from tflogscope.errors import UsageError
+from tflogscope.events.events import Events
 from tflogscope.model import summary
 from tflogscope.model.causes.table import Causes, read_causes
 from tflogscope.model.dispatches import Dispatches, read_dispatches
@@ -25,7 +24,7 @@ from tflogscope.model.links.linked import Linked, onednn_facts, read_links
 from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import read_node_runs
-from tflogscope.model.origin import KEPT_BACK, Input, read_header, read_inputs
+from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.python_functions import python_functions
 from tflogscope.model.reasons.table import Reasons, eager_kernels, read_reasons
@@ -39,7 +38,7 @@ from tflogscope.model.tables import (
     rewrites_table,
 )
 from tflogscope.model.unexpected import eager_executions, is_unexpected
-from tflogscope.sources import Source, find_sources
+from tflogscope.sources import Source
 
 
 class Run:
@@ -48,12 +47,6 @@ class Run:
     Each table is a polars frame in the order (source, line), except `ops`, which is ordered by
     first line; the columns are those of the contract. Durations are in µs.
     """
-
-    to_html: ClassVar[Callable[[Run], str] | None] = None
-    """Draws a run for a notebook; set by the package, for the model does not know the views."""
-
-    to_chart: ClassVar[Callable[[Run], Any] | None] = None
-    """Draws a run over time; set by the package like `to_html`."""
 
     recorded_as: dict[str, Any] | None
     """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
@@ -263,44 +256,15 @@ class Run:
 
     def timeline_chart(self) -> Any:
         """The run over time, eager against graph, as a picture that a notebook shows (SVG)."""
-        draw = type(self).to_chart
+        draw = model.to_chart
         if draw is None:
             raise UsageError("nothing can draw", "timeline_chart", "Import tflogscope first.")
         return draw(self)
 
     def _repr_html_(self) -> str | None:
-        draw = type(self).to_html
+        draw = model.to_html
         return None if draw is None else draw(self)
 
     def __repr__(self) -> str:
         names = ", ".join(span.name for span in self._events.spans)
         return f"<tflogscope.Run of {names}>"
-
-
-def open_log(
-    *inputs: str | os.PathLike[str],
-    progress: Callable[[int, int | None], None] | None = None,
-) -> Run:
-    """Read one log, or several files as parts of one, and return the run.
-
-    `inputs` are files, directories or "-" (standard input); compression is known by content.
-    `progress` is called with bytes read and bytes in all (None: unknown).
-
-    Raises InputError if an input can't be read, NothingRecognised if nothing in it is known.
-    """
-    sources = find_sources(inputs)
-    header = read_header(sources)
-    try:
-        return Run(read_events(sources, load_grammar(), progress), sources, header)
-    except NothingRecognised as error:
-        if header is not None:
-            said = "TensorFlow wrote no record, and oneDNN no line"
-            raise NothingRecognised(said, error.where, KEPT_BACK) from None
-        if any(source.account.bytes for source in sources):
-            raise
-        for source in sources:
-            if problem := source.account.problem:
-                hint = "Nothing of it can be read."
-                raise NothingRecognised(problem, source.name, hint) from None
-        hint = "Was the program's output sent there? python program.py > run.log 2>&1"
-        raise NothingRecognised("it is empty", error.where, hint) from None

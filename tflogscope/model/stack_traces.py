@@ -12,10 +12,12 @@ from typing import Literal
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.model.once import once
 
 _STRATEGIES: tuple[Literal["backward", "forward"], ...] = ("backward", "forward")
 
 
+@once
 def read_stack_traces(events: Events) -> pl.DataFrame:
     """When stack traces were made, one row each, in the order of the log: at, thread, since, until.
 
@@ -24,6 +26,9 @@ def read_stack_traces(events: Events) -> pl.DataFrame:
     it is between this one and the next. The pause is the longer one.
     """
     told = events.messages("device_manager_dropped").select("at", "time", "thread").sort("at")
+    if told.is_empty():
+        empty = pl.Series(dtype=pl.Int64)
+        return told.select("at", "thread", since=empty, until=empty)
     times = events.record_times.rename({"time": "other", "at": "other_at"})
     before, after = (
         told.join_asof(

@@ -66,7 +66,7 @@ def recorded_facts(coverage: pl.DataFrame, executions: Executions) -> Facts:
         "vlog_level": coverage["vlog_level"].max(),
         "tensorflow_dialect": _joined(coverage["tensorflow_dialect"]),
         "onednn_version": _joined(coverage["onednn_version"]),
-        "onednn_verbose_lines": executions.events.verbose.height,
+        "onednn_verbose_lines": len(executions.events.verbose),
         "onednn_unread_lines": executions.events.primitives["reason"].count(),
         "has_thread_ids": executions.events.has_threads,
         "problems": executions.events.problems(),

@@ -31,12 +31,7 @@ def ops_table(executions: Executions, linked: Linked, causes: pl.Series) -> pl.D
     """
     alive = pl.col("status") != _DEAD
     duration = pl.col("duration_us").filter(alive)
-    source = executions.frame.select("at", "duration_us", "status", "signature", "step_row")
-    joined = source.with_columns(
-        function=executions.functions["function"],
-        cause=causes,
-    )
-    grouped = joined.group_by("signature").agg(
+    grouped = executions.frame.group_by("signature").agg(
         executions=alive.sum(),
         dead=(~alive).sum(),
         total_us=duration.sum(),
@@ -46,9 +41,16 @@ def ops_table(executions: Executions, linked: Linked, causes: pl.Series) -> pl.D
         p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
         p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
         max_us=duration.max(),
-        functions=_distinct("function"),
-        causes=_distinct("cause"),
         at=pl.col("at").min(),
+    )
+    # Strings only of what is different: a node runs thousands of times.
+    kinds = executions.frame.select("signature", "step_row", "dispatch").with_row_index("row")
+    kinds = kinds.unique(["signature", "step_row", "dispatch"])
+    named = kinds.select("signature", cause=causes.gather(kinds["row"])).hstack(
+        executions.functions(kinds["row"])
+    )
+    named = named.group_by("signature").agg(
+        functions=_distinct("function"), causes=_distinct("cause")
     )
     ran = linked.lines.drop_nulls("execution").with_columns(
         signature=executions.frame["signature"].gather(
@@ -62,6 +64,7 @@ def ops_table(executions: Executions, linked: Linked, causes: pl.Series) -> pl.D
     )
     table = (
         executions.signatures.join(grouped, on="signature")
+        .join(named, on="signature")
         .join(primitives, on="signature", how="left")
         .sort("at")
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-BLOCK_SIZE = 16 << 20
-"""Bytes of text in one block, about. glibc reuses its heap for such sizes, so that the system
-need not clear the same pages again and again."""
+BLOCK_SIZE = 2 << 20
+"""Bytes of text in one block, about: several are in memory at a time, and a processor's cache holds
+one while it is scanned."""
 
 LINE_CAP = 1 << 20
 """Most bytes of text in one line; the longest real line seen has 65,371."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import stat
@@ -67,6 +66,8 @@ class Source:
 
         Raises InputError if the system refuses to read.
         """
+        import hashlib
+
         found, position = hashlib.sha256(), 0
         reader = self._open()
         try:

@@ -10,6 +10,7 @@ import codecs
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from tflogscope.native.library import library
 from tflogscope.sources.block import Chunk, SourceAccount
 
 HEAD_SIZE = 4096
@@ -73,6 +74,8 @@ def clean(raw: bytes, cap: int, account: SourceAccount) -> bytes:
 
     No line of the result is longer than `cap`. What was escaped or cut goes to the account.
     """
+    if library().tflogscope_is_plain(raw, len(raw), cap):
+        return raw
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n")
     text = escape(raw)

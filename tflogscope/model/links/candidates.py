@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
+from tflogscope.model.once import once
 
 Integers = NDArray[np.int64]
 _FOREVER = np.iinfo(np.int64).max
@@ -56,6 +58,7 @@ def read_candidates(executions: Executions) -> pl.DataFrame:
     return found.with_columns(until=_until(found, executions)).drop("function", "signature")
 
 
+@once
 def _families(executions: Executions) -> Integers:
     """The family of each row of `Executions.frame`, -1: its kernel runs no primitives."""
     frame, definitions = executions.frame, executions.runs.definitions
@@ -72,6 +75,7 @@ def _families(executions: Executions) -> Integers:
     return np.asarray(table[row], np.int64)
 
 
+@once
 def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
     eager, runs = executions.dispatches.eager, executions.dispatches.runs
@@ -87,6 +91,7 @@ def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     return np.asarray(whole.to_numpy() & silent, bool)
 
 
+@once
 def compiled_runs(executions: Executions) -> pl.DataFrame:
     """Rows of `Executions.frame` that ran code of XLA's: calls, nodes that call, clusters.
 
@@ -117,7 +122,7 @@ def sources_apart(executions: Executions) -> tuple[list[str], list[str]]:
 
     Then the order of the lines says nothing: which file comes first is the user's choice.
     """
-    onednn = _sources_of(executions, executions.events.verbose["at"])
+    onednn = _sources_of(executions, executions.events.primitives["at"])
     tensorflow = _sources_of(executions, executions.frame["at"])
     if not onednn or not tensorflow or set(onednn) & set(tensorflow):
         return [], []
@@ -129,7 +134,7 @@ def _sources_of(executions: Executions, at: pl.Series) -> list[str]:
     return [
         span.name
         for span in executions.events.spans
-        if at.is_between(span.first, span.first + span.lines - 1).any()
+        if (at // PLACES).is_between(span.first, span.first + span.lines - 1).any()
     ]
 
 

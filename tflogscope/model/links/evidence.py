@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.events import PLACES
 from tflogscope.model.executions import Executions
 from tflogscope.model.links.kernels import BLOCKS, FAMILIES
 from tflogscope.model.links.problems import BAGS, MATRIX
@@ -108,12 +109,13 @@ def oddities(
     duration = primitives["duration_us"].fill_null(0.0).to_numpy()[line]
     start = candidates["time"].cast(pl.Float64).to_numpy()[candidate]
     end = candidates["end_time"].cast(pl.Float64).to_numpy()[candidate]
-    after = _time_after(executions, primitives["at"].to_numpy())[line]
+    first_after = _time_after(executions, primitives["at"].to_numpy())
+    after = first_after[line]
     odd = np.zeros(len(line), np.int64)
     with np.errstate(invalid="ignore"):  # no time is NaN, and nothing is odd about it
         odd += duration > (end - start) * 1.02 + _DURATION_SLACK
         odd += start + duration > after + _CLOCK_SLACK
-        began = _beginnings(executions, primitives)[line]
+        began = _beginnings(primitives, first_after)[line]
         odd += (began < start - _CLOCK_SLACK) | (began + duration > end + _CLOCK_SLACK)
     matmul = (candidates["family"] == _MKL_MATMUL).to_numpy()[candidate]
     matmul &= (primitives["primitive"] == "gemm_api").to_numpy()[line]
@@ -124,21 +126,22 @@ def oddities(
 
 
 def _time_after(executions: Executions, at: Integers) -> NDArray[np.float64]:
-    """The time of the first record of the executor after each line; NaN: none."""
-    records = executions.events.executor.select("at", "time").drop_nulls()
-    times = np.append(records["time"].to_numpy().astype(float), np.nan)
-    return times[np.searchsorted(records["at"].to_numpy(), at, side="right")]
+    """The time of the first record of the executor after each line; NaN: none.
+
+    One that is glued to the line had its time before it was written, and waited for the line.
+    """
+    return executions.events.executor_time_from((at // PLACES + 1) * PLACES)
 
 
-def _beginnings(executions: Executions, primitives: pl.DataFrame) -> NDArray[np.float64]:
+def _beginnings(primitives: pl.DataFrame, after: NDArray[np.float64]) -> NDArray[np.float64]:
     """When each primitive began, on the log's clock, where the verbose lines have timestamps.
 
-    They are UTC, other records local time: whole quarter-hours lie between.
+    They are UTC, other records local time: whole quarter-hours lie between. `after` is the time of
+    the record after each line.
     """
     if "time" not in primitives.columns or not primitives["time"].count():
         return np.full(primitives.height, np.nan)
     time = primitives["time"].cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64).to_numpy()
-    after = _time_after(executions, primitives["at"].to_numpy())
     if not np.isfinite(after - time).any():
         return np.full(primitives.height, np.nan)
     quarter = 15 * 60 * 1_000_000
@@ -174,7 +177,7 @@ def habits(where: Integers, runs: Integers, problem: Integers, candidate: Intege
     """
     width = int(problem.max()) + 1 if len(problem) else 1
     key = where[candidate] * width + problem
-    seen = np.unique(np.stack([key, candidate]), axis=1)[0]
-    distinct, count = np.unique(seen, return_counts=True)
+    many = int(candidate.max()) + 1 if len(candidate) else 1
+    distinct, count = np.unique(np.unique(key * many + candidate) // many, return_counts=True)
     share = count[np.searchsorted(distinct, key)] / runs[where[candidate]]
     return np.searchsorted(_HABITS, share, side="right").astype(np.int64)

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.events import PLACES
 from tflogscope.model.executions import Executions
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import (
@@ -40,8 +41,8 @@ CERTAIN, INFERRED, AMBIGUOUS, NONE = range(len(LINKS))
 GEMM = "gemm_api"
 CUT = ""  # what a line says it ran, if it was cut before that
 _FOREVER = np.iinfo(np.int64).max
-# How far behind its dispatch an eager op's line is looked for where its end was lost.
-_STRAY_LINES = 5000
+# How far behind its dispatch an eager op's line is looked for where its end was lost, in lines.
+_STRAY = 5000 * PLACES
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
@@ -293,7 +294,7 @@ class _Linker:
         runs = self.candidates.select(pl.all().gather(empty))
         shapes = self.shapes.select(pl.all().gather(empty))
         few = self.lines.select(pl.all().gather(lines))
-        until = (runs["at"] + _STRAY_LINES).alias("until")
+        until = (runs["at"] + _STRAY).alias("until")
         pairs = read_pairs(
             few,
             runs,

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.pairing import mixed_keys
 
@@ -34,10 +35,10 @@ def alike(executions: Executions, causes: pl.Series) -> tuple[Integers, pl.DataF
         frame["signature"].to_numpy(),
         frame["definition"].fill_null(-1).to_numpy(),
         _codes(devices).gather(device).to_numpy(),
-        _codes(executions.functions["name"]).to_numpy(),
+        _codes(executions.functions()["name"]).to_numpy(),
         _codes(causes).to_numpy(),
         frame["status"].to_numpy(),
-        np.searchsorted(first, frame["at"].to_numpy(), side="right"),
+        np.searchsorted(first, frame["at"].to_numpy() // PLACES, side="right"),
     )
     _, example, number = np.unique(key, return_index=True, return_inverse=True)
     one = frame.select(pl.all().gather(example))
@@ -49,9 +50,7 @@ def alike(executions: Executions, causes: pl.Series) -> tuple[Integers, pl.DataF
                 node=pl.lit(definitions["node"]).gather(pl.col("definition")),
                 status=pl.lit(pl.Series(STATUSES)).gather(pl.col("status")),
             ),
-            executions.functions.select(
-                pl.col("function", "function_uid", "flavour").gather(example)
-            ),
+            executions.functions(pl.Series(example)).drop("name"),
             pl.DataFrame(
                 {"device": devices.gather(device.gather(example)), "cause": causes.gather(example)}
             ),

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.slices.alike import alike
 from tflogscope.model.slices.lanes import assign_lanes, nests
@@ -116,8 +117,10 @@ def _rows(executions: Executions, clock: str) -> pl.DataFrame:
         .otherwise(_GRAPH)
         .cast(pl.Int64)
     ).to_series()
-    begin, end = ("at", "end_at") if clock == "lines" else ("time", "end_time")
-    has_end = pl.col(end) >= pl.col(begin)
+    begin, end = pl.col("time"), pl.col("end_time")
+    if clock == "lines":
+        begin, end = pl.col("at") // PLACES, pl.col("end_at") // PLACES
+    has_end = end >= begin
     return (
         executions.frame.with_row_index("row")
         .filter(pl.col("status") != _DEAD)

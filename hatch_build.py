@@ -1,0 +1,74 @@
+"""Compiles `tflogscope/native/scanner.c` when the project is built or installed.
+
+It takes the C compiler that is there; where there is none it asks for the package `ziglang`, a
+whole compiler. tools/wheels.py sets TFLOGSCOPE_TARGET, `ZIG-TARGET WHEEL-PLATFORM`, to build for
+other systems than this one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+NATIVE = Path(__file__).parent / "tflogscope" / "native"
+SOURCE = NATIVE / "scanner.c"
+ZIG = [sys.executable, "-m", "ziglang", "cc"]
+
+
+class ScannerHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Puts the compiled scanner into a wheel; for an editable install, beside its source."""
+
+    def dependencies(self) -> list[str]:
+        """What has to be installed for the build: a compiler, if none works."""
+        return [] if _compiler() else ["ziglang"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and say what the wheel is for."""
+        target, _, platform = os.environ.get("TFLOGSCOPE_TARGET", "").partition(" ")
+        windows = "windows" in target if target else sys.platform == "win32"
+        name = "_scanner.dll" if windows else "_scanner.so"
+        if version == "editable":
+            library = NATIVE / name
+        else:
+            self._folder = tempfile.mkdtemp()
+            library = Path(self._folder) / name
+            build_data["force_include"][str(library)] = f"tflogscope/native/{name}"
+        compiler = [*ZIG, "-target", target] if target else _compiler() or ZIG
+        subprocess.run(command(compiler, library), check=True)
+        platform = platform or sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        """Remove what only the wheel needed."""
+        if version != "editable":
+            shutil.rmtree(self._folder)
+
+
+def command(compiler: list[str], library: Path) -> list[str]:
+    """How the scanner is compiled."""
+    flags = ["-std=c11", "-O3", "-shared", "-fPIC", f"-DSOURCE={crc32(SOURCE.read_bytes())}u"]
+    return [*compiler, *flags, str(SOURCE), "-o", str(library)]
+
+
+def _compiler() -> list[str] | None:
+    """The C compiler that is there, if it can compile the scanner."""
+    for name in (os.environ.get("CC"), "cc", "gcc", "clang"):
+        if not name or not shutil.which(name.split()[0]):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            tried = subprocess.run(
+                command(name.split(), Path(folder) / "scanner"), capture_output=True, check=False
+            )
+        if tried.returncode == 0:
+            return name.split()
+    return None

@@ -1,0 +1,93 @@
+"""What bounds the events: memory for torn lines, times that can't be, and the order in a line."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.conftest import Open
+from tests.makelog import ADD, MATMUL, Log, Node
+from tests.samples import raw_log
+from tests.test_events_torn import Torn
+from tflogscope.events.events import PLACES
+
+NAME = "function_mlp__tf2.13.1__vlog2"
+PREFIX = "2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor.cc:841] "
+MEMORY = 3 << 30  # bytes of addresses, of which polars alone reserves one
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS as Linux has it")
+def test_many_bare_prefixes_before_a_long_line_need_little_memory(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(
+        f"text{PREFIX * 20_000}\nProcess node: {'y' * 500_000}\n\n{raw_log(NAME).decode()}"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "tflogscope", "analyze", str(log)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_message_completes_the_last_of_several_bare_prefixes(opened: Open) -> None:
+    log = Torn()
+    prefix, message = log.as_line(log.start(MATMUL, -7)).split("] ", 1)
+    log.raw(f"{prefix}] {prefix}] ")
+    log.raw(message)
+    log.done(MATMUL, -7)
+    rows = opened(log)._events.runs
+    assert rows["at"].to_list() == [1]  # the second record of the first line
+
+
+@pytest.mark.parametrize("damaged", ["1026", "9026", "2926", "2326", "2027", "1780"])
+def test_a_few_dates_with_a_flipped_digit_are_no_times(opened: Open, damaged: str) -> None:
+    text = raw_log(NAME)
+    lines = text.split(b"\n")
+    found = [number for number, line in enumerate(lines) if b"] Process node: " in line]
+    chosen = found[10 :: len(found) // 4][:3]
+    for number in chosen:
+        lines[number] = re.sub(rb"^2026", damaged.encode(), lines[number])
+    whole, run = opened(text), opened(b"\n".join(lines))
+    expected, times = whole._events.time_span(), run._events.time_span()
+    assert times == expected
+    rows = [each._events.runs.select("time", line=pl.col("at") // PLACES) for each in (whole, run)]
+    same = rows[0].with_columns(time=pl.when(~pl.col("line").is_in(chosen)).then("time"))
+    assert rows[1].equals(same)
+    assert rows[1]["time"].null_count() > 0
+
+
+def test_a_log_with_a_long_pause_has_all_its_times(opened: Open) -> None:
+    log = Log()
+    for _ in range(40):
+        log.run(ADD, -7)
+    log.wait(90 * 86_400 * 10**6)  # the program goes on after a season
+    for _ in range(40):
+        log.run(ADD, -8)
+    assert opened(log)._events.runs["time"].null_count() == 0
+
+
+def test_records_of_one_line_are_in_the_order_in_which_they_are_there(opened: Open) -> None:
+    nodes = [Node(number, f"n{number}", "Add", "x") for number in range(6)]
+    log = Torn()
+    glued = "".join(log.as_line(log.start(node, -7)) for node in nodes[::-1])
+    verbose = [
+        f"onednn_verbose,exec,cpu,matmul,x,undef,src_f32::blocked:ab:f0,,,{k}x8:8x6,0.5"
+        for k in (3, 1, 2)
+    ]
+    log.raw(glued)
+    log.raw("".join(verbose))
+    for _ in range(3):
+        run = opened(log)
+        at = run._events.runs["at"].to_list()
+        assert at == [*range(6)]
+        nodes_there = run.timeline.filter(line=1)["node"].to_list()
+        assert nodes_there == [node.name for node in nodes[::-1]]
+        assert run.primitives["problem"].to_list() == ["3x8:8x6", "1x8:8x6", "2x8:8x6"]

@@ -1,0 +1,109 @@
+"""What is new in TensorFlow's texts is an entry in a grammar file, and the scanner reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.makelog import CPU
+from tflogscope.errors import GrammarError
+from tflogscope.events.events import Events
+from tflogscope.events.scan import Scan
+from tflogscope.grammar.compiled import compile_grammar
+from tflogscope.grammar.load import load_grammar
+from tflogscope.sources import Source
+
+DIALECT = """
+[[prefix]]
+id = "new"
+shape = "<YYYY/MM/DD hh:mm:ss.ffffff> S "
+site = "thread ${thread:uint} at ${path:path}:${line:uint}: "
+meaning = "A dialect that no TensorFlow has."
+"""
+MARKER = """
+[[marker]]
+literal = "newdnn_verbose,"
+meaning = "A marker that no oneDNN has."
+"""
+EXECUTOR = r'''
+source = "tensorflow/core/common_runtime/executor.cc"
+file = "executor.cc"
+[[message]]
+id = "node_begins"
+level = 1
+text = 'Node ${id:uint} of step ${step:int} begins on ${device:device}, ${definition}'
+scan = """Node ${id:uint} of step ${step:int} begins on ${device:device}, \
+    $<{{node ${node:text}}} = ${op:text}[${attributes:longest}](${inputs:text})"""
+table = "nodes"
+starts = ["id", "step", "device"]
+meaning = "A form that no executor has."
+  [[message.sample]]
+  release = "2.99"
+  origin = "source"
+  line = """2026-11-21 03:56:35.000000: I tensorflow/core/common_runtime/executor.cc:841] \
+    Node 7 of step -5 begins on CPU, {{node a}} = NoOp[]()"""
+    [message.sample.fields]
+    id = 7
+    step = -5
+    device = "CPU"
+    node = "a"
+    op = "NoOp"
+    attributes = ""
+    inputs = ""
+'''
+DEFINITION = f'{{{{node a}}}} = NoOp[_device="{CPU}"]()'
+
+
+def events(tmp_path: Path, entries: str, log: str) -> Events:
+    folder = tmp_path / "grammar"
+    folder.mkdir()
+    (folder / "new.toml").write_text(entries)
+    path = tmp_path / "run.log"
+    path.write_text(log)
+    grammar = load_grammar(folder)
+    return Events(Scan([Source(str(path))], grammar).wait(), grammar)
+
+
+def test_a_dialect(tmp_path: Path) -> None:
+    begin = "<2026/11/21 03:56:35.000007> I thread 12 at core/common_runtime/executor.cc:841: "
+    message = f"Process node: 7 step -5 {DEFINITION} device: {CPU}\n"
+    glued = f"printed by the program{begin}{message}"
+    found = events(tmp_path, DIALECT, f"{begin}{message}{glued}")
+    assert found.runs.select("time", "step").rows() == [(1_795_233_395_000_007, -5)] * 2
+    assert found.sites.rows() == [
+        ("new", 12, "core/common_runtime/executor.cc", "executor.cc", 841)
+    ]
+    assert found.coverage["torn"].to_list() == [1]
+
+
+def test_a_marker(tmp_path: Path) -> None:
+    line = "newdnn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:ab:f0,,,4x32,0.046875\n"
+    found = events(tmp_path, MARKER, f"{line}printed{line}")
+    assert [text for (text,) in found.verbose.frame().select("text").rows()] == [line[:-1]] * 2
+
+
+def test_a_form_of_the_executors_line(tmp_path: Path) -> None:
+    prefix = "2026-11-21 03:56:35.000007: I tensorflow/core/common_runtime/executor.cc:841] "
+    line = f"{prefix}Node 7 of step -5 begins on {CPU}, {DEFINITION}\n"
+    found = events(tmp_path, EXECUTOR, line)
+    assert found.hot_seen == {"node_begins"}
+    assert found.runs.select("step").to_series().to_list() == [-5]
+    assert found.definitions.select(pl.col("node", "op")).rows() == [("a", "NoOp")]
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (DIALECT.replace(".ffffff", ""), "needs .ffffff"),
+        (DIALECT.replace("${line:uint}: ", "${line:uint}"), "literal"),
+        (EXECUTOR.replace('"nodes"', '"knots"'), "nodes"),
+        (EXECUTOR.replace('${inputs:text})"', '${inputs:word})"'), "inputs"),
+        (EXECUTOR.replace('"device"]', '"thread"]'), "thread"),
+    ],
+)
+def test_what_the_scanner_can_not_read_is_said(tmp_path: Path, entries: str, said: str) -> None:
+    (tmp_path / "new.toml").write_text(entries)
+    with pytest.raises(GrammarError, match=said):
+        compile_grammar(load_grammar(tmp_path))

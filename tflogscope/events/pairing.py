@@ -1,0 +1,76 @@
+"""Starts and ends of one key that are not simply a start and then its end.
+
+The scanner pairs the simple ones as they come (`pair` in native/scanner.c). The others are paired
+here when the log is known to its end: a node of a loop may run several times at once, and records
+may be lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Positions = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+
+
+def pair_in_order(starts: Keys, ends: Keys, start_at: Positions, end_at: Positions) -> Positions:
+    """Return for each start the index of its end, -1: none. Rows must be in the order of the log.
+
+    Start and end have equal keys. A node of a loop runs many times in one step, so the first
+    start of a key belongs to its first end, the second to its second. Where the numbers differ a
+    record is lost: then an end belongs to the record of its key just before it.
+    """
+    result = np.full(len(starts), -1, np.int64)
+    start_order = np.argsort(starts, kind="stable")
+    end_order = np.argsort(ends, kind="stable")
+    start_keys, start_counts = _runs(starts[start_order])
+    end_keys, end_counts = _runs(ends[end_order])
+    place = np.searchsorted(end_keys, start_keys)
+    place = np.minimum(place, max(len(end_keys) - 1, 0))
+    if len(end_keys):
+        same = (end_keys[place] == start_keys) & (end_counts[place] == start_counts)
+        even_starts = start_order[np.repeat(same, start_counts)]
+        end_same = np.zeros(len(end_keys), bool)
+        end_same[place[same]] = True
+        even_ends = end_order[np.repeat(end_same, end_counts)]
+        forward = end_at[even_ends] > start_at[even_starts]
+        # One pair the wrong way round says that a start and an end are lost.
+        broken = np.isin(starts[even_starts], starts[even_starts[~forward]])
+        result[even_starts[~broken]] = even_ends[~broken]
+        odd_starts = start_order[np.repeat(~same, start_counts)]
+        odd_ends = end_order[np.repeat(~end_same, end_counts)]
+        odd_starts = np.concatenate([odd_starts, even_starts[broken]])
+        odd_ends = np.concatenate([odd_ends, even_ends[broken]])
+        odd = _neighbours(starts, ends, start_at, end_at, odd_starts, odd_ends)
+        result[odd[:, 0]] = odd[:, 1]
+    return result
+
+
+def _runs(keys: Keys) -> tuple[Keys, NDArray[np.int64]]:
+    """Return the distinct keys of a sorted column and how often each stands in it."""
+    if not len(keys):
+        return keys, np.zeros(0, np.int64)
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return keys[first], np.diff(np.append(first, len(keys)))
+
+
+def _neighbours(  # noqa: PLR0917 - three columns of starts, three of ends
+    starts: Keys,
+    ends: Keys,
+    start_at: Positions,
+    end_at: Positions,
+    odd_starts: Positions,
+    odd_ends: Positions,
+) -> Positions:
+    """Return pairs (start, end) of equal keys with nothing of their key in between."""
+    if not len(odd_starts) or not len(odd_ends):
+        return np.zeros((0, 2), np.int64)
+    key = np.concatenate([starts[odd_starts], ends[odd_ends]])
+    at = np.concatenate([start_at[odd_starts], end_at[odd_ends]])
+    index = np.concatenate([odd_starts, odd_ends])
+    is_end = np.arange(len(key)) >= len(odd_starts)
+    order = np.lexsort((at, key))
+    key, index, is_end = key[order], index[order], is_end[order]
+    pair = np.flatnonzero(~is_end[:-1] & is_end[1:] & (key[:-1] == key[1:]))
+    return np.stack([index[pair], index[pair + 1]], axis=1)

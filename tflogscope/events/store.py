@@ -1,0 +1,197 @@
+"""The memory of a scan: what a block gives (`Output`), and the columns of the log (`Store`).
+
+The compiled scanner allocates nothing. Here its arrays are made, grown before it may need more
+room, and read when the log is at its end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, byref, c_int64, c_uint32, c_uint64, sizeof
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.grammar.compiled import CompiledGrammar
+from tflogscope.native import library as c
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ROWS = 1 << 14
+STRINGS = 1 << 14
+_FIRST_SLOTS = 1 << 12
+
+#: The columns that each table has.
+_TIMED = ("at", "clock", "micros", "site", "text")
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "texts": _TIMED,
+    "nodes": (*_TIMED, "number", "end_at", "end_clock", "end_micros", "end_site"),
+    "tensors": ("at", "text", "number"),
+    "verbose": ("at", "text", "number"),
+    "failures": ("at", "text"),
+    "before": ("at", "text"),
+}
+_WIDE = ("at", "end_at", "number")
+# The same as `library.Entry` and `library.Odd`, for NumPy.
+_ENTRY = [(name, "<u8") for name in ("hash", "mark", "at")]
+_ENTRY += [(name, "<u4") for name in ("length", "table", "tag", "number")]
+_ODD = [
+    ("key", "<u8"),
+    ("at", "<i8"),
+    ("run", "<i8"),
+    ("clock", "<u4"),
+    ("micros", "<u4"),
+    ("site", "<u4"),
+    ("", "<u4"),
+]
+
+
+class Output:
+    """What the scanner writes for one block; used again for the next."""
+
+    def __init__(self, grammar: CompiledGrammar, rows: int = ROWS, strings: int = STRINGS) -> None:
+        self._arrays = (
+            (c.Entry * strings)(),
+            (c_uint32 * (2 * strings))(),
+            (c.Row * rows)(),
+            (c_uint32 * strings)(),
+            (c_uint64 * (c.HOT + grammar.tables.message_count))(),
+        )
+        entries, slots, out_rows, fields, self.classes = self._arrays
+        self.numbers = (c_uint32 * strings)()
+        self.raw = c.Output(
+            strings=c.Dictionary(entries, slots, 0, strings, 2 * strings - 1),
+            rows=out_rows,
+            fields=fields,
+            classes=self.classes,
+            row_capacity=rows,
+            field_capacity=strings,
+        )
+
+
+class _Memory:
+    """An array of C's that grows."""
+
+    def __init__(self, kind: type[Any]) -> None:
+        self.kind = kind
+        self.raw = bytearray()
+
+    def room(self, count: int) -> tuple[Any, int]:
+        """See that there is room for so many items; return where they are, and for how many."""
+        size = sizeof(self.kind)
+        if (missing := count * size - len(self.raw)) > 0:
+            self.raw.extend(bytes(max(missing, len(self.raw) // 4 // size * size)))
+        return _pointer(self.raw, self.kind), len(self.raw) // size
+
+
+def _pointer(raw: bytearray, kind: type[Any]) -> Any:
+    if not raw:
+        return None
+    # The object that holds the buffer goes at once, or the bytearray could not grow any more.
+    address = ctypes.addressof(ctypes.c_char.from_buffer(raw))
+    return ctypes.cast(address, POINTER(kind))
+
+
+class Store:
+    """The log so far: columns, distinct strings, and runs that have begun and not ended."""
+
+    def __init__(self, grammar: CompiledGrammar) -> None:
+        self._grammar = grammar
+        self._entries, self._fields, self._odds = map(_Memory, (c.Entry, c_uint32, c.Odd))
+        self._arenas = [_Memory(ctypes.c_uint8) for _ in c.TABLES]
+        self._columns = {
+            name: {each: _Memory(c_int64 if each in _WIDE else c_uint32) for each in columns}
+            for name, columns in COLUMNS.items()
+        }
+        self.raw = c.Store()
+        self._slots = bytearray()
+        self._open = bytearray()
+
+    def settle(self, output: Output, text: bytes) -> None:
+        """Append what the scan of a block gave."""
+        self._make_room(output.raw)
+        done = c.library().tflogscope_settle(
+            byref(self._grammar.tables), byref(output.raw), text, byref(self.raw), output.numbers
+        )
+        if done != 0:
+            raise MemoryError("the scanner has not enough room")
+
+    def _make_room(self, out: c.Output) -> None:
+        raw, strings = self.raw, self.raw.strings
+        count = strings.count + out.strings.count
+        strings.entries, strings.capacity = self._entries.room(count)
+        raw.fields, raw.field_capacity = self._fields.room(raw.field_used + out.field_count)
+        starts = out.table_rows[c.TABLES.index("nodes")]
+        raw.odds, raw.odd_capacity = self._odds.room(raw.odd_used + 2 * starts)
+        for number, arena in enumerate(self._arenas):
+            place, capacity = arena.room(strings.bytes[number] + out.strings.bytes[number])
+            raw.arenas[number] = strings.texts[number] = place
+            raw.arena_capacity[number] = capacity
+            self._make_columns(number, out.table_rows[number])
+        if 2 * count > strings.mask + 1 or not self._slots:
+            self._slots, strings.mask = _slots(c_uint32, count)
+            strings.slots = _pointer(self._slots, c_uint32)
+            c.library().tflogscope_index(byref(strings))
+        if 2 * (raw.open_used + starts) > raw.open_mask + 1 or not self._open:
+            # Room for the runs of some blocks: those that are done go when the table is made anew.
+            old, count = self._open, raw.open_mask + 1 if self._open else 0
+            self._open, raw.open_mask = _slots(c.Opened, raw.open_live + 4 * starts)
+            raw.open = _pointer(self._open, c.Opened)
+            c.library().tflogscope_move(_pointer(old, c.Opened), count, raw.open, raw.open_mask)
+            raw.open_used = raw.open_live
+
+    def _make_columns(self, number: int, rows: int) -> None:
+        columns = self.raw.columns[number]
+        for name, memory in self._columns.get(c.TABLES[number], {}).items():
+            place, columns.capacity = memory.room(columns.used + rows)
+            setattr(columns, name, place)
+
+    # ---- what it holds --------------------------------------------------------------------------
+
+    def column(self, table: str, name: str) -> NDArray[np.integer]:
+        """A column of a table, without a copy."""
+        import numpy as np
+
+        used = self.raw.columns[c.TABLES.index(table)].used
+        kind = np.int64 if name in _WIDE else np.uint32
+        return np.frombuffer(self._columns[table][name].raw, kind, used)
+
+    def release(self, table: str) -> None:
+        """Give the memory of a table's columns back; they are not asked for again."""
+        del self._columns[table]
+
+    def entries(self, table: str) -> NDArray[np.void]:
+        """What is known of each distinct string of a table, by number: tag and mark."""
+        import numpy as np
+
+        raw = self._entries.raw
+        found = np.frombuffer(raw, _ENTRY, self.raw.strings.count) if raw else np.zeros(0, _ENTRY)
+        mine: NDArray[np.void] = found[found["table"] == c.TABLES.index(table)]
+        return mine
+
+    def fields(self) -> NDArray[np.integer]:
+        """The fields of all verbose lines, one after the other."""
+        import numpy as np
+
+        return np.frombuffer(self._fields.raw, np.uint32, self.raw.field_used)
+
+    def odds(self) -> NDArray[np.void]:
+        """Records of keys of which runs are not simply a start and then its end."""
+        import numpy as np
+
+        raw = self._odds.raw
+        return np.frombuffer(raw, _ODD, self.raw.odd_used) if raw else np.zeros(0, _ODD)
+
+    def text(self, table: str) -> str:
+        """The distinct strings of a table, by number, with a line feed after each."""
+        number = c.TABLES.index(table)
+        return self._arenas[number].raw[: self.raw.strings.bytes[number]].decode()
+
+    def texts(self, table: str) -> list[str]:
+        """The same as a list."""
+        return self.text(table).split("\n")[:-1]
+
+
+def _slots(kind: type[Any], count: int) -> tuple[bytearray, int]:
+    size = max(_FIRST_SLOTS, 1 << (4 * count).bit_length())
+    return bytearray(size * sizeof(kind)), size - 1

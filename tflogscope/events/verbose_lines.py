@@ -1,0 +1,112 @@
+"""Verbose lines as the scanner gives them: each a row of fields, each field a number of a text.
+
+Lines repeat most of their fields, so whatever costs more than a look-up is done once for each
+distinct text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.native.library import FIELDS
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+NO_TEXT = -1
+
+
+@dataclass(frozen=True)
+class VerboseLines:
+    """Line by line: `at`, and `count` fields from `first` on in `codes`, which number `texts`.
+
+    The last of FIELDS fields may hold commas.
+    """
+
+    at: Integers
+    first: Integers
+    count: Integers
+    codes: Integers
+    texts: pl.Series
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def field(self, place: Integers | int, rows: Integers | slice = slice(None)) -> Integers:
+        """The text's number of the field in this place of each row; NO_TEXT: it has not so many."""
+        there = place < self.count[rows]
+        at = np.where(there, self.first[rows] + place, 0)
+        return np.where(there, self.codes[at], NO_TEXT) if len(self.codes) else np.zeros(0, int)
+
+    def joined(self, rows: Integers, begin: Integers, end: Integers) -> list[str]:
+        """The text of some fields of each row, with the commas between them."""
+        count = np.maximum(end - begin, 0)
+        after = np.cumsum(count)
+        within = np.arange(count.sum()) - np.repeat(after - count, count)
+        codes = self.codes[np.repeat(self.first[rows] + begin, count) + within]
+        texts = self.texts.gather(codes).to_list()
+        places = zip((after - count).tolist(), after.tolist(), strict=True)
+        return [",".join(texts[one:two]) for one, two in places]
+
+    def frame(self, rows: Integers | None = None) -> pl.DataFrame:
+        """Lines as they were: at, text."""
+        rows = np.arange(len(self)) if rows is None else rows
+        texts = self.joined(rows, np.zeros(len(rows), np.int64), self.count[rows])
+        return pl.DataFrame(
+            {"at": self.at[rows], "text": texts}, schema={"at": pl.Int64, "text": pl.String}
+        )
+
+    def replaced(self, rows: Sequence[int], lines: Sequence[str]) -> VerboseLines:
+        """These lines, with others in the place of some rows."""
+        new = lines_of(pl.DataFrame({"at": self.at[list(rows)], "text": lines}))
+        first, count = self.first.copy(), self.count.copy()
+        first[list(rows)], count[list(rows)] = new.first + len(self.codes), new.count
+        codes = np.concatenate([self.codes, new.codes + len(self.texts)])
+        texts = pl.concat([self.texts, new.texts])
+        return replace(self, first=first, count=count, codes=codes, texts=texts)
+
+    def matches(self, codes: Integers, pattern: str) -> Booleans:
+        """Whether the text of each number holds a pattern; that of NO_TEXT does not."""
+        good = np.zeros(len(self.texts) + 1, bool)
+        wanted = distinct(codes, len(self.texts))
+        good[wanted] = self.texts.gather(wanted).str.contains(pattern).to_numpy()
+        found: Booleans = good[codes]
+        return found
+
+    def among(self, codes: Integers, texts: Sequence[str], *, empty: bool = False) -> Booleans:
+        """Whether the text of each number is one of these; `empty`: whether that of NO_TEXT is."""
+        good = np.full(len(self.texts) + 1, empty)
+        wanted = distinct(codes, len(self.texts))
+        good[wanted] = self.texts.gather(wanted).is_in(list(texts)).to_numpy()
+        found: Booleans = good[codes]
+        return found
+
+
+def distinct(codes: NDArray[Any], size: int) -> Integers:
+    """The distinct numbers, ascending, of numbers below `size`; negative ones are left out."""
+    seen = np.zeros(size, bool)
+    seen[codes[codes >= 0]] = True
+    return np.flatnonzero(seen)
+
+
+def lines_of(frame: pl.DataFrame) -> VerboseLines:
+    """Lines that are texts (`at`, `text`), cut as the scanner cuts them."""
+    known: dict[str, int] = {}
+    codes, count = [], []
+    for line in frame["text"].to_list():
+        fields = line.split(",", FIELDS - 1)
+        count.append(len(fields))
+        codes += [known.setdefault(field, len(known)) for field in fields]
+    many = np.array(count, np.int64)
+    return VerboseLines(
+        at=frame["at"].to_numpy().astype(np.int64),
+        first=np.cumsum(many) - many,
+        count=many,
+        codes=np.array(codes, np.int64),
+        texts=pl.Series("text", list(known), pl.String),
+    )

@@ -1,0 +1,42 @@
+"""Build the wheel for every platform with one compiler, zig.
+
+usage: python tools/wheels.py [DIRECTORY]    (dist, if not said; needs ziglang and hatchling)
+
+A wheel holds no Python extension, only a library that ctypes loads: `py3-none-PLATFORM`. What is in
+each is looked at by tests/test_wheels.py.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# glibc 2.17 is what manylinux2014 promises; older musl than 1.2 is not supported by zig.
+TARGETS = {
+    "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
+    "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
+    "musllinux_1_2_x86_64": "x86_64-linux-musl",
+    "musllinux_1_2_aarch64": "aarch64-linux-musl",
+    "macosx_11_0_arm64": "aarch64-macos.11.0",
+    "macosx_11_0_x86_64": "x86_64-macos.11.0",
+    "win_amd64": "x86_64-windows-gnu",
+    "win_arm64": "aarch64-windows-gnu",
+}
+
+
+def build(directory: Path) -> None:
+    """Build all wheels into a directory."""
+    for platform, target in TARGETS.items():
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+        subprocess.run(
+            [*command, "--no-build-isolation", "--wheel-dir", str(directory), str(ROOT)],
+            env=os.environ | {"TFLOGSCOPE_TARGET": f"{target} {platform}"},
+            check=True,
+        )
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist")
