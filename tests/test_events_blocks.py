@@ -61,13 +61,13 @@ def test_borders_of_blocks_change_nothing(
     log.eager_op("Softmax", 4)
     whole = opened(log)
     expected = [whole.timeline.drop("source"), whole.coverage.drop("source")]
-    verbose = whole._events.verbose.frame()
+    verbose = whole.events.verbose.frame()
     small = partial(read_blocks, block_size=block_size)
     monkeypatch.setattr("tflogscope.sources.source.read_blocks", small)
     run = opened(log)
     assert run.timeline.drop("source").equals(expected[0])
     assert run.coverage.drop("source").equals(expected[1])
-    assert run._events.verbose.frame().equals(verbose)
+    assert run.events.verbose.frame().equals(verbose)
     assert expected[0]["end_line"].to_list() == [3, 8, 13]
 
 

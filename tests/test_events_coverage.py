@@ -257,7 +257,7 @@ def test_devices_of_every_form(opened: Open) -> None:
 
 def test_each_message_can_be_asked_for() -> None:
     """Whatever its fields are called: `text` is the name of some, and no column gets lost."""
-    events = run_of("keras_fit_mlp__tf2.13.1__vlog2")._events
+    events = run_of("keras_fit_mlp__tf2.13.1__vlog2").events
     found = {id_: events.messages(id_) for id_ in load_grammar().by_id}
     assert found["onednn_on"].height == 1
     assert found["onednn_on"]["text"][0].startswith("You may see slightly different")

@@ -43,7 +43,7 @@ def test_a_message_completes_the_last_of_several_bare_prefixes(opened: Open) -> 
     log.raw(f"{prefix}] {prefix}] ")
     log.raw(message)
     log.done(MATMUL, -7)
-    rows = opened(log)._events.runs
+    rows = opened(log).events.runs
     assert rows["at"].to_list() == [1]  # the second record of the first line
 
 
@@ -56,9 +56,9 @@ def test_a_few_dates_with_a_flipped_digit_are_no_times(opened: Open, damaged: st
     for number in chosen:
         lines[number] = re.sub(rb"^2026", damaged.encode(), lines[number])
     whole, run = opened(text), opened(b"\n".join(lines))
-    expected, times = whole._events.time_span(), run._events.time_span()
+    expected, times = whole.events.time_span(), run.events.time_span()
     assert times == expected
-    rows = [each._events.runs.select("time", line=pl.col("at") // PLACES) for each in (whole, run)]
+    rows = [each.events.runs.select("time", line=pl.col("at") // PLACES) for each in (whole, run)]
     same = rows[0].with_columns(time=pl.when(~pl.col("line").is_in(chosen)).then("time"))
     assert rows[1].equals(same)
     assert rows[1]["time"].null_count() > 0
@@ -71,7 +71,7 @@ def test_a_log_with_a_long_pause_has_all_its_times(opened: Open) -> None:
     log.wait(90 * 86_400 * 10**6)  # the program goes on after a season
     for _ in range(40):
         log.run(ADD, -8)
-    assert opened(log)._events.runs["time"].null_count() == 0
+    assert opened(log).events.runs["time"].null_count() == 0
 
 
 def test_records_of_one_line_are_in_the_order_in_which_they_are_there(opened: Open) -> None:
@@ -86,7 +86,7 @@ def test_records_of_one_line_are_in_the_order_in_which_they_are_there(opened: Op
     log.raw("".join(verbose))
     for _ in range(3):
         run = opened(log)
-        at = run._events.runs["at"].to_list()
+        at = run.events.runs["at"].to_list()
         assert at == [*range(6)]
         nodes_there = run.timeline.filter(line=1)["node"].to_list()
         assert nodes_there == [node.name for node in nodes[::-1]]

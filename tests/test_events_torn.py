@@ -56,7 +56,7 @@ def account(opened: Open, log: Log) -> dict[str, int]:
 
 def verbose(opened: Open, log: Log) -> list[tuple[int, str]]:
     """Line and text of each verbose line."""
-    frame = opened(log)._events.verbose.frame()
+    frame = opened(log).events.verbose.frame()
     return [(at // PLACES + 1, text) for at, text in frame.select("at", "text").iter_rows()]
 
 

@@ -342,7 +342,7 @@ def test_exec_lines_and_their_times_are_those_of_a_plain_scan(name: str) -> None
                 milliseconds += float(text)
             except ValueError:
                 unread += 1
-    rows = run_of(name)._events.primitives.filter(event="exec")
+    rows = run_of(name).events.primitives.filter(event="exec")
     assert rows.height == count
     assert rows["duration_us"].null_count() == unread
     assert rows["duration_us"].sum() == pytest.approx(milliseconds * 1000, rel=1e-3)
@@ -350,7 +350,7 @@ def test_exec_lines_and_their_times_are_those_of_a_plain_scan(name: str) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_of_a_sample_log_is_left_unparsed(name: str) -> None:
-    rows = run_of(name)._events.primitives
+    rows = run_of(name).events.primitives
     whole = rows.filter(pl.col("reason").is_not_null() & (pl.col("reason") != "cut short"))
     assert whole.is_empty()
     assert rows.filter(event=UNPARSED).is_empty()
@@ -372,7 +372,7 @@ NOT_SHOWN = {"event", "marker", "version_tag", "component", "primitive_kind", "t
 @pytest.mark.parametrize("name", ["torch_mlp__torch2.13.0__vlog2", None])
 def test_each_text_of_a_line_is_in_the_table(opened: Open, name: str | None) -> None:
     run = run_of(name) if name else opened("\n".join(sample.line for sample in SAMPLES) + "\n")
-    read_lines, shown = run._events.primitives, run.primitives
+    read_lines, shown = run.events.primitives, run.primitives
     assert shown.height == read_lines.height
     for fields, row in zip(read_lines.to_dicts(), shown.to_dicts(), strict=True):
         for field, value in fields.items():

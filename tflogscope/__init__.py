@@ -5,7 +5,8 @@
     run.ops
 
 `run.timeline`, `run.ops`, `run.functions`, `run.nodes`, `run.rewrites`, `run.primitives` and
-`run.coverage` are polars frames, made when first asked for.
+`run.coverage` are polars frames, made when first asked for. `run.check`, `run.query`, `run.diff`,
+`run.report` and `run.trace` do what the commands of these names do.
 
 polars is imported when a log is opened or `Run` is first asked for, not before, so that
 `tflogscope --help` does not wait for it.
@@ -13,6 +14,7 @@ polars is imported when a log is opened or `Run` is first asked for, not before,
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tflogscope import model
@@ -48,16 +50,10 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _to_html(run: Run) -> str:
-    from tflogscope.views.notebook import notebook_html
+def _uses() -> ModuleType:
+    from tflogscope import uses
 
-    return notebook_html(run)
-
-
-def _to_chart(run: Run) -> Any:
-    from tflogscope.views.chart import timeline_chart
-
-    return timeline_chart(run)
+    return uses
 
 
-model.to_html, model.to_chart = _to_html, _to_chart
+model.uses = _uses

@@ -2,7 +2,7 @@
 
     python tools/runtime_lines.py
 
-Prints a row a part: lines, and the most that `[tool.tflogscope.runtime-lines]` of pyproject.toml
+Prints a row a part: lines, and the most that `[tool.runtime-lines]` of pyproject.toml
 allows. Blank lines and docstrings count: it is what a reader has to pass. Exits with 1 where a part
 has more, or a file has more than `file`.
 """
@@ -25,7 +25,7 @@ def lines(path: Path) -> int:
 def main() -> int:
     """Print the table."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    limits: dict[str, int] = settings["tool"]["tflogscope"][TABLE]
+    limits: dict[str, int] = settings["tool"][TABLE]
     runtime, tests = ROOT / "tflogscope" / "runtime", ROOT / "tests" / "runtime"
     files = {path: lines(path) for path in sorted(runtime.rglob("*.py"))}
     found = dict.fromkeys(limits, 0)

@@ -28,6 +28,10 @@ class Baseline:
         self.name = name
         self._left = dict(amounts or {})
 
+    def copy(self) -> Baseline:
+        """The same, of which nothing is taken yet by whom it is given to."""
+        return Baseline(self.name, self._left)
+
     def take(self, check: str, subject: Mapping[str, str | None], amount: float) -> float:
         """Return how much of an amount is known, and count it as found: it is not known twice."""
         key = _key(check, subject)

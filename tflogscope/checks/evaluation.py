@@ -33,9 +33,10 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
     Args:
         run: what `tflogscope.open_log` returns.
         policy: the default policy if not given.
-        baseline: what is known and does not fail; it is used up.
+        baseline: what is known and does not fail.
     """
-    policy, baseline = policy or default_policy(), baseline or Baseline()
+    policy = policy or default_policy()
+    baseline = Baseline() if baseline is None else baseline.copy()
     evidence = Evidence(run)
     start = run.timeline["start"].min()
     return Verdict(

@@ -11,9 +11,8 @@ in a picture), `findings` (what of it costs time).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
-to_html: Callable[[Any], str] | None = None
-"""Draws a run for a notebook; set by the package, for the model does not know the views."""
-to_chart: Callable[[Any], Any] | None = None
-"""Draws a run over time; set by the package like `to_html`."""
+uses: Callable[[], ModuleType]
+"""Imports `tflogscope.uses`: what layers above do with a run. The package sets it, for the model
+knows none of them."""

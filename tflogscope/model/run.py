@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from tflogscope.errors import UsageError
 from tflogscope.events.events import Events
 from tflogscope.model import summary
 from tflogscope.model.causes.table import Causes, read_causes
+from tflogscope.model.difference import difference
 from tflogscope.model.dispatches import Dispatches, read_dispatches
 from tflogscope.model.executions import Executions
 from tflogscope.model.explain import Explainer
@@ -40,6 +42,13 @@ from tflogscope.model.tables import (
 from tflogscope.model.unexpected import eager_executions, is_unexpected
 from tflogscope.sources import Source
 
+if TYPE_CHECKING:
+    from tflogscope.checks.baseline import Baseline
+    from tflogscope.checks.policy import Policy
+    from tflogscope.checks.verdict import Verdict
+
+File = str | PathLike[str]
+
 
 class Run:
     """What a log says of one run of a TensorFlow program. Made by `open_log`.
@@ -48,6 +57,8 @@ class Run:
     first line; the columns are those of the contract. Durations are in µs.
     """
 
+    events: Events
+    """What was read, before anything is linked."""
     recorded_as: dict[str, Any] | None
     """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
 
@@ -57,23 +68,23 @@ class Run:
         sources: Sequence[Source] = (),
         recorded_as: dict[str, Any] | None = None,
     ) -> None:
-        self._events = events
+        self.events = events
         self._sources = sources
         self.recorded_as = recorded_as
 
     @cached_property
     def _instantiations(self) -> Instantiations:
-        return Instantiations(self._events)
+        return Instantiations(self.events)
 
     @cached_property
     def _dispatches(self) -> Dispatches:
-        return read_dispatches(self._events, self._instantiations)
+        return read_dispatches(self.events, self._instantiations)
 
     @cached_property
     def _executions(self) -> Executions:
-        runs = read_node_runs(self._events)
+        runs = read_node_runs(self.events)
         steps = read_steps(runs, self._instantiations, self._dispatches)
-        return Executions(self._events, self._dispatches, runs, steps)
+        return Executions(self.events, self._dispatches, runs, steps)
 
     @cached_property
     def _causes(self) -> Causes:
@@ -90,18 +101,18 @@ class Run:
 
     @cached_property
     def _reasons(self) -> Reasons:
-        return read_reasons(self._graph_nodes, self._events, self._instantiations)
+        return read_reasons(self._graph_nodes, self.events, self._instantiations)
 
     @cached_property
     def _eager_kernels(self) -> pl.DataFrame:
         """Kernels of eager ops, with `rule` and `proof` of what kept them from oneDNN."""
         kernels = eager_kernels(self._instantiations)
-        reasons = read_reasons(kernels, self._events, self._instantiations)
+        reasons = read_reasons(kernels, self.events, self._instantiations)
         return kernels.with_columns(rule=reasons.rule, proof=reasons.proof)
 
     @cached_property
     def _linked(self) -> Linked:
-        return read_links(self._events, self._executions)
+        return read_links(self.events, self._executions)
 
     @cached_property
     def timeline(self) -> pl.DataFrame:
@@ -121,7 +132,7 @@ class Run:
         return functions_table(executions, instantiations, self.nodes, self._same_functions)
 
     def _same_functions(self, names: pl.Series) -> pl.DataFrame:
-        return python_functions(names, self._graph_nodes, self._events)
+        return python_functions(names, self._graph_nodes, self.events)
 
     @cached_property
     def python_functions(self) -> pl.DataFrame:
@@ -146,13 +157,13 @@ class Run:
     @cached_property
     def primitives(self) -> pl.DataFrame:
         """One row per verbose line of oneDNN: which primitive, how it ran, for how long."""
-        return primitives_table(self._events, self._executions, self._linked.links)
+        return primitives_table(self.events, self._executions, self._linked.links)
 
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """One row per source: what each of its lines is."""
-        version = onednn_version(self._events.primitives)
-        return self._events.coverage.with_columns(onednn_version=pl.lit(version, pl.String))
+        version = onednn_version(self.events.primitives)
+        return self.events.coverage.with_columns(onednn_version=pl.lit(version, pl.String))
 
     @cached_property
     def slices(self) -> Slices:
@@ -187,7 +198,7 @@ class Run:
     @cached_property
     def memory(self) -> Memory:
         """What the buffers of tensors took over time; read in a pass of its own."""
-        return read_memory(self._sources, self._events)
+        return read_memory(self._sources, self.events)
 
     def explain(
         self, *, op: str | None = None, node: str | None = None, line: int | None = None
@@ -246,7 +257,7 @@ class Run:
             "nested": summary.nested_facts(self._executions),
             "ops": ops,
             "functions": functions,
-            "onednn": onednn_facts(self._events, self._executions, self._linked),
+            "onednn": onednn_facts(self.events, self._executions, self._linked),
             "rewrites": summary.rewrite_facts(self.rewrites),
             "eligible": summary.reason_facts(self.nodes),
             "findings": self.findings.to_dicts(),
@@ -254,17 +265,69 @@ class Run:
             "limits": limit_facts(recorded, modes, self._executions, self._instantiations),
         }
 
+    def diff(self, after: Run) -> dict[str, Any]:
+        """What changed from this run to a later one, as `tflogscope diff --json` prints it."""
+        return difference(self, after)
+
+    def check(
+        self, policy: Policy | File | None = None, *, baseline: Baseline | File | None = None
+    ) -> Verdict:
+        """Whether the run keeps to a policy; `passed` and `checks` of the result say what failed.
+
+        Args:
+            policy: a policy or its file; if not given, that of the nearest pyproject.toml, or else
+                the default policy, as `tflogscope check` takes it.
+            baseline: what is known and does not fail, or its file.
+
+        Raises:
+            UsageError: the policy has a key or a value that does not exist.
+            InputError: a file can't be read.
+        """
+        verdict: Verdict = model.uses().check(self, policy, baseline)
+        return verdict
+
+    def query(self, statement: str) -> pl.DataFrame:
+        """The answer to a SELECT over the tables, as of `tflogscope query`.
+
+        Raises QueryError if it is not a SELECT, or asks for what is not a table of the run.
+        """
+        answer: pl.DataFrame = model.uses().query(self, statement)
+        return answer
+
+    def report(self, path: File, *, full: bool = False, force: bool = False) -> None:
+        """Write the run as one HTML page, as `tflogscope report` does.
+
+        Args:
+            path: the file; it is written whole or not at all.
+            full: leave nothing out, however large the page becomes.
+            force: replace the file if it exists.
+
+        Raises:
+            OutputError: it can't be written, or exists.
+        """
+        model.uses().report(self, path, full=full, force=force)
+
+    def trace(self, path: File, format_name: str | None = None, *, force: bool = False) -> None:
+        """Write the run for a trace viewer, as `tflogscope trace` does.
+
+        Args:
+            path: the file; `.gz` at its end compresses it.
+            format_name: `chrome`, `perfetto` or `speedscope`; if not given, the suffix says it.
+            force: replace the file if it exists.
+
+        Raises:
+            UsageError: no format has the suffix.
+            OutputError: it can't be written, or exists.
+        """
+        model.uses().trace(self, path, format_name, force=force)
+
     def timeline_chart(self) -> Any:
         """The run over time, eager against graph, as a picture that a notebook shows (SVG)."""
-        draw = model.to_chart
-        if draw is None:
-            raise UsageError("nothing can draw", "timeline_chart", "Import tflogscope first.")
-        return draw(self)
+        return model.uses().timeline_chart(self)
 
-    def _repr_html_(self) -> str | None:
-        draw = model.to_html
-        return None if draw is None else draw(self)
+    def _repr_html_(self) -> str:
+        return str(model.uses().notebook_html(self))
 
     def __repr__(self) -> str:
-        names = ", ".join(span.name for span in self._events.spans)
+        names = ", ".join(span.name for span in self.events.spans)
         return f"<tflogscope.Run of {names}>"
