@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tflogscope.grammar.onednn_ops import FAMILIES
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import open_pairs
-from tflogscope.model.links.kernels import FAMILIES, families_of, family_of, roles
+from tflogscope.model.links.kernels import families_of, roles
 from tflogscope.model.links.late import may_be_late
+from tflogscope.model.links.pairs import MAIN, Graded
 from tflogscope.model.links.problems import read_problems
 from tflogscope.model.links.tensors import TensorOutputs
+
+KEY = ("unknown", "vague", "odd", "seldom", "apart")
+
+
+def family_of(kernel: str) -> int:
+    return int(families_of(pl.Series([kernel]))[0])
 
 
 def name_of(kernel: str) -> str | None:
@@ -58,11 +68,6 @@ def name_of(kernel: str) -> str | None:
 )
 def test_kernels_have_their_family(kernel: str, name: str | None) -> None:
     assert name_of(kernel) == name
-
-
-def test_every_family_says_where_it_is_read() -> None:
-    assert all(family.source for family in FAMILIES)
-    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
 
 
 def test_families_of_a_column_are_those_of_its_kernels() -> None:
@@ -209,6 +214,24 @@ def test_a_slot_keeps_the_better_line_and_the_other_goes_on() -> None:
     assert got.tolist() == [0, 2]
     got = assign(line, slot, likes=np.array([0, 0, 1]), merit=np.array([1, 0, 2]))
     assert got.tolist() == [-1, 1]
+
+
+def graded(**parts: list[int]) -> Graded:
+    """Pairs of one line, with these parts of their grades; the others are 0."""
+    count = len(next(iter(parts.values())))
+    zero = np.zeros(count, np.int64)
+    own = {name: np.array(column) for name, column in parts.items()}
+    key = {name: own.get(name, zero) for name in KEY}
+    return Graded(zero, np.arange(count), zero + MAIN, zero, zero, **key)
+
+
+def test_grades_are_compared_part_by_part() -> None:
+    for first, second in pairwise(KEY):
+        better, worse = graded(**{first: [0, 1], second: [9, 0]}).grade
+        assert better < worse, (first, second)
+    alike, other = graded(odd=[2, 2], seldom=[1, 1]), graded(odd=[2, 2], seldom=[1, 0])
+    assert len(set(alike.grade)) == 1
+    assert len(set(other.grade)) == 2
 
 
 def test_there_is_room_for_any_number_without_a_slot() -> None:

@@ -7,7 +7,7 @@ component before and after.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,25 @@ class Dispatches:
     def calls(self) -> pl.DataFrame:
         """Rows of `eager` that dispatch a graph function."""
         return self.eager.filter("is_call")
+
+    def with_ends_of(self, steps: pl.DataFrame) -> Dispatches:
+        """Give calls whose thread is not known the ends in the order in which their `steps` ended.
+
+        The lines at the end of several calls of one function at once say nothing else.
+        """
+        last = steps.drop_nulls("call").group_by("call").agg(pl.col("last_at").max())
+        calls = self.eager.filter((pl.col("thread") < 0) & pl.col("end_at").is_not_null()).join(
+            last, on="call"
+        )
+        ends = calls.select(
+            "name", "end_at", "end_time", rank=pl.col("end_at").rank("ordinal").over("name")
+        )
+        ordered = calls.select(
+            "dispatch", "at", "name", rank=pl.col("last_at").rank("ordinal").over("name")
+        ).join(ends, on=["name", "rank"])
+        ordered = ordered.filter((pl.col("end_at") > pl.col("at")).all().over("name"))
+        ends_of = ordered.select("dispatch", "end_at", "end_time")
+        return replace(self, eager=self.eager.update(ends_of, on="dispatch"))
 
 
 def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatches:

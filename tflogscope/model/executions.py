@@ -144,8 +144,7 @@ class Executions:
         return found.select("status", "node", "start_at", at="status_at")
 
     def _eager(self) -> pl.DataFrame:
-        eager = self._with_ends_in_order(self.dispatches.eager)
-        return eager.select(
+        return self.dispatches.eager.select(
             "at",
             "end_at",
             "time",
@@ -160,24 +159,6 @@ class Executions:
             dispatch="dispatch",
             definition=pl.lit(None, pl.Int64),
         ).with_columns(duration_us=_DURATION)
-
-    def _with_ends_in_order(self, eager: pl.DataFrame) -> pl.DataFrame:
-        """Give calls whose thread is not known the ends in the order in which their steps ended.
-
-        The lines at the end of several calls of one function at once say nothing else.
-        """
-        last = self.steps.drop_nulls("call").group_by("call").agg(pl.col("last_at").max())
-        calls = eager.filter((pl.col("thread") < 0) & pl.col("end_at").is_not_null()).join(
-            last, on="call"
-        )
-        ends = calls.select(
-            "name", "end_at", "end_time", rank=pl.col("end_at").rank("ordinal").over("name")
-        )
-        ordered = calls.select(
-            "dispatch", "at", "name", rank=pl.col("last_at").rank("ordinal").over("name")
-        ).join(ends, on=["name", "rank"])
-        ordered = ordered.filter((pl.col("end_at") > pl.col("at")).all().over("name"))
-        return eager.update(ordered.select("dispatch", "end_at", "end_time"), on="dispatch")
 
     @cached_property
     def calls_around(self) -> pl.Series:

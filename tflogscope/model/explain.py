@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tflogscope.errors import UsageError
 from tflogscope.events.events import PLACES
+from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
@@ -29,7 +30,6 @@ from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.model.reasons.table import Reasons
-from tflogscope.model.summary import EAGER_REWRITABLE
 
 Facts = dict[str, Any]
 Chosen = NDArray[np.bool_]
@@ -158,8 +158,7 @@ class Explainer:
             "eager": self._eager(eager),
             "graph": self._graph(graph),
             "primitives": self._primitives(frame["row"]),
-            "eager_rewritable": frame["op"][0] in EAGER_REWRITABLE
-            and (graph["rewrite"] != "none").any(),
+            "eager_rewritable": frame["op"][0] in EAGER_OPS and (graph["rewrite"] != "none").any(),
             "compiled_runs": compiled_runs(self.executions).height,
         }
 

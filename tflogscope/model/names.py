@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from tflogscope.grammar.onednn_ops import OPS
+
 # python/eager/polymorphic_function: `__inference_NAME_UID`; UID is ops.uid(), process-wide.
 # A backward function that runs under the eager tape is `__inference___backward_NAME_UID1_UID2`.
 _FUNCTION = r"^__(inference|forward|backward)_(.+)_(\d+)$"
@@ -15,29 +17,18 @@ _WRAPPED_OP = r"^__wrapped__(?:_(_.+?)|([^_].*?))(?:_[A-Za-z_]+_\d+)*_device_"
 # data/captured_function.cc names its functions by the dataset op that calls them.
 _DATASET = "Dataset_"
 
-# core/graph/mkl_graph_util.h: names of ops that are themselves fused or merged are fixed.
-_FUSED = ("FusedConv2D", "FusedConv3D", "FusedDepthwiseConv2dNative", "FusedMatMul")
-_FUSED_BATCH_NORM = "FusedBatchNormEx"
 # The layout pass merges two nodes into one of such a name, and rewrites that: MergeNode.
 MERGED = "__MklDummy"
-_MERGED = (
-    "Conv2DWithBias",
-    "PadWithConv2D",
-    "PadWithFusedConv2D",
-    "Conv2DBackpropFilterWithBias",
-)
-# grappler/optimizers/remapper.cc makes these from several nodes; there is no single op before.
-REMAPPER_KERNELS = (
-    "_MklSwish",
-    "_MklLayerNorm",
-    "_MklFusedMish",
-    "_MklFusedBatchMatMulV2",
-    "_MklFusedInstanceNorm",
-    "_MklGRU",
-    "_MklAUGRU",
-)
-# Nodes that the blocked layout of releases before 2.8 put between rewritten ones.
-_CONVERSIONS = ("_MklToTf", "_MklInputConversion")
+# core/graph/mkl_graph_util.h, GetMklOpName: the `_Mkl` names of fused and merged ops leave out how
+# these names begin.
+_FUSED_AND_MERGED = {
+    name.removeprefix(MERGED).removeprefix("_"): name
+    for name in OPS
+    if name.startswith(("_Fused", MERGED))
+}
+REMAPPER_KERNELS = [op.name for op in OPS.values() if op.remapper]
+# There is no single op before these.
+_KERNELS_ALONE = [name for name in OPS if name.startswith("_Mkl")]
 
 # Ops that multiply matrices, before a rewrite: where a training step's work is, and where bfloat16
 # pays (core/grappler/optimizers/auto_mixed_precision_lists.h, AllowList of oneDNN's bfloat16).
@@ -120,15 +111,6 @@ def rewrite_of_kernel(kernel: pl.Expr) -> pl.Expr:
 
 def op_of_kernel(kernel: pl.Expr) -> pl.Expr:
     """Return the op type before the rewrite to `_Mkl…` (the inverse of GetMklOpName)."""
+    rewritten = kernel.str.starts_with("_Mkl") & ~kernel.is_in(_KERNELS_ALONE)
     native = kernel.str.replace(r"^_Mkl(?:Native|Eager)?", "")
-    return (
-        pl.when(kernel.is_in((*REMAPPER_KERNELS, *_CONVERSIONS)))
-        .then(kernel)
-        .when(~kernel.str.starts_with("_Mkl"))
-        .then(kernel)
-        .when(native.is_in((*_FUSED, _FUSED_BATCH_NORM)))
-        .then(pl.concat_str(pl.lit("_"), native))
-        .when(native.is_in(_MERGED))
-        .then(pl.concat_str(pl.lit(MERGED), native))
-        .otherwise(native)
-    )
+    return pl.when(rewritten).then(native.replace(_FUSED_AND_MERGED)).otherwise(kernel)

@@ -84,7 +84,8 @@ class Run:
     def _executions(self) -> Executions:
         runs = read_node_runs(self.events)
         steps = read_steps(runs, self._instantiations, self._dispatches)
-        return Executions(self.events, self._dispatches, runs, steps)
+        dispatches = self._dispatches.with_ends_of(steps)
+        return Executions(self.events, dispatches, runs, steps)
 
     @cached_property
     def _causes(self) -> Causes:

@@ -17,9 +17,9 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
 from tflogscope.model.pairing import match_in_order
+from tflogscope.model.thresholds import AT_ONCE
 
 _FOREVER = np.iinfo(np.int64).max
-_AT_ONCE = 64  # runs of equal functions that may be open at once, as by as many Python threads
 
 
 def read_steps(
@@ -203,7 +203,7 @@ def _by_equal_content(
         .with_columns(pl.coalesce("function", "first"))
     )
     pairs = (
-        last.with_columns(place=pl.int_ranges(pl.col("place") - _AT_ONCE + 1, pl.col("place") + 1))
+        last.with_columns(place=pl.int_ranges(pl.col("place") - AT_ONCE + 1, pl.col("place") + 1))
         .explode("place", empty_as_null=False)
         .join(free.drop("at"), on=["set", "place"])
         .filter(pl.col("last_at") <= pl.col("end_at"))
@@ -265,7 +265,7 @@ def _open_at(steps: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     )
     return (
         last.drop("begin")
-        .with_columns(place=pl.int_ranges(pl.col("place") - _AT_ONCE + 1, pl.col("place") + 1))
+        .with_columns(place=pl.int_ranges(pl.col("place") - AT_ONCE + 1, pl.col("place") + 1))
         .explode("place", empty_as_null=False)
         .join(runs, on="place", maintain_order="left")
         .filter(pl.col("at") <= pl.col("end_at"))

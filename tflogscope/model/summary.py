@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.model.calls import read_calls
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.failures import read_statuses
@@ -23,34 +24,6 @@ _EVIDENCE = 8  # entries for one answer
 _NAMED = 4  # ops named in its text
 ANSWERS = ("both-modes", "never-eager", "eager-rewritten")
 """Ids of what `story_facts` answers."""
-# Ops for which the eager rewrite registry has an entry (common_runtime/eager/
-# mkl_eager_op_rewrite.cc, MklEagerOpRewrite::MklEagerOpRewrite), in the releases 2.8 to 2.21.
-EAGER_REWRITABLE = (
-    "AvgPool",
-    "AvgPoolGrad",
-    "AvgPool3D",
-    "AvgPool3DGrad",
-    "BatchMatMul",
-    "BatchMatMulV2",
-    "Conv2D",
-    "Conv2DBackpropFilter",
-    "Conv2DBackpropInput",
-    "Conv3D",
-    "Conv3DBackpropFilterV2",
-    "Conv3DBackpropInputV2",
-    "DepthwiseConv2dNative",
-    "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput",
-    "Einsum",
-    "FusedBatchNorm",
-    "FusedBatchNormGrad",
-    "FusedBatchNormV2",
-    "FusedBatchNormGradV2",
-    "FusedBatchNormV3",
-    "FusedBatchNormGradV3",
-    "MatMul",
-    "SparseMatrixMatMul",
-)
 
 
 def recorded_facts(coverage: pl.DataFrame, executions: Executions) -> Facts:
@@ -257,9 +230,7 @@ def _never_eager(ops: list[Facts]) -> Facts | None:
     if not any(op["eager_runs"] for op in ops):
         return None
     absent = [
-        op
-        for op in ops
-        if op["graph_rewritten"] and not op["eager_runs"] and op["op"] in EAGER_REWRITABLE
+        op for op in ops if op["graph_rewritten"] and not op["eager_runs"] and op["op"] in EAGER_OPS
     ]
     if not absent:
         return None

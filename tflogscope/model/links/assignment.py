@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tflogscope.model.thresholds import MOST_ROUNDS
+
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 NO_SLOT = -1
-_MOST_ROUNDS = 2000  # threads compete by the dozen; only a log made to be slow needs more
 
 
 def assign(line: Integers, slot: Integers, likes: Integers, merit: Integers) -> Integers:
@@ -32,7 +33,7 @@ def assign(line: Integers, slot: Integers, likes: Integers, merit: Integers) -> 
     best = np.full(int(slot.max()) + 1 if len(slot) else 0, np.iinfo(np.int64).max)
     holder = np.full(len(best), -1, np.int64)
     free = np.flatnonzero(asked < begin[1:])
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         if not len(free):
             break
         pair = order[asked[free]]

@@ -15,12 +15,10 @@ from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
 from tflogscope.model.once import once
+from tflogscope.model.thresholds import LINES_WITHOUT_END, MOST_PAIRS
 
 Integers = NDArray[np.int64]
 _FOREVER = np.iinfo(np.int64).max
-# Where nothing bounds an execution, it is open for this many oneDNN lines and no more.
-_LINES_WITHOUT_END = 64
-_MOST_PAIRS = 4_000_000
 
 
 def read_candidates(executions: Executions) -> pl.DataFrame:
@@ -218,8 +216,8 @@ def open_pairs(lines: Integers, start: Integers, until: pl.Series) -> tuple[Inte
     first_line = np.searchsorted(lines, start)
     count = np.searchsorted(lines, last, side="right") - first_line
     unbounded = until.is_null().to_numpy()
-    count = np.clip(count, 0, np.where(unbounded, _LINES_WITHOUT_END, len(lines)))
-    while count.sum() > _MOST_PAIRS:  # a log made to be slow
+    count = np.clip(count, 0, np.where(unbounded, LINES_WITHOUT_END, len(lines)))
+    while count.sum() > MOST_PAIRS:  # a log made to be slow
         count = np.minimum(count, max(1, int(count.max()) // 2))
     interval = np.repeat(np.arange(len(start)), count)
     before = np.repeat(np.cumsum(count) - count, count)

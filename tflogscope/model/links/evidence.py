@@ -7,18 +7,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
+from tflogscope.grammar.onednn_ops import FAMILIES
 from tflogscope.model.executions import Executions
-from tflogscope.model.links.kernels import BLOCKS, FAMILIES
+from tflogscope.model.links.kernels import BLOCKS, NUMBERS
 from tflogscope.model.links.problems import BAGS, MATRIX
+from tflogscope.model.thresholds import (
+    CLOCK_SLACK,
+    DURATION_FACTOR,
+    DURATION_SLACK,
+    HABITS,
+)
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 NO, UNKNOWN, YES = range(3)
-# Clocks are read before a record is written, and threads lose the processor in between.
-_CLOCK_SLACK = 200  # µs
-_DURATION_SLACK = 20  # µs
-_HABITS = (0.4, 0.7, 0.95)
-_MKL_MATMUL = next(number for number, entry in enumerate(FAMILIES) if entry.name == "matmul")
 
 
 def shape_fit(
@@ -113,11 +115,11 @@ def oddities(
     after = first_after[line]
     odd = np.zeros(len(line), np.int64)
     with np.errstate(invalid="ignore"):  # no time is NaN, and nothing is odd about it
-        odd += duration > (end - start) * 1.02 + _DURATION_SLACK
-        odd += start + duration > after + _CLOCK_SLACK
+        odd += duration > (end - start) * DURATION_FACTOR + DURATION_SLACK
+        odd += start + duration > after + CLOCK_SLACK
         began = _beginnings(primitives, first_after)[line]
-        odd += (began < start - _CLOCK_SLACK) | (began + duration > end + _CLOCK_SLACK)
-    matmul = (candidates["family"] == _MKL_MATMUL).to_numpy()[candidate]
+        odd += (began < start - CLOCK_SLACK) | (began + duration > end + CLOCK_SLACK)
+    matmul = (candidates["family"] == NUMBERS["matmul"]).to_numpy()[candidate]
     matmul &= (primitives["primitive"] == "gemm_api").to_numpy()[line]
     at = primitives["at"].gather(line[matmul])
     runs = candidates.select("at", "thread")[candidate[matmul]]
@@ -180,4 +182,4 @@ def habits(where: Integers, runs: Integers, problem: Integers, candidate: Intege
     many = int(candidate.max()) + 1 if len(candidate) else 1
     distinct, count = np.unique(np.unique(key * many + candidate) // many, return_counts=True)
     share = count[np.searchsorted(distinct, key)] / runs[where[candidate]]
-    return np.searchsorted(_HABITS, share, side="right").astype(np.int64)
+    return np.searchsorted(HABITS, share, side="right").astype(np.int64)

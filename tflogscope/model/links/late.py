@@ -13,14 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.links.kernels import FAMILIES
+from tflogscope.model.links.kernels import NUMBERS
+from tflogscope.model.thresholds import AFTER, LOST
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 _SIZES = ("m", "k", "n")
-_FAMILIES = ("matmul", "eigen_matmul")
-_LOST = 0.02  # of the lines have no place because records are torn, at most
-_AFTER = 0.1  # of late lines come after the end of their execution, at least
+_MATMUL, _EIGEN_MATMUL = NUMBERS["matmul"], NUMBERS["eigen_matmul"]
 
 
 def may_be_late(version: str | None) -> bool:
@@ -37,8 +36,7 @@ def late_by_marks(marks: pl.DataFrame, gemm_at: Integers, candidates: pl.DataFra
     `marks`: at, thread of `MKL DNN SGEMM called` (kernels/mkl/mkl_matmul_op.cc), which comes just
     before the call, so that a line is to follow before the kernel's end.
     """
-    number = next(i for i, entry in enumerate(FAMILIES) if entry.name == _FAMILIES[0])
-    runs = candidates.filter(pl.col("family") == number).select("at", "end_at", "thread")
+    runs = candidates.filter(pl.col("family") == _MATMUL).select("at", "end_at", "thread")
     runs = runs.drop_nulls("end_at").with_columns(pl.col("thread").fill_null(-1)).sort("at")
     marked = marks.sort("at").join_asof(runs, on="at", by="thread", check_sortedness=False)
     marked = marked.filter(pl.col("at") <= pl.col("end_at"))
@@ -46,7 +44,7 @@ def late_by_marks(marks: pl.DataFrame, gemm_at: Integers, candidates: pl.DataFra
         return None
     before = np.searchsorted(gemm_at, marked["at"].to_numpy())
     count = np.searchsorted(gemm_at, marked["end_at"].to_numpy(), side="right") - before
-    return bool((count == 0).mean() > _LOST)
+    return bool((count == 0).mean() > LOST)
 
 
 def are_late(placed: Booleans, candidate: Integers, after: Booleans) -> bool:
@@ -57,7 +55,7 @@ def are_late(placed: Booleans, candidate: Integers, after: Booleans) -> bool:
     without either says nothing: grappler runs kernels for constants without a record.
     """
     explained = ~placed & (candidate >= 0)
-    return bool(explained.mean() > _LOST and len(after) and after.mean() > _AFTER)
+    return bool(explained.mean() > LOST and len(after) and after.mean() > AFTER)
 
 
 def link_late(
@@ -69,12 +67,11 @@ def link_late(
     size belongs to the first run of that size that was done, the second to the second. What is
     left goes by order alone, to runs of unknown size (those of eager ops).
     """
-    numbers = [i for name in _FAMILIES for i, entry in enumerate(FAMILIES) if entry.name == name]
     runs = candidates.select(
         "at",
         # Eigen's kernels may split their work, so they come second.
-        second=pl.col("family") != numbers[0],
-        able=pl.col("family").is_in(numbers),
+        second=pl.col("family") != _MATMUL,
+        able=pl.col("family").is_in([_MATMUL, _EIGEN_MATMUL]),
         candidate=pl.int_range(pl.len(), dtype=pl.Int64),
         done=pl.coalesce("end_at", "at"),
     ).hstack(shapes.select(_SIZES))

@@ -24,6 +24,7 @@ from tflogscope.model.links.kernels import ONCE
 from tflogscope.model.links.late import are_late, late_by_marks, link_late, may_be_late
 from tflogscope.model.links.pairs import (
     MAIN,
+    Graded,
     Pairs,
     graded,
     preferring,
@@ -35,14 +36,13 @@ from tflogscope.model.links.reorders import distances, main_lines, serves
 from tflogscope.model.links.sole import sole_executions
 from tflogscope.model.links.tensors import TensorOutputs, node_shapes
 from tflogscope.model.primitives import onednn_version
+from tflogscope.model.thresholds import STRAY_LINES
 
 LINKS = ("certain", "inferred", "ambiguous", "none")
 CERTAIN, INFERRED, AMBIGUOUS, NONE = range(len(LINKS))
 GEMM = "gemm_api"
 CUT = ""  # what a line says it ran, if it was cut before that
 _FOREVER = np.iinfo(np.int64).max
-# How far behind its dispatch an eager op's line is looked for where its end was lost, in lines.
-_STRAY = 5000 * PLACES
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
@@ -182,7 +182,7 @@ class _Linker:
         able[pairs.line[row[pairs.candidate] == sole[pairs.line]]] = True
         return np.isin(sole, row) & ~able & ~self._is(CUT)
 
-    def _left_open(self, pairs: Pairs, sole: Integers) -> tuple[Pairs, Booleans]:
+    def _left_open(self, pairs: Graded, sole: Integers) -> tuple[Graded, Booleans]:
         """The pairs of lines that are not settled, and which of these lines lost a rival.
 
         A kernel that runs its main primitive once has none left for another line.
@@ -196,16 +196,16 @@ class _Linker:
         rivals[pairs.line[taken]] = True
         return pairs.where((sole[pairs.line] < 0) & ~taken), rivals
 
-    def _place(self, pairs: Pairs, sole: Integers) -> tuple[Pairs, Integers, Integers, Booleans]:
+    def _place(self, pairs: Pairs, sole: Integers) -> tuple[Graded, Integers, Integers, Booleans]:
         """Return the pairs that are possible, their slots, and which pair each line got.
 
         `sole` has the execution of each line that is settled, else -1; these lines are evidence
         of habits. Last comes which lines lost a rival to a settled line.
         """
         sure = (GEMM,) if self.may_be_late else ()
-        pairs = without_misfits(pairs, self.lines["primitive"], sure=sure)
-        pairs = graded(pairs, self.executions, self.lines, self.candidates)
-        pairs, rivals = self._left_open(pairs, sole)
+        fitting = without_misfits(pairs, self.lines["primitive"], sure=sure)
+        all_graded = graded(fitting, self.executions, self.lines, self.candidates)
+        pairs, rivals = self._left_open(all_graded, sole)
         is_reorder = self._is("reorder")
         layout = self.lines["memory_descriptors"].rank("dense").fill_null(0).cast(pl.Int64)
         slot = pairs.slots(self.candidates["family"].to_numpy(), is_reorder, layout.to_numpy())
@@ -223,7 +223,7 @@ class _Linker:
         return pairs, slot, got, rivals
 
     def _assign(
-        self, pairs: Pairs, slot: Integers, rows: Integers, distance: Integers, got: Integers
+        self, pairs: Graded, slot: Integers, rows: Integers, distance: Integers, got: Integers
     ) -> None:
         """Place the lines of some pairs; equally good ones by distance, then by who ends first."""
         if not len(rows):
@@ -294,7 +294,7 @@ class _Linker:
         runs = self.candidates.select(pl.all().gather(empty))
         shapes = self.shapes.select(pl.all().gather(empty))
         few = self.lines.select(pl.all().gather(lines))
-        until = (runs["at"] + _STRAY).alias("until")
+        until = (runs["at"] + STRAY_LINES * PLACES).alias("until")
         pairs = read_pairs(
             few,
             runs,
@@ -315,7 +315,7 @@ class _Linker:
         link[lines[found]] = AMBIGUOUS
 
 
-def _classify(pairs: Pairs, slot: Integers, got: Integers) -> tuple[Integers, Integers]:
+def _classify(pairs: Graded, slot: Integers, got: Integers) -> tuple[Integers, Integers]:
     """Return for each line its candidate (-1: none) and how sure that is."""
     lines = len(got)
     best = np.full(lines, -1, np.int64)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -11,22 +12,21 @@ from numpy.typing import NDArray
 from tflogscope.model.executions import Executions
 from tflogscope.model.links.assignment import NO_SLOT
 from tflogscope.model.links.candidates import open_pairs
-from tflogscope.model.links.evidence import NO, UNKNOWN, YES, habits, oddities, shape_fit
+from tflogscope.model.links.evidence import NO, UNKNOWN, habits, oddities, shape_fit
 from tflogscope.model.links.kernels import ONCE, VAGUE, roles
+from tflogscope.model.thresholds import HABITS, MISFITS
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 BESIDE, MAIN = 1, 2
-_MISFITS = 0.05  # of the lines of a kind: with more of them the shapes are read wrongly
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Columns over pairs: numbers of `line` and `candidate`, and what is known of the two.
+    """Columns over pairs: numbers of `line` and `candidate`, and what the two are to each other.
 
     `role`: BESIDE or MAIN; `fit`: of the shapes, NO to YES; `problem`: a number for what the line
-    says it ran; `odd`: how many things are odd about it; `grade`: 0 is best, pairs of one grade
-    are equally likely.
+    says it ran.
     """
 
     line: Integers
@@ -34,15 +34,13 @@ class Pairs:
     role: Integers
     fit: Integers
     problem: Integers
-    odd: Integers
-    grade: Integers
 
     def __len__(self) -> int:
         return len(self.line)
 
-    def where(self, keep: Booleans) -> Pairs:
+    def where(self, keep: Booleans) -> Self:
         """Those pairs only."""
-        return replace(self, **{name: column[keep] for name, column in vars(self).items()})
+        return replace(self, **{each.name: getattr(self, each.name)[keep] for each in fields(self)})
 
     def slots(self, family: Integers, is_reorder: Booleans, layout: Integers) -> Integers:
         """Number the places that only one line can have.
@@ -59,6 +57,29 @@ class Pairs:
         return slot
 
 
+@dataclass(frozen=True)
+class Graded(Pairs):
+    """Pairs, and how good each is: a key that is compared part by part, in this order; 0 is best.
+
+    `unknown`: there are no shapes to compare; `vague`: it is not known what the kernel runs; `odd`:
+    how many things are odd about it; `seldom`: 0 if that problem was seen each time that node ran,
+    3 if seldom; `apart`: a reorder that does not go with the main primitive of the execution.
+    """
+
+    unknown: Booleans
+    vague: Booleans
+    odd: Integers
+    seldom: Integers
+    apart: Booleans
+
+    @property
+    def grade(self) -> Integers:
+        """The key as a number: pairs of one grade are equally likely."""
+        key = (self.unknown, self.vague, self.odd, self.seldom, self.apart)
+        parts = [part.astype(np.int64) for part in key]
+        return np.ravel_multi_index(parts, [int(part.max(initial=0)) + 1 for part in parts])
+
+
 def read_pairs(
     lines: pl.DataFrame,
     candidates: pl.DataFrame,
@@ -71,7 +92,7 @@ def read_pairs(
     """Return all pairs whose execution is open at the line and can run its primitive.
 
     `lines` are `exec` lines in the order of the log, `problem` their rows in `problems`; `until`
-    says of each candidate up to which line it is open. What is odd, and `grade`, is not known yet.
+    says of each candidate up to which line it is open.
     """
     line, candidate = open_pairs(lines["at"].to_numpy(), candidates["at"].to_numpy(), until)
     family = candidates["family"].to_numpy()[candidate]
@@ -80,8 +101,7 @@ def read_pairs(
     able = role > 0
     line, candidate, family, role = line[able], candidate[able], family[able], role[able]
     fit = shape_fit(problems, problem[line], shapes, candidate, family).astype(np.int64)
-    zero = np.zeros(len(line), np.int64)
-    return Pairs(line, candidate, role, fit, problem[line], odd=zero, grade=zero)
+    return Pairs(line, candidate, role, fit, problem[line])
 
 
 def without_misfits(pairs: Pairs, primitive: pl.Series, *, sure: tuple[str, ...]) -> Pairs:
@@ -95,7 +115,7 @@ def without_misfits(pairs: Pairs, primitive: pl.Series, *, sure: tuple[str, ...]
     fits[pairs.line[pairs.fit > NO]] = True
     kinds = pl.DataFrame({"kind": primitive, "misfit": has_pairs & ~fits, "all": has_pairs})
     shares = kinds.group_by("kind").agg(share=pl.col("misfit").sum() / pl.col("all").sum())
-    many = shares.filter((pl.col("share") > _MISFITS) & ~pl.col("kind").is_in(sure))
+    many = shares.filter((pl.col("share") > MISFITS) & ~pl.col("kind").is_in(sure))
     doubted = many["kind"].implode()
     doubt = primitive.is_in(doubted).to_numpy()[pairs.line]
     pairs = replace(pairs, fit=np.where(doubt & (pairs.fit == NO), UNKNOWN, pairs.fit))
@@ -109,18 +129,21 @@ def without_misfits(pairs: Pairs, primitive: pl.Series, *, sure: tuple[str, ...]
 
 def graded(
     pairs: Pairs, executions: Executions, lines: pl.DataFrame, candidates: pl.DataFrame
-) -> Pairs:
-    """Give each pair its grade: shapes first, then what is odd, then habit."""
-    odd = oddities(executions, lines, pairs.line, candidates, pairs.candidate)
+) -> Graded:
+    """Add to pairs without misfits how good each is; of reorders, `preferring` says the last."""
     where = candidates["where"].to_numpy()
-    habit = habits(where, np.bincount(where), pairs.problem, pairs.candidate)
-    grade = ((YES - pairs.fit) * 8 + odd) * 8 + (3 - habit) * 2
-    grade += 32 * VAGUE[candidates["family"].to_numpy()[pairs.candidate]]
-    return replace(pairs, odd=odd, grade=grade)
+    return Graded(
+        **vars(pairs),
+        unknown=pairs.fit == UNKNOWN,
+        vague=VAGUE[candidates["family"].to_numpy()[pairs.candidate]],
+        odd=oddities(executions, lines, pairs.line, candidates, pairs.candidate),
+        seldom=len(HABITS) - habits(where, np.bincount(where), pairs.problem, pairs.candidate),
+        apart=np.zeros(len(pairs), bool),
+    )
 
 
-def preferring(pairs: Pairs, rows: Integers, good: Booleans) -> Pairs:
-    """Put those of `rows` that are not `good` behind others of the same grade."""
-    grade = pairs.grade.copy()
-    grade[rows] += ~good
-    return replace(pairs, grade=grade)
+def preferring(pairs: Graded, rows: Integers, good: Booleans) -> Graded:
+    """Put those of `rows` that are not `good` behind others that are equal else."""
+    apart = pairs.apart.copy()
+    apart[rows] = ~good
+    return replace(pairs, apart=apart)

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.links.kernels import FAMILIES, OUTPUT
+from tflogscope.grammar.onednn_ops import FAMILIES
+from tflogscope.model.links.kernels import OUTPUT
 from tflogscope.model.links.problems import BAGS, MATRIX, bag_of
 
 OPERANDS = BAGS  # src, wei and dst of a primitive

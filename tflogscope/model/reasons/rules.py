@@ -9,31 +9,26 @@ switch that would change nothing for the node.
 
 `where` is the place in TensorFlow, below tensorflow/. The pass is in
 core/common_runtime/mkl_layout_pass.cc; names of kernels, which types they take, and what the CPU
-allows in core/graph/mkl_graph_util.h (GetMklOpName, IsMklOp).
+allows in core/graph/mkl_graph_util.h (GetMklOpName, IsMklOp). What a rule says of single ops is in
+grammars/onednn/ops.toml: which it may keep as they are, and the function that does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
-from tflogscope.model.reasons.onednn_ops import (
-    CALLS,
-    CONVOLUTION_GRADIENTS,
-    FUSED_CONVOLUTIONS,
-    LATER,
-    PASSING_ON,
-    POOL_GRADIENTS,
-    POOLS,
-    QUANTIZE,
-    QUANTIZED,
-    WITHOUT_KERNEL,
-    XLA_OPS,
-)
+from tflogscope.grammar.onednn_ops import refused_by
 
 Attributes = dict[str, str]
 UNKNOWN = "unknown"
 NO_KERNEL = "no-kernel"
+
+# Kernels that run what XLA compiled, the one that compiles for `_XlaRun`, and ops that call.
+XLA_OPS = ("XlaLaunch", "XlaLaunchV2", "_XlaRun")
+XLA_COMPILERS = ("_XlaCompile",)
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 # ---- attributes ----------------------------------------------------------------------------------
@@ -87,33 +82,39 @@ def has_other_filter(attributes: Attributes) -> bool:
 class Rule:
     """One reason for a node to stay as it was.
 
-    `eligible`: whether oneDNN could have run it; None: the log does not say what it does. `places`:
-    for some ops one more place in TensorFlow, beside `where`.
+    `eligible`: whether oneDNN could have run it; None: the log does not say what it does.
     """
 
     id: str
     reason: str
     why: str
-    where: str
     change: str
+    where: str = ""
     ops: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     attributes: Callable[[Attributes], bool] | None = None
     eligible: bool | None = True
-    places: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def places(self) -> dict[str, str]:
+        """For some ops one more place in TensorFlow, beside `where`."""
+        return {
+            op: place if ".cc" in place else f"{_LAYOUT}, {place}"
+            for op, place in refused_by(self.id).items()
+        }
 
     @property
     def everywhere(self) -> str:
         """The places for all of its ops."""
-        places = dict.fromkeys(self.where_of(op) for op in self.places) or [self.where]
-        return "; ".join(dict.fromkeys("; ".join(places).split("; ")))
+        return "; ".join(filter(None, dict.fromkeys([self.where, *self.places.values()])))
 
     def where_of(self, op: str | None) -> str:
         """The place in TensorFlow that decides for this op."""
-        place = self.places.get(op or "")
-        if not place:
-            return self.where
-        return place if place.startswith(self.where) else f"{self.where}; {place}"
+        return "; ".join(filter(None, [self.where, self.places.get(op or "")]))
+
+
+def _refused(id_: str) -> tuple[str, ...]:
+    return tuple(refused_by(id_))
 
 
 _LAYOUT = "core/common_runtime/mkl_layout_pass.cc"
@@ -122,13 +123,6 @@ _TYPE = (
     "core/graph/mkl_graph_util.h, IsMklOp; "
     f"{_LAYOUT}, CheckForNodeRewrite (half: CanOpRunOnCPUDevice, from 2.16 on)"
 )
-_TYPE_OF_PRODUCTS = dict.fromkeys(
-    ("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"), f"{_LAYOUT}, MatMulRewrite"
-)
-_KERNEL_FILES = {
-    "Einsum": "core/kernels/mkl/mkl_einsum_op.cc",
-    "Softmax": "core/kernels/mkl/mkl_softmax_op.cc",
-}
 
 RULES = (
     Rule(
@@ -155,22 +149,21 @@ RULES = (
     Rule(
         id="no-native-kernel",
         reason=NO_KERNEL,
-        ops=WITHOUT_KERNEL,
+        ops=_refused("no-native-kernel"),
         why="TensorFlow's layout pass knows the op, but no release from 2.8 on has a kernel for it "
         "without the blocked layout that was given up then.",
-        where=f"core/graph/mkl_graph_util.h, GetMklOpName and IsMklOp; {_LAYOUT}, "
-        "CheckForNodeRewrite (2.8 to 2.13; in builds with oneDNN 3 the entry is compiled out)",
+        where="core/graph/mkl_graph_util.h, GetMklOpName and IsMklOp (builds with oneDNN 3 compile "
+        "the pass's entry out)",
         change=f"{NOTHING} Next to a matrix product or a convolution grappler's remapper may fuse "
         "it into that.",
     ),
     Rule(
         id="passed-on",
         reason=NO_KERNEL,
-        ops=PASSING_ON,
+        ops=_refused("passed-on"),
         eligible=False,
         why="It computes nothing: the pass knows it for the blocked layout's sake alone.",
-        where=f"core/graph/mkl_graph_util.h, GetMklOpName and IsMklOp; {_LAYOUT}, "
-        "CheckForNodeRewrite",
+        where="core/graph/mkl_graph_util.h, GetMklOpName and IsMklOp",
         change=NOTHING,
     ),
     Rule(
@@ -185,21 +178,19 @@ RULES = (
     Rule(
         id="before-its-kernel",
         reason=NO_KERNEL,
-        ops=tuple(LATER),
+        ops=_refused("before-its-kernel"),
         facts=("old_release",),
         why="This release has no oneDNN kernel for the op: Einsum has one from 2.11 on, Softmax "
         "from 2.12 on.",
         where="core/graph/mkl_graph_util.h, IsMklOp",
-        places=_KERNEL_FILES,
         change="A later release.",
     ),
     Rule(
         id="no-sparse",
         reason=NO_KERNEL,
-        ops=("SparseMatrixMatMul",),
-        facts=("no_sparse",),
+        ops=_refused("no-sparse"),
+        facts=("old_release",),
         why="This release has no oneDNN kernel for sparse products.",
-        where="core/kernels/mkl/mkl_sparse_matrix_matmul_op.cc, there in 2.20",
         change="A later release, with TF_ENABLE_ONEDNN_SPMM=1.",
     ),
     Rule(
@@ -238,7 +229,6 @@ RULES = (
         attributes=counts,
         why="There is no oneDNN kernel for this op with integers, complex numbers and the like.",
         where=_TYPE,
-        places=_TYPE_OF_PRODUCTS,
         change=NOTHING,
     ),
     Rule(
@@ -247,74 +237,66 @@ RULES = (
         facts=("other_type",),
         why="There is no oneDNN kernel for this op with this type, or the CPU can't run it.",
         where=_TYPE,
-        places=_TYPE_OF_PRODUCTS,
         change="float32 or bfloat16, where their precision will do.",
     ),
     Rule(
         id="filter-type",
         reason="dtype",
-        ops=QUANTIZED,
+        ops=_refused("filter-type"),
         attributes=has_other_filter,
         why="oneDNN's quantized kernels take weights of type qint8 only.",
-        where=f"{_LAYOUT}, CheckForQuantizedNodeRewrite; core/graph/mkl_graph_util.h, "
-        "IsMklQuantizedOp",
+        where="core/graph/mkl_graph_util.h, IsMklQuantizedOp",
         change="Weights as qint8.",
     ),
     Rule(
         id="explicit-padding",
         reason="explicit-padding",
-        ops=(*CONVOLUTION_GRADIENTS, *POOLS, *POOL_GRADIENTS),
+        ops=_refused("explicit-padding"),
         attributes=pads_explicitly,
         why="oneDNN's kernels for gradients of convolutions and for max pooling take SAME and "
         "VALID, not padding in numbers.",
-        where=f"{_LAYOUT}, CheckForNodeRewrite",
         change="padding='SAME' or 'VALID', or tf.pad before the op.",
     ),
     Rule(
         id="transposed-sparse",
         reason="transpose-a",
-        ops=("SparseMatrixMatMul",),
+        ops=_refused("transposed-sparse"),
         attributes=turns_first_input,
         why="oneDNN's sparse product does not transpose.",
-        where=f"{_LAYOUT}, SparseMatrixMatMulRewrite (2.16 on)",
         change="Transpose before the product.",
     ),
     Rule(
         id="sparse-off",
         reason="spmm-off",
-        ops=("SparseMatrixMatMul",),
-        facts=("has_sparse",),
+        ops=_refused("sparse-off"),
+        facts=("new_release",),
         why="oneDNN's sparse product has a switch of its own, which is off by default.",
-        where=f"{_LAYOUT}, MklLayoutRewritePass::MklLayoutRewritePass; core/util/port.cc or "
-        "mkl_graph_util.h: TF_ENABLE_ONEDNN_SPMM",
+        where="core/util/port.cc or mkl_graph_util.h: TF_ENABLE_ONEDNN_SPMM",
         change="TF_ENABLE_ONEDNN_SPMM=1.",
     ),
     Rule(
         id="transposed",
         reason="transpose-a",
-        ops=("_FusedMatMul",),
+        ops=_refused("transposed"),
         attributes=turns_first_input,
         why="A product that was fused with what follows, and that transposes its first matrix: "
         "changing the layout would cost more than oneDNN gains.",
-        where=f"{_LAYOUT}, FusedMatMulRewrite",
         change="Keep the matrix transposed, or hinder the fusion; MatMul alone may transpose.",
     ),
     Rule(
         id="window",
         reason="pool-window",
-        ops=POOLS,
+        ops=_refused("window"),
         attributes=pools_over_batch_or_channels,
         why="The pool reaches over the batch or over channels.",
-        where=f"{_LAYOUT}, NonDepthBatchWisePoolRewrite",
         change="A window and strides of 1 there; tf.reduce_max over channels.",
     ),
     Rule(
         id="five-dimensions",
         reason="5d",
-        ops=("FusedBatchNormV3", "FusedBatchNormGradV3"),
+        ops=_refused("five-dimensions"),
         attributes=is_5d,
         why="oneDNN's batch normalisation takes tensors of four dimensions.",
-        where=f"{_LAYOUT}, FusedBatchNormV3Rewrite",
         change="Fold two dimensions of space into one before it: its result is the same.",
     ),
     Rule(
@@ -330,46 +312,30 @@ RULES = (
     Rule(
         id="no-workspace",
         reason="no-workspace",
-        ops=POOL_GRADIENTS,
+        ops=_refused("no-workspace"),
         facts=("pool_not_rewritten",),
         why="The gradient of max pooling needs what the rewritten pool kept for it, and its pool "
         "was not rewritten, or ran in another function.",
-        where=_LAYOUT,
-        places={
-            "MaxPoolGrad": f"{_LAYOUT}, MaxpoolGradRewrite",
-            "MaxPool3DGrad": f"{_LAYOUT}, Maxpool3DGradRewrite",
-        },
         change="Let a tape make the gradient in the tf.function that runs the pool; where the pool "
         "stayed as it was, what its own reason says.",
     ),
     Rule(
         id="fusion",
         reason="fused-ops",
-        ops=(*FUSED_CONVOLUTIONS, "_FusedBatchNormEx"),
+        ops=_refused("fusion"),
         facts=("on", "plain_type"),
         why="Grappler's remapper fused the op with others that oneDNN's kernel can't take with it.",
         where="core/grappler/optimizers/remapper.cc",
-        places={
-            "_FusedConv2D": f"{_LAYOUT}, FusedConv2DRewrite",
-            "_FusedConv3D": f"{_LAYOUT}, FusedConv2DRewrite",
-            "_FusedDepthwiseConv2dNative": f"{_LAYOUT}, FusedDepthwiseConv2DRewrite",
-            "_FusedBatchNormEx": f"{_LAYOUT}, FusedBatchNormExRewrite",
-        },
         change="Another activation (BiasAdd with Relu, Relu6 or Elu suits every convolution), or "
         "tf.config.optimizer.set_experimental_options({'remapping': False}).",
     ),
     Rule(
         id="quantization",
         reason="quantization",
-        ops=QUANTIZE,
+        ops=_refused("quantization"),
         facts=("on",),
         why="oneDNN quantizes in the modes SCALED (rounding half to even) and MIN_FIRST (quint8) "
         "only, dequantizes in SCALED, and neither constants, slices nor a narrow range.",
-        where=_LAYOUT,
-        places={
-            "QuantizeV2": f"{_LAYOUT}, QuantizeOpRewrite",
-            "Dequantize": f"{_LAYOUT}, DequantizeRewrite",
-        },
         change="mode='SCALED', round_mode='HALF_TO_EVEN', axis=None, narrow_range=False.",
     ),
     Rule(
@@ -384,12 +350,11 @@ RULES = (
     Rule(
         id="kernel-never-seen",
         reason=NO_KERNEL,
-        ops=tuple(LATER),
+        ops=_refused("kernel-never-seen"),
         facts=("on", "ran", "plain_type", "op_never_rewritten"),
         why="By elimination: no other rule fits, and the op was rewritten nowhere in the log. "
         "Einsum has a oneDNN kernel from 2.11 on, Softmax from 2.12 on.",
         where="core/graph/mkl_graph_util.h, IsMklOp",
-        places=_KERNEL_FILES,
         change="A later release.",
     ),
 )

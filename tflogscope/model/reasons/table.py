@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
+from tflogscope.grammar.onednn_ops import OPS, Op
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import (
@@ -28,25 +29,21 @@ from tflogscope.model.names import (
     rewrite_of_kernel,
 )
 from tflogscope.model.primitives import onednn_version
-from tflogscope.model.reasons.onednn_ops import (
+from tflogscope.model.reasons.rules import (
     CALLS,
-    FLOATS,
-    HALF,
-    LATER,
-    NO_HALF,
-    PASSING_ON,
-    TYPES,
-    WITH_KERNEL,
-    WITHOUT_KERNEL,
+    RULES,
+    UNKNOWN,
     XLA_COMPILERS,
     XLA_OPS,
+    Attributes,
+    must_compile,
 )
-from tflogscope.model.reasons.rules import RULES, UNKNOWN, Attributes, must_compile
 
 Integers = NDArray[np.int64]
 _NONE = -1
-# The sparse product came between these: 2.16 has none, 2.20 has it.
-_SPARSE_ABSENT, _SPARSE_PRESENT = (3, 3, 99), (3, 7, 0)
+_WITH_KERNEL = [op.name for op in OPS.values() if op.has_kernel]
+_TYPES = {name: OPS[name].types for name in _WITH_KERNEL}
+_FLOAT, _BFLOAT16, _HALF = "DT_FLOAT", "DT_BFLOAT16", "DT_HALF"
 _DEVICE = r'(?:^|, )_device="[^"]*[Dd]evice:(\w+):\d+"'
 
 
@@ -157,7 +154,7 @@ def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiat
             rows, shown = rows[holds], shown[holds]
         rule[rows], proof[rows] = number, shown
         left[rows] = False
-    has_kernel = nodes["op"].is_in(WITH_KERNEL).fill_null(False).to_numpy()
+    has_kernel = nodes["op"].is_in(_WITH_KERNEL).fill_null(False).to_numpy()
     return Reasons(rule, proof, due, rewritten, has_kernel)
 
 
@@ -254,24 +251,23 @@ class _Facts:
     # ---- facts -----------------------------------------------------------------------------------
 
     def not_in_table(self, rows: Integers) -> Integers:
-        known = (*WITH_KERNEL, *WITHOUT_KERNEL, *PASSING_ON)
+        known = [op.name for op in OPS.values() if op.layout]
         return self._own(~self._nodes["op"].gather(rows).is_in(known), rows)
 
     def old_release(self, rows: Integers) -> Integers:
         """The oneDNN is older than that of the first TensorFlow with a kernel for the op."""
+        return self._by_version(rows, lambda op, version: version < op.onednn[0])
+
+    def new_release(self, rows: Integers) -> Integers:
+        """The oneDNN is that of a TensorFlow with a kernel for the op."""
+        return self._by_version(rows, lambda op, version: version >= op.onednn[1])
+
+    def _by_version(self, rows: Integers, holds: Callable[[Op, tuple[int, ...]], bool]) -> Integers:
         version = self._version
         if version is None:
             return np.full(len(rows), _NONE, np.int64)
-        old = [op for op, since in LATER.items() if version < since]
-        return self._own(self._nodes["op"].gather(rows).is_in(old), rows)
-
-    def has_sparse(self, rows: Integers) -> Integers:
-        there = self._version is not None and self._version >= _SPARSE_PRESENT
-        return self.at[rows] if there else np.full(len(rows), _NONE, np.int64)
-
-    def no_sparse(self, rows: Integers) -> Integers:
-        absent = self._version is not None and self._version <= _SPARSE_ABSENT
-        return self.at[rows] if absent else np.full(len(rows), _NONE, np.int64)
+        ops = [op.name for op in OPS.values() if op.onednn and holds(op, version)]
+        return self._own(self._nodes["op"].gather(rows).is_in(ops), rows)
 
     def off(self, rows: Integers) -> Integers:
         """The pass says so when it comes to the function; else the log as a whole does."""
@@ -331,10 +327,10 @@ class _Facts:
     def other_type(self, rows: Integers) -> Integers:
         """The type is none of those that kernels take; half, unless some op ran with it here."""
         nodes = self._nodes.select(pl.col("op", "dtype").gather(rows))
-        types = pl.col("op").replace_strict(TYPES, default=None, return_dtype=pl.List(pl.String))
-        half = (pl.col("dtype") == HALF) & ~pl.col("op").is_in(NO_HALF) & self._ran_with(HALF)
-        other = nodes.select(~pl.col("dtype").is_in(types) & ~half).to_series()
-        return self._skipped(rows, self._own(other, rows), HALF)
+        types = pl.col("op").replace_strict(_TYPES, default=None, return_dtype=pl.List(pl.String))
+        half = (pl.col("dtype") == _HALF) & ~pl.lit(self._ran_with(_HALF))
+        other = nodes.select(~pl.col("dtype").is_in(types) | half).to_series()
+        return self._skipped(rows, self._own(other, rows), _HALF)
 
     def _ran_with(self, dtype: str) -> bool:
         ran = (pl.col("rewrite") != "none") & (pl.col("dtype") == dtype)
@@ -384,13 +380,13 @@ class _Facts:
 
     def plain_type(self, rows: Integers) -> Integers:
         """A type that no CPU refuses, or that some op ran with here."""
-        types = [FLOATS[0], *(each for each in (*FLOATS[1:], HALF) if self._ran_with(each))]
+        types = [_FLOAT, *(each for each in (_BFLOAT16, _HALF) if self._ran_with(each))]
         return self._own(self._nodes["dtype"].gather(rows).is_in(types), rows)
 
     def bfloat16_never_rewritten(self, rows: Integers) -> Integers:
-        if self._ran_with("DT_BFLOAT16"):
+        if self._ran_with(_BFLOAT16):
             return np.full(len(rows), _NONE, np.int64)
-        return self._own(self._nodes["dtype"].gather(rows) == "DT_BFLOAT16", rows)
+        return self._own(self._nodes["dtype"].gather(rows) == _BFLOAT16, rows)
 
     def op_never_rewritten(self, rows: Integers) -> Integers:
         ran = self._nodes.filter(pl.col("rewrite") != "none")["op"].unique()

@@ -1,0 +1,84 @@
+"""What oneDNN does with TensorFlow's ops: grammars/onednn/ops.toml, whose head describes it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tflogscope.errors import GrammarError
+from tflogscope.grammar.load import packaged_file
+
+_FILE = "onednn/ops.toml"
+_NEVER = "never"
+
+
+@dataclass(frozen=True)
+class Op:
+    """One op of a [[family.op]]."""
+
+    name: str
+    eager: bool = False
+    layout: str | None = None
+    onednn: tuple[tuple[int, ...], ...] = ()
+    types: tuple[str, ...] = ()
+    remapper: bool = False
+    refusals: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether the layout pass replaces it, in some release."""
+        return self.layout not in {None, _NEVER}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One [[family]]."""
+
+    name: str
+    source: str
+    primitives: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    many: bool = False
+    src: int | None = None
+    wei: int | None = None
+    dst: int | None = None
+    product: str | None = None
+    blocks: bool = False
+    direction: str = ""
+    kernels: str = ""
+    ops: tuple[Op, ...] = ()
+
+
+def _read() -> tuple[Family, ...]:
+    try:
+        entries = tomllib.loads(packaged_file(_FILE).read_text(encoding="utf-8"))["family"]
+        return tuple(_family(**entry) for entry in entries)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GrammarError(f"the file can't be read: {error}", _FILE) from error
+
+
+def _family(*, op: list[dict[str, Any]] | None = None, **entry: Any) -> Family:
+    ops = tuple(each for row in op or () for each in _ops(**row))
+    return Family(**{name: _frozen(value) for name, value in entry.items()}, ops=ops)
+
+
+def _ops(*, names: list[str], onednn: tuple[str, ...] = (), **row: Any) -> list[Op]:
+    versions = tuple(tuple(int(part) for part in text.split(".")) for text in onednn)
+    facts = {name: _frozen(value) for name, value in row.items()}
+    return [Op(name, onednn=versions, **facts) for name in names]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+FAMILIES = _read()
+OPS = {op.name: op for family in FAMILIES for op in family.ops}
+EAGER_OPS = frozenset(op.name for op in OPS.values() if op.eager)
+
+
+def refused_by(rule: str) -> dict[str, str]:
+    """The ops that a rule of docs/reasons.md may keep as they are, each with the place."""
+    return {op.name: op.refusals[rule] for op in OPS.values() if rule in op.refusals}
