@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import ctypes
+import platform
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler.loadscope import LoadScopeScheduling  # type: ignore[import-untyped]
 
+import tests.deep  # noqa: F401  for its profile
 import tflogscope
 from tests.makelog import Log
 from tflogscope import Run
 
 Open = Callable[..., Run]
 
-# Who starts the tests may ignore it, as nohup does, and children would inherit that.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+settings.load_profile("ours")  # of tests/deep.py
 
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("any-machine", deadline=None)
-settings.load_profile("any-machine")
+# Who starts the tests may ignore it, as nohup does, and children would inherit that.
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -37,3 +42,34 @@ def opened(tmp_path: Path) -> Open:
         return tflogscope.open_log(*paths)
 
     return open_
+
+
+# ---- tests of one sample log run in a row, in one process, which opens it once -------------------
+
+_SAMPLE = re.compile(r"\w+__(?:tf|torch)\d+\.\d+\.\d+\w*")
+
+
+def _sample_of(nodeid: str) -> str:
+    """The log that a test's id names, if any."""
+    found = _SAMPLE.search(nodeid)
+    return found[0] if found else ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: _sample_of(item.nodeid))
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Give back what a log took: else the C library keeps it, and no process would stay small."""
+    here, next_ = (_sample_of(each.nodeid) if each else "" for each in (item, nextitem))
+    if here != next_ and platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+class _BySample(LoadScopeScheduling):  # type: ignore[misc]
+    def _split_scope(self, nodeid: str) -> str:
+        return _sample_of(nodeid) or nodeid.split("[", maxsplit=1)[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    return _BySample(config, log)

@@ -1,4 +1,4 @@
-"""Real logs, each opened once per process.
+"""Real logs, opened once while they are used: conftest.py runs the tests of a log in a row.
 
 Those of sample_logs/ with their truth, those of tests/reasons, tests/sentences and tests/causes.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +45,19 @@ def path_of(name: str) -> Path:
     return path
 
 
-@cache
+@lru_cache(4)  # 20 MB each, and a test process keeps to 500 MB
 def run_of(name: str) -> Run:
     """The analyzer's run of a log; `A+B`: of two files together."""
     return tflogscope.open_log(*(path_of(part) for part in name.split("+")))
 
 
-@cache
+@lru_cache(4)
 def raw_log(name: str) -> bytes:
     """A sample log as it was written, by nothing of tflogscope."""
     return unpacked(path_of(name))
 
 
-@cache
+@lru_cache(4)
 def truth_of(name: str) -> list[dict[str, Any]]:
     """What TensorFlow itself and the program said while the log was written, one dict per event."""
     lines = unpacked(TRUTH / f"{name}.truth.jsonl.zst").splitlines()

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 import xmlschema
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Open
@@ -179,7 +179,6 @@ def test_a_result_keeps_its_fingerprint_when_lines_move() -> None:
     assert prints[0] == prints[1] != prints[2]
 
 
-@settings(max_examples=60, deadline=None)
 @given(NAMES)
 def test_no_name_breaks_sarif(name: str) -> None:
     text = sarif_text(hostile(name))
@@ -215,7 +214,6 @@ def test_junit_names_ops_lines_and_what_to_do() -> None:
     assert "tf.function" in failure.text
 
 
-@settings(max_examples=60, deadline=None)
 @given(NAMES)
 def test_no_name_breaks_junit(name: str) -> None:
     verdict = hostile(name)
@@ -266,7 +264,6 @@ def test_annotations_name_log_line_and_op(verdict: dict[str, Any]) -> None:
         assert any(violation["text"] in data for _, _, data in found)
 
 
-@settings(max_examples=60, deadline=None)
 @given(NAMES)
 def test_no_name_becomes_a_command(name: str) -> None:
     verdict = hostile(name)
@@ -284,7 +281,6 @@ def test_no_name_becomes_a_command(name: str) -> None:
 # ---- the screen ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
 @given(NAMES)
 def test_no_name_has_an_effect_on_the_screen(name: str) -> None:
     assert_harmless(screen(hostile(name)))

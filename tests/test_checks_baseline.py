@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_run import MadeRun, call, eager, in_memory, program
@@ -107,7 +107,6 @@ def test_it_is_a_line_for_each_violation_in_an_order_of_its_own() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(HOSTILE))
 def test_any_name_is_known_again(name: str) -> None:
     made = MadeRun([call("f", 0), eager(name)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_run import MadeRun, Row, call, eager, node, program
@@ -184,7 +184,6 @@ CALLS = st.builds(
 ROWS = st.lists(OPS | CALLS | st.just(node("MatMul", "train")), max_size=25)
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
     run = MadeRun(rows).run()
@@ -195,7 +194,6 @@ def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
     assert sum(each.amount for each in result.violations) == expected.height
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_each_eager_op_is_placed_once_and_in_order(rows: list[Row]) -> None:
     timeline = MadeRun(rows).run().timeline

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_run import in_memory
@@ -148,7 +148,6 @@ def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
         read_policy(path)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_a_policy_or_a_usage_error(text: str) -> None:
     try:

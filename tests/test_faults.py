@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.deep import DEEP
 from tests.samples import raw_log
 
 ROOT = Path(__file__).parent.parent
-DEEP = bool(os.environ.get("TFLOGSCOPE_DEEP"))
 OLD = b"what was there before"
 ENDS = "sh -c 'echo trained; exit 7'"
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.deep import examples
 from tflogscope.grammar import exact, fast
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import Message
@@ -125,7 +126,7 @@ class Writer:
 
 @pytest.mark.parametrize("message", GRAMMAR.by_id.values(), ids=lambda message: message.id)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 def test_fields_written_into_a_template_come_back(message: Message, data: st.DataObject) -> None:
     written = Writer(data, message)
     assert exact.parse(message, written.text) == written.fields

@@ -1,13 +1,12 @@
 """What holds for any log, however damaged: one property over mutated real logs.
 
-Quick by default; TFLOGSCOPE_DEEP=1 tries 200 times as many, for nightly runs.
+Quick by default; TFLOGSCOPE_DEEP=1 tries 300 times as many, for nightly runs.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tests.deep import DEEP
 from tests.mutations import KINDS, mutated
 from tests.samples import NAMES, raw_log
 from tests.test_model_schema import SCHEMA, check_tables
@@ -31,7 +31,6 @@ from tflogscope.views.notebook import notebook_html
 from tflogscope.views.report.page import report_page
 from tflogscope.views.timeline import render_timeline
 
-DEEP = bool(os.environ.get("TFLOGSCOPE_DEEP"))
 LINES = 400
 BUCKETS = ("recognised", "ignored", "unknown", "continuation", "blank")
 # Numbers of lines begin anew in each file, and each is told of by its name.

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.deep import examples
 from tflogscope.events.pairing import pair_in_order
 from tflogscope.model.pairing import match_in_order, match_nested, mixed_keys
 
@@ -50,13 +51,13 @@ def queued(records: Records) -> list[tuple[int, int]]:
 
 
 @given(RECORDS)
-@settings(max_examples=300)
+@settings(max_examples=examples(100))
 def test_pairs_are_those_of_a_queue(records: Records) -> None:
     assert paired(records) == queued(records)
 
 
 @given(st.lists(st.integers(0, 5), max_size=30), st.randoms())
-@settings(max_examples=200)
+@settings(max_examples=examples(100))
 def test_nothing_lost_means_nothing_open(keys: list[int], random: object) -> None:
     """Any interleaving of whole runs: every start has an end of its key, each end one start."""
     records: Records = []
@@ -105,7 +106,6 @@ def end_rows(records: Records) -> dict[int, int]:
 
 
 @given(THREADS)
-@settings(max_examples=100, deadline=None)
 def test_nested_spans_are_those_of_a_stack(records: Records) -> None:
     found, left_over = match_nested(*frames_of(records), nested=True)
     stacks: dict[int, list[int]] = defaultdict(list)
@@ -125,7 +125,6 @@ def test_nested_spans_are_those_of_a_stack(records: Records) -> None:
 
 
 @given(THREADS)
-@settings(max_examples=100, deadline=None)
 def test_spans_that_do_not_nest_end_in_the_order_of_their_starts(records: Records) -> None:
     found, _ = match_nested(*frames_of(records), nested=False)
     starts: dict[int, list[int]] = defaultdict(list)
@@ -146,7 +145,6 @@ def test_spans_that_do_not_nest_end_in_the_order_of_their_starts(records: Record
 
 
 @given(RECORDS)
-@settings(max_examples=100, deadline=None)
 def test_what_follows_is_matched_by_number_or_by_nearness(records: Records) -> None:
     schema = {"at": pl.Int64, "key": pl.Int64}
     rows = [

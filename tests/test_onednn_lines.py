@@ -7,7 +7,7 @@ from datetime import UTC, timedelta
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.conftest import Open
@@ -243,7 +243,6 @@ ERAS = {
 
 
 @pytest.mark.parametrize("era", ERAS)
-@settings(deadline=None)
 @given(data=st.data())
 def test_what_is_rendered_is_read(era: str, data: st.DataObject) -> None:
     head, descriptors, missing = ERAS[era]
@@ -284,7 +283,6 @@ def check_number(line: str, row: dict[str, object]) -> None:
     assert row["duration_us"] == pytest.approx(float(last) * 1000, rel=1e-12, abs=1e-9)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(EXEC), st.data())
 def test_a_damaged_line_is_read_or_kept_with_a_reason(line: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(line) - 1))
@@ -310,7 +308,6 @@ def test_a_damaged_line_is_read_or_kept_with_a_reason(line: str, data: st.DataOb
         assert "primitive" not in row
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_kept(text: str) -> None:
     for line in (text, f"onednn_verbose,{text}", f"onednn_verbose,v1,primitive,exec,{text}"):

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.deep import examples
 from tests.makelog import ADD, MATMUL, RETVAL, SOURCE, Log, Node, X
 from tests.mutations import KINDS, mutated
 from tests.samples import path_of, raw_log, run_of
@@ -22,7 +23,7 @@ from tflogscope import Run, open_log
 from tflogscope.errors import NothingRecognised
 
 QUICK = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 BUCKETS = ("recognised", "ignored", "unknown", "continuation", "blank")
 TABLES = ("timeline", "ops", "functions", "nodes", "rewrites", "primitives")
@@ -149,7 +150,7 @@ def test_rows_of_any_sequence_of_calls_belong_to_their_calls(
 
 @pytest.mark.parametrize("name", SMALL)
 @given(data=st.data())
-@settings(QUICK, max_examples=10)
+@settings(QUICK, max_examples=examples(5))
 def test_a_log_in_several_files(tmp_path: Path, name: str, data: st.DataObject) -> None:
     lines = raw_log(name).splitlines(keepends=True)
     borders = data.draw(st.lists(st.integers(0, len(lines)), max_size=4).map(sorted))
@@ -269,7 +270,7 @@ def test_without_thread_ids_one_thread_at_a_time_says_the_same(tmp_path: Path) -
 
 
 @given(st.integers(1, 60))
-@settings(QUICK, max_examples=8)
+@settings(QUICK, max_examples=examples(5))
 def test_another_source_line_of_tensorflow_changes_nothing(tmp_path: Path, shift: int) -> None:
     """Releases move messages to other lines of their files; only texts count."""
     log = Log()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.deep import examples
 from tflogscope.cli.main import main
 from tflogscope.errors import QueryError
 from tflogscope.query.sql import select
@@ -104,7 +105,7 @@ def _simple(parts: tuple[str, int]) -> tuple[str, Callable[[int | None], bool]]:
 
 
 @given(st.recursive(SIMPLE.map(_simple), texts, max_leaves=6))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_condition_means_what_python_means(
     condition: tuple[str, Callable[[int | None], bool]],
 ) -> None:
@@ -135,7 +136,7 @@ def test_errors_point_at_the_place(condition: str, place: int, said: str) -> Non
 
 
 @given(st.text(max_size=30))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=examples(100))
 def test_any_text_is_a_condition_or_an_error(text: str) -> None:
     place = 0
     try:

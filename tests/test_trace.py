@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections import Counter
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def written(run: Run, name: str) -> bytes:
     return stream.getvalue()
 
 
-@cache
+@lru_cache(1)
 def chrome(name: str) -> list[dict[str, Any]]:
     events = json.loads(written(run_of(name), "chrome"))["traceEvents"]
     assert isinstance(events, list)

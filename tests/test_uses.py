@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.samples import path_of, run_of
-from tflogscope.cli.main import main
 from tflogscope.checks.baseline import read_baseline
+from tflogscope.cli.main import main
 from tflogscope.errors import OutputError, QueryError, UsageError
 
 KERAS, EAGER = "keras_fit_mlp__tf2.13.1__vlog2", "run_eagerly__tf2.13.1__vlog2"

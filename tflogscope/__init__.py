@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tflogscope.model.opening import open_log
     from tflogscope.model.run import Run
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Run", "TflogscopeError", "__version__", "open_log"]
 
 

@@ -5,7 +5,8 @@ python tools/fuzz.py [TARGET ...] [--minutes 10] [--work .fuzz]
 Needs atheris (`pip install atheris`). Each target runs in a process of its own for its share of the
 time. Inputs that reach new code are kept in WORK/TARGET/corpus, from which the next run goes on;
 what fails is kept in WORK/TARGET/findings, one input for each place in the code, and ends nothing.
-At the end, and in WORK/runs.jsonl, stand executions, seconds, coverage and findings.
+At the end, and in WORK/runs.jsonl, are executions, seconds, coverage and findings. The exit code is
+1 if there are findings.
 """
 
 from __future__ import annotations
@@ -155,11 +156,14 @@ def main() -> None:
     from tests.fuzzing import TARGETS
 
     targets = options.targets or list(TARGETS)
+    findings = 0
     for target in targets:
         done = run(target, round(options.minutes * 60 / len(targets)), work)
         with (work / "runs.jsonl").open("a") as file:
             file.write(json.dumps(done) + "\n")
         print(" ".join(f"{name}={value}" for name, value in done.items()), flush=True)
+        findings += int(str(done["findings"])) + bool(done["status"])
+    sys.exit(findings > 0)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ class LogFile:
         with self._raw:
             if self._stream is not None:
                 self._stream.close()
-            elif self._is_new:
-                self._path.unlink()
+        if self._stream is None and self._is_new:
+            self._path.unlink()  # Windows removes no file that is open
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from tflogscope.recording.log_file import LogFile
 from tflogscope.recording.pass_on import PassOn
 
 _READ = 1 << 16  # as much as a pipe holds
+_WAIT_SECONDS = 0.1  # after this long a line without an end is a prompt
 _FLUSH_SECONDS = 1.0  # at most this much is lost if the recorder is killed
 _DRAIN_SECONDS = 1.0  # how long after the command's end what it left running may still write
 
@@ -127,7 +128,7 @@ def _read(
     """Keep and pass on what comes until the command has ended; whether more would come."""
     last = None  # when to stop
     while True:
-        ready, _, _ = select.select([reader], [], [], 0.1)
+        ready = _something_comes(reader)
         if ready:
             try:
                 data = os.read(reader, _READ)
@@ -148,7 +149,25 @@ def _read(
         if last is not None and now > last:
             break
     pass_on.idle()
-    return bool(ready) and bool(data)
+    return ready and bool(data)
+
+
+def _something_comes(reader: int) -> bool:
+    """Wait a tenth of a second at most; whether there is something to read, or the end of it."""
+    if sys.platform == "win32":  # `select` takes only sockets there
+        import _winapi
+        import msvcrt
+
+        until = time.monotonic() + _WAIT_SECONDS
+        while time.monotonic() < until:
+            try:
+                if _winapi.PeekNamedPipe(msvcrt.get_osfhandle(reader), 0)[0]:
+                    return True
+            except BrokenPipeError:  # nobody has the other end any more
+                return True
+            time.sleep(0.01)
+        return False
+    return bool(select.select([reader], [], [], _WAIT_SECONDS)[0])
 
 
 def _channel(terminal: bool) -> tuple[int, int]:

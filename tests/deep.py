@@ -1,0 +1,19 @@
+"""How much property tests try: little by default, much with TFLOGSCOPE_DEEP=1, as each night."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+DEEP = bool(os.environ.get("TFLOGSCOPE_DEEP"))
+_TIMES = 50
+
+
+def examples(quick: int) -> int:
+    """The number of examples, of which a quick run tries `quick`."""
+    return quick * _TIMES if DEEP else quick
+
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("ours", deadline=None, max_examples=examples(30))
