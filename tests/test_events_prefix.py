@@ -54,7 +54,12 @@ def test_a_dialect_without_a_year_has_no_time(opened: Open) -> None:
 
 
 PARTS = st.tuples(
-    st.integers(0, 2260) | st.integers(2262, 9999), *[st.integers(0, 99)] * 4, st.integers(0, 59)
+    st.integers(1960, 2280) | st.integers(0, 9999),
+    st.integers(0, 13),
+    st.integers(0, 32),
+    st.integers(0, 24),
+    st.integers(0, 60),
+    st.integers(0, 59),
 )
 
 
@@ -67,7 +72,7 @@ def test_what_no_calendar_has_is_no_time(parts: list[tuple[int, ...]]) -> None:
         moment = None
         with contextlib.suppress(ValueError):
             moment = datetime(year, month, day, hour, minute, second)  # noqa: DTZ001
-        expected.append(moment if moment and 1970 <= moment.year <= 2260 else None)
+        expected.append(moment)
     assert times_of("classic", clocks) == expected
 
 

@@ -31,7 +31,7 @@ for name in ("curses", "fcntl", "grp", "pwd", "readline", "resource", "syslog", 
 IMPORT_ALL = """
 import importlib, pkgutil, tflogscope
 for module in pkgutil.walk_packages(tflogscope.__path__, "tflogscope."):
-    if module.name != "tflogscope.__main__":
+    if module.name.rpartition(".")[2] not in {"__main__", "_scanner"}:  # a library of its own
         importlib.import_module(module.name)
 """
 ANALYZE = f"""

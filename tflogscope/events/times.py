@@ -23,6 +23,7 @@ Clock = NDArray[np.integer]
 NO_TIME = int(np.iinfo(np.int64).min)
 SECOND = 1_000_000  # µs
 _DAY = 86_400
+_BEGIN, _END = -719_162 * _DAY, 2_932_897 * _DAY  # the years 1 and 10,000
 _QUARTER_HOUR = 900  # seconds; all zones' offsets are multiples of it
 # A gap of a log that is longer makes two parts of it, in seconds.
 _GAP = 2 * 3600
@@ -36,7 +37,8 @@ _NEVER = 1 << 60
 def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
     """Seconds since 1970 of dates and clocks as this prefix prints them, in the zone of the log.
 
-    NO_TIME where they are damaged, and where the prefix prints no year.
+    NO_TIME where they are damaged, where the prefix prints no year, and outside the years 1 to 9999,
+    which Python's datetime ends with.
     """
     shape = prefix.shape[: prefix.fraction]
     raw = np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8)
@@ -63,6 +65,7 @@ def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
         seconds = (first + day - 1) * _DAY + hour * 3600 + minute * 60 + second
     else:
         seconds = np.full(len(texts), NO_TIME)
+    wrong |= (seconds < _BEGIN) | (seconds >= _END)
     return np.where(wrong, NO_TIME, seconds)
 
 
