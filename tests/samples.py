@@ -45,19 +45,19 @@ def path_of(name: str) -> Path:
     return path
 
 
-@lru_cache(4)  # 20 MB each, and a test process keeps to 500 MB
+@lru_cache(2)  # with all their tables 50 MB each, and a test process keeps to 500 MB
 def run_of(name: str) -> Run:
     """The analyzer's run of a log; `A+B`: of two files together."""
     return tflogscope.open_log(*(path_of(part) for part in name.split("+")))
 
 
-@lru_cache(4)
+@lru_cache(2)
 def raw_log(name: str) -> bytes:
     """A sample log as it was written, by nothing of tflogscope."""
     return unpacked(path_of(name))
 
 
-@lru_cache(4)
+@lru_cache(1)
 def truth_of(name: str) -> list[dict[str, Any]]:
     """What TensorFlow itself and the program said while the log was written, one dict per event."""
     lines = unpacked(TRUTH / f"{name}.truth.jsonl.zst").splitlines()
