@@ -59,10 +59,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _sample_of(item.nodeid))
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Give back what a log took: else the C library keeps it, and no process would stay small."""
-    here, next_ = (_sample_of(each.nodeid) if each else "" for each in (item, nextitem))
-    if here != next_ and platform.libc_ver()[0] == "glibc":
+    if _sample_of(item.nodeid) and platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
 
 
