@@ -37,8 +37,8 @@ _NEVER = 1 << 60
 def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
     """Seconds since 1970 of dates and clocks as this prefix prints them, in the zone of the log.
 
-    NO_TIME where they are damaged, where the prefix prints no year, and outside the years 1 to 9999,
-    which Python's datetime ends with.
+    NO_TIME where they are damaged, where the prefix prints no year, and outside the years 1 to
+    9999: Python's datetime has no others.
     """
     shape = prefix.shape[: prefix.fraction]
     raw = np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8)
