@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from tflogscope.model.run import Run
 
+_OBJECTS = 100_000  # made before Python looks for circles among them; a log makes few
 LEAST_MEMORY = 10**9  # bytes of addresses: with less, threads may not find room for their stacks
 Logs = Annotated[
     list[str] | None,
@@ -94,5 +96,6 @@ def opened(inputs: list[str]) -> Iterator[Run]:
     import tflogscope
 
     _require_memory()
+    gc.set_threshold(_OBJECTS)
     with progress_bar() as advance:
         yield tflogscope.open_log(*inputs, progress=advance)

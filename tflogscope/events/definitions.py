@@ -25,13 +25,10 @@ def read_definitions(texts: pl.Series) -> pl.DataFrame:
 
     Null: cut off.
     """
-    whole = pl.col("text").str.extract_groups(_WHOLE)
-    frame = texts.rename("text").to_frame()
-    frame = frame.with_columns(whole=whole, cut=pl.col("text").str.extract_groups(_CUT))
-    fields = {name: pl.col("whole").struct.field(name) for name in _COLUMNS}
-    for name in ("node", "op", "attributes"):
-        fields[name] = pl.coalesce(fields[name], pl.col("cut").struct.field(name))
-    return frame.select(
-        **fields | {"dead": fields["dead"].is_not_null()},
-        whole=pl.col("whole").struct.field("device").is_not_null(),
-    )
+    frame = texts.str.extract_groups(_WHOLE).struct.unnest().select(_COLUMNS)
+    frame = frame.with_columns(pl.col("dead").is_not_null(), whole=pl.col("device").is_not_null())
+    rows = (~frame["whole"]).arg_true()
+    if len(rows):
+        cut = texts.gather(rows).str.extract_groups(_CUT).struct.unnest()
+        frame = frame.with_columns(frame[name].scatter(rows, cut[name]) for name in cut.columns)
+    return frame

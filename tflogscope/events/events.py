@@ -196,7 +196,8 @@ class Events:
 
     def with_threads(self, records: pl.DataFrame) -> pl.DataFrame:
         """Put the thread in the place of the column `site`."""
-        return records.with_columns(thread=pl.Series(self._thread_of(records["site"]))).drop("site")
+        thread = pl.Series(self._thread_of(records["site"]))
+        return records.select(pl.exclude("site"), thread=thread)
 
     def _thread_of(self, sites: pl.Series) -> NDArray[np.int64]:
         codes = np.minimum(sites.to_numpy(), len(self.threads))  # c.NONE: no prefix

@@ -238,11 +238,19 @@ class _Rows:
         columns = {"at": pl.Series(self.lines.at)}
         columns["duration_us"], columns["time"] = self._durations(), self._times()
         texts = self._all_texts()
-        shown = texts.set(texts == "", None)
-        columns |= {name: shown.gather(pl.Series(self.column(name))) for name in _TEXTS}
+        shown = texts.set(texts == "", None).rechunk()  # of one chunk, polars gathers quicker
+        columns |= {name: self._shown(name, shown) for name in _TEXTS}
         return pl.DataFrame(columns).select(
             pl.col(name).cast(kind) for name, kind in VERBOSE_SCHEMA.items()
         )
+
+    def _shown(self, name: str, shown: pl.Series) -> pl.Series:
+        """The texts of a column; the last of `shown` is null."""
+        if name not in self.columns:
+            return shown.clear(len(self.lines))
+        # Polars takes numbers of its own type as they are.
+        last = np.uint32(len(shown) - 1)
+        return shown[pl.Series(np.minimum(self.columns[name].astype(np.uint32), last))]
 
     def _durations(self) -> pl.Series:
         def read(texts: pl.Series) -> pl.Series:

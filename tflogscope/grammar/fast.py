@@ -15,38 +15,32 @@ COLUMN_TYPES: dict[str, pl.DataType] = {
 }
 
 
-def is_message(texts: pl.Expr, message: Message) -> pl.Expr:
-    """Whether each text is `message` as a whole. Literal tests come first: they are cheap."""
-    test = texts.str.contains(message.test_pattern)
-    if message.tail:
-        test = texts.str.ends_with(message.tail) & test
-    if message.head:
-        test = texts.str.starts_with(message.head) & test
-    return test
-
-
 def match_messages(texts: pl.Series, file_grammar: FileGrammar) -> pl.Series:
     """The id of the first message that each text matches; null where none does.
 
     `texts` are messages of one source file without their prefix. Each message is tried only on
     what no earlier one took.
     """
+    messages = file_grammar.messages
     ids = np.full(len(texts), -1, np.int64)
-    left = texts.is_not_null().to_numpy()
     # Starting with the literal head alone is a fraction of the price of a pattern.
+    known = texts.is_not_null()
     heads = pl.select(
-        pl.lit(texts).str.starts_with(message.head).alias(message.id)
-        for message in file_grammar.messages
-    )
-    for index, message in enumerate(file_grammar.messages):
-        near = np.flatnonzero(left & heads[message.id].fill_null(value=False).to_numpy())
-        if not len(near):
-            continue
-        candidates = texts.gather(near).rename("text").to_frame()
-        hit = near[candidates.select(is_message(pl.col("text"), message)).to_series().to_numpy()]
-        ids[hit], left[hit] = index, False
-    names = pl.Series("id", [message.id for message in file_grammar.messages], pl.String)
+        pl.lit(texts.fill_null("")).str.starts_with(message.head).alias(message.id) & known
+        for message in messages
+    ).to_numpy()
+    for index, message in enumerate(messages):
+        near = np.flatnonzero(heads[:, index] & (ids < 0))
+        if len(near):
+            ids[near[_are(texts[near], message).to_numpy()]] = index
+    names = pl.Series("id", [message.id for message in messages], pl.String)
     return names.gather(pl.Series(ids).set(pl.Series(ids < 0), None))
+
+
+def _are(texts: pl.Series, message: Message) -> pl.Series:
+    """Whether each text, which begins with the literal head, is this message as a whole."""
+    is_literal = message.head == message.template
+    return texts == message.head if is_literal else texts.str.contains(message.test_pattern)
 
 
 def extract(texts: pl.Series, message: Message) -> pl.DataFrame:

@@ -31,7 +31,7 @@ def read_calls(executions: Executions) -> pl.DataFrame:
     thread's record before), inside (the call whose Python code made it), nested (so, or inside
     another call).
     """
-    frame = executions.frame.with_row_index("row").filter(pl.col("dispatch").is_not_null())
+    frame = executions.eager
     eager = executions.dispatches.eager.select("is_call", "name", "entered", "entered_at")
     rows = frame.hstack(eager.select(pl.all().gather(frame["dispatch"]))).filter("is_call")
     rows = rows.with_columns(inside=executions.calls_around.gather(rows["dispatch"]))
@@ -131,7 +131,7 @@ class Activity:
     def __init__(
         self, executions: Executions, instantiations: Instantiations, calls: pl.DataFrame
     ) -> None:
-        frame = executions.frame.filter(pl.col("dispatch").is_not_null())
+        frame = executions.eager
         made = instantiations.spans.select("thread", begin="time", end="end_time")
         ran = [
             frame.select("thread", begin="time", end="end_time"),

@@ -68,6 +68,11 @@ class Executions:
         parts = (self._graph(), self._eager())
         return pl.concat(parts, how="vertical").sort("at", maintain_order=True)
 
+    @cached_property
+    def eager(self) -> pl.DataFrame:
+        """The rows of `frame` that are dispatches, with their number in it (`row`)."""
+        return self.frame.with_row_index("row").filter(pl.col("dispatch").is_not_null())
+
     def _graph(self) -> pl.DataFrame:
         runs = self.runs
         number = self._numbered[1].to_numpy()

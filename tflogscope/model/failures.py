@@ -87,7 +87,11 @@ def read_statuses(executions: Executions) -> pl.DataFrame:
 def _of_nodes(executions: Executions) -> pl.DataFrame:
     """Statuses of nodes; where the log does not show the node's run, its name is the op."""
     failed, steps = executions.failed_nodes, executions.steps
-    runs = executions.frame.with_row_index("row").filter(pl.col("dispatch").is_null())
+    # Most logs have no failure, and all runs of nodes are many.
+    runs = executions.frame.with_row_index("row").filter(
+        pl.col("at").is_in(failed["start_at"].drop_nulls().implode()),
+        pl.col("dispatch").is_null(),
+    )
     runs = runs.select("row", "signature", "step_row", "call", "thread", begin="at")
     found = failed.join(runs, left_on="start_at", right_on="begin", how="left")
     op = executions.signatures["op"]
@@ -109,10 +113,7 @@ def _of_nodes(executions: Executions) -> pl.DataFrame:
 def _of_eager(executions: Executions) -> pl.DataFrame:
     """Statuses of eager ops and of calls: each is in the record that ends it."""
     ends = executions.events.messages("component_failed", "component_failed_sync", "exiting_call")
-    frame = executions.frame.with_row_index("row")
-    failed = frame.filter(
-        (pl.col("status") == STATUSES.index("failed")) & pl.col("dispatch").is_not_null()
-    )
+    failed = executions.eager.filter(pl.col("status") == STATUSES.index("failed"))
     named = failed.hstack(
         executions.signatures.select(pl.col("op", "kind").gather(failed["signature"]))
     ).hstack(executions.functions(failed["row"]).select("function"))
@@ -135,9 +136,8 @@ def _refused(executions: Executions) -> pl.DataFrame:
 
     core/framework/op_kernel.cc, OpKernelContext::CtxFailure. A node's status follows it at once.
     """
-    frame = executions.frame.with_row_index("row")
-    is_op = executions.signatures.select((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
-    eager = frame.filter(is_op.to_series().gather(frame["signature"]))
+    is_op = executions.signatures["kind"] == "op"
+    eager = executions.eager.filter(pl.lit(is_op).gather(pl.col("signature")))
     said = executions.events.messages("op_requires_failed").select("at", "thread", "status")
     if said.is_empty() or (eager["status"] != STATUSES.index("unknown")).any():
         return pl.DataFrame(schema={"at": pl.Int64})

@@ -124,7 +124,7 @@ class Run:
     @cached_property
     def ops(self) -> pl.DataFrame:
         """One row per (mode, kind, op, kernel, rewrite): how often and how long."""
-        return ops_table(self._executions, self._linked, self._cause)
+        return ops_table(self._executions, self._linked, self._causes)
 
     @cached_property
     def functions(self) -> pl.DataFrame:

@@ -52,10 +52,9 @@ def read_steps(
 
 def _extent(runs: NodeRuns) -> pl.DataFrame:
     """Rows, first and last line of each step; its device where it begins; how many nodes it ran."""
-    first = np.full(len(runs.steps), _FOREVER)
-    last = np.full(len(runs.steps), -1)
-    np.minimum.at(first, runs.step, runs.at) if len(runs) else None
-    np.maximum.at(last, runs.step, runs.at) if len(runs) else None
+    first, last = np.empty((2, len(runs.steps)), np.int64)
+    last[runs.step] = runs.at  # they are in order, so the last one stays
+    first[runs.step[::-1]] = runs.at[::-1]
     return pl.DataFrame(
         {
             "row": np.arange(len(runs.steps)),

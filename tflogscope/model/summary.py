@@ -162,8 +162,7 @@ def nested_facts(executions: Executions) -> Facts:
     """
     calls = read_calls(executions)
     outer = calls.filter(~pl.col("nested"))["took_us"]
-    frame = executions.frame.filter(pl.col("dispatch").is_not_null())
-    inside = frame.filter(
+    inside = executions.eager.filter(
         pl.lit(executions.calls_around).gather(pl.col("dispatch")).is_not_null()
         & ~pl.lit(executions.dispatches.eager["is_call"]).gather(pl.col("dispatch"))
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
+from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.figures import rounded
 from tflogscope.model.instantiations import Instantiations
@@ -24,11 +25,8 @@ from tflogscope.model.reasons.table import Reasons
 _DEAD = STATUSES.index("dead")
 
 
-def ops_table(executions: Executions, linked: Linked, causes: pl.Series) -> pl.DataFrame:
-    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line.
-
-    `causes` has one value per row of `Executions.frame`.
-    """
+def ops_table(executions: Executions, linked: Linked, causes: Causes) -> pl.DataFrame:
+    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line."""
     alive = pl.col("status") != _DEAD
     duration = pl.col("duration_us").filter(alive)
     grouped = executions.frame.group_by("signature").agg(
@@ -46,9 +44,8 @@ def ops_table(executions: Executions, linked: Linked, causes: pl.Series) -> pl.D
     # Strings only of what is different: a node runs thousands of times.
     kinds = executions.frame.select("signature", "step_row", "dispatch").with_row_index("row")
     kinds = kinds.unique(["signature", "step_row", "dispatch"])
-    named = kinds.select("signature", cause=causes.gather(kinds["row"])).hstack(
-        executions.functions(kinds["row"])
-    )
+    cause = causes.by_execution(executions, kinds["row"])
+    named = kinds.select("signature", cause=cause).hstack(executions.functions(kinds["row"]))
     named = named.group_by("signature").agg(
         functions=_distinct("function"), causes=_distinct("cause")
     )
@@ -156,20 +153,27 @@ def nodes_table(executions: Executions, nodes: pl.DataFrame, reasons: Reasons) -
 
 def _nodes_run(executions: Executions) -> pl.DataFrame:
     """Distinct (function, definition) of graph runs, with executions and total_us."""
-    frame = executions.frame.filter(pl.col("step_row").is_not_null())
-    steps = executions.steps.with_row_index("step_row").select(
-        pl.col("step_row").cast(pl.Int64), "name", "cause", number=pl.col("name").rank("dense")
-    )
-    frame = frame.with_columns(
+    folding = (pl.col("cause") == "constant-folding").fill_null(False)
+    steps = executions.steps.select("name", folding=folding, number=pl.col("name").rank("dense"))
+    frame = executions.frame.select(
+        "at",
+        "definition",
+        "duration_us",
+        "status",
         number=pl.lit(steps["number"]).gather(pl.col("step_row")),
-        folding=pl.lit(steps["cause"] == "constant-folding").gather(pl.col("step_row")),
-    ).filter(~pl.col("folding").fill_null(False))
+        folding=pl.lit(steps["folding"]).gather(pl.col("step_row")),
+    )
     alive = pl.col("status") != _DEAD
-    grouped = frame.group_by("number", "definition").agg(
-        executions=alive.sum().cast(pl.UInt32),
-        known=pl.col("duration_us").filter(alive).count(),
-        total_us=pl.col("duration_us").filter(alive).sum(),
-        at=pl.col("at").min(),
+    # Rows of dispatches have no step, and so a null.
+    grouped = (
+        frame.filter(~pl.col("folding"))
+        .group_by("number", "definition")
+        .agg(
+            executions=alive.sum().cast(pl.UInt32),
+            known=pl.col("duration_us").filter(alive).count(),
+            total_us=pl.col("duration_us").filter(alive).sum(),
+            at=pl.col("at").min(),
+        )
     )
     names = steps.select("number", "name").unique("number")
     definitions = executions.runs.definitions.select(
@@ -206,9 +210,9 @@ def functions_table(
     `same` says which traces are of one Python function, see `python_functions`.
     """
     spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
-    calls = executions.frame.filter(
-        pl.col("dispatch").is_not_null() & pl.col("call").is_not_null()
-    ).join(executions.dispatches.calls.select("dispatch", "name"), on="dispatch", how="inner")
+    calls = executions.eager.drop_nulls("call").join(
+        executions.dispatches.calls.select("dispatch", "name"), on="dispatch"
+    )
     seen = pl.concat(
         [
             spans.select("at", name="function"),

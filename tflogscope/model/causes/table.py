@@ -41,18 +41,27 @@ class Causes:
         ids = pl.Series([*(rule.cause for rule in self.rules), None], dtype=pl.String)
         return ids.gather(self.rule % len(ids))
 
-    def by_execution(self, executions: Executions) -> pl.Series:
-        """The cause of each row of `Executions.frame`, graph rows included; null: none is due."""
+    @cached_property
+    def own(self) -> pl.Series:
+        """Whether TensorFlow or Keras asked for each dispatch itself (`Rule.own`)."""
+        own = pl.Series([*(rule.own for rule in self.rules), False])
+        return own.gather(self.rule % len(own))
+
+    def by_execution(self, executions: Executions, rows: pl.Series | None = None) -> pl.Series:
+        """The cause of rows of `Executions.frame`, of all of them if none are given.
+
+        Rows of graphs have one, too; null: none is due.
+        """
+        frame = executions.frame.select("step_row", "dispatch")
+        frame = frame if rows is None else frame.select(pl.all().gather(rows))
         graph = pl.lit(executions.steps["cause"]).gather(pl.col("step_row"))
         eager = pl.lit(self.names).gather(pl.col("dispatch"))
-        return executions.frame.select(cause=pl.coalesce(graph, eager)).to_series()
+        return frame.select(cause=pl.coalesce(graph, eager)).to_series()
 
     def own_by_execution(self, executions: Executions) -> pl.Series:
-        """Which rows of `Executions.frame` TensorFlow or Keras asked for itself (`Rule.own`)."""
-        own = pl.Series([*(rule.own for rule in self.rules), False])
-        by_dispatch = pl.lit(own.gather(self.rule % len(own)))
+        """Which rows of `Executions.frame` TensorFlow or Keras asked for itself."""
         return executions.frame.select(
-            own=by_dispatch.gather(pl.col("dispatch")).fill_null(value=False)
+            own=pl.lit(self.own).gather(pl.col("dispatch")).fill_null(value=False)
         ).to_series()
 
     @cached_property

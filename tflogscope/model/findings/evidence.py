@@ -74,10 +74,7 @@ class Evidence:
     @cached_property
     def eager(self) -> pl.DataFrame:
         """Eager executions: the columns of the timeline that tell them apart, and `at`."""
-        cause = self.causes.by_execution(self.executions)
-        own = self.causes.own_by_execution(self.executions)
-        frame = self.executions.frame.with_columns(cause=cause, own=own)
-        frame = frame.filter(pl.col("dispatch").is_not_null())
+        frame = self.executions.eager
         signatures = self.executions.signatures.select("mode", "kind", "op", "kernel", "rewrite")
         named = frame.select(
             "at",
@@ -88,8 +85,8 @@ class Evidence:
             "call",
             "thread",
             "dispatch",
-            "cause",
-            "own",
+            cause=pl.lit(self.causes.names).gather(pl.col("dispatch")),
+            own=pl.lit(self.causes.own).gather(pl.col("dispatch")),
             status=pl.lit(pl.Series(STATUSES)).gather(pl.col("status")),
         ).hstack(signatures.select(pl.all().gather(frame["signature"])))
         is_call = pl.col("kind") == "call"

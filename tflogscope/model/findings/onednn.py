@@ -207,18 +207,26 @@ def _with_problems(evidence: Evidence, runs: pl.DataFrame) -> pl.DataFrame:
 
 def _float_products(evidence: Evidence) -> pl.DataFrame:
     """Runs of matrix products on oneDNN in float32, in graphs and eager: what, at, op, took_us."""
-    executions, frame = evidence.executions, evidence.executions.frame
-    signatures = executions.signatures.select(pl.col("op", "rewrite").gather(frame["signature"]))
+    executions = evidence.executions
+    is_product = pl.col("op").str.contains(PRODUCTS) & (pl.col("rewrite") != "none")
+    signatures = executions.signatures.select("op", is_product=is_product)
+    products = executions.frame.with_row_index("execution").filter(
+        pl.lit(signatures["is_product"]).gather(pl.col("signature"))
+    )
     of_nodes = executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
     of_eager = evidence.eager_kernel_of.select(
         pl.col("dispatch").cast(pl.Int64), eager_type="dtype"
     )
-    inside = evidence.linked.by_execution(frame.height)["primitive_us"]
-    table = frame.select(
-        "at", "definition", "dispatch", "signature", took_us=pl.coalesce(inside, "duration_us")
-    ).hstack(signatures)
-    table = table.with_row_index("execution")
-    products = table.filter(pl.col("op").str.contains(PRODUCTS) & (pl.col("rewrite") != "none"))
+    inside = evidence.linked.by_execution(executions.frame.height)["primitive_us"]
+    products = products.select(
+        "execution",
+        "at",
+        "definition",
+        "dispatch",
+        "signature",
+        op=pl.lit(signatures["op"]).gather(pl.col("signature")),
+        took_us=pl.coalesce(pl.lit(inside).gather(pl.col("execution")), "duration_us"),
+    )
     typed = products.join(of_eager, on="dispatch", how="left", maintain_order="left").with_columns(
         what=pl.struct("definition", "signature"),
         node_type=pl.lit(of_nodes).gather(pl.col("definition")),
