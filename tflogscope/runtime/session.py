@@ -83,14 +83,6 @@ class RefVariable(Variable):
     def read_value(self) -> Any:
         return O.Identity(self.handle, name="read")
 
-    def changed(
-        self, op: str, *values: Any, name: Any = None, read_value: bool = True, **_: Any
-    ) -> Any:
-        found = call(
-            op.replace("VariableOp", ""), self.handle, *values, use_locking=False, name=name
-        )
-        return found if read_value else found.op
-
 
 def get_variable(
     name: str,
@@ -192,11 +184,6 @@ class Session:
     def _fetched(self, value: Any) -> Any:
         if isinstance(value, Variable):
             value = value.graph_element
-        if isinstance(value, str):
-            get = (
-                self.graph.get_tensor_by_name if ":" in value else self.graph.get_operation_by_name
-            )
-            value = get(value)
         node = value.op if isinstance(value, SymbolicTensor) else value
         if not isinstance(node, Node) or node.graph is not self.graph:
             raise ValueError(f"{value} is not an element of this graph.")
@@ -231,9 +218,6 @@ class Session:
     def __exit__(self, *error: object) -> None:
         del error
         self._default.__exit__(None, None, None)
-
-    def close(self) -> None:
-        self._resources.clear()
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.compat.v1.Session", name)

@@ -134,12 +134,8 @@ def _EagerInput(
             typed = isinstance(value, Tensor) or hasattr(value, "handle")
             value = convert_to_tensor(value, None if typed else wanted, dtype_hint=hint)
         if wanted is not None and value.dtype is not wanted:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"cannot compute {definition.type} as input was expected to be a {_cpp(wanted)} "
-                f"tensor but is a {_cpp(value.dtype)} tensor [Op:{definition.type}] name: ",
-            )
+            text = f"{definition.type} expects {wanted.name}, but the input is {value.dtype.name}"
+            raise InvalidArgumentError(None, None, text)
         return value
 
     return convert
@@ -163,10 +159,6 @@ def _GraphInput(definition: OpDef, attributes: dict[str, Any]) -> Callable[..., 
             ) from error
 
     return convert
-
-
-def _cpp(dtype: DType) -> str:
-    return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
 
 
 def generated(type: str) -> Callable[..., Any]:

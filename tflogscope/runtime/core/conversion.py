@@ -69,11 +69,7 @@ def _strings(array: Any, dtype: DType | None) -> Any:
     result = np.empty(array.shape, object)
     flat = [each.encode() if isinstance(each, str) else each for each in array.ravel()]
     if any(not isinstance(each, bytes) for each in flat):
-        odd = next(each for each in flat if not isinstance(each, bytes))
-        raise ValueError(
-            f"Attempt to convert a value ({odd!r}) with an unsupported type ({type(odd)}) to a "
-            "Tensor."
-        )
+        raise ValueError(f"Attempt to convert a value of an unsupported type to a Tensor: {flat}")
     result.ravel()[:] = flat
     return result
 

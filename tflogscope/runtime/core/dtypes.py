@@ -24,10 +24,6 @@ class DType:
         self.is_numeric = kind in "fiub"
 
     @property
-    def base_dtype(self) -> DType:
-        return self
-
-    @property
     def min(self) -> Any:
         limits: Any = np.finfo if self.is_floating else np.iinfo
         return limits(self.as_numpy_dtype).min
@@ -36,9 +32,6 @@ class DType:
     def max(self) -> Any:
         limits: Any = np.finfo if self.is_floating else np.iinfo
         return limits(self.as_numpy_dtype).max
-
-    def is_compatible_with(self, other: Any) -> bool:
-        return as_dtype(other) is self
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DType):
@@ -56,9 +49,6 @@ class DType:
 
     def __repr__(self) -> str:
         return f"tf.{self.name}"
-
-    def __reduce__(self) -> Any:
-        return as_dtype, (self.name,)
 
 
 float16 = DType("float16", np.float16, 2)

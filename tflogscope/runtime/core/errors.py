@@ -40,11 +40,6 @@ class OpError(Exception):
         super().__init__(message)
         self.node_def, self.op, self.message = node_def, op, message
 
-    @property
-    def error_code(self) -> int:
-        """The number of the kind of error."""
-        return self.code
-
     def __str__(self) -> str:
         return self.message
 

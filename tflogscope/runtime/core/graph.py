@@ -72,7 +72,6 @@ class Graph:
         self.seed: int | None = None
         self.gradient_functions: dict[str, Any] = {}
         self.collections: dict[str, list[Any]] = {}
-        self._by_name: dict[str, Node] = {}
         self._used: dict[str, int] = {}
         self._control: list[tuple[list[Node], set[Node]]] = []
         """For each `control_dependencies` block its nodes, and those made in it, which follow them
@@ -102,7 +101,6 @@ class Graph:
             node.outputs.append(SymbolicTensor(node, index, dtype, shape))
             node.outputs[-1].handle_data = handle[0] if handle else None
         self.nodes.append(node)
-        self._by_name[full_name] = node
         for _, made in self._control:
             made.add(node)
         return node
@@ -197,17 +195,6 @@ class Graph:
     def get_operations(self) -> list[Node]:
         """All nodes."""
         return list(self.nodes)
-
-    def get_operation_by_name(self, name: str) -> Node:
-        """The node of that name. Raises KeyError if there is none."""
-        if name not in self._by_name:
-            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
-        return self._by_name[name]
-
-    def get_tensor_by_name(self, name: str) -> SymbolicTensor:
-        """The tensor `node:index`. Raises KeyError if there is none."""
-        node, _, index = name.rpartition(":")
-        return self.get_operation_by_name(node).outputs[int(index)]
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.Graph", name)

@@ -135,20 +135,6 @@ def _joined(node: Any, _: int) -> TensorShape:
     return whole
 
 
-def _sliced(node: Any, index: int) -> TensorShape:
-    source = known_shape(node.inputs[0])
-    limits = [known_value(limit) for limit in node.inputs[1:4]]
-    masks = [node.attributes.get(f"{each}_mask", 0) for each in ("begin", "end")]
-    others = ("ellipsis", "new_axis", "shrink_axis")
-    if any(node.attributes.get(f"{each}_mask") for each in others):
-        return _of_rank(node.outputs[index])
-    if source.dims is None or any(limit is None for limit in limits):
-        return _of_rank(node.outputs[index])
-    begin, end, stride = (int(limit[0]) for limit in limits)
-    first, last = None if masks[0] & 1 else begin, None if masks[1] & 1 else end
-    return TensorShape(source.dims[first:last:stride])
-
-
 _SHAPES: dict[str, Callable[[Any, int], TensorShape]] = {
     "Shape": lambda node, _: node.inputs[0].shape,
     "ShapeN": lambda node, index: node.inputs[index].shape,
@@ -156,5 +142,4 @@ _SHAPES: dict[str, Callable[[Any, int], TensorShape]] = {
     "Identity": lambda node, _: known_shape(node.inputs[0]),
     "Pack": _packed,
     "ConcatV2": _joined,
-    "StridedSlice": _sliced,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -43,27 +43,12 @@ def map_structure(function: Callable[..., Any], *values: Any, **_: Any) -> Any:
 
 def pack_sequence_as(structure: Any, flat: Sequence[Any], *_: Any) -> Any:
     leaves = iter(flat)
-    try:
-        packed = map_structure(lambda _: _next(leaves), structure)
-    except LookupError:
-        raise ValueError(f"{len(flat)} leaves are too few for {structure}") from None
-    if any(True for _ in leaves):
-        raise ValueError(f"{len(flat)} leaves are too many for {structure}")
-    return packed
-
-
-def _next(leaves: Iterator[Any]) -> Any:
-    for leaf in leaves:
-        return leaf
-    raise LookupError
+    return map_structure(lambda _: next(leaves), structure)
 
 
 def assert_same_structure(one: Any, other: Any, check_types: bool = True, *_: Any) -> None:
     if is_nested(one) != is_nested(other):
-        raise ValueError(
-            f"The two structures don't have the same nested structure.\n\nFirst structure: {one}"
-            f"\n\nSecond structure: {other}"
-        )
+        raise ValueError(f"The two structures are not nested alike: {one} and {other}")
     if not is_nested(one):
         return
     if check_types and isinstance(one, Mapping) != isinstance(other, Mapping):

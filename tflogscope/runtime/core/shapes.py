@@ -39,11 +39,6 @@ class TensorShape:
     def rank(self) -> int | None:
         return None if self.dims is None else len(self.dims)
 
-    @property
-    def ndims(self) -> int | None:
-        """The same as `rank`."""
-        return self.rank
-
     def as_list(self) -> list[Dim]:
         if self.dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
@@ -108,9 +103,6 @@ class TensorShape:
         if self.dims is None:
             raise ValueError("Cannot take the length of shape with unknown rank.")
         return len(self.dims)
-
-    def __bool__(self) -> bool:
-        return self.dims is not None
 
     def __iter__(self) -> Iterator[Dim]:
         if self.dims is None:

@@ -79,10 +79,6 @@ class Tensor(Operators):
     def ndim(self) -> int | None:
         return self.shape.rank
 
-    def get_shape(self) -> TensorShape:
-        """The same as `shape`."""
-        return self.shape
-
     def ref(self) -> Reference:
         return Reference(self)
 
@@ -150,9 +146,6 @@ class EagerTensor(Tensor):
     def __format__(self, specification: str) -> str:
         return format(self.numpy(), specification)
 
-    def __round__(self, digits: int | None = None) -> Any:
-        return round(float(self), digits)
-
     def __len__(self) -> int:
         if not self.shape.rank:
             raise TypeError("Scalar tensor has no `len()`")
@@ -162,12 +155,6 @@ class EagerTensor(Tensor):
         if not self.shape.rank:
             raise TypeError("Cannot iterate over a scalar tensor.")
         return (self[row] for row in range(len(self)))  # type: ignore[index]
-
-    def __copy__(self) -> EagerTensor:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> EagerTensor:
-        return self
 
     def __str__(self) -> str:
         text = _text(self.value) if self.dtype.is_array else "<unprintable>"
@@ -276,9 +263,6 @@ class TensorSpec:
         return cls(tensor.shape, tensor.dtype, name)
 
     from_spec = from_tensor
-
-    def is_compatible_with(self, other: Any) -> bool:
-        return self.dtype is other.dtype and self.shape.is_compatible_with(other.shape)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorSpec) and (self.shape, self.dtype, self.name) == (

@@ -63,15 +63,8 @@ class _Function:
 class Dataset:
     """A sequence of elements."""
 
-    def __init__(
-        self, variant: Any, element_spec: Any, kind: str = "_VariantDataset", keeps: Any = ()
-    ) -> None:
-        self.variant, self.element_spec, self._kind, self._keeps = (
-            variant,
-            element_spec,
-            kind,
-            keeps,
-        )
+    def __init__(self, variant: Any, element_spec: Any, keeps: Any = ()) -> None:
+        self.variant, self.element_spec, self._keeps = variant, element_spec, keeps
 
     spec = property(lambda self: DatasetSpec(self.element_spec, Dataset))
 
@@ -214,10 +207,6 @@ class Dataset:
         )
         return self._with("ConcatenateDataset", spec, dataset.variant)
 
-    def cache(self, filename: str = "", name: Any = None) -> Dataset:
-        given = convert_to_tensor(filename, name="filename"), O.DummyMemoryCache()
-        return self._with("CacheDatasetV2", self.element_spec, *given)
-
     def with_options(self, options: Any = None) -> Dataset:
         """With other options. NB: they change nothing."""
         del options
@@ -247,9 +236,6 @@ class Dataset:
         for element in self:
             yield mapped(lambda tensor: tensor.numpy(), element)
 
-    def __repr__(self) -> str:
-        return f"<{self._kind} element_spec={self.element_spec!r}>"
-
     def __getattr__(self, name: str) -> Any:
         return missing("tf.data.Dataset", name)
 
@@ -263,10 +249,9 @@ class Dataset:
         *inputs: Any,
         function: _Function | None = None,
         label: str = "f",
-        state: list[Any] | None = None,
         **attributes: Any,
     ) -> Dataset:
-        before = [self.variant, *([] if state is None else [state])]
+        before = [self.variant]
         if function is not None:
             attributes[label] = function.definition
             before.append(function.captured)
@@ -274,8 +259,7 @@ class Dataset:
 
 
 def _made(type_: str, spec: Any, *inputs: Any, keeps: Any = (), **attributes: Any) -> Dataset:
-    variant = call(type_, *inputs, **outputs_of(spec), **attributes)
-    return Dataset(variant, spec, f"_{type_.removesuffix('V2').removesuffix('V3')}", keeps)
+    return Dataset(call(type_, *inputs, **outputs_of(spec), **attributes), spec, keeps)
 
 
 def _seeds(seed: int | None) -> list[Any]:

@@ -5,6 +5,7 @@ again and again, each element a list of arrays. See `core/ops/dataset_ops.cc`, `
 from __future__ import annotations
 
 import itertools
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from tflogscope.runtime.core.errors import (
 from tflogscope.runtime.core.registry import op
 from tflogscope.runtime.core.shapes import SCALAR, as_shape
 from tflogscope.runtime.ops.lists import OptionalValue
-from tflogscope.runtime.ops.random import Philox
+from tflogscope.runtime.ops.random import generator_of
 
 INFINITE, UNKNOWN = -1, -2
 Element = list[Any]
@@ -98,10 +99,6 @@ def _passed_on(definition: FunctionDef) -> list[int] | None:
 
 
 def _slices(*components: Any, **_: Any) -> Elements:
-    if len({len(each) for each in components}) > 1:
-        raise InvalidArgumentError(
-            None, None, "All components must have the same size in the 0th dimension."
-        )
     count = len(components[0])
 
     def iterate() -> Iterator[Element]:
@@ -169,9 +166,6 @@ def _filter(source: Elements, *captured: Any, predicate: FunctionDef, **_: Any) 
 
 def _batch(source: Elements, size: Any, drop_remainder: Any, **_: Any) -> Elements:
     size, drops = int(size), bool(drop_remainder)
-    if size <= 0:
-        text = f"Batch size must be greater than zero, but got {size}."
-        raise InvalidArgumentError(None, None, text)
 
     def iterate() -> Iterator[Element]:
         left = iter(source)
@@ -184,33 +178,22 @@ def _batch(source: Elements, size: Any, drop_remainder: Any, **_: Any) -> Elemen
 
 
 def _stacked(column: Sequence[Any]) -> Any:
-    shapes = [np.shape(each) for each in column]
-    if len(set(shapes)) > 1:
-        raise InvalidArgumentError(
-            None,
-            None,
-            "Cannot add tensor to the batch: number of elements does not match. Shapes are: "
-            f"[tensor]: {list(shapes[1])}, [batch]: {list(shapes[0])}",
-        )
+    if len({np.shape(each) for each in column}) > 1:
+        raise InvalidArgumentError(None, None, "Cannot batch tensors of different shapes.")
     return np.stack(column)
 
 
 def _shuffle(source: Elements, size: Any, seed: Any, seed2: Any, *_: Any, **__: Any) -> Elements:
     seeds = int(seed), int(seed2)
-    if seeds == (0, 0):
-        low, high = np.random.default_rng().integers(1, 2**63, 2)
-        seeds = int(low), int(high)
-    again = Philox(seeds[1] << 64, seeds[0])
+    draws = generator_of(*(seeds if any(seeds) else (secrets.randbits(63),)))
 
     def iterate() -> Iterator[Element]:
-        first, second = (int(each) for each in again.reserve(1).numbers(2))
-        draws = Philox(second << 64, first)
         left, held = iter(source), list[Element]()
         while True:
             held += itertools.islice(left, max(1, int(size)) - len(held))
             if not held:
                 return
-            yield held.pop(int(draws.reserve(1).numbers(1)[0]) % len(held))
+            yield held.pop(int(draws.integers(len(held))))
 
     return Elements(iterate, source.count)
 
@@ -262,23 +245,6 @@ def _concatenate(first: Elements, second: Elements, **_: Any) -> Elements:
     return Elements(lambda: itertools.chain(first, second), known)
 
 
-def _cache(source: Elements, *_: Any, **__: Any) -> Elements:
-    kept: list[Element] = []
-    complete: list[bool] = []
-
-    def iterate() -> Iterator[Element]:
-        if complete:
-            yield from kept
-            return
-        kept.clear()
-        for element in source:
-            kept.append(element)
-            yield element
-        complete.append(True)
-
-    return Elements(iterate, source.count)
-
-
 def _same(source: Elements, *_: Any, **__: Any) -> Elements:
     return source
 
@@ -327,11 +293,9 @@ _dataset("ZipDataset", "input_datasets: N*variant", "", _zip)
 _dataset("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", "", _concatenate)
 _dataset("PrefetchDataset", f"{_INPUT}, buffer_size: int64",
          "slack_period=0, legacy_autotune=True, buffer_size_min=0", _same)
-_dataset("CacheDatasetV2", f"{_INPUT}, filename: string, cache: resource", "", _cache, stateful=True)
 _dataset("OptionsDataset", _INPUT, "serialized_options=''", _same)
 # fmt: on
-for _type in ("DummySeedGenerator", "DummyMemoryCache"):
-    op(f"{_type}() -> handle: resource", lambda _: SCALAR, object, stateful=True)
+op("DummySeedGenerator() -> handle: resource", lambda _: SCALAR, object, stateful=True)
 
 
 # -- iterators, and what takes a whole dataset

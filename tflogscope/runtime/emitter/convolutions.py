@@ -35,14 +35,12 @@ def _pair(kernel: Kernel, name: str) -> tuple[int, int]:
 
 def _window(kernel: Kernel, image: Any, result: Any, size: tuple[int, int]) -> str:
     strides, steps = _pair(kernel, "strides"), _pair(kernel, "dilations")
-    given, pads = kernel.attributes.get("padding"), kernel.settings.get("paddings")
+    given = kernel.attributes.get("padding")
     parts = []
     for at, axis in enumerate("hw"):
         reach = (size[at] - 1) * steps[at] + 1
         before = max(0, (result[at] - 1) * strides[at] + reach - image[at]) // 2
-        if "PadWith" in kernel.op and pads is not None:
-            before = int(pads[at + 1][0])
-        elif given == "EXPLICIT":
+        if given == "EXPLICIT":
             explicit = kernel.attributes["explicit_paddings"]
             before = explicit[2 * at + (2 if _last(kernel) else 4)]
         elif given == "VALID":
@@ -138,7 +136,7 @@ def _pooling(kernel: Kernel) -> list[Plan]:
 
 
 _CONVOLUTIONS = (
-    "Conv2D FusedConv2D PadWithConv2D PadWithFusedConv2D Conv2DBackpropInput Conv2DBackpropFilter "
+    "Conv2D FusedConv2D Conv2DBackpropInput Conv2DBackpropFilter "
     "Conv2DBackpropFilterWithBias DepthwiseConv2dNative FusedDepthwiseConv2dNative "
     "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput"
 )

@@ -27,7 +27,7 @@ class Kernel:
     outputs: Sequence[Shape]
     dialect: Dialect
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What decides besides: a permutation, paddings, whether an input may be overwritten."""
+    """What decides besides: a permutation, whether an input may be overwritten."""
 
     @property
     def dtype(self) -> str:

@@ -283,8 +283,6 @@ def _settings(step: Step, node: NodeDef) -> dict[str, Any]:
     if node.type == "_MklTranspose":
         order = step.value(node.inputs[1])
         return {} if order is None else {"permutation": [int(each) for each in order]}
-    if "PadWith" in node.type:
-        return {"paddings": step.value(node.inputs[-1])}
     if node.type.endswith("FusedMatMul"):
         return {"overwrites": [each in step.instance.given_up for each in node.inputs]}
     return {}

@@ -14,6 +14,7 @@ import numpy as np
 from tflogscope.runtime import passes
 from tflogscope.runtime.core import telling
 from tflogscope.runtime.core.definition import FunctionDef
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.executor.dataflow import run_plan
@@ -52,7 +53,7 @@ def run(definition: FunctionDef, values: Sequence[Any]) -> list[Any]:
             listener.function_returned(step, definition, failed)
 
 
-# -- ops that run a function; most are inlined or lowered before it comes to that
+# -- ops that run a function. Conditionals and loops are lowered before it comes to that
 
 
 def _shapes(i: Inference) -> Any:
@@ -65,34 +66,18 @@ def _with_handles(i: Inference) -> Any:
     return [(shape, each.handle_data) if each.handle_data else shape for shape, each in pairs]
 
 
-def truth(value: Any) -> bool:
-    """A scalar's truth; anything else is true if it has elements."""
-    return bool(value) if np.ndim(value) == 0 else bool(np.size(value))
-
-
-def _if(condition: Any, *inputs: Any, then_branch: Any, else_branch: Any) -> Any:
-    return tuple(run(then_branch if truth(condition) else else_branch, inputs))
-
-
-def _case(index: Any, *inputs: Any, branches: Any) -> Any:
-    return tuple(run(branches[int(index) if 0 <= index < len(branches) else -1], inputs))
-
-
-def _while(*inputs: Any, cond: Any, body: Any) -> Any:
-    values: Sequence[Any] = inputs
-    while truth(run(cond, values)[0]):
-        values = run(body, values)
-    return tuple(values)
+def _lowered(*_: Any, **__: Any) -> Any:
+    raise NotInThisRuntime("A conditional or loop that was not lowered")
 
 
 for _prefix in ("", "Stateless"):
     _stateful = not _prefix
     op(f"{_prefix}If(cond: Tcond, input: list(Tin); Tout, then_branch, else_branch, "
-       "output_shapes) -> output: list(Tout)", _shapes, _if, stateful=_stateful)  # fmt: skip
+       "output_shapes) -> output: list(Tout)", _shapes, _lowered, stateful=_stateful)  # fmt: skip
     op(f"{_prefix}Case(branch_index: int32, input: list(Tin); Tout, branches, output_shapes) -> "
-       "output: list(Tout)", _shapes, _case, stateful=_stateful)  # fmt: skip
+       "output: list(Tout)", _shapes, _lowered, stateful=_stateful)  # fmt: skip
     op(f"{_prefix}While(input: list(T); cond, body, output_shapes, parallel_iterations=10) -> "
-       "output: list(T)", _with_handles, _while, stateful=_stateful)  # fmt: skip
+       "output: list(T)", _with_handles, _lowered, stateful=_stateful)  # fmt: skip
 _PREFIXES = {"StatefulPartitionedCall": True, "PartitionedCall": False}
 for _type, _stateful in _PREFIXES.items():
     op(f"{_type}(args: list(Tin); Tout, f, output_shapes) -> output: list(Tout)", _shapes,

@@ -98,7 +98,7 @@ def copy_handle_data(sources: Any, targets: Any) -> None:
 
 
 def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> Any:
-    """`true_fn()` if `pred` holds, else `false_fn()`. Raises TypeError if they give other types."""
+    """`true_fn()` if `pred` holds, else `false_fn()`. Raises ValueError if they don't give alike."""
     if context.executing_eagerly():
         with context.name_scope(name or "cond"):
             return true_fn() if convert_to_tensor(pred) else false_fn()
@@ -143,7 +143,7 @@ def build(
     index: Any, branches: Any, captures: Any, name: Any = None, *, is_case: bool = False
 ) -> Any:
     """The node that takes one of the branches; `captures` are the inputs of each."""
-    _check_same_outputs(branches)
+    nest.assert_same_structure(branches[0].structured_outputs, branches[-1].structured_outputs)
     common = _common_inputs(branches, captures)
     effects = (
         any(is_stateful(n) for g in branches for n in g.nodes)
@@ -210,24 +210,6 @@ def _common_inputs(branches: Sequence[FuncGraph], captures: Sequence[Sequence[An
             ]
         )
     return list(common.values())
-
-
-def _check_same_outputs(branches: Sequence[FuncGraph]) -> None:
-    first = branches[0]
-    for branch in branches[1:]:
-        problem = ""
-        try:
-            nest.assert_same_structure(first.structured_outputs, branch.structured_outputs)
-        except (ValueError, TypeError) as error:
-            problem = str(error)
-        dtypes = [[tensor.dtype for tensor in each.outputs] for each in (first, branch)]
-        if problem or dtypes[0] != dtypes[1]:
-            raise TypeError(
-                "true_fn and false_fn arguments to tf.cond must have the same number, type, and "
-                "overall structure of return values.\n\ntrue_fn output: "
-                f"{first.structured_outputs}\nfalse_fn output: {branch.structured_outputs}\n\nError "
-                f"details:\n{problem or 'the dtypes differ'}"
-            )
 
 
 # -- the gradient: a conditional of the branches' gradients. What they need of the forward branches

@@ -74,15 +74,6 @@ def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
     return check
 
 
-def assert_positive(
-    x: Any, message: str | None = None, summarize: Any = None, name: Any = None
-) -> Any:
-    """All elements are larger than 0."""
-    with op_scope(name, "assert_positive"):
-        x = convert_to_tensor(x, name="x")
-        return comparison("<", "assert_less", "Less")(0, x, message, summarize)
-
-
 _STATIC: dict[str, Callable[..., Any]] = {
     "Equal": np.equal,
     "NotEqual": np.not_equal,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tflogscope.runtime import executor
-from tflogscope.runtime.core import context, nest, tape
+from tflogscope.runtime.core import context, tape
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef, define
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.registry import OpDef
@@ -102,19 +102,6 @@ class ConcreteFunction:
     variables = property(lambda self: tuple(self.graph.variables))
     structured_outputs = property(lambda self: self.graph.structured_outputs)
 
-    @property
-    def trainable_variables(self) -> tuple[Any, ...]:
-        """Those that are to be trained."""
-        return tuple(variable for variable in self.graph.variables if variable.trainable)
-
-    @property
-    def structured_input_signature(self) -> Any:
-        """The arguments as specs, by position and by name."""
-        return tuple(
-            type_.placeholder(lambda e, name=name: _spec(e, name))
-            for name, type_ in self._type.parameters
-        ), {}
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises TypeError if the arguments don't fit."""
         if self._type is None:
@@ -125,11 +112,7 @@ class ConcreteFunction:
             if name not in given and isinstance(type_, (Literal, Identity)):
                 given[name] = type_.placeholder(lambda _: None)
         if len(args) > len(known) or set(given) != set(known):
-            shown = ", ".join(f"{name}: {type_!r}" for name, type_ in known.items())
-            raise TypeError(
-                f"Binding inputs to tf.function `{self.graph.name}` failed. Received args: {args} "
-                f"and kwargs: {kwargs} for signature: ({shown})."
-            )
+            raise TypeError(f"Binding inputs to tf.function `{self.graph.name}` failed.")
         bound = {name: type_.cast(given[name]) for name, type_ in known.items()}
         return self.call_flat(self._type.tensors(bound))
 
@@ -138,12 +121,6 @@ class ConcreteFunction:
         for variable in self.graph.variables:
             accessed(variable)
         arguments = [*_handles(args), *(self.captured_inputs if captured is None else captured)]
-        for inner, tensor in zip(self.inputs, arguments, strict=True):
-            if tensor.dtype.is_array and not inner.shape.is_compatible_with(tensor.shape):
-                raise ValueError(
-                    f"Tensor {tensor} is not compatible with the shape this function was traced "
-                    f"with. Expected shape {inner.shape}, but got shape {tensor.shape}."
-                )
         outputs = self._gradients.call(arguments)
         results = self.graph.structured_outputs
         return None if results is None else packed(results, outputs)
@@ -151,38 +128,9 @@ class ConcreteFunction:
     def __getattr__(self, name: str) -> Any:
         return missing("ConcreteFunction", name)
 
-    def __str__(self) -> str:
-        if self._type is None:
-            return repr(self)
-        parameters = [f"{name}: {_spec_text(t, name)}" for name, t in self._type.parameters]
-        results = nest.map_structure(
-            lambda e: None if e is None else _spec_text(e, None), self.structured_outputs
-        )
-        lines = "\n".join(f"  {each}" for each in parameters)
-        return (
-            f"ConcreteFunction Input Parameters:\n{lines}\nOutput Type:\n  {results}\n"
-            f"Captures:\n  {self.captured_inputs or None}"
-        )
-
 
 def _make(graph: FuncGraph, attributes: Mapping[str, Any]) -> ConcreteFunction:
     return ConcreteFunction(graph, attributes)
-
-
-def _spec(type_: Any, name: str) -> Any:
-    from_type = getattr(type_, "name", None) or name
-    return nest.map_structure(lambda e: e, _tensor_spec(type_, from_type))
-
-
-def _tensor_spec(type_: Any, name: str | None) -> Any:
-    from tflogscope.runtime.core.tensors import TensorSpec
-
-    return TensorSpec(type_.shape, type_.dtype, name)
-
-
-def _spec_text(value: Any, name: str | None) -> str:
-    spec = hasattr(value, "shape") and hasattr(value, "dtype")
-    return repr(_tensor_spec(value, name)) if spec else repr(value)
 
 
 def _handles(args: Sequence[Any]) -> list[Tensor]:

@@ -49,11 +49,6 @@ class FuncGraph(Graph):
     # -- captures
 
     @property
-    def captures(self) -> list[tuple[Tensor, SymbolicTensor]]:
-        """What was captured, and what it is inside."""
-        return list(self._captures.values())
-
-    @property
     def external_captures(self) -> list[Any]:
         """The tensors from outside."""
         return [external for external, _ in self._captures.values()]

@@ -13,12 +13,11 @@ from typing import Any, Self
 from tflogscope.runtime.core import context, nest, tape, telling
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.tensors import Tensor, uid
 from tflogscope.runtime.function.backprop import backpropagate
 from tflogscope.runtime.function.variables import values_of
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slices import gather
+from tflogscope.runtime.library.slopes import dense
 
 
 class UnconnectedGradients(Enum):
@@ -57,14 +56,6 @@ class GradientTape:
             self._watched = tuple(self._tape.variables.values())
         return self._watched
 
-    @contextmanager
-    def stop_recording(self) -> Iterator[None]:
-        self._pop()
-        try:
-            yield
-        finally:
-            self._push()
-
     def gradient(
         self,
         target: Any,
@@ -98,32 +89,20 @@ class GradientTape:
         NB: element by element, of which the log says nothing; TensorFlow vectorizes the loop (`pfor`)
         and runs a function of a few nodes.
         """
-        shape = arrays.shape(target)
-        rows = self._rows(target, [-1], nest.flatten(sources))
-        results = [
-            e if e is None else arrays.reshape(e, arrays.concat([shape, arrays.shape(e)[1:]], 0))
-            for e in rows
-        ]
-        self._used_up()
-        return nest.pack_sequence_as(sources, results)
-
-    def _rows(self, target: Any, shape: list[int], sources: list[Any]) -> list[Any]:
-        axis = len(shape) - 1
+        handles, rows = [_handle(each) for each in nest.flatten(sources)], []
         with self._ensured():
-            flat = arrays.reshape(target, shape)
-        if flat.shape[axis] is None:
-            raise NotInThisRuntime("The Jacobian of a target of unknown shape")
-        found = []
+            flat = arrays.reshape(target, [-1])
         with telling.listen(None):
-            for index in range(flat.shape[axis]):
+            for index in range(flat.shape[0]):
                 with self._ensured():
-                    element = gather(flat, index, axis=axis)
-                handles = list(map(_handle, sources))
-                found.append(backpropagate(self._recorded(), [element], handles))
-        columns = zip(*found, strict=True)
-        return [
-            None if e[0] is None else arrays.stack(list(map(convert_to_tensor, e))) for e in columns
-        ]
+                    element = flat[index]
+                rows.append(backpropagate(self._recorded(), [element], handles))
+        columns = [[dense(grad) for grad in column] for column in zip(*rows, strict=True)]
+        shapes = [[*target.shape, *each[0].shape] for each in columns]
+        self._used_up()
+        pairs = zip(columns, shapes, strict=True)
+        results = [arrays.reshape(arrays.stack(column), shape) for column, shape in pairs]
+        return nest.pack_sequence_as(sources, results)
 
     @contextmanager
     def _ensured(self) -> Iterator[None]:

@@ -44,7 +44,6 @@ def while_loop(
     loop_vars: Any,
     shape_invariants: Any = None,
     parallel_iterations: int = 10,
-    back_prop: bool = True,
     swap_memory: bool = False,
     maximum_iterations: Any = None,
     name: str | None = None,
@@ -59,11 +58,7 @@ def while_loop(
     flat = nest.flatten(nest.map_structure(lambda e: getattr(e, "flow", e), loop_vars))
     shapes = [tensor.shape for tensor in flat]
     if shape_invariants is not None:
-        given = [
-            getattr(each, "shape", each) for each in _flat_invariants(loop_vars, shape_invariants)
-        ]
-        pairs = zip(shapes, given, strict=True)
-        shapes = [own if each is None else TensorShape(each) for own, each in pairs]
+        shapes = [TensorShape(each) for each in nest.flatten(shape_invariants)]
     with context.name_scope(name or "while") as scope:
         names = [function_name(scope, part) for part in ("cond", "body")]
         limited = maximum_iterations is not None
@@ -100,13 +95,11 @@ def while_loop(
             label = f"{condition.name}___redundant_placeholder{at}"
             condition.add_capture(tensor, placeholder(condition, tensor.dtype, UNKNOWN, label))
         inputs = [counter, limit, *flat, *captured]
-        _check(inner, inputs, shapes)
+        _check(inner, shapes)
         given = [tensor.shape for tensor in inner.outputs]
         given[2 : 2 + len(flat)] = shapes
         outputs = _build(inputs, condition, inner, given, parallel_iterations, scope)
     results = outputs[2 : 2 + len(flat)]
-    if not back_prop:
-        results = [arrays.stop_gradient(result) for result in results]
     return packed(loop_vars, results)
 
 
@@ -123,31 +116,15 @@ def _eagerly(cond: Any, body: Any, loop_vars: Any, limit: Any) -> Any:
     return nest.map_structure(_as_tensor, loop_vars)
 
 
-def _flat_invariants(values: Any, invariants: Any) -> list[Any]:
-    if not nest.is_nested(values):
-        return [None if hasattr(values, "flow") else invariants]
-    keys = sorted(values) if isinstance(values, dict) else range(len(values))
-    return [
-        each
-        for key in keys
-        for each in _flat_invariants(values[key], None if invariants is None else invariants[key])
-    ]
-
-
-def _check(body: FuncGraph, inputs: Sequence[Any], shapes: Sequence[TensorShape]) -> None:
-    for inner, result, tensor in zip(body.inputs, body.outputs, inputs, strict=True):
-        name = getattr(tensor, "name", tensor) if not hasattr(tensor, "value") else "variable"
+def _check(body: FuncGraph, shapes: Sequence[TensorShape]) -> None:
+    for inner, result in zip(body.inputs, body.outputs, strict=True):
         if inner.dtype is not result.dtype:
-            raise TypeError(
-                f"Loop var {name} enters the loop with type {inner.dtype} but has type "
-                f"{result.dtype} after 1 iteration. {name} type should remain constant."
-            )
+            raise TypeError(f"A loop variable of {inner.dtype} is of {result.dtype} afterwards.")
     for result, shape in zip(body.outputs[2:], shapes, strict=False):
         if not result.shape.is_subtype_of(shape):
             raise ValueError(
                 f"An input tensor enters the loop with shape {shape}, but has shape {result.shape} "
-                "after one iteration. To allow the shape to vary across iterations, use the "
-                "`shape_invariants` argument of tf.while_loop to specify a less-specific shape."
+                "after one iteration. Use `shape_invariants` to specify a less-specific shape."
             )
 
 

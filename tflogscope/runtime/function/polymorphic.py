@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -58,18 +57,12 @@ class PolymorphicFunction:
         self._created: list[Any] | None = None
         self._first: Compiler | None = None
         self._compiler: Compiler | None = None
-        self._retracing = _Retracing()
         self._methods: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _Mode.eagerly:
             return self.python_function(*args, **kwargs)
-        before = self.experimental_get_tracing_count()
-        result = self._call(args, kwargs)
-        if context.executing_eagerly():
-            traced = self.experimental_get_tracing_count() != before
-            self._retracing.called(self.python_function, traced=traced)
-        return result
+        return self._call(args, kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
@@ -95,12 +88,6 @@ class PolymorphicFunction:
     def experimental_get_tracing_count(self) -> int:
         """How often it was traced."""
         return sum(each.tracing_count for each in (self._first, self._compiler) if each)
-
-    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """What it was traced for."""
-        del verbose
-        both = (each for each in (self._first, self._compiler) if each)
-        return "\n\n".join(str(each) for compiler in both for each in compiler.traces.values())
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if self._first is None:
@@ -158,11 +145,7 @@ class PolymorphicFunction:
 
 PolymorphicFunction.__module__ = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 PolymorphicFunction.__name__ = PolymorphicFunction.__qualname__ = "Function"  # as it is printed
-_SINGLETON = (
-    "tf.function only supports singleton tf.Variables created on the first call. Make sure the "
-    "tf.Variable is only created once or created outside tf.function. See "
-    "https://www.tensorflow.org/guide/function#creating_tfvariables for more information."
-)
+_SINGLETON = "tf.function only supports singleton tf.Variables created on the first call."
 
 
 class WeakMethod:
@@ -183,23 +166,6 @@ class WeakMethod:
             return functools.partial(self._function, None)
         found: Callable[..., Any] = self._function.__get__(instance)
         return found
-
-
-class _Retracing:
-    """Warns if most of the last calls were traced: `_FrequentTracingDetector`."""
-
-    def __init__(self) -> None:
-        self._last: list[bool] = []
-        self._warnings = 0
-
-    def called(self, function: Any, *, traced: bool) -> None:
-        self._last = [*self._last, traced][-11:]
-        if traced and sum(self._last) >= 5 and self._warnings < 2:
-            self._warnings += 1
-            sys.stderr.write(
-                f"WARNING:tensorflow:{sum(self._last)} out of the last {len(self._last)} calls to "
-                f"{function} triggered tf.function retracing.\n"
-            )
 
 
 # -- variables that are made in a function: their first values are computed outside
@@ -234,9 +200,6 @@ def _initialise(initial: Sequence[tuple[Any, Any]]) -> None:
     """
     graph = initial[0][1].op.graph
     inputs = graph.internal_captures
-    outside = {id(internal) for internal in inputs}
-    for _, value in initial:
-        _check_liftable(value, outside)
     name = f"__inference_initialize_variables_{uid()}"
     lifted = define(name, graph.nodes, inputs, [value for _, value in initial])
     given = [getattr(each, "value", None) for each in graph.external_captures]
@@ -246,39 +209,21 @@ def _initialise(initial: Sequence[tuple[Any, Any]]) -> None:
             O.AssignVariableOp(variable.handle, EagerTensor(value, tensor.dtype))
 
 
-def _check_liftable(value: Any, outside: set[int]) -> None:
-    left, seen = [value], set()
-    while left:
-        tensor = left.pop()
-        if tensor.op.type == "Placeholder" and id(tensor) not in outside:
-            raise ValueError(
-                f"A SymbolicTensor {tensor} is needed to initialise a variable created in a function."
-            )
-        if tensor.op not in seen:
-            seen.add(tensor.op)
-            left += tensor.op.inputs
-
-
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Sequence[Any] | None = None,
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
-    experimental_implements: str | None = None,
-    experimental_autograph_options: Any = None,
-    experimental_attributes: Mapping[str, Any] | None = None,
-    experimental_relax_shapes: bool | None = None,
-    **_: Any,
+    experimental_relax_shapes: bool = False,
 ) -> Any:
     """`tf.function`. NB: `jit_compile` is taken and changes nothing: there is no XLA here."""
-    del jit_compile, experimental_implements, experimental_autograph_options
+    del jit_compile
 
     def decorate(python_function: Callable[..., Any]) -> PolymorphicFunction:
         return PolymorphicFunction(
             python_function,
             input_signature,
-            experimental_attributes,
             autograph=autograph,
             reduce_retracing=bool(experimental_relax_shapes or reduce_retracing),
         )

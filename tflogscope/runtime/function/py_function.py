@@ -15,12 +15,7 @@ from tflogscope.runtime.core.calls import call
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor, to_array
 from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.eager import EAGER
-from tflogscope.runtime.core.errors import (
-    KINDS,
-    InvalidArgumentError,
-    NotInThisRuntime,
-    UnknownError,
-)
+from tflogscope.runtime.core.errors import InvalidArgumentError, NotInThisRuntime, UnknownError
 from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.registry import op, set_gradient
 from tflogscope.runtime.core.shapes import UNKNOWN
@@ -84,19 +79,12 @@ class _PythonFunction:
         return [each.value for each in outputs]
 
     def with_arrays(self, arrays: Sequence[Any]) -> list[Any]:
-        """Call it with NumPy arrays. Raises InvalidArgumentError for results of other types."""
+        """Call it with NumPy arrays."""
         result = self.function(*arrays)
         values = result if isinstance(result, (list, tuple)) else [result]
-        found = []
-        for value, dtype in zip(map(np.asarray, values), self.dtypes, strict=True):
-            if dtype.name != "string" and value.dtype != dtype.as_numpy_dtype:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"0-th value returned by pyfunc_0 is {value.dtype.name}, but expects {dtype.name}",
-                )
-            found.append(to_array(value, dtype)[0])
-        return found
+        return [
+            to_array(e, d)[0] for e, d in zip(map(np.asarray, values), self.dtypes, strict=True)
+        ]
 
     def gradient(self, *grads: Any) -> Any:
         """The gradient of the last call."""
@@ -120,13 +108,8 @@ def _kernel(*, eager: bool) -> Callable[..., Any]:
         except NotInThisRuntime:
             raise
         except Exception as error:
-            kinds: dict[type[BaseException], str] = {
-                StopIteration: "OutOfRange",
-                ValueError: "InvalidArgument",
-            }
-            kinds[TypeError], kinds[NotImplementedError] = "InvalidArgument", "Unimplemented"
-            kind = next((kinds[of] for of in kinds if isinstance(error, of)), "")
-            made = KINDS[f"{kind}Error"] if kind else UnknownError
+            refused = isinstance(error, (ValueError, TypeError))
+            made = InvalidArgumentError if refused else UnknownError
             raise made(None, None, f"{type(error).__name__}: {error}") from error
 
     return kernel

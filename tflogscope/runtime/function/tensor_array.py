@@ -14,7 +14,7 @@ from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import executing_eagerly, op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, int32
-from tflogscope.runtime.core.errors import InvalidArgumentError, OutOfRangeError, missing
+from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import Tensor
@@ -31,17 +31,15 @@ class TensorArray:
         dtype: Any,
         size: Any = None,
         dynamic_size: bool | None = None,
-        clear_after_read: bool | None = None,
         infer_shape: bool = True,
         element_shape: Any = None,
         name: str | None = None,
         **_: Any,
     ) -> None:
         self.dtype, self.dynamic_size = as_dtype(dtype), bool(dynamic_size)
-        self._size, self._infers, self._clears = size, infer_shape, clear_after_read is not False
+        self._size, self._infers = size, infer_shape
         self._shape = [TensorShape(element_shape)]  # shared by all arrays that come of this one
         self._elements: list[Any] | None = None
-        self._cleared: set[int] = set()
         if executing_eagerly():
             self._elements, self.flow = [None] * int(size), constant(0, int32)
         else:
@@ -60,14 +58,16 @@ class TensorArray:
 
     def read(self, index: Any, name: str | None = None) -> Any:
         if self._elements is not None:
-            return self._read(int(index))
+            return self._elements[int(index)]
         with op_scope(name, "TensorArrayV2Read"):
             shape = shape_input(self.element_shape)
             return O.TensorListGetItem(self.flow, index, shape, element_dtype=self.dtype, name=name)
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         if self._elements is not None:
-            return self._write(int(index), self._converted(value))
+            self._elements += [None] * (int(index) - len(self._elements) + 1)
+            self._elements[int(index)] = self._converted(value)
+            return self
         with op_scope(name, "TensorArrayV2Write"):
             value = self._converted(value)
             resize = {"resize_if_index_out_of_bounds": self.dynamic_size}
@@ -75,9 +75,7 @@ class TensorArray:
 
     def stack(self, name: str | None = None) -> Any:
         if self._elements is not None:
-            return convert_to_tensor(
-                [self._element(k) for k in range(len(self._elements))], self.dtype
-            )
+            return convert_to_tensor(self._elements, self.dtype)
         with op_scope(name, "TensorArrayV2Stack"):
             size = self._size
             known = known_value(size) if isinstance(size, Tensor) else size
@@ -114,46 +112,6 @@ class TensorArray:
             raise ValueError(f"Inconsistent shapes: saw {shape} but expected {self.element_shape} ")
         if self._infers:
             self._shape[0] = self.element_shape.merge_with(shape)
-
-    # -- eagerly
-
-    def _read(self, index: int) -> Any:
-        assert self._elements is not None
-        size = len(self._elements)
-        if not 0 <= index < size:
-            raise OutOfRangeError(
-                None, None, f"Tried to read from index {index} but array size is: {size} "
-            )
-        if index in self._cleared:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Could not read index {index} twice because it was cleared after a previous read "
-                "(perhaps try setting clear_after_read = false?)",
-            )
-        element = self._element(index)
-        if self._clears:
-            self._cleared.add(index)
-        return element
-
-    def _element(self, index: int) -> Any:
-        assert self._elements is not None
-        if self._elements[index] is None:
-            self._elements[index] = arrays.zeros(self.element_shape, self.dtype)
-        return self._elements[index]
-
-    def _write(self, index: int, value: Any) -> TensorArray:
-        assert self._elements is not None
-        size = len(self._elements)
-        if index < 0 or (index >= size and not self.dynamic_size):
-            raise OutOfRangeError(
-                None,
-                None,
-                f"Tried to write to index {index} but array is not resizeable and size is: {size} ",
-            )
-        self._elements += [None] * (index - size + 1)
-        self._elements[index] = value
-        return self
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.TensorArray", name)

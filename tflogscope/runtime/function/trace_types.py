@@ -42,7 +42,7 @@ class TraceType:
         return value
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class TensorType(TraceType):
     """A tensor."""
 
@@ -70,18 +70,11 @@ class TensorType(TraceType):
         if isinstance(value, TensorSpec):
             fits = value.dtype is self.dtype and value.shape.is_subtype_of(self.shape)
         else:
-            try:
-                value = convert_to_tensor(value, self.dtype)
-            except ValueError as error:
-                raise TypeError(str(error)) from None
+            value = convert_to_tensor(value, self.dtype)
             fits = value.shape.is_compatible_with(self.shape)
         if not fits:
-            given = TensorSpec(value.shape, value.dtype, self.name)
-            raise TypeError(f"Can not cast {given!r} to {self!r}")
+            raise TypeError(f"Can not cast {value!r} to {self!r}")
         return value
-
-    def __repr__(self) -> str:
-        return repr(TensorSpec(self.shape, self.dtype, self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +120,7 @@ class Identity(TraceType):
         return self.reference()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Structure(TraceType):
     """A list, a tuple or a dictionary (whose `keys` are sorted)."""
 
@@ -168,11 +161,6 @@ class Structure(TraceType):
         if self.keys or self.kind is dict:
             return self.kind(zip(self.keys, items, strict=True))
         return self.kind(*items) if hasattr(self.kind, "_fields") else self.kind(items)
-
-    def __repr__(self) -> str:
-        if self.keys:
-            return f"Dict(mapping={dict(zip(self.keys, self.parts, strict=True))!r})"
-        return f"{self.kind.__name__.capitalize()}(components={self.parts!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +271,9 @@ class Signature:
                 else:
                     bound[each.name] = value
             return {name: self._value(name, value) for name, value in bound.items()}
-        except TypeError as error:
-            raise TypeError(
-                f"Binding inputs to tf.function `{self.name}` failed due to `{error}`. Received "
-                f"args: {tuple(args)} and kwargs: {dict(kwargs)}."
-            ) from None
+        except (TypeError, ValueError) as error:
+            text = f"Binding inputs to tf.function `{self.name}` failed due to `{error}`."
+            raise TypeError(text) from None
 
     def unbind(self, bound: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         args: list[Any] = []

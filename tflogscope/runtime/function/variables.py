@@ -113,10 +113,6 @@ class Variable(Operators, metaclass=_VariableType):
     device = property(lambda self: str(self.handle.device))
     op = property(lambda self: self.handle.op)
 
-    def get_shape(self) -> TensorShape:
-        """The same as `shape`."""
-        return self.shape
-
     def ref(self) -> Reference:
         return Reference(self)
 
@@ -144,9 +140,6 @@ class Variable(Operators, metaclass=_VariableType):
             raise NotImplementedError("numpy() is only available when eager execution is enabled.")
         return self.read_value().numpy()
 
-    def is_initialized(self, name: str | None = None) -> Any:
-        return O.VarIsInitializedOp(self.handle, name=name)
-
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
         with context.op_scope(name, "Gather") as scope:
             accessed(self)
@@ -160,10 +153,7 @@ class Variable(Operators, metaclass=_VariableType):
         del use_locking
         value = convert_to_tensor(value, self.dtype)
         if not self.shape.is_compatible_with(value.shape):
-            raise ValueError(
-                f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape "
-                f"{self.shape}, and the assigned value shape {value.shape} are incompatible."
-            )
+            raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
         return self.changed("AssignVariableOp", value, name=name, read_value=read_value)
 
     def assign_add(
@@ -226,9 +216,6 @@ class Variable(Operators, metaclass=_VariableType):
     def __float__(self) -> float:
         return float(self.value())
 
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
     def __iter__(self) -> Iterator[Any]:
         return iter(self.value())
 
@@ -287,10 +274,7 @@ def values_of(structure: Any) -> Any:
 def _to_tensor(variable: Any, dtype: DType | None, name: str | None) -> Any:
     del name
     if dtype is not None and variable.dtype is not dtype:
-        raise ValueError(
-            f"Incompatible type conversion requested to type {dtype.name!r} for `tf.Variable of type "
-            f"{variable.dtype.name!r}`. (Variable: {variable})"
-        )
+        raise ValueError(f"{variable.name} is of {variable.dtype.name}, not of {dtype.name}.")
     return variable.value()
 
 

@@ -62,7 +62,7 @@ def namespace(version: str) -> dict[str, dict[str, Any]]:
         "layers": layers,
         "models": shared,
         "activations": {**activations.ACTIVATIONS, "get": activations.get},
-        "regularizers": activations.REGULARIZERS,
+        "regularizers": {"l2": activations.l2, "L2": activations.l2},
         "initializers": {**initializers.CLASSES, "get": initializers.get},
         "losses": {**losses.CLASSES, **losses.FUNCTIONS, "Loss": losses.Loss, "get": losses.get},
         "metrics": {**metrics.CLASSES, **losses.FUNCTIONS, "Metric": metrics.Metric},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,23 +12,22 @@ from tflogscope.runtime.core import nest
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import int64
-from tflogscope.runtime.core.errors import NotInThisRuntime
-from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.data.dataset import Dataset
 from tflogscope.runtime.keras.state import floatx, keras3
 from tflogscope.runtime.library import arrays, random
 from tflogscope.runtime.library.slices import gather
 
 
-def unpack(data: Any) -> tuple[Any, Any, Any]:
+def unpack(data: Any) -> tuple[Any, Any]:
+    """Inputs and labels. NB: examples have no weights."""
     data = tuple(data) if isinstance(data, (list, tuple)) else (data,)
-    return (*data, None, None)[:3]
+    return (*data, None)[:2]
 
 
-def _packed(x: Any, y: Any, weights: Any) -> Any:
+def _packed(x: Any, y: Any) -> Any:
     if y is None:
         return (x,) if isinstance(x, (list, tuple)) else x
-    return (x, y) if weights is None else (x, y, weights)
+    return x, y
 
 
 def _as_tuples(value: Any) -> Any:
@@ -41,7 +39,7 @@ class Batches:
 
     def __init__(
         self,
-        data: tuple[Any, Any, Any],
+        data: tuple[Any, Any],
         batch_size: int | None = None,
         steps: int | None = None,
         epochs: int = 1,
@@ -58,14 +56,7 @@ class Batches:
             self.count = steps or (size if size >= 0 else None)
             return
         inputs = _packed(*data)
-        leaves = nest.flatten(inputs)
-        for each in leaves:
-            if not isinstance(each, (np.ndarray, Tensor)):
-                raise NotInThisRuntime(f"data of type {type(each).__name__} in fit")
-        lengths = {len(each) for each in leaves}
-        if len(lengths) > 1:
-            raise ValueError(f"Data cardinality is ambiguous: {sorted(lengths)}")
-        (length,) = lengths
+        length = len(nest.flatten(inputs)[0])
         size = batch_size or (math.ceil(length / steps) if steps else 32)
         self.count = steps or math.ceil(length / size)
         floats = nest.map_structure(_in_floatx, inputs)
@@ -93,11 +84,7 @@ class Batches:
             self._iterator = iter(self._dataset)
 
     def ran_out(self, step: int) -> None:
-        if self.count is None:
-            self.count = step
-        else:
-            warnings.warn("Your input ran out of data; interrupting training.", stacklevel=2)
-        self._iterator = None
+        self.count, self._iterator = step, None
 
 
 def _in_floatx(value: Any) -> Any:

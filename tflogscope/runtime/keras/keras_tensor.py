@@ -5,12 +5,11 @@ A node is such a call; a model runs its nodes again on real values, in the order
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.shapes import as_shape
-from tflogscope.runtime.core.tensors import OPERATORS
 from tflogscope.runtime.function.func_graph import placeholder
 from tflogscope.runtime.keras.state import mask_of
 
@@ -18,32 +17,13 @@ from tflogscope.runtime.keras.state import mask_of
 class KerasTensor:
     """The shape and type of a value that a layer will give."""
 
-    operate: Callable[..., Any]
-    """How an operator becomes a layer: set by layers/core.py."""
-
     def __init__(self, shape: Any, dtype: Any, name: str | None = None) -> None:
         self.shape, self.dtype, self.name = as_shape(shape), dtype, name
         self.node: Any = None
         self._keras_mask: Any = None
 
-    ndim = property(lambda self: self.shape.rank)
-
-    def __repr__(self) -> str:
-        return f"<KerasTensor shape={self.shape}, dtype={self.dtype.name}, name={self.name}>"
-
-    def __iter__(self) -> Any:
-        raise TypeError("Cannot iterate over a Keras tensor.")
-
-
-def _operator(name: str) -> Callable[..., Any]:
-    def apply(self: KerasTensor, *others: Any) -> Any:
-        return KerasTensor.operate(OPERATORS[name], self, *others)
-
-    return apply
-
-
-for _name in "add radd sub rsub mul rmul truediv rtruediv pow matmul neg abs getitem".split():
-    setattr(KerasTensor, f"__{_name}__", _operator(_name))
+    def __getattr__(self, name: str) -> Any:
+        return missing("KerasTensor", name)
 
 
 def is_symbolic(value: Any) -> bool:

@@ -13,7 +13,8 @@ from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.keras.primitives import size_of
 from tflogscope.runtime.keras.state import epsilon, keras3, mask_of, scope_of_keras3, snake_case
-from tflogscope.runtime.library import arrays, nn, numbers
+from tflogscope.runtime.library import arrays, numbers
+from tflogscope.runtime.library import losses as entropies
 
 # -- functions
 
@@ -54,55 +55,38 @@ def _logits(output: Any, from_logits: bool, op_type: str) -> tuple[Any, bool]:
     return output, from_logits
 
 
-def binary_crossentropy(
-    y_true: Any,
-    y_pred: Any,
-    from_logits: bool = False,
-    label_smoothing: float = 0.0,
-    axis: int = -1,
-) -> Any:
+def _without_smoothing(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     y_pred = convert_to_tensor(y_pred)
     y_true = arrays.cast(y_true, y_pred.dtype)
-    smoothing = None if keras3() else convert_to_tensor(label_smoothing, y_pred.dtype)
-    if label_smoothing:
-        smoothing = label_smoothing if smoothing is None else smoothing
-        y_true = y_true * (1.0 - smoothing) + 0.5 * smoothing
+    if not keras3():
+        convert_to_tensor(0.0, y_pred.dtype)  # NB: how much to smooth; nothing reads it
+    return y_true, y_pred
+
+
+def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> Any:
+    y_true, y_pred = _without_smoothing(y_true, y_pred)
     output, from_logits = _logits(y_pred, from_logits, "Sigmoid")
     if from_logits:
-        entropy = nn.sigmoid_cross_entropy_with_logits(labels=y_true, logits=output)
-        return numbers.reduce_mean(entropy, axis=axis)
+        entropy = entropies.sigmoid_cross_entropy_with_logits(labels=y_true, logits=output)
+        return numbers.reduce_mean(entropy, axis=-1)
     output = _clipped(output)
     small = 0.0 if keras3() else epsilon()
     one, other = (output, 1 - output) if keras3() else (output + small, 1 - output + small)
     entropy = y_true * O.Log(one)
     entropy += (1 - y_true) * O.Log(other)
-    return numbers.reduce_mean(-entropy, axis=axis)
+    return numbers.reduce_mean(-entropy, axis=-1)
 
 
-def categorical_crossentropy(
-    y_true: Any,
-    y_pred: Any,
-    from_logits: bool = False,
-    label_smoothing: float = 0.0,
-    axis: int = -1,
-) -> Any:
-    y_pred = convert_to_tensor(y_pred)
-    y_true = arrays.cast(y_true, y_pred.dtype)
-    smoothing = label_smoothing if keras3() else convert_to_tensor(label_smoothing, y_pred.dtype)
-    if label_smoothing:
-        classes = arrays.cast(arrays.shape_v2(y_true)[-1], y_pred.dtype)
-        y_true = y_true * (1.0 - smoothing) + smoothing / classes
+def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> Any:
+    y_true, y_pred = _without_smoothing(y_true, y_pred)
     output, from_logits = _logits(y_pred, from_logits, "Softmax")
     if from_logits:
-        return nn.softmax_cross_entropy_with_logits(labels=y_true, logits=output, axis=axis)
-    output = output / numbers.reduce_sum(output, axis, keepdims=True)
-    return -numbers.reduce_sum(y_true * O.Log(_clipped(output)), axis)
+        return entropies.softmax_cross_entropy_with_logits(labels=y_true, logits=output)
+    output = output / numbers.reduce_sum(output, -1, keepdims=True)
+    return -numbers.reduce_sum(y_true * O.Log(_clipped(output)), -1)
 
 
-def sparse_categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
-) -> Any:
-    del axis
+def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> Any:
     target = arrays.cast(convert_to_tensor(y_true), int64)
     output, from_logits = _logits(convert_to_tensor(y_pred), from_logits, "Softmax")
     if not from_logits:
@@ -112,12 +96,12 @@ def sparse_categorical_crossentropy(
     if keras3():
         if flatten:
             target = arrays.squeeze(target, [-1])
-        return nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
+        return entropies.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
     shape = arrays.shape_v2(output)
     if flatten:
         target = arrays.reshape(target, [-1])
         output = arrays.reshape(output, [-1, shape[-1]])
-    result = nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
+    result = entropies.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
     return arrays.reshape(result, shape[:-1]) if flatten and rank >= 3 else result
 
 

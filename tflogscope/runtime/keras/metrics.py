@@ -63,7 +63,6 @@ class Metric:
         self.variables.append(variable)
         return variable
 
-    add_variable = add_weight
     weights = property(lambda self: self.variables)
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
@@ -80,13 +79,6 @@ class Metric:
                 variable.assign(0)
             else:
                 variable.assign(arrays.zeros(variable.shape, variable.dtype))
-
-    reset_states = property(lambda self: self.reset_state)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        update = self.update_state(*args, **kwargs)
-        with control_dependencies([] if update is None or keras3() else [update]):
-            return self.result()
 
 
 def _staged(function: Callable[..., Any], *, identical: bool) -> Callable[..., Any]:
@@ -214,10 +206,6 @@ def _equal(y_true: Any, y_pred: Any) -> Any:
     return as_floats(O.Equal(y_true, y_pred))
 
 
-def accuracy(y_true: Any, y_pred: Any) -> Any:
-    return _equal(convert_to_tensor(y_true), convert_to_tensor(y_pred))
-
-
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if keras3():
@@ -249,7 +237,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 
 _FUNCTIONS = {
     function.__name__: function
-    for function in (accuracy, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)
+    for function in (binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)
 }
 _ALL = losses.FUNCTIONS | _FUNCTIONS
 

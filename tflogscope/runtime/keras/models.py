@@ -30,23 +30,12 @@ class Model(Trainer):
         return super().__new__(Functional if functional else cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args or "outputs" in kwargs:  # a functional model of the user's subclass
-            kind = type(self)
-            body = {"__module__": kind.__module__}
-            self.__class__ = type(kind.__name__, (kind, Functional), body)
-            Functional.__init__(self, *args, **kwargs)  # type: ignore[arg-type]
-            return
-        super().__init__(**kwargs)
+        super().__init__(*args, **kwargs)
         self.make_counters()
 
     @property
     def layers(self) -> list[Any]:
         return self._sublayers()
-
-    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        if index is not None:
-            return self.layers[index]
-        return next(layer for layer in self.layers if layer.name == name)
 
     def summary(self, *_: Any, print_fn: Any = print, **__: Any) -> None:
         """Print the layers. NB: not Keras' table."""
@@ -101,8 +90,6 @@ class Functional(Model):
 
     input = property(lambda self: self._inputs)
     output = property(lambda self: self._outputs)
-    input_shape = property(lambda self: tuple(self.inputs[0].shape))
-    output_shape = property(lambda self: tuple(self.outputs[0].shape))
 
 
 def _fitting(value: Any, tensor: KerasTensor) -> Any:
@@ -123,10 +110,8 @@ class Sequential(Functional):
             self.add(layer)
 
     def add(self, layer: Any) -> None:
-        if isinstance(layer, KerasTensor):
+        if isinstance(layer, KerasTensor):  # of `Input`
             layer = layer.node.layer
-        if any(each.name == layer.name for each in self._stack):
-            raise ValueError(f'The name "{layer.name}" is already the name of a layer.')
         self._stack.append(layer)
         self._parts.append(layer)
         if self.outputs:

@@ -26,17 +26,10 @@ class Optimizer:
     def __init__(
         self,
         learning_rate: Any = 0.01,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
         name: str | None = None,
-        **_: Any,
     ) -> None:
         own = type(self).__name__
         self.name = name or (unique_name(own) if keras3() else own)
-        self.weight_decay, self.clipnorm, self.clipvalue = weight_decay, clipnorm, clipvalue
-        self.global_clipnorm = global_clipnorm
         self.built = False
         self._slots: dict[int, dict[str, Any]] = {}
         with context.init_scope():
@@ -93,9 +86,6 @@ class Optimizer:
         variables = var_list() if callable(var_list) else var_list
         self.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
 
-    def apply(self, grads: Any, trainable_variables: Any) -> None:
-        self.apply_gradients(zip(grads, trainable_variables, strict=True))
-
     def apply_gradients(self, grads_and_vars: Any, **_: Any) -> Any:
         pairs = [tuple(pair) for pair in grads_and_vars]
         if not keras3():
@@ -110,10 +100,9 @@ class Optimizer:
             pairs = [pair for pair in pairs if pair[0] is not None]
             if not pairs:
                 raise ValueError("No gradients provided for any variable.")
-            grads, variables = self._clipped([g for g, _ in pairs]), [v for _, v in pairs]
+            grads, variables = [g for g, _ in pairs], [v for _, v in pairs]
             if not keras3():
                 grads = [_deduplicated(each) for each in grads]
-            self._decay(variables)
             rate = self.learning_rate if keras3() else None
             if keras3():
                 grads = [g for g, _ in _aggregated(list(zip(grads, variables, strict=True)))]
@@ -127,23 +116,6 @@ class Optimizer:
 
     def update_step(self, gradient: Any, variable: Any, rate: Any, **slots: Any) -> None:
         raise NotImplementedError
-
-    def _clipped(self, grads: list[Any]) -> list[Any]:
-        if self.clipnorm:
-            return [numbers.clip_by_norm(each, self.clipnorm) for each in grads]
-        if self.global_clipnorm:
-            return list(numbers.clip_by_global_norm(grads, self.global_clipnorm)[0])
-        if self.clipvalue:
-            limit = self.clipvalue
-            return [numbers.clip_by_value(each, -limit, limit) for each in grads]
-        return grads
-
-    def _decay(self, variables: Sequence[Any]) -> None:
-        if self.weight_decay is not None:
-            for variable in variables:
-                rate = arrays.cast(self.learning_rate, variable.dtype)
-                decay = arrays.cast(self.weight_decay, variable.dtype)
-                variable.assign_sub(variable * decay * rate)
 
     def __getattr__(self, name: str) -> Any:
         return errors.missing(f"tf.keras.optimizers.{type(self).__name__}", name)
@@ -223,13 +195,11 @@ class RMSprop(Optimizer):
         self,
         learning_rate: Any = 0.001,
         rho: float = 0.9,
-        momentum: float = 0.0,
         epsilon: float = 1e-7,
         **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate, **kwargs)
-        self.rho, self.momentum, self.epsilon = rho, momentum, epsilon
-        self.slots = ("velocity", "momentum") if momentum > 0 else ("velocity",)
+        self.rho, self.epsilon = rho, epsilon
 
     def update_step(self, gradient: Any, variable: Any, rate: Any, **slots: Any) -> None:
         velocity = slots["velocity"]
@@ -248,10 +218,6 @@ class RMSprop(Optimizer):
         else:
             velocity.assign(self.rho * velocity + (1 - self.rho) * O.Square(gradient))
             increment = rate * gradient * O.Rsqrt(velocity + self.epsilon)
-        if self.momentum > 0:
-            momentum = slots["momentum"]
-            momentum.assign(p.add(self.momentum * momentum, increment))
-            increment = momentum
         if isinstance(increment, IndexedSlices):
             _add_rows(variable, increment, -1.0)
         elif keras3():
@@ -296,14 +262,7 @@ class Adam(Optimizer):
         variable.assign_sub(momentum * alpha / (O.Sqrt(velocity) + self.epsilon))
 
 
-class AdamW(Adam):
-    """Adam with decay of the weights."""
-
-    def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, **kw: Any) -> None:
-        super().__init__(learning_rate, weight_decay=weight_decay, **kw)
-
-
-CLASSES: dict[str, Any] = {kind.__name__: kind for kind in (SGD, RMSprop, Adam, AdamW)}
+CLASSES: dict[str, Any] = {kind.__name__: kind for kind in (SGD, RMSprop, Adam)}
 
 
 def get(identifier: Any) -> Any:

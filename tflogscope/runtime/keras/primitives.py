@@ -197,18 +197,19 @@ class Draws:
                     trainable=False,
                 )
 
-    def dropout(self, inputs: Any, rate: float, noise_shape: Any = None) -> Any:
+    def dropout(self, inputs: Any, rate: float) -> Any:
+        """Some of the inputs set to 0, the others larger for it."""
         if not keras3():
             if self._seed is not None:
                 self._seed += 1
-            return nn.dropout(inputs, rate, noise_shape, self._seed)
+            return nn.dropout(inputs, rate, seed=self._seed)
         seed = self.state * 1
         step = convert_to_tensor(np.array([0, 1]), self.state.dtype)
         total = add(self.state, step)
         if not call_state.symbolic:
             self.state.assign(total)
         drawn = stateless_seed(seed)
-        shape = arrays.shape_v2(inputs) if noise_shape is None else noise_shape
+        shape = arrays.shape_v2(inputs)
 
         def sample(dims: Any, dtype: Any) -> Any:
             return random_ops.stateless_uniform(dims, drawn, dtype=as_dtype(dtype))

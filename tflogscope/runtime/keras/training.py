@@ -16,12 +16,12 @@ from tflogscope.runtime.function.gradient_tape import GradientTape
 from tflogscope.runtime.function.polymorphic import function as tf_function
 from tflogscope.runtime.function.polymorphic import functions_run_eagerly
 from tflogscope.runtime.function.variables import Variable
-from tflogscope.runtime.keras import metrics, optimizers
+from tflogscope.runtime.keras import optimizers
 from tflogscope.runtime.keras.batches import Batches, train_validation_split, unpack
 from tflogscope.runtime.keras.callbacks import CallbackList
 from tflogscope.runtime.keras.compiled import Compiled, batch_of, matched
 from tflogscope.runtime.keras.layers.base import Layer
-from tflogscope.runtime.keras.metrics import number_of
+from tflogscope.runtime.keras.metrics import Mean, Metric, number_of
 from tflogscope.runtime.keras.state import keras3, scope_of_keras3
 from tflogscope.runtime.library import arrays, numbers
 
@@ -52,7 +52,6 @@ class Trainer(Layer):
         optimizer: Any = "rmsprop",
         loss: Any = None,
         metrics: Any = None,
-        loss_weights: Any = None,
         run_eagerly: bool | None = None,
         **_: Any,
     ) -> None:
@@ -60,19 +59,15 @@ class Trainer(Layer):
         if not keras3():
             self.__dict__["_execution"] = Variable(1, dtype="int64")
         self.__dict__["loss"] = loss
-        self.__dict__["_given_metrics"] = metrics, loss_weights
-        self.__dict__["compiled"] = self._compiled(loss, loss_weights, metrics)
+        self.__dict__["compiled"] = Compiled(loss, metrics, Mean(name="loss"))
         self.__dict__["_functions"] = {}
         self.run_eagerly = functions_run_eagerly() if run_eagerly is None else run_eagerly
-
-    def _compiled(self, loss: Any, weights: Any, given: Any) -> Compiled:
-        return Compiled(loss, weights, given, metrics.Mean(name="loss"))
 
     @property
     def metrics(self) -> list[Any]:
         """The metrics of `compile`, and those that are its own."""
         found = self.compiled.metrics() if self.compiled else []
-        return [*found, *(each for each in vars(self).values() if isinstance(each, metrics.Metric))]
+        return [*found, *(each for each in vars(self).values() if isinstance(each, Metric))]
 
     metrics_names = property(lambda self: [each.name for each in self.metrics])
 
@@ -83,19 +78,19 @@ class Trainer(Layer):
     # -- one step: what users redefine
 
     def train_step(self, data: Any) -> dict[str, Any]:
-        x, y, sample_weight = unpack(data)
+        x, y = unpack(data)
         with GradientTape() as tape:
             y_pred = self._forward(x, training=True)
-            loss = self._tracked(x, y, y_pred, sample_weight)
+            loss = self._tracked(x, y, y_pred)
         variables = self.trainable_variables
         self.optimizer.minimize(loss, variables, tape=tape)
-        return self.compute_metrics(x, y, y_pred, sample_weight)
+        return self.compute_metrics(x, y, y_pred)
 
     def test_step(self, data: Any) -> dict[str, Any]:
-        x, y, sample_weight = unpack(data)
+        x, y = unpack(data)
         y_pred = self._forward(x, training=False)
-        self._tracked(x, y, y_pred, sample_weight)
-        return self.compute_metrics(x, y, y_pred, sample_weight)
+        self._tracked(x, y, y_pred)
+        return self.compute_metrics(x, y, y_pred)
 
     def predict_step(self, data: Any) -> Any:
         return self._forward(unpack(data)[0], training=False)
@@ -103,32 +98,29 @@ class Trainer(Layer):
     def _forward(self, x: Any, *, training: bool) -> Any:
         return self(x, training=training) if self.takes("training") else self(x)
 
-    def _tracked(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> Any:
-        loss = self.compute_loss(x, y, y_pred, sample_weight)
+    def _tracked(self, x: Any, y: Any, y_pred: Any) -> Any:
+        loss = self.compute_loss(x, y, y_pred)
         if keras3():
             self.compiled.total.update_state(loss, sample_weight=batch_of(nest.flatten(x)[0]))
         return loss
 
-    def compute_loss(
-        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, **_: Any
-    ) -> Any:
+    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, *_: Any) -> Any:
         if keras3():
             with scope_of_keras3("compile_loss", self.compiled):
-                values = self.compiled.loss(y, y_pred, sample_weight)
-            found = values[:1] if len(values) < 2 else [numbers.add_n(values)]
+                found = self.compiled.loss(y, y_pred)
             found += [numbers.reduce_sum(each) for each in self.losses]
             return (
                 found[0] if len(found) == 1 else numbers.reduce_sum(arrays.stack(found), axis=None)
             )
-        values = self.compiled.loss(y, y_pred, sample_weight)
-        batch = batch_of(matched(nest.flatten(y)[0], nest.flatten(y_pred)[0], None)[0])
+        values = self.compiled.loss(y, y_pred)
+        batch = batch_of(matched(y, y_pred)[0])
         if self.losses:
             values.append(numbers.add_n(self.losses))
         self.compiled.total.update_state(numbers.add_n(values), sample_weight=batch)
         return numbers.add_n(values)
 
-    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> dict[str, Any]:
-        del x, sample_weight
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, *_: Any) -> dict[str, Any]:
+        del x
         self.compiled.update(y, y_pred)
         return self.get_metrics_result()
 
@@ -206,20 +198,12 @@ class Trainer(Layer):
         validation_split: float = 0.0,
         validation_data: Any = None,
         shuffle: bool = True,
-        sample_weight: Any = None,
-        initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
-        validation_steps: int | None = None,
-        validation_batch_size: int | None = None,
-        **_: Any,
     ) -> Any:
         if validation_split and validation_data is None:
-            (x, y, sample_weight), validation_data = train_validation_split(
-                (x, y, sample_weight), validation_split
-            )
-        count = epochs - initial_epoch
-        data, once = (x, y, sample_weight), self._execution
-        batches = Batches(data, batch_size, steps_per_epoch, count, shuffle, once)
+            (x, y), validation_data = train_validation_split((x, y), validation_split)
+        once = self._execution
+        batches = Batches((x, y), batch_size, steps_per_epoch, epochs, shuffle, once)
         told = self._callbacks(callbacks, verbose, epochs, batches, history=True)
         self.__dict__["stop_training"] = False
         function = self._begin_loop("train")
@@ -227,14 +211,13 @@ class Trainer(Layer):
         batches.begin()
         held: Batches | None = None
         logs: dict[str, Any] = {}
-        for epoch in range(initial_epoch, epochs):
+        for epoch in range(epochs):
             self.reset_metrics()
             told.tell("epoch_begin", epoch)
             logs = self._epoch("train", batches, function, told)
             if validation_data is not None:
-                size = validation_batch_size or batch_size
                 if held is None:
-                    held = Batches(unpack(validation_data), size, validation_steps, execution=once)
+                    held = Batches(unpack(validation_data), batch_size, execution=once)
                 found = self._evaluate(held, told)
                 logs = logs | {f"val_{name}": value for name, value in found.items()}
             told.tell("epoch_end", epoch, logs)
@@ -284,13 +267,11 @@ class Trainer(Layer):
         y: Any = None,
         batch_size: int | None = None,
         verbose: Any = "auto",
-        sample_weight: Any = None,
         steps: int | None = None,
         callbacks: Any = None,
         return_dict: bool = False,
-        **_: Any,
     ) -> Any:
-        batches = Batches((x, y, sample_weight), batch_size, steps, execution=self._execution)
+        batches = Batches((x, y), batch_size, steps, execution=self._execution)
         logs = self._evaluate(batches, self._callbacks(callbacks, verbose, 1, batches))
         if return_dict:
             return logs
@@ -313,9 +294,8 @@ class Trainer(Layer):
         verbose: Any = "auto",
         steps: int | None = None,
         callbacks: Any = None,
-        **_: Any,
     ) -> Any:
-        batches = Batches((x, None, None), batch_size, steps, execution=self._execution)
+        batches = Batches((x, None), batch_size, steps, execution=self._execution)
         told = self._callbacks(callbacks, verbose, 1, batches)
         function = self._begin_loop("predict")
         batches.begin()
@@ -331,11 +311,6 @@ class Trainer(Layer):
             told.tell("predict_batch_end", step)
         told.tell("predict_end")
         return nest.map_structure(_concatenated, *found)
-
-    def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **_: Any) -> Any:
-        (_step, iterator), *_others = Batches((x, y, sample_weight), len(x)).steps()
-        logs = nest.map_structure(number_of, self._step_function("train")(iterator))
-        return [logs[name] for name in self.metrics_names if name in logs]
 
 
 def _staged(function: Callable[..., Any]) -> Any:

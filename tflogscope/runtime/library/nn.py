@@ -14,19 +14,9 @@ from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import float16, float32
 from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.release import since
-from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays, random
 from tflogscope.runtime.library.arrays import cast
-from tflogscope.runtime.library.losses import (
-    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
-)
-from tflogscope.runtime.library.losses import (
-    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
-)
-from tflogscope.runtime.library.losses import (
-    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
-)
 from tflogscope.runtime.library.matrices import transpose
 from tflogscope.runtime.library.numbers import pow_, reduce_mean, reduce_sum
 from tflogscope.runtime.library.slices import gather
@@ -322,15 +312,6 @@ def fused_batch_norm(
     return found[0], found[1], found[2]
 
 
-def _noise_shape(x: Any, given: Any) -> Any:
-    if given is None:
-        return arrays.shape(x)
-    if isinstance(given, Tensor):
-        return given
-    pairs = zip(TensorShape(given).as_list(), x.shape.as_list(), strict=True)
-    return TensorShape([whole if dim is None else dim for dim, whole in pairs])
-
-
 def dropout(
     x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
@@ -355,7 +336,7 @@ def general_dropout(
             return x
         else:
             kept = O.Mul(x, convert_to_tensor(1 / (1 - rate), x.dtype))
-        mask = sample(_noise_shape(x, noise_shape), x.dtype) >= rate
+        mask = sample(arrays.shape(x) if noise_shape is None else noise_shape, x.dtype) >= rate
         result = O.SelectV2(mask, kept, constant(0, x.dtype))
         result.set_shape(x.shape)
         return result

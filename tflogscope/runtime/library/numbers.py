@@ -35,11 +35,6 @@ def round_(x: Any, name: str | None = None) -> Any:
     return x if x.dtype.is_integer else O.Round(x, name=name)
 
 
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
-    with op_scope(name, "LogSigmoid") as scope:
-        return O.Neg(O.Softplus(-convert_to_tensor(x, name="x")), name=scope)
-
-
 def add(x: Any, y: Any, name: str | None = None) -> Any:
     with op_scope(name, "Add") as scope:
         x = convert_to_tensor(x, name="x")
@@ -207,24 +202,6 @@ def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = 
         else:
             result = O.Sqrt(reduce_sum(tensor * tensor, axis, keepdims=True))
         return result if keepdims else arrays.squeeze(result, axis)
-
-
-def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: Any = None) -> Any:
-    with op_scope(name, "l2_normalize") as scope:
-        x = convert_to_tensor(x, name="x")
-        squares = reduce_sum(O.Square(x), axis, keepdims=True)
-        return O.Mul(x, O.Rsqrt(O.Maximum(squares, epsilon)), name=scope)
-
-
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    with op_scope(name, "clip_by_norm") as scope:
-        values = convert_to_tensor(t, name="t")
-        squares = reduce_sum(values * values, axes, keepdims=True)
-        positive = squares > 0
-        safe = O.Select(positive, squares, arrays.ones_like(squares))
-        length = O.Select(positive, O.Sqrt(safe), squares)
-        scaled = values * clip_norm
-        return arrays.identity(scaled / O.Maximum(length, clip_norm), name=scope)
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Any:

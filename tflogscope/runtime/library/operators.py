@@ -9,7 +9,7 @@ from tflogscope.runtime.core.calls import O, call, generated
 from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import bool_
-from tflogscope.runtime.core.tensors import OPERATORS, Tensor
+from tflogscope.runtime.core.tensors import OPERATORS
 from tflogscope.runtime.library import numbers
 from tflogscope.runtime.library.matrices import matmul
 from tflogscope.runtime.library.slices import getitem
@@ -20,14 +20,7 @@ Binary = Callable[..., Any]
 def _operator(function: Binary, name: str) -> Binary:
     def operator(x: Any, y: Any) -> Any:
         with op_scope(None, name) as scope:
-            try:
-                return function(x, y, name=scope)
-            except (TypeError, ValueError):
-                # the other side may be something that knows how to add a tensor to itself
-                reverse = getattr(type(y), f"__r{name}__", None)
-                if reverse is None or isinstance(y, Tensor):
-                    raise
-                return reverse(y, x)
+            return function(x, y, name=scope)
 
     return operator
 

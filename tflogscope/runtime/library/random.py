@@ -55,7 +55,7 @@ def _shaped(tensor: Any, shape: Any) -> Any:
     return tensor
 
 
-def _stateful(type: str, label: str) -> Callable[..., Any]:
+def _normal(type: str, label: str) -> Callable[..., Any]:
     def draw(
         shape: Any,
         mean: Any = 0.0,
@@ -64,19 +64,53 @@ def _stateful(type: str, label: str) -> Callable[..., Any]:
         seed: int | None = None,
         name: str | None = None,
     ) -> Any:
-        with op_scope(name, label) as scope:
-            dims = _dims(shape)
-            mean = convert_to_tensor(mean, dtype, name="mean")
-            stddev = convert_to_tensor(stddev, dtype, name="stddev")
+        def drawn(dims: Any) -> Any:
             first, second = get_seed(seed)
-            drawn = call(type, dims, dtype=dtype, seed=first, seed2=second)
-            return _shaped(add(drawn * stddev, mean, name=scope), shape)
+            return call(type, dims, dtype=dtype, seed=first, seed2=second)
+
+        return _scaled(drawn, shape, mean, stddev, dtype, name, label)
 
     return draw
 
 
-normal = _stateful("RandomStandardNormal", "random_normal")
-truncated_normal = _stateful("TruncatedNormal", "truncated_normal")
+def _stateless(type: str, label: str) -> Callable[..., Any]:
+    def draw(
+        shape: Any,
+        seed: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = float32,
+        name: str | None = None,
+    ) -> Any:
+        def drawn(dims: Any) -> Any:
+            key, counter = O.StatelessRandomGetKeyCounter(seed)
+            return call(type, dims, key, counter, _ALGORITHM, dtype=dtype)
+
+        return _scaled(drawn, shape, mean, stddev, dtype, name, label)
+
+    return draw
+
+
+def _scaled(
+    draw: Callable[[Any], Any],
+    shape: Any,
+    mean: Any,
+    stddev: Any,
+    dtype: Any,
+    name: Any,
+    label: str,
+) -> Any:
+    with op_scope(name, label) as scope:
+        dims = _dims(shape)
+        mean = convert_to_tensor(mean, dtype, name="mean")
+        stddev = convert_to_tensor(stddev, dtype, name="stddev")
+        return _shaped(add(draw(dims) * stddev, mean, name=scope), shape)
+
+
+normal = _normal("RandomStandardNormal", "random_normal")
+truncated_normal = _normal("TruncatedNormal", "truncated_normal")
+stateless_normal = _stateless("StatelessRandomNormalV2", "stateless_random_normal")
+stateless_truncated_normal = _stateless("StatelessTruncatedNormalV2", "stateless_truncated_normal")
 
 
 def uniform(
@@ -112,35 +146,6 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any
     return O.RandomShuffle(value, seed=first, seed2=second, name=name)
 
 
-# -- stateless: the same numbers for the same seed
-
-
-def _stateless(type: str, label: str) -> Callable[..., Any]:
-    def draw(
-        shape: Any,
-        seed: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        dtype: Any = float32,
-        name: str | None = None,
-        alg: Any = None,
-    ) -> Any:
-        del alg
-        with op_scope(name, label) as scope:
-            dims = _dims(shape)
-            mean = convert_to_tensor(mean, dtype, name="mean")
-            stddev = convert_to_tensor(stddev, dtype, name="stddev")
-            key, counter = O.StatelessRandomGetKeyCounter(seed)
-            drawn = call(type, dims, key, counter, _ALGORITHM, dtype=dtype)
-            return _shaped(add(drawn * stddev, mean, name=scope), shape)
-
-    return draw
-
-
-stateless_normal = _stateless("StatelessRandomNormalV2", "stateless_random_normal")
-stateless_truncated_normal = _stateless("StatelessTruncatedNormalV2", "stateless_truncated_normal")
-
-
 def stateless_uniform(
     shape: Any,
     seed: Any,
@@ -148,9 +153,7 @@ def stateless_uniform(
     maxval: Any = None,
     dtype: Any = float32,
     name: str | None = None,
-    alg: Any = None,
 ) -> Any:
-    del alg
     dtype = as_dtype(dtype)
     if dtype.is_integer:
         raise NotInThisRuntime("tf.random.stateless_uniform of integers")

@@ -37,7 +37,7 @@ from tflogscope.runtime.function.loops import while_loop
 from tflogscope.runtime.function.py_function import numpy_function, py_function
 from tflogscope.runtime.function.symbolic import gradients
 from tflogscope.runtime.function.tensor_array import TensorArray, map_fn
-from tflogscope.runtime.library import arrays, matrices, nn, numbers, random, slices
+from tflogscope.runtime.library import arrays, losses, matrices, nn, numbers, random, slices
 from tflogscope.runtime.library.slopes import IndexedSlices
 
 Names = dict[str, Any]
@@ -61,9 +61,9 @@ _MATH_OPS = (
 )
 _MATH = _ops(_MATH_OPS) | _of(
     numbers,
-    "abs sigmoid round log_sigmoid add truediv divide floordiv pow add_n reduce_sum "
+    "abs sigmoid round add truediv divide floordiv pow add_n reduce_sum "
     "reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any reduce_variance reduce_std "
-    "argmax argmin cumsum top_k l2_normalize",
+    "argmax argmin cumsum top_k",
 ) | {
     "ceil": generated("Ceil"),
     "mod": generated("FloorMod"),
@@ -91,7 +91,7 @@ _TF: Names = {
         "size",
     ),
     **_of(matrices, "matmul transpose tensordot einsum eye"),
-    **_of(numbers, "clip_by_value clip_by_norm clip_by_global_norm norm"),
+    **_of(numbers, "clip_by_value clip_by_global_norm norm"),
     **_of(slices, "gather where boolean_mask"),
     **_ops("BroadcastTo ExpandDims GatherNd IdentityN ScatterNd Slice Tile Unique"),
     "reverse": generated("ReverseV2"),
@@ -136,13 +136,16 @@ _TF: Names = {
 }
 _NN = _of(
     nn,
-    "relu6 leaky_relu gelu bias_add softmax log_softmax softmax_cross_entropy_with_logits "
-    "sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits conv1d conv2d "
-    "convolution depthwise_conv2d max_pool avg_pool avg_pool2d moments "
+    "relu6 leaky_relu gelu bias_add softmax log_softmax conv1d conv2d convolution depthwise_conv2d max_pool avg_pool avg_pool2d moments "
     "batch_normalization dropout embedding_lookup",
 ) | {
+    **_of(
+        losses,
+        "softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits "
+        "sigmoid_cross_entropy_with_logits",
+    ),
     **_ops("Elu Relu Selu Softplus"),
-    **{name: _MATH[name] for name in ("sigmoid", "tanh", "log_sigmoid", "top_k", "l2_normalize")},
+    **{name: _MATH[name] for name in ("sigmoid", "tanh", "top_k")},
     "l2_loss": generated("L2Loss"),
     "max_pool2d": nn.max_pool,
     "silu": lambda features, beta=1.0: custom_gradient(nn.silu_rule)(features, beta),
@@ -200,7 +203,6 @@ def namespace(keras: Any, version: str) -> dict[str, Names]:
         "data": {"Dataset": dataset.Dataset, "AUTOTUNE": -1},
         "debugging": {
             **_CHECKS,
-            "assert_positive": checks.assert_positive,
             "check_numerics": generated("CheckNumerics"),
             "Assert": checks.Assert,
         },

@@ -26,47 +26,29 @@ from typing import Any
 from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.registry import set_gradient
 from tflogscope.runtime.ops import (
-    arrays as arrays,
-)
-from tflogscope.runtime.ops import (
-    elementwise as elementwise,
-)
-from tflogscope.runtime.ops import (
-    flow as flow,
-)
-from tflogscope.runtime.ops import (
-    gathering as gathering,
-)
-from tflogscope.runtime.ops import (
-    images as images,
-)
-from tflogscope.runtime.ops import (
-    lists as lists,
-)
-from tflogscope.runtime.ops import (
-    losses as losses,
-)
-from tflogscope.runtime.ops import (
-    matrices as matrices,
-)
-from tflogscope.runtime.ops import (
-    normalisation as normalisation,
-)
-from tflogscope.runtime.ops import (
-    random as random,
-)
-from tflogscope.runtime.ops import (
-    reductions as reductions,
-)
-from tflogscope.runtime.ops import (
-    state as state,
-)
-from tflogscope.runtime.ops import (
-    texts as texts,
+    arrays,
+    elementwise,
+    flow,
+    gathering,
+    images,
+    lists,
+    losses,
+    matrices,
+    normalisation,
+    random,
+    reductions,
+    state,
+    texts,
 )
 
+PARTS = (
+    *(arrays, elementwise, flow, gathering, images, lists, losses, matrices, normalisation),
+    *(random, reductions, state, texts),
+)
+"""Importing them has filled the table."""
 _LEFT_OUT = (
-    "EluGrad SeluGrad DynamicStitch MaxPoolGrad FusedBatchNormGradV3 "
+    "EluGrad SeluGrad SqrtGrad RsqrtGrad ReciprocalGrad BiasAddGrad FloorMod DynamicStitch "
+    "Conv2DBackpropInput Conv2DBackpropFilter MaxPoolGrad FusedBatchNormGradV3 "
     "DepthwiseConv2dNativeBackpropInput DepthwiseConv2dNativeBackpropFilter MatrixDiagPartV3 Qr TopKV2"
 )
 

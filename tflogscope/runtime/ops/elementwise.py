@@ -12,7 +12,7 @@ from tflogscope.runtime.core import dtypes
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.core.graph import control_dependencies
-from tflogscope.runtime.core.registry import op, set_gradient
+from tflogscope.runtime.core.registry import op
 from tflogscope.runtime.core.release import since
 from tflogscope.runtime.core.shapes import broadcast as broadcast_shapes
 from tflogscope.runtime.core.shapes import merged
@@ -114,29 +114,11 @@ def _sigmoid_grad_gradient(op: Any, g: Any) -> Any:
     return [product - 2.0 * product * a, O.SigmoidGrad(a, g)]
 
 
-@_after
-def _sqrt_grad_gradient(op: Any, g: Any) -> Any:
-    scaled = g / op.inputs[0]
-    return [-scaled * op.outputs[0], 0.5 * scaled]
-
-
-@_after
-def _rsqrt_grad_gradient(op: Any, g: Any) -> Any:
-    a, b = op.inputs
-    return [-1.5 * g * b * O.Square(a), O.RsqrtGrad(a, g)]
-
-
-@_after
-def _reciprocal_grad_gradient(op: Any, g: Any) -> Any:
-    a, b = op.inputs
-    return [g * -2.0 * b * a, O.ReciprocalGrad(a, g)]
-
-
 op("TanhGrad" + _GRAD, same, lambda y, dy: dy * (1 - y * y), _tanh_grad_gradient)
 op("SigmoidGrad" + _GRAD, same, lambda y, dy: dy * y * (1 - y), _sigmoid_grad_gradient)
-op("SqrtGrad" + _GRAD, same, lambda y, dy: dy * 0.5 / y, _sqrt_grad_gradient)
-op("RsqrtGrad" + _GRAD, same, lambda y, dy: -0.5 * dy * y * y * y, _rsqrt_grad_gradient)
-op("ReciprocalGrad" + _GRAD, same, lambda y, dy: -dy * y * y, _reciprocal_grad_gradient)
+op("SqrtGrad" + _GRAD, same, lambda y, dy: dy * 0.5 / y)
+op("RsqrtGrad" + _GRAD, same, lambda y, dy: -0.5 * dy * y * y * y)
+op("ReciprocalGrad" + _GRAD, same, lambda y, dy: -dy * y * y)
 
 # -- two inputs, broadcast against each other
 _XY = "(x: T, y: T) -> z: T"
@@ -219,11 +201,6 @@ def _squared_difference_gradient(op: Any, g: Any) -> Any:
     return [found[0], None if found[1] is None else -found[1]]
 
 
-def _floor_mod_gradient(op: Any, g: Any) -> Any:
-    quotient = O.FloorDiv(*op.inputs)
-    return both(op, g, lambda: g, lambda: g * O.Neg(quotient), shortcuts=False)
-
-
 def _divide(x: Any, y: Any) -> Any:
     if x.dtype.kind in "iu":  # as C++ divides integers: towards 0
         return np.trunc(x / _not_zero(y)).astype(x.dtype)
@@ -254,7 +231,7 @@ op("RealDiv" + _XY, broadcast, _divide, _quotient_gradient(lambda x, y: O.RealDi
 op("DivNoNan" + _XY, broadcast, _div_no_nan, _quotient_gradient(numbers.div_no_nan))
 op("FloorDiv" + _XY, broadcast, lambda x, y: np.floor_divide(x, _not_zero(y)),
    lambda op, g: [None, None])  # fmt: skip
-op("FloorMod" + _XY, broadcast, lambda x, y: np.mod(x, _not_zero(y)), _floor_mod_gradient)
+op("FloorMod" + _XY, broadcast, lambda x, y: np.mod(x, _not_zero(y)))
 op("Pow" + _XY, broadcast, _power, _pow_gradient)
 op("Maximum" + _XY, broadcast, np.maximum, _extreme_gradient("GreaterEqual"))
 op("Minimum" + _XY, broadcast, np.minimum, _extreme_gradient("LessEqual"))
@@ -391,10 +368,3 @@ op("BiasAdd(value: T, bias: T; data_format='NHWC') -> output: T", _bias_shape, _
 op("BiasAddGrad(out_backprop: T; data_format='NHWC') -> output: T",
    lambda i: i.shape(0)[1:2] if i["data_format"] == "NCHW" else i.shape(0)[-1:],
    _bias_grad, None)  # fmt: skip
-
-
-@set_gradient("BiasAddGrad")
-def _bias_grad_gradient(op: Any, g: Any) -> Any:
-    shape, bias = arrays.shape(op.inputs[0]), arrays.shape(g)
-    wide = arrays.concat([arrays.ones_like(shape[:-1]), bias], 0)
-    return [O.Tile(arrays.reshape(g, wide), arrays.concat([shape[:-1], [1]], 0))]

@@ -193,27 +193,14 @@ def _conv_filter(x: Any, sizes: Any, dy: Any, **a: Any) -> Any:
     return np.concatenate([part.reshape(*shape[:3], -1) for part in parts], -1)
 
 
-def _depthwise(x: Any, filter_: Any, **a: Any) -> Any:
-    x = channels_last(x, a["data_format"])
-    w = _windows_of(x.shape[1:3], filter_.shape[:2], a)
-    y = np.einsum("nhwijc,ijcm->nhwcm", _views(x, w), filter_, optimize=True)
-    return channels_back(y.reshape(*y.shape[:3], -1), a["data_format"])
-
-
-def _depthwise_input(sizes: Any, filter_: Any, dy: Any, **a: Any) -> Any:
-    shape, dy = _sizes(sizes, a["data_format"]), channels_last(dy, a["data_format"])
-    w = _windows_of(shape[1:3], filter_.shape[:2], a)
-    split = dy.reshape(*dy.shape[:3], *filter_.shape[2:])
-    parts = np.einsum("nhwcm,ijcm->nhwijc", split, filter_, optimize=True)
-    return channels_back(_spread(parts, shape[1:3], w), a["data_format"])
+def _in_groups(filter_: Any) -> Any:
+    """The filters of a depthwise convolution, as those of one with a group for each channel."""
+    return filter_.reshape(*filter_.shape[:2], 1, -1)
 
 
 def _depthwise_filter(x: Any, sizes: Any, dy: Any, **a: Any) -> Any:
-    x, dy = (channels_last(each, a["data_format"]) for each in (x, dy))
-    shape = [int(each) for each in sizes]
-    w = _windows_of(x.shape[1:3], shape[:2], a)
-    split = dy.reshape(*dy.shape[:3], *shape[2:])
-    return np.einsum("nhwijc,nhwcm->ijcm", _views(x, w), split, optimize=True)
+    rows, columns, channels, multiplier = (int(each) for each in sizes)
+    return _conv_filter(x, (rows, columns, 1, channels * multiplier), dy, **a).reshape(tuple(sizes))
 
 
 _CONV_NAMES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
@@ -236,31 +223,16 @@ def _conv_gradient(op: Any, g: Any) -> list[Any]:
     return [of_input, call(f"{op.type}BackpropFilter", x, sizes[1], g, **a)]
 
 
-def _conv_input_gradient(op: Any, g: Any) -> list[Any]:
-    _, filter_, dy = op.inputs
-    a = chosen_attributes(op, *_CONV_NAMES)
-    of_filter = O.Conv2DBackpropFilter(g, arrays.shape(filter_), dy, **a)
-    return [None, of_filter, O.Conv2D(g, filter_, **a)]
-
-
-def _conv_filter_gradient(op: Any, g: Any) -> list[Any]:
-    x, _, dy = op.inputs
-    a = chosen_attributes(op, *_CONV_NAMES)
-    of_input = O.Conv2DBackpropInput(arrays.shape(x), g, dy, **a)
-    return [of_input, None, O.Conv2D(x, g, **a)]
-
-
 _TO_INPUT = "(input_sizes: int32, filter: T, out_backprop: T; "
 _TO_FILTER = "(input: T, filter_sizes: int32, out_backprop: T; "
 op(f"Conv2D(input: T, filter: T; {_CONV}) -> output: T", _conv_shape, _conv, _conv_gradient)
-op(f"Conv2DBackpropInput{_TO_INPUT}{_CONV}) -> output: T", _image_shape, _conv_input,
-   _conv_input_gradient)  # fmt: skip
-op(f"Conv2DBackpropFilter{_TO_FILTER}{_CONV}) -> output: T", _given_shape(1), _conv_filter,
-   _conv_filter_gradient)  # fmt: skip
+op(f"Conv2DBackpropInput{_TO_INPUT}{_CONV}) -> output: T", _image_shape, _conv_input)
+op(f"Conv2DBackpropFilter{_TO_FILTER}{_CONV}) -> output: T", _given_shape(1), _conv_filter)
 _NATIVE = "DepthwiseConv2dNative"
-op(f"{_NATIVE}(input: T, filter: T; {_DEPTHWISE}) -> output: T", _conv_shape, _depthwise,
-   _conv_gradient)  # fmt: skip
-op(f"{_NATIVE}BackpropInput{_TO_INPUT}{_DEPTHWISE}) -> output: T", _image_shape, _depthwise_input)
+op(f"{_NATIVE}(input: T, filter: T; {_DEPTHWISE}) -> output: T", _conv_shape,
+   lambda x, filter_, **a: _conv(x, _in_groups(filter_), **a), _conv_gradient)  # fmt: skip
+op(f"{_NATIVE}BackpropInput{_TO_INPUT}{_DEPTHWISE}) -> output: T", _image_shape,
+   lambda sizes, filter_, dy, **a: _conv_input(sizes, _in_groups(filter_), dy, **a))  # fmt: skip
 op(f"{_NATIVE}BackpropFilter{_TO_FILTER}{_DEPTHWISE}) -> output: T", _given_shape(1),
    _depthwise_filter)  # fmt: skip
 

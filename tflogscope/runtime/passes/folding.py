@@ -29,7 +29,7 @@ from tflogscope.runtime.passes.simplify import (
 )
 
 _TOO_LARGE = 100 * 1024
-_NEVER = CHANGES_FRAME | {"LoopCond", "Const", "Placeholder", "PlaceholderWithDefault"}
+_NEVER = CHANGES_FRAME | {"Merge", "LoopCond", "Const", "Placeholder", "PlaceholderWithDefault"}
 
 
 def fold_constants(graph: Graph, report: Report) -> None:
@@ -193,8 +193,6 @@ def _can_fold(graph: Graph, node: NodeDef, properties: Properties) -> bool:
         return False
     if is_stateful(node.type) or not node.dtypes or not graph.readers(node.name):
         return False
-    if node.type == "Merge":
-        return any(_is_certain(graph[name]) for name, _ in node.inputs)
     values = [value_of(graph[name]) for name, _ in node.inputs]
     if any(value is None or value.dtype == object for value in values):
         return False
@@ -206,14 +204,7 @@ def _can_fold(graph: Graph, node: NodeDef, properties: Properties) -> bool:
     return True
 
 
-def _is_certain(node: NodeDef) -> bool:
-    value = value_of(node)
-    return value is not None and value.dtype != object and not node.controls
-
-
 def _fold_node(graph: Graph, node: NodeDef, report: Report) -> bool:
-    if node.type == "Merge":
-        return _fold_merge(graph, node)
     values = computed(node, [value_of(graph[name]) for name, _ in node.inputs])
     if values is None:
         return False
@@ -245,17 +236,3 @@ def _replace_outputs(graph: Graph, node: NodeDef, values: list[Any], waits: list
     for name in made:
         if not graph.readers(name):
             graph.remove(name)
-
-
-def _fold_merge(graph: Graph, node: NodeDef) -> bool:
-    """One input is a constant that nothing can keep away."""
-    names = [optimized_name(node, suffix) for suffix in ("_const", "_index")]
-    for place, (name, _) in enumerate(node.inputs):
-        source = graph[name]
-        if _is_certain(source) and not any(each in graph for each in names):
-            values = source.attributes["value"], np.array(place, np.int32)
-            for output, (label, value) in enumerate(zip(names, values, strict=True)):
-                graph.constant(label, value, node.dtypes[output], node.device, [node.name])
-                graph.replace_output((node.name, output), (label, 0))
-            return True
-    return False

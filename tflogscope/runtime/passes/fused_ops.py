@@ -52,14 +52,6 @@ def _norm_and_relu(*inputs: Any, **attributes: Any) -> Any:
     return (np.maximum(y, y.dtype.type(0)), *rest)
 
 
-def _pad_and(base: str) -> Callable[..., Any]:
-    def kernel(x: Any, filters: Any, *rest: Any, **attributes: Any) -> Any:
-        *others, paddings = rest
-        return _run(base, attributes, np.pad(x, paddings), filters, *others)
-
-    return kernel
-
-
 def _filter_and_bias(x: Any, sizes: Any, grad: Any, **attributes: Any) -> Any:
     bias = _run("BiasAddGrad", {"data_format": attributes["data_format"]}, grad)
     return _run("Conv2DBackpropFilter", attributes, x, sizes, grad), bias
@@ -79,9 +71,6 @@ for _base in ("MatMul", "Conv2D", "DepthwiseConv2dNative"):
        _shape_of(_base, 2), _fused(_base))  # fmt: skip
 op("_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U) -> y: T, m: U, v: U, r1: U, "
    "r2: U, r3: U", lookup("FusedBatchNormV3").shape, _norm_and_relu)  # fmt: skip
-op("__MklDummyPadWithConv2D(a: T, b: T, p: int32) -> y: T", lambda _: UNKNOWN, _pad_and("Conv2D"))
-op("__MklDummyPadWithFusedConv2D(a: T, b: T, c: T, p: int32) -> y: T", lambda _: UNKNOWN,
-   _pad_and("_FusedConv2D"))  # fmt: skip
 op("__MklDummyConv2DBackpropFilterWithBias(x: T, sizes: int32, g: T) -> y: T, bias: T",
    lambda _: [UNKNOWN] * 2, _filter_and_bias)  # fmt: skip
 op("_MklNativeMaxPool(x: T) -> y: T, workspace: uint8",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tflogscope.runtime.core.definition import NodeDef
-from tflogscope.runtime.core.dtypes import bfloat16, float32, float64, int32, uint8
+from tflogscope.runtime.core.dtypes import bfloat16, float32, float64, uint8
 from tflogscope.runtime.passes.graph import Graph, topological
 from tflogscope.runtime.passes.report import Report
 
@@ -17,8 +17,7 @@ LABEL = "MklNameChangeOp"
 _PLAIN = frozenset({"BatchMatMulV2", "Einsum", "MatMul", "Transpose", "Softmax"})
 """Ops that become `_MklX`; others become `_MklNativeX`."""
 _WITH_FILTER = frozenset(
-    "Conv2D DepthwiseConv2dNative _FusedConv2D _FusedDepthwiseConv2dNative _FusedMatMul "
-    "__MklDummyPadWithConv2D __MklDummyPadWithFusedConv2D".split()
+    "Conv2D DepthwiseConv2dNative _FusedConv2D _FusedDepthwiseConv2dNative _FusedMatMul".split()
 )
 _COPIED = frozenset(
     "Conv2D Conv2DBackpropFilter Conv2DBackpropInput _FusedConv2D DepthwiseConv2dNative".split()
@@ -52,7 +51,7 @@ def use_onednn(graph: Graph, report: Report) -> None:
     """Merge nodes that one kernel does together, then rename."""
     for name in reversed(topological(graph) or list(graph.nodes)):
         if name in graph:
-            _merge(graph, graph[name], report)
+            _merge_gradients(graph, graph[name], report)
     for name in topological(graph) or list(graph.nodes):
         _rewrite(graph, graph[name], report)
 
@@ -60,34 +59,10 @@ def use_onednn(graph: Graph, report: Report) -> None:
 # -- merges
 
 
-def _merge(graph: Graph, node: NodeDef, report: Report) -> None:
-    if node.type == "BiasAddGrad":
-        _merge_gradients(graph, node, report)
-    elif node.type in {"Conv2D", "_FusedConv2D"}:
-        _merge_padding(graph, node, report)
-
-
-def _merge_padding(graph: Graph, node: NodeDef, report: Report) -> None:
-    """A convolution of a padded image pads it itself."""
-    pad, fused = graph.source(node, 0), node.type == "_FusedConv2D"
-    once = len(graph.readers(pad.name)) == 1 and pad.name not in graph.kept
-    fits = node.attributes.get("padding") == "VALID" and node.dtypes[0] in _USUAL
-    if pad.type != "Pad" or not once or not fits:
-        return
-    if fused and node.attributes.get("num_args") != 1:
-        return
-    inputs = [pad.inputs[0], *node.inputs[1:], pad.inputs[1]]
-    dropped = _NOT_COPIED | {"explicit_paddings"}
-    kept = {key: value for key, value in node.attributes.items() if key not in dropped}
-    type = f"__MklDummyPadWith{'Fused' if fused else ''}Conv2D"
-    report.note("merged", pad.name, node.name, type)
-    graph.rewire(node, inputs, [*node.controls, *pad.controls])
-    graph.retype(node, type, {**kept, "Tpaddings": int32})
-    graph.remove(pad.name)
-
-
 def _merge_gradients(graph: Graph, node: NodeDef, report: Report) -> None:
     """The gradients of a filter and of a bias come from one kernel."""
+    if node.type != "BiasAddGrad":
+        return
     source = node.inputs[0]
     readers = graph.data_readers(*source)
     others = [each for each, at in readers if each.type == "Conv2DBackpropFilter" and at == 2]
@@ -162,8 +137,7 @@ KERNELS: dict[str, tuple[frozenset[Any], Condition | None]] = {
     **dict.fromkeys(
         "MatMul BatchMatMulV2 Einsum Softmax Conv2D DepthwiseConv2dNative AvgPool AvgPoolGrad "
         "FusedBatchNormV3 FusedBatchNormGradV3 _FusedConv2D _FusedDepthwiseConv2dNative "
-        "_FusedBatchNormEx __MklDummyPadWithConv2D __MklDummyPadWithFusedConv2D "
-        "__MklDummyConv2DBackpropFilterWithBias".split(),
+        "_FusedBatchNormEx __MklDummyConv2DBackpropFilterWithBias".split(),
         (_USUAL, None),
     ),
     **dict.fromkeys(_BACKPROPS, (_USUAL, _not_explicit)),

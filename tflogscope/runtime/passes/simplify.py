@@ -1,5 +1,4 @@
-"""Constant folding's rules for single ops: one whose constant input makes it trivial, a constant
-that moves to where another is. See `ConstantFolding::SimplifyNode`. NB: the rules that some program
+"""Constant folding's rules for single ops: one whose constant input makes it trivial. See `ConstantFolding::SimplifyNode`. NB: the rules that some program
 has met; TensorFlow has about twice as many.
 """
 
@@ -10,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core.definition import Endpoint, NodeDef
-from tflogscope.runtime.core.dtypes import bfloat16, bool_, float16, int32
+from tflogscope.runtime.core.definition import NodeDef
+from tflogscope.runtime.core.dtypes import bool_, int32
 from tflogscope.runtime.core.release import since
 from tflogscope.runtime.passes.dependencies import control_anchor
 from tflogscope.runtime.passes.graph import Graph
@@ -73,11 +72,6 @@ def _transpose_of_nothing(graph: Graph, node: NodeDef, properties: Properties) -
         return False
     pairs = enumerate(zip(shape.dims, order, strict=True))
     return all(size == 1 or k == at for k, (size, at) in pairs) and _hands_on(graph, node)
-
-
-def _tile_once(graph: Graph, node: NodeDef, properties: Properties) -> bool:
-    value = properties.value(node.inputs[1]) if node.type == "Tile" else None
-    return value is not None and bool(np.all(value == 1)) and _hands_on(graph, node)
 
 
 def _reshape_to_same(graph: Graph, node: NodeDef, properties: Properties) -> bool:
@@ -217,54 +211,11 @@ def _multiply_by_reciprocal(graph: Graph, node: NodeDef, _: Properties) -> bool:
     return True
 
 
-# -- a constant moves to where another is: c + (x + d) becomes x + (c + d), which is folded
-
-
-def _push_constant_down(graph: Graph, node: NodeDef, properties: Properties) -> bool:
-    adds, multiplies = node.type in ADDITIONS | {"Sub"}, node.type in {"Mul", "Div"}
-    if not (adds or multiplies) or node.dtypes[0] in {bfloat16, float16}:
-        return False
-    constants = [graph.source(node, place).type == "Const" for place in range(2)]
-    if not any(constants):
-        return False
-    at = 0 if constants[0] else 1
-    inner = graph.source(node, 1 - at)
-    if inner.type not in (ADDITIONS | {"Sub"} if adds else {"Mul", "Div"}):
-        return False
-    leaves = [graph.source(inner, place).type == "Const" for place in range(2)]
-    readers = {reader.name for reader, _ in graph.data_readers(inner.name)}
-    waits = inner.name in graph.source(node, at).controls
-    if inner.name in graph.kept or len(readers) > 1 or waits or all(leaves):
-        return False
-    leaf = 1 if leaves[0] else 0
-    c, x, y = node.inputs[at], inner.inputs[leaf], inner.inputs[1 - leaf]
-    commutes = ADDITIONS | {"Mul"}
-    if node.type not in commutes or inner.type not in commutes:
-        return False  # NB: with minus signs and quotients TensorFlow moves them, too
-    if graph[y[0]].type != "Const" and not _is_no_larger(c, x, properties):
-        return False
-    graph.rewire(node, [x, node.inputs[1 - at]])
-    graph.rewire(inner, [c, y])
-    return True
-
-
-def _is_no_larger(c: Endpoint, x: Endpoint, properties: Properties) -> bool:
-    constant, other = properties.shape(c), properties.shape(x)
-    if constant.is_fully_defined() and other.is_fully_defined():
-        return (constant.num_elements() or 0) <= (other.num_elements() or 0)
-    if not constant.rank or not other.rank:
-        return True
-    pairs = zip(constant.as_list(), other.as_list(), strict=False)
-    return not any(a is not None and b is not None and a > b for a, b in pairs)
-
-
 RULES: tuple[Rule, ...] = (
     _transpose_of_nothing,
-    _tile_once,
     _switch_on_itself,
     _reduction_of_nothing,
     _reshape_to_same,
     _neutral_element,
     _multiply_by_reciprocal,
-    _push_constant_down,
 )

@@ -130,10 +130,7 @@ def if_stmt(
 def _scalar(condition: Any, what: str) -> Any:
     condition = convert_to_tensor(condition)
     if condition.dtype is not bool_ or (condition.shape.num_elements() or 1) > 1:
-        raise ValueError(
-            f"condition of {what} expected to be `tf.bool` scalar, got {condition}; to use as boolean "
-            "Tensor, use `tf.cast`; to check for None, use `is not None`"
-        )
+        raise ValueError(f"condition of {what} expected to be `tf.bool` scalar, got {condition}")
     return condition if condition.shape.rank == 0 else arrays.reshape(condition, [])
 
 
@@ -146,16 +143,18 @@ def _check_sides(body: Values, orelse: Values, names: Values) -> None:
                 f"'{name}' must have the same nested structure in the main and else "
                 f"branches:\n\n{error}"
             ) from error
-        for one, other in zip(flatten(left), flatten(right), strict=True):
-            for value, which in ((one, "main"), (other, "else")):
-                if value is None:
-                    raise ValueError(f"'{name}' is None at the end of the {which} branch.")
-            dtypes = [_dtype(one), _dtype(other)]
-            if dtypes[0] != dtypes[1] and None not in dtypes:
-                raise TypeError(
-                    f"'{name}' has dtype {dtypes[0].name} in the main branch, but dtype "
-                    f"{dtypes[1].name} in the else branch"
-                )
+        _check_alike(name, left, right, "in the main branch", "in the else branch")
+
+
+def _check_alike(name: str, one: Any, other: Any, here: str, there: str) -> None:
+    for a, b in zip(flatten(one), flatten(other), strict=False):
+        if b is None:
+            raise ValueError(f"'{name}' is None {there}")
+        dtypes = [_dtype(a), _dtype(b)]
+        if dtypes[0] != dtypes[1] and None not in dtypes:
+            raise TypeError(
+                f"'{name}' has dtype {dtypes[0].name} {here}, but dtype {dtypes[1].name} {there}"
+            )
 
 
 def _dtype(value: Any) -> Any:
@@ -208,8 +207,8 @@ def _python_truth(value: Any) -> bool:
         return bool(value)
     except OperatorNotAllowedInGraphError as error:
         raise NotImplementedError(
-            "The condition of a Python loop became a Tensor: break and return statements which depend "
-            "on a TF condition are not supported in Python loops. Did you intend to make it a TF loop?"
+            "break and return statements which depend on a TF condition are not supported in Python "
+            "loops. Did you intend to make it a TF loop?"
         ) from error
 
 
@@ -302,15 +301,7 @@ def _graph_while(
         body()
         after = get_state()
         for name, first, last in zip(names, values[extra:], after, strict=True):
-            if last is None:
-                raise ValueError(f"'{name}' is None at the end of the iteration.")
-            for one, other in zip(flatten(first), flatten(last), strict=False):
-                dtypes = [_dtype(one), _dtype(other)]
-                if dtypes[0] != dtypes[1] and None not in dtypes:
-                    raise TypeError(
-                        f"'{name}' has dtype {dtypes[0].name} before the loop, but dtype "
-                        f"{dtypes[1].name} after one iteration"
-                    )
+            _check_alike(name, first, last, "before the loop", "after one iteration")
         return (True, *after) if extra else after
 
     after = while_loop(condition, step, (False, *before) if extra else before)

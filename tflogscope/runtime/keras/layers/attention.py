@@ -154,14 +154,11 @@ class _Projection(Layer):
         self._equation, self._shapes, self._starts = equation, (kernel, bias), starts
 
     def build(self, input_shape: Any) -> None:
-        self.bias: Any = None
         self.kernel = self.add_weight("kernel", self._shapes[0], initializer=self._starts[0])
-        if self._shapes[1] is not None:
-            self.bias = self.add_weight("bias", self._shapes[1], initializer=self._starts[1])
+        self.bias = self.add_weight("bias", self._shapes[1], initializer=self._starts[1])
 
     def call(self, inputs: Any) -> Any:
-        result = primitives.einsum(self._equation, inputs, self.kernel)
-        return result if self.bias is None else result + self.bias
+        return primitives.einsum(self._equation, inputs, self.kernel) + self.bias
 
 
 class MultiHeadAttention(Layer):
@@ -171,17 +168,13 @@ class MultiHeadAttention(Layer):
         self,
         num_heads: int,
         key_dim: int,
-        value_dim: int | None = None,
         dropout: float = 0.0,
-        use_bias: bool = True,
-        output_shape: int | None = None,
         kernel_initializer: Any = "glorot_uniform",
         bias_initializer: Any = "zeros",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._heads, self._key_dim, self._value_dim = num_heads, key_dim, value_dim or key_dim
-        self._rate, self._use_bias, self._width = dropout, use_bias, output_shape
+        self._heads, self._size, self._rate = num_heads, key_dim, dropout
         self._starts = kernel_initializer, bias_initializer
 
     def _build_once(self, inputs: Any, rest: Any, kwargs: Any) -> None:
@@ -190,20 +183,17 @@ class MultiHeadAttention(Layer):
         value = rest[0] if rest else kwargs["value"]
         key = rest[1] if len(rest) > 1 else kwargs.get("key")
         key = value if key is None else key
-        sizes = {"query": self._key_dim, "key": self._key_dim, "value": self._value_dim}
-        for (name, size), tensor in zip(sizes.items(), (inputs, key, value), strict=True):
-            heads = [self._heads, size]
+        heads, width = [self._heads, self._size], inputs.shape[-1]
+        for name, tensor in (("query", inputs), ("key", key), ("value", value)):
             kernel = [tensor.shape[-1], *heads]
             self._make(name, "abc,cde->abde", kernel, heads, tensor.shape)
         self._softmax, self._dropout = Softmax(axis=3), Dropout(self._rate)
-        width = self._width or inputs.shape[-1]
-        kernel = [self._heads, self._value_dim, width]
-        self._make("attention_output", "abcd,cde->abe", kernel, [width], None)
+        self._make("attention_output", "abcd,cde->abe", [*heads, width], [width], None)
         self.built = True
 
     def _make(self, name: str, equation: str, kernel: Any, bias: Any, shape: Any) -> None:
         starts = [initializers.get(each) for each in self._starts]
-        layer = _Projection(equation, kernel, bias if self._use_bias else None, starts, name=name)
+        layer = _Projection(equation, kernel, bias, starts, name=name)
         setattr(self, f"_{name}_dense", layer)
         if keras3():
             layer.build(shape)
@@ -215,7 +205,6 @@ class MultiHeadAttention(Layer):
         value: Any,
         key: Any = None,
         attention_mask: Any = None,
-        return_attention_scores: bool = False,
         training: Any = None,
         use_causal_mask: bool = False,
     ) -> Any:
@@ -223,24 +212,23 @@ class MultiHeadAttention(Layer):
         mask = self._mask(query, value, key, attention_mask, use_causal_mask)
         query, key = self._query_dense(query), self._key_dense(key)
         value = self._value_dense(value)
-        if keras3() and not self._rate and not return_attention_scores:
-            scores, output = None, self._at_once(query, key, value, mask)
+        if keras3() and not self._rate:
+            output = self._at_once(query, key, value, mask)
         else:
-            query = O.Mul(query, 1.0 / math.sqrt(float(self._key_dim)))
+            query = O.Mul(query, 1.0 / math.sqrt(float(self._size)))
             scores = primitives.einsum("aecd,abcd->acbe", key, query)
             if mask is not None:
                 mask = O.ExpandDims(mask, -3) if len(mask.shape) < 4 else mask
             scores = self._softmax(scores, mask)
             dropped = self._dropout(scores, training=training)
             output = primitives.einsum("acbe,aecd->abcd", dropped, value)
-        output = self._attention_output_dense(output)
-        return (output, scores) if return_attention_scores else output
+        return self._attention_output_dense(output)
 
     def _at_once(self, query: Any, key: Any, value: Any, mask: Any) -> Any:
         """`ops.dot_product_attention` of Keras 3."""
         arrays.shape_v2(key)[-1]  # NB: asked for, though the scale is given
         logits = matrices.einsum("BTNH,BSNH->BNTS", query, key, optimize="optimal")
-        logits = O.Mul(logits, 1.0 / math.sqrt(float(self._key_dim)))
+        logits = O.Mul(logits, 1.0 / math.sqrt(float(self._size)))
         if mask is not None:
             mask = O.ExpandDims(mask, -3) if len(mask.shape) < 4 else mask
             allowed = O.LogicalAnd(arrays.ones_like(logits, dtype=bool_), mask)

@@ -18,7 +18,7 @@ from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.variables import Variable
-from tflogscope.runtime.keras import activations, initializers
+from tflogscope.runtime.keras import initializers
 from tflogscope.runtime.keras.keras_tensor import Node, from_tensor, is_symbolic, to_placeholder
 from tflogscope.runtime.keras.state import (
     call_state,
@@ -56,7 +56,7 @@ class Layer:
             shape = (kwargs.pop("input_dim"),)
         batch_shape = None if shape is None else (kwargs.pop("batch_size", None), *shape)
         self.known_shape = kwargs.pop("batch_input_shape", batch_shape)
-        weights = {k for k in kwargs if k.endswith(("_regularizer", "_constraint"))}
+        weights = {k for k in kwargs if k.endswith("_regularizer")}
         self.of_weights = {name: kwargs.pop(name) for name in weights}
         for option in kwargs:
             if option not in _IGNORED:
@@ -189,7 +189,6 @@ class Layer:
         initializer: Any = None,
         regularizer: Any = None,
         trainable: bool = True,
-        constraint: Any = None,
         **_: Any,
     ) -> Any:
         if isinstance(name, (tuple, list)):  # NB: for Keras 3 the shape comes first
@@ -209,10 +208,8 @@ class Layer:
                 name=name,
                 dtype=wanted,
                 shape=dims,
-                constraint=constraint or self.of_weights.get(f"{name}_constraint"),
             )
-        penalty = regularizer or self.of_weights.get(f"{name}_regularizer")
-        variable.regularizer = activations.regularizer(penalty)
+        variable.regularizer = regularizer or self.of_weights.get(f"{name}_regularizer")
         self._track(variable)
         return variable
 

@@ -14,7 +14,7 @@ from tflogscope.runtime.keras import activations, initializers, primitives
 from tflogscope.runtime.keras.keras_tensor import KerasTensor, Node
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.primitives import Draws
-from tflogscope.runtime.keras.state import floatx, keras3, unique_name
+from tflogscope.runtime.keras.state import floatx, keras3
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slices import where
 
@@ -120,40 +120,28 @@ class Dropout(Layer):
 
     supports_masking = True
 
-    def __init__(self, rate: float, noise_shape: Any = None, seed: Any = None, **kw: Any) -> None:
-        super().__init__(**kw)
-        self.rate, self.noise_shape = rate, noise_shape
+    def __init__(self, rate: float, seed: Any = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate = rate
         self.draws = Draws(seed) if rate or not keras3() else None
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         if not training or not self.rate:
             return inputs if keras3() else arrays.identity(inputs)
         assert self.draws is not None
-        return self.draws.dropout(inputs, self.rate, self.noise_shape)
+        return self.draws.dropout(inputs, self.rate)
 
 
 class Lambda(Layer):
     """A function as a layer."""
 
-    def __init__(self, function: Callable[..., Any], arguments: Any = None, **kwargs: Any) -> None:
-        kwargs.pop("output_shape", None)
+    def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.function, self.arguments = function, arguments or {}
+        self.function = function
 
-    def call(self, inputs: Any, *others: Any) -> Any:
-        return self.function(inputs, *others, **self.arguments)
+    def call(self, inputs: Any) -> Any:
+        return self.function(inputs)
 
-
-def _operate(function: Callable[..., Any], *operands: Any) -> Any:
-    first = next(each for each in operands if isinstance(each, KerasTensor))
-    spread = [None if each is first else each for each in operands]
-    name = unique_name("tf.op" if not keras3() else "op")
-    return Lambda(lambda x: function(*(x if each is None else each for each in spread)), name=name)(
-        first
-    )
-
-
-KerasTensor.operate = staticmethod(_operate)
 
 # -- activations as layers
 
@@ -172,25 +160,10 @@ class Activation(Layer):
 
 
 class ReLU(Activation):
-    """`max(x, 0)`, leaky or cut off."""
+    """`max(x, 0)`."""
 
-    def __init__(
-        self,
-        max_value: float | None = None,
-        negative_slope: float = 0.0,
-        threshold: float = 0.0,
-        **kwargs: Any,
-    ) -> None:
-        options = (negative_slope, max_value, threshold)
-        super().__init__(lambda x: activations.relu(x, *options), **kwargs)
-
-
-class LeakyReLU(Activation):
-    """ReLU with a slope below 0."""
-
-    def __init__(self, alpha: float = 0.3, negative_slope: Any = None, **kwargs: Any) -> None:
-        slope = alpha if negative_slope is None else negative_slope
-        super().__init__(lambda x: activations.relu(x, slope), **kwargs)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("relu", **kwargs)
 
 
 class Softmax(Layer):
@@ -243,16 +216,6 @@ class Reshape(Layer):
 
 class _Merge(Layer):
     def call(self, inputs: Any) -> Any:
-        rank = max(each.shape.rank for each in inputs)
-        aligned = []
-        for each in inputs:
-            result = each
-            for _ in range(rank - each.shape.rank):
-                result = O.ExpandDims(result, 1)
-            aligned.append(result)
-        return self.merged(aligned)
-
-    def merged(self, inputs: list[Any]) -> Any:
         output = inputs[0]
         for each in inputs[1:]:
             output = type(self).operation(output, each)

@@ -245,9 +245,8 @@ class GRU(_Standard):
 class Bidirectional(Layer):
     """A layer over the sequence and a copy of it over the reversed sequence."""
 
-    def __init__(self, layer: Any, merge_mode: str | None = "concat", **kwargs: Any) -> None:
+    def __init__(self, layer: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.merge_mode = merge_mode
         kind, cell = type(layer), layer.cell
         options = {"return_sequences": layer.return_sequences}
         self.forward_layer, self.backward_layer = (
@@ -275,9 +274,4 @@ class Bidirectional(Layer):
         other = self.backward_layer(sequences, training=training, mask=mask)
         if self.return_sequences:
             other = O.ReverseV2(other, [1])
-        if self.merge_mode == "concat":
-            return arrays.concat([one, other], axis=-1)
-        if self.merge_mode is None:
-            return [one, other]
-        total = one * other if self.merge_mode == "mul" else one + other
-        return total / 2 if self.merge_mode == "ave" else total
+        return arrays.concat([one, other], axis=-1)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.keras import activations, initializers, primitives
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.state import keras3
@@ -33,11 +32,8 @@ class _Convolution(Layer):
         activation: Any = None,
         use_bias: bool = True,
         bias_initializer: Any = "zeros",
-        data_format: Any = None,
         **kwargs: Any,
     ) -> None:
-        if data_format == "channels_first":
-            raise NotInThisRuntime("channels_first")
         super().__init__(**kwargs)
         self.kernel_size, self.strides = _sizes(kernel_size, self.rank), _sizes(strides, self.rank)
         self.dilation_rate = _sizes(dilation_rate, self.rank)
@@ -79,14 +75,10 @@ class Conv2D(_Convolution):
         self._make_bias(self.filters)
 
     def call(self, inputs: Any) -> Any:
-        padding = self.padding
-        if padding == "CAUSAL":
-            before = self.dilation_rate[0] * (self.kernel_size[0] - 1)
-            inputs, padding = arrays.pad(inputs, [[0, 0], [before, 0], [0, 0]]), "VALID"
         form = "NWC" if self.rank == 1 else "NHWC"
         name = None if keras3() else type(self).__name__
         strides, rates = list(self.strides), list(self.dilation_rate)
-        outputs = nn.convolution(inputs, self.kernel, strides, padding, form, rates, name)
+        outputs = nn.convolution(inputs, self.kernel, strides, self.padding, form, rates, name)
         return self._finished(outputs)
 
 
