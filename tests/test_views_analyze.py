@@ -165,7 +165,7 @@ def test_records_behind_other_text_are_records_all_the_same(opened: Open) -> Non
     run = opened(text)
     assert run.timeline["op"].to_list() == ["Mul"]
     assert "format TensorFlow behind other text · VLOG level 2" in said(run)
-    assert "other text stands in front of TensorFlow's records" in said(run)
+    assert "other text comes before TensorFlow's records" in said(run)
     assert "no record of TensorFlow" not in said(run)
 
 

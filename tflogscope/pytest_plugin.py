@@ -140,7 +140,7 @@ class RecordTensorFlow:
         """Name a program, and say what the interpreter gets to run it.
 
         Raises:
-            UsageError: it is no file and no function that another process can find.
+            UsageError: it is neither a file nor a function that another process can find.
         """
         if not callable(program):
             path = os.fspath(program)
@@ -151,7 +151,7 @@ class RecordTensorFlow:
         module = sys.modules.get(getattr(program, "__module__", ""))
         file = getattr(module, "__file__", None)
         if not name.isidentifier() or module is None or file is None:
-            hint = "Pass a function that stands at the top level of a module, or a file."
+            hint = "Pass a function at the top level of a module, or a file."
             raise UsageError("another process can't find this program", repr(program), hint)
         if arguments:
             hint = "Put them into a function without any, or pass a file."

@@ -67,7 +67,7 @@ def read_baseline(path: Path) -> Baseline:
 
     Raises:
         InputError: the file can't be read.
-        UsageError: it is no baseline.
+        UsageError: it is not a baseline.
     """
     try:
         content = json.loads(path.read_bytes())
@@ -75,10 +75,10 @@ def read_baseline(path: Path) -> Baseline:
         hint = "Make it with --write-baseline."
         raise InputError(error.strerror or str(error), str(path), hint) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"this is no JSON: {error}", str(path), _HINT) from error
+        raise UsageError(f"this is not JSON: {error}", str(path), _HINT) from error
     version = content.get(_MARK) if isinstance(content, dict) else None
     if version != _VERSION:
-        raise UsageError("this is no baseline of this version", str(path), _HINT)
+        raise UsageError("this is not a baseline of this version", str(path), _HINT)
     amounts: dict[Key, float] = {}
     for number, row in enumerate(_rows(content, path), start=1):
         amount, words = row.pop("amount", None), list(row.values())

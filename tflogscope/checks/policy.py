@@ -76,7 +76,7 @@ def find_policy(directory: Path) -> Policy:
     As ruff does, files without the table are passed over; without any, it is the default policy.
 
     Raises:
-        UsageError: a file on the way is no TOML, or a key or value of the table is wrong.
+        UsageError: a file on the way is not TOML, or a key or value of the table is wrong.
     """
     for folder in (directory, *directory.parents):
         path = folder / "pyproject.toml"
@@ -93,7 +93,7 @@ def read_policy(path: Path) -> Policy:
 
     Raises:
         InputError: the file can't be read.
-        UsageError: it is no TOML, or a key or value is wrong.
+        UsageError: it is not TOML, or a key or value is wrong.
     """
     document = _document(path)
     table = _own_table(document, str(path))
@@ -104,7 +104,7 @@ def _document(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"this is no TOML: {error}", str(path), "Mend the file.") from error
+        raise UsageError(f"this is not TOML: {error}", str(path), "Fix the file.") from error
     except RecursionError as error:
         raise UsageError("this is nested too deeply", str(path), "Mend the file.") from error
 
@@ -123,13 +123,15 @@ def _own_table(document: Mapping[str, Any], where: str) -> dict[str, Any] | None
     if ours is None:
         return None
     if not isinstance(ours, dict):
-        raise UsageError("tool.tflogscope is no table", where, f"Write [{'.'.join(_TABLE)}].")
+        raise UsageError("tool.tflogscope is not a table", where, f"Write [{'.'.join(_TABLE)}].")
     for name in ours:
         if name != "check":
             raise _unknown(name, ("check",), f"{where}, [tool.tflogscope]")
     table = ours.get("check")
     if table is not None and not isinstance(table, dict):
-        raise UsageError("tool.tflogscope.check is no table", where, f"Write [{'.'.join(_TABLE)}].")
+        raise UsageError(
+            "tool.tflogscope.check is not a table", where, f"Write [{'.'.join(_TABLE)}]."
+        )
     return table
 
 

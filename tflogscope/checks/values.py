@@ -96,7 +96,7 @@ OF_A_LOG = ("max_unknown",)  # a line that nobody can read belongs to no functio
 
 
 def _impossible(value: Any, where: str, wanted: str) -> UsageError:
-    return UsageError(f"{value!r} is no possible value", where, f"It must be {wanted}.")
+    return UsageError(f"{value!r} is not a valid value", where, f"It must be {wanted}.")
 
 
 def _no_such(value: Any, where: str, known: tuple[str, ...], kind: str) -> UsageError:

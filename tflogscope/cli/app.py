@@ -48,7 +48,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Say what TensorFlow's verbose log tells about each op.
+    """Say what TensorFlow's verbose log shows about each op.
 
     Did it run eagerly or in a graph, when, and for how long; was it rewritten to a oneDNN kernel;
     which oneDNN primitives did it run, and what did they cost.

@@ -31,7 +31,7 @@ def report(
     """Write the run as one HTML page that needs no network.
 
     Findings, an interactive timeline, tables of ops and functions, what oneDNN ran, memory, and
-    what the log could not tell. It can be mailed: all it needs is in it.
+    what is not in the log. It is self-contained, so it can be mailed.
 
     \b
     Examples:

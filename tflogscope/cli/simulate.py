@@ -85,7 +85,7 @@ Faults = Annotated[
     ),
 ]
 
-# All that stands behind PROGRAM.py and its options belongs to the program.
+# Everything after PROGRAM.py and its options belongs to the program.
 CONTEXT = {"allow_interspersed_args": False}
 
 
@@ -93,7 +93,7 @@ class Command(TyperCommand):
     """Takes its options before PROGRAM.py or right behind it; what follows is the program's."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the options that stand behind PROGRAM.py before it."""
+        """Put the options that come after PROGRAM.py before it."""
         own, rest = self._own(args)
         if rest and not rest[0].startswith("-"):
             more, others = self._own(rest[1:])
@@ -252,6 +252,7 @@ def _modules(text: str) -> dict[str, int]:
                 found[name] = int(number)
             except ValueError:
                 raise UsageError(
-                    f"{part!r} is no module and level", hint="Write --vmodule executor=2,execute=1."
+                    f"{part!r} is not a module and level",
+                    hint="Write --vmodule executor=2,execute=1.",
                 ) from None
     return found

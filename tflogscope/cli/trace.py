@@ -32,7 +32,7 @@ def trace(
     """Write the run as a trace, for Perfetto, chrome://tracing or speedscope.
 
     A track for each thread, or, where the log has no threads, lanes in which nothing overlaps.
-    Calls stand above their ops, ops above their oneDNN primitives.
+    Calls are above their ops, ops above their oneDNN primitives.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def _say_what_is_not_true(clock: str, left_out: int) -> None:
     if clock == "lines":
         typer.echo("The log has no times: in the trace a line counts as 1 µs.", err=True)
     if clock == "durations":
-        said = "oneDNN's lines have no times: in the trace they stand back to back."
+        said = "oneDNN's lines have no times: in the trace they are back to back."
         typer.echo(said, err=True)
     if left_out:
         typer.echo(f"Left out, for their records have no time: {left_out:,} executions.", err=True)

@@ -32,7 +32,7 @@ def refuse_bad_target(path: str | os.PathLike[str], *, force: bool) -> None:
     the link is replaced, never what it points to. Directories and devices are never replaced.
 
     Raises:
-        OutputError: the target exists, is no file, or its directory is missing.
+        OutputError: the target exists, is not a file, or its directory is missing.
     """
     target = Path(path)
     try:
@@ -49,7 +49,9 @@ def _refuse(target: Path, *, force: bool) -> None:
     if target.is_dir():
         raise OutputError("this is a directory", str(target), "Name a file in it.")
     if target.exists() and not target.is_file():
-        raise OutputError("this is no regular file", str(target), "Use -o - for standard output.")
+        raise OutputError(
+            "this is not a regular file", str(target), "Use -o - for standard output."
+        )
     if not force:
         raise OutputError("the file exists already", str(target), "Replace it with --force.")
 

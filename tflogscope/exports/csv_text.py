@@ -26,7 +26,7 @@ from tflogscope.exports.schema import DATETIME_FORMAT, SLICE_ROWS
 TEXT = cs.string() | cs.categorical() | cs.enum()
 
 # Signs that start a formula, their full-width twins too, also behind blanks and quotes; and a
-# leading tab or line end. A lone sign is no formula, and `-` is how standard input is named.
+# leading tab or line end. A lone sign is not a formula, and `-` is how standard input is named.
 _FORMULA = r"""^(?:[\s'"]*[=+\-@＝＋－＠](?s:.)|[\t\n])"""
 _KEPT = "\t\n"  # a quoted field can hold them
 _UNSAFE = f"[{unsafe_class(last=0xD7FF)}{unsafe_class(first=0xE000)}&&[^{_KEPT}]]"

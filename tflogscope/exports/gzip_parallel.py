@@ -1,4 +1,4 @@
-"""gzip with all processors: blocks are compressed apart and stand in one gzip member.
+"""gzip with all processors: blocks are compressed separately and put into one gzip member.
 
 As pigz does: each block is raw deflate that ends at a byte (RFC 1951, an empty stored block), so
 that the next can follow it. Viewers that read one member only can read it.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# JSON itself escapes what is below U+0020; `#` stands inside strings only, so both patterns are
+# JSON itself escapes what is below U+0020; `#` is inside strings only, so both patterns are
 # safe to replace in the finished text.
 _OBEYED = re.compile(f"{unsafe_class(first=0x7F)}|#(?=#\\w*\\[)")
 

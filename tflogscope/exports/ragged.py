@@ -37,7 +37,7 @@ class Ragged:
 
 
 Pieces = tuple[Ragged, ...]
-"""Columns whose strings stand side by side: they are copied to their place only in the end."""
+"""Columns whose strings are side by side: they are copied to their place only at the end."""
 
 
 def joined(pieces: Pieces) -> Ragged:

@@ -209,7 +209,7 @@ def _packets(events: pl.DataFrame, heads: Ragged) -> bytes:
         value = eight_bytes(_FLOAT, known) if is_float else integer(_SIGNED, known)
         fields.append(_spread(_argument(number, value), events[name]))
     for field, name in ((_FLOW, "flow"), (_LAST_FLOW, "last_flow")):
-        flow = events[name].drop_nulls().cast(pl.Int64).to_numpy() + 1  # 0 is no id
+        flow = events[name].drop_nulls().cast(pl.Int64).to_numpy() + 1  # 0 is not an id
         fields.append(_spread(eight_bytes(field, flow), events[name]))
     return _timed(events["ns"], tuple(fields))
 

@@ -41,7 +41,7 @@ class TraceRows:
 
     `slices` is the layout. `frame` has a row for each of its slices, in the same order: text (row
     of `texts`), the columns of NUMBERS, and duration_us, what a primitive's line says; null: none.
-    `texts`: name, category, and the columns of TEXTS; a null is no argument.
+    `texts`: name, category, and the columns of TEXTS; a null is not an argument.
     `open_ops`, where it changes: ns, eager, graph, how many ops are open from then on.
     `onednn_share`, for equal parts of the time: ns, percent, of the time of ops that part of
     those rewritten to oneDNN kernels; 0 where none ran.

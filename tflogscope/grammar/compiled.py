@@ -37,7 +37,7 @@ _SEARCHES = {"text": "find", "path": "find", "longest": "last"}
 
 @dataclass(frozen=True)
 class CompiledGrammar:
-    """The tables, and what their numbers stand for. The arrays have to live as long as `tables`."""
+    """The tables, and what their numbers mean. The arrays have to live as long as `tables`."""
 
     tables: c.Tables
     dialects: tuple[Prefix, ...]

@@ -29,7 +29,7 @@ from tflogscope.grammar.template import (
     follow,
 )
 
-#: A piece of what stands between the brackets of a node definition, in one regular expression:
+#: A piece of what is between the brackets of a node definition, in one regular expression:
 #: quoted strings whole, brackets nested up to four deep, tensors up to their `>`.
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _TENSOR = r"Tensor<type: (?:[^>]|>(?!,|\]|>))*>+"
@@ -184,7 +184,7 @@ def _value(kind: str, text: Any) -> object:
     if kind == "bool":
         return text in ("1", "true")
     if kind in ("uint", "int"):
-        # As in the fast engine, a number that does not fit into 64 bits is no number.
+        # As in the fast engine, a number that does not fit into 64 bits is not a number.
         return int(text) if int(text) in (_UINT64 if kind == "uint" else _INT64) else None
     return float(text) if kind == "float" else text
 

@@ -143,7 +143,7 @@ class PrefixSample:
     release: str | None = None
 
 
-#: Letters of a shape that stand for digits: of the date, the clock, the fraction of the second, and
+#: Letters of a shape that match digits: of the date, the clock, the fraction of the second, and
 #: of seconds since 1970. S is a severity; all else stands for itself.
 SHAPE_DIGITS = "YMDhmsfE"
 SEVERITY, SEVERITIES = "S", "[IWEF]"
@@ -221,7 +221,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Markers:
-    """How verbose lines of oneDNN are told from other text.
+    """How verbose lines of oneDNN are recognised.
 
     `exec_line` is an RE2 pattern of one whole exec line of any era, anchored at both ends,
     with the execution time in milliseconds in the group `milliseconds`.

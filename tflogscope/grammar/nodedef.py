@@ -57,7 +57,7 @@ def parse_node_definition(text: str) -> NodeDefinition:
 
 
 def parse_attributes(text: str) -> dict[str, str]:
-    """What stands between the brackets: `T=DT_FLOAT, transpose_a=false` → name → value as printed.
+    """What is between the brackets: `T=DT_FLOAT, transpose_a=false` → name → value as printed.
 
     Raises NodeDefinitionError.
     """

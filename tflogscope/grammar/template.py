@@ -75,7 +75,7 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Text that stands for itself."""
+    """Literal text."""
 
     text: str
 
@@ -96,7 +96,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class OptionalPart:
-    """A part that may be missing; `flag` names the bool field that tells."""
+    """A part that may be missing; `flag` names the bool field that says so."""
 
     tokens: tuple[Token, ...]
     flag: str | None = None
@@ -222,7 +222,7 @@ def _field(text: str, position: int) -> Field:
 
 
 def _check_neighbours(tokens: Sequence[Token], after: Sequence[Token]) -> None:
-    """Two fields side by side can't be told apart; neither engine would know where to cut."""
+    """Two fields side by side can't be separated; neither engine would know where to cut."""
     for index, token in enumerate(tokens):
         following = (*tokens[index + 1 :], *after)
         if isinstance(token, Field):

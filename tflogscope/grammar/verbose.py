@@ -148,6 +148,6 @@ def fields_of_text(text: str) -> tuple[tuple[str, ...], int | None]:
     starred = [at for at, piece in enumerate(pieces) if piece and piece[2]]
     if len(fields) < len(pieces) or len(set(fields)) < len(fields) or len(starred) > 1:
         raise ValueError(
-            f"`{text}` is no list of fields such as {{engine}},{{primitive}},{{message*}}"
+            f"`{text}` is not a list of fields such as {{engine}},{{primitive}},{{message*}}"
         )
     return fields, starred[0] if starred else None

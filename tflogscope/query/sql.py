@@ -16,9 +16,9 @@ _NO_FUNCTION = "is not a supported table function"
 
 
 def require_select(statement: str) -> list[str]:
-    """Refuse what is no SELECT, before logs are read for it; return the tables that it names.
+    """Refuse anything but a SELECT before logs are read for it; return the tables that it names.
 
-    What stands where a table may stand is asked of polars' own parser, so that nothing that it
+    polars' own parser says what is where a table may be, so that nothing that it
     reads is read in another way here.
 
     Raises:
@@ -58,7 +58,7 @@ def select(run: object, statement: str) -> pl.DataFrame:
     Only the tables that the statement names are made.
 
     Raises:
-        QueryError: it is no SELECT, names a file or a table that is not there, or is wrong.
+        QueryError: it is not a SELECT, names a file or a table that is not there, or is wrong.
     """
     frames = {name: getattr(run, name) for name in require_select(statement)}
     try:

@@ -47,7 +47,7 @@ def where(frame: pl.DataFrame, condition: str) -> pl.DataFrame:
         said = str(error).split("\n\n", maxsplit=1)[0]  # polars' own words follow
         reason = said.strip().splitlines()[-1].removeprefix("regex ").removeprefix("error: ")
         place = condition.find("~") + 1
-        raise QueryError(f"this is no regular expression: {reason}", condition, place) from error
+        raise QueryError(f"this is not a regular expression: {reason}", condition, place) from error
 
 
 _SYNTAX = "Write COLUMN OPERATOR VALUE, joined by and, or, not: --where 'op == MatMul and line > 9'"
@@ -59,7 +59,7 @@ def _reason(error: pp.ParseBaseException) -> str:
 
 
 class _Node:
-    """A part of the condition: where it stands, and what makes an expression of it."""
+    """A part of the condition: where it is, and what makes an expression of it."""
 
     def __init__(
         self, place: int, make: Callable[[str, Mapping[str, pl.DataType]], pl.Expr]
@@ -132,7 +132,7 @@ def _comparison(tokens: pp.ParseResults) -> _Node:
         column = pl.col(name)
         if operator in {"~", "contains"}:
             if dtype != pl.String:
-                _fail(f"{name} is no text, {operator} is for text", text, value_place)
+                _fail(f"{name} is not text, {operator} is for text", text, value_place)
             found = column.str.contains(str(value), literal=operator == "contains")
             return found.fill_null(value=False)
         wanted = _fitting(text, value_place, name, dtype, value)

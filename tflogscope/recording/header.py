@@ -75,7 +75,7 @@ def header_line(
 
 
 def _processor() -> dict[str, object]:
-    """Model and the instruction sets that decide which kernels oneDNN picks, where Linux tells."""
+    """Model and the instruction sets that decide oneDNN's kernels, where Linux shows them."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,7 +1,7 @@
 """Run a command, keep all that it writes, in order, and pass on what is not log.
 
 Standard output (oneDNN) and standard error (TensorFlow) go into one channel, since only their order
-tells which primitive belongs to which op. The channel is a terminal where it has to be: the C
+shows which primitive belongs to which op. The channel is a terminal where it has to be: the C
 library keeps back up to 4 KB of what goes into a pipe, and old oneDNN never asks it to hurry.
 """
 
@@ -73,7 +73,7 @@ def record(
         command: the program and its arguments.
         environment: the command's.
         log: where it goes; it is left alone if the command can't be started.
-        header: what stands first in it.
+        header: what comes first in it.
         terminal: give the command a terminal to write to, where the system has one, else a pipe.
         least: the least severity of TensorFlow's records that the user is shown.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A source file of TensorFlow (its name up to the first dot), its level, and what it tells."""
+    """A source file of TensorFlow (its name up to the first dot), its level, and what it shows."""
 
     name: str
     level: int
@@ -27,7 +27,7 @@ MODULES = (
         2,
         "when a function is made ready, and for how long; the ends of eager ops (from 2.10 on)",
     ),
-    Module("op_kernel", 1, "which kernel stands behind an eager op"),
+    Module("op_kernel", 1, "which kernel runs an eager op"),
     Module("mkl_layout_pass", 1, "rewrites to oneDNN kernels, and refusals"),
     Module("remapper", 2, "fusions of several ops into one"),
     Module("tape", 1, "gradients that are worked out eagerly"),

@@ -56,7 +56,7 @@ class Codec:
     name: str
     magic: re.Pattern[bytes]
     open: Callable[[], tuple[Decoder, type[Exception]]]
-    """Makes a decoder for one member; tells what it raises for damaged data."""
+    """Makes a decoder for one member; says what it raises for damaged data."""
 
 
 def codec_of(head: bytes) -> Codec | None:

@@ -115,7 +115,7 @@ def _status(path: str) -> os.stat_result:
     except OSError as error:
         raise unreadable(path, error) from error
     except ValueError as error:
-        raise InputError("is no possible file name", repr(path)) from error
+        raise InputError("is not a valid file name", repr(path)) from error
 
 
 def _check_access(path: str) -> None:

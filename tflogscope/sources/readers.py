@@ -130,7 +130,7 @@ class Spool:
 def unreadable(name: str, error: OSError) -> InputError:
     """The InputError for what the system said about the input called `name`."""
     hints = {
-        errno.ENOENT: "Check the name. It is taken as it stands; wildcards are for the shell.",
+        errno.ENOENT: "Check the name. It is taken literally; wildcards are for the shell.",
         errno.EACCES: "Ask for permission to read it, or for a copy.",
     }
     reason = error.strerror or str(error)

@@ -18,14 +18,14 @@ from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
 STANDARD_INPUT = "-"
 _CHECKSUM_READ = 1 << 22  # bytes
 _HEAD = 1 << 16  # bytes
-_SAME = 1 << 12  # bytes of the beginning that tell a text from another
+_SAME = 1 << 12  # bytes of the beginning that identify a text
 
 
 class Source:
     """A file, a pipe or standard input; `find_sources` makes them."""
 
     name: str
-    """As named by the user; bytes of a file name that are no UTF-8 are shown as `\\xNN`."""
+    """As named by the user; bytes of a file name that are not UTF-8 are shown as `\\xNN`."""
     size: int | None
     """Bytes on disk; None if nobody can say before the end (pipes)."""
     account: SourceAccount
@@ -89,7 +89,7 @@ class Source:
             reader.close()
 
     def _measure(self) -> int | None:
-        """The size on disk, and where a shell's `< run.log` stands in its file."""
+        """The size on disk, and where a shell's `< run.log` is in its file."""
         if self._path == STANDARD_INPUT:
             descriptor = _standard_input_descriptor()
             if descriptor is None or not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,6 +1,6 @@
 r"""Make valid UTF-8 of whatever a log holds, with lines of bounded length.
 
-Bytes that are no text become the four characters `\xNN`. So each of them makes the text three
+Bytes that are not text become the four characters `\xNN`. So each of them makes the text three
 bytes longer, and that is how they are counted.
 """
 
@@ -31,7 +31,7 @@ def encoding_of(head: bytes) -> tuple[str, int]:
         if head.startswith(mark):
             return encoding, len(mark)
     characters, high_bytes = head[::2], head[1::2]
-    # NULs alone are no UTF-16 but the hole that is left where a log was truncated under its writer.
+    # NULs alone are not UTF-16 but the hole left where a log was truncated under its writer.
     if len(head) >= 4 and not high_bytes.strip(b"\0") and b"\0" not in characters:
         return "utf-16-le", 0
     return "utf-8", 0
@@ -64,7 +64,7 @@ def _from_utf16(chunks: Iterable[Chunk], encoding: str, account: SourceAccount) 
         yield Chunk(text.encode(), raw_bytes, position)
     text = decoder.decode(b"", True)
     growth += len(text.encode(encoding))
-    # In UTF-16 the four characters that stand for one bad byte take eight.
+    # In UTF-16 the four characters that replace one bad byte take eight.
     account.bad_bytes += growth // 7
     yield Chunk(text.encode(), raw_bytes, position)
 

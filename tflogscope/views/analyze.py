@@ -66,7 +66,7 @@ def _recorded(recorded: Facts, console: Console) -> None:
         say("time", f"{span} ({duration(recorded['span_us'])})", console)
     kinds = {
         "recognised": "recognised",
-        "ignored": "of no use here",
+        "ignored": "not used here",
         "unknown": "unknown",
         "continuation": "without a prefix",
         "blank": "blank",
@@ -83,14 +83,14 @@ def _torn(recorded: Facts) -> str:
     but = f", but for {count_of(unread, 'line')} of oneDNN that can't be read" if unread else ""
     if _all_behind_others(recorded):
         return (
-            f"{count_of(recorded['torn'], 'line')}: other text stands in front of TensorFlow's "
+            f"{count_of(recorded['torn'], 'line')}: other text comes before TensorFlow's "
             "records, such as the times that CI and containers add; taken apart again"
             f"{but}. Record without it (tflogscope record)."
         )
     return (
         f"{count_of(recorded['torn'], 'line')}: oneDNN's or the program's text (standard output) "
         f"ran into TensorFlow's (standard error); taken apart again{but}. Two files prevent it, "
-        "but then nothing tells which op ran a primitive."
+        "but then nothing shows which op ran a primitive."
     )
 
 

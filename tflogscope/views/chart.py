@@ -20,7 +20,7 @@ _NAME = 28  # cells
 _PARTS = 240
 _TICKS = 5
 
-# As in assets/report.css: they can be told apart by people who see few colours, on light and dark.
+# As in assets/report.css: colour-blind people can distinguish them, on light and dark.
 COLOURS = {
     ("eager", "ops"): "#d97f00",
     ("eager", "oneDNN kernels"): "#a3a300",

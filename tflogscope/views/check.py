@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _ROWS = 100  # violations of one check
 _LEAST = 12  # cells of a name
-# Checks whose violations are counted, and what is counted; those of others are sentences.
+# Checks whose violations are counted, and what is counted; others have sentences.
 _COUNTED = {
     "unexpected_eager": "executions",
     "max_retraces": "retraces",

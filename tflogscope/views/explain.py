@@ -166,7 +166,7 @@ def _cause(entry: Facts, console: Console) -> None:
             _INDENT * 2,
         )
     else:
-        print_paragraph(f"The log does not tell. {_lines(entry)}", console, _INDENT * 2)
+        print_paragraph(f"The log does not say. {_lines(entry)}", console, _INDENT * 2)
 
 
 def _lines(entry: Facts) -> str:

@@ -20,7 +20,7 @@ _GAP = 2  # cells between columns
 class Column:
     """A column: its title and cells, any texts.
 
-    Numbers (`is_number`) stand at the right. Names may lose their middle, but keep `least` cells;
+    Numbers (`is_number`) are right-aligned. Names may lose their middle, but keep `least` cells;
     what has no `least` is shown whole or not at all.
     """
 

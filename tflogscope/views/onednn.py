@@ -23,7 +23,7 @@ _REWRITTEN = {
 
 
 def render_onednn(facts: Facts, console: Console) -> None:
-    """Print what the log tells of oneDNN, nothing if it tells nothing."""
+    """Print what the log says about oneDNN, nothing if it says nothing."""
     has_executions = bool(facts["eager"]["kinds"] or facts["graph"]["kinds"])
     tells_kernels = has_executions or bool(facts["rewrites"])
     if not tells_kernels and facts["onednn"] is None:

@@ -23,7 +23,7 @@ def heading(title: str, console: Console) -> None:
 
 
 def say(label: str, fact: str, console: Console) -> None:
-    """Print a fact behind its label; further lines of it stand below its first word."""
+    """Print a fact behind its label; further lines are below its first word."""
     print_paragraph(fact, console, f"  {label.ljust(_LABEL_WIDTH)}")
 
 
@@ -36,7 +36,7 @@ def say_list(
         label: what the list is.
         entries: texts, the most important first.
         console: where to print.
-        before: what stands between label and list.
+        before: what comes between label and list.
         lines: how many it may take.
     """
     room = (paragraph_width(console) - 2 - _LABEL_WIDTH) * lines - _LOST * (lines - 1)

@@ -42,12 +42,12 @@ def paragraph_width(console: Console) -> int:
 
 
 def print_paragraph(value: str, console: Console, label: str = "") -> None:
-    """Print a text in lines as wide as people read; all but the first stand below its first word.
+    """Print a text in lines as wide as people read; all but the first are below its first word.
 
     Args:
         value: any text; what is in it has no effect.
         console: where to print; its width is kept.
-        label: what stands before the first line.
+        label: what comes before the first line.
     """
     before, indent = text(label), cell_len(label)
     room = max(paragraph_width(console) - indent, 1)
@@ -60,7 +60,7 @@ def print_paragraph(value: str, console: Console, label: str = "") -> None:
 def shorten(value: str, width: int) -> str:
     """Cut the middle out of a text that is wider than `width` terminal cells: `_Mkl…_8586`.
 
-    The end of a name tells as much as its beginning: `…/MatMul_1`, `…_8586`.
+    The end of a name says as much as its beginning: `…/MatMul_1`, `…_8586`.
     """
     if cell_len(value) <= width:
         return value

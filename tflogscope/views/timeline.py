@@ -45,7 +45,7 @@ class Layout:
     """How many cells of a line are for what: group, name, picture, figures."""
 
     def __init__(self, width: int, names: list[str]) -> None:
-        """`width` is that of the terminal, `names` are those of the lanes."""
+        """`width` is the terminal's, `names` are the lanes'."""
         wanted = max([cell_len(safe(name)) for name in names], default=0)
         self.name = min(max(wanted, _LEAST_NAME), _NAME, max(width // 4, _LEAST_NAME))
         self.before = _GROUP + self.name + 2
@@ -120,9 +120,9 @@ def _title(activity: Activity, slices: Slices) -> str:
         return (
             "The log has no times: drawn in the order of its lines, "
             f"{first:,} to {first + span // 1000:,}. "
-            f"A column stands for {count_of(max(round(span / 1000 / columns), 1), 'line')}."
+            f"Each column is {count_of(max(round(span / 1000 / columns), 1), 'line')}."
         )
-    column = f"A column stands for {duration(span / 1000 / columns)}."
+    column = f"Each column is {duration(span / 1000 / columns)}."
     if slices.origin_us is None:
         return f"oneDNN's lines have no times: primitives are drawn back to back. {column}"
     begin = _moment(slices.origin_us, activity.first_ns)

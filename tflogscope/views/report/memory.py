@@ -1,4 +1,4 @@
-"""Memory of tensors over time, as `__LOG_MEMORY__` records tell it."""
+"""Memory of tensors over time, from `__LOG_MEMORY__` records."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Columns of numbers, made small enough for a page: byte planes, packed with gzip, in base64.
 
-The bytes of one weight of all numbers stand together: most high bytes are zero, and gzip makes
+Bytes of the same weight are stored together: most high bytes are zero, and gzip makes
 little of them. `assets/data.js` reads this.
 """
 
@@ -54,6 +54,6 @@ def packed(data: bytes) -> str:
 
 
 def json_block(value: object) -> str:
-    """JSON that may stand inside a script element: no `<` can end it, none can begin a comment."""
+    """JSON that is safe inside a script element: no `<` can end it, none can begin a comment."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

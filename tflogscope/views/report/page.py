@@ -1,7 +1,7 @@
 """The page put together: facts as HTML, the timeline as data, style and scripts inside it.
 
 What a log says is text everywhere. A policy in the page lets the browser run the scripts that are
-written into it here, told by their hashes, and load nothing.
+written into it here, allowed by their hashes, and load nothing.
 """
 
 from __future__ import annotations

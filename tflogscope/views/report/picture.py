@@ -86,7 +86,7 @@ def read_picture(run: Run, *, full: bool) -> Picture:
 
 
 def _why(texts: pl.DataFrame) -> dict[str, str]:
-    """What causes and reasons say, those that only one rule gives; `explain` tells the others."""
+    """What causes and reasons say, those that only one rule gives; `explain` has the others."""
     said: dict[str, list[str]] = {}
     grammar = cause_grammar()
     for rule in (*grammar.rules, *grammar.graph_rules):
@@ -175,7 +175,7 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
     columns.add("line", line.fill_null(-1).to_numpy(), delta=True)
     span = (frame["end_line"].cast(pl.Int64) - frame["line"].cast(pl.Int64)).to_numpy()
     known = frame["end_line"].is_not_null().to_numpy() & frame["line"].is_not_null().to_numpy()
-    # 0 is nothing: an end in another file may stand before the begin in its own.
+    # 0 is nothing: an end in another file may come before the start in its own.
     span = np.where(known, span, 0).astype(np.int64)
     columns.add("end_line", np.where(known, np.where(span >= 0, span + 1, span), 0))
     columns.add("call", frame["call"].cast(pl.Int64).fill_null(-1).to_numpy(), delta=True)

@@ -96,7 +96,7 @@ def _lines(said: Facts) -> str:
     parts = [
         f"{said['lines']:,} lines, {said['bytes']:,} bytes",
         f"{said['recognised']:,} records recognised",
-        f"{said['ignored']:,} of files that are of no use here",
+        f"{said['ignored']:,} of files that are not used here",
         f"{said['unknown']:,} unknown",
         f"{said['continuation']:,} lines that go on with a record, or are the program's own",
         f"{said['blank']:,} blank",
@@ -104,7 +104,7 @@ def _lines(said: Facts) -> str:
     if said["torn"]:
         parts.append(f"{count_of(said['torn'], 'record')} torn by another writer")
     if said["bad_bytes"]:
-        parts.append(f"{said['bad_bytes']:,} bytes that are no text")
+        parts.append(f"{said['bad_bytes']:,} bytes that are not text")
     return "; ".join(parts)
 
 
@@ -125,7 +125,7 @@ def findings(run: Run, said: Facts) -> Markup:
 
 
 def _nothing(said: Facts) -> str:
-    """What is said where there is no finding; a log without executions proves nothing."""
+    """What the page says without any finding; a log without executions proves nothing."""
     if said["eager"]["kinds"] or said["graph"]["kinds"]:
         return "None."
     return "The log shows no execution, so nothing can be found in it."
@@ -288,11 +288,11 @@ def functions(said: Facts, notes: list[str], *, full: bool) -> Markup:
     )
 
 
-# ---- what the log could not tell -----------------------------------------------------------------
+# ---- what is not in the log ----------------------------------------------------------------------
 
 
 def limits(run: Run, said: Facts, notes: list[str], clock: str, left_out: int) -> Markup:
-    """What the log could not tell; what the page leaves out; each source's account of lines."""
+    """What is not in the log; what the page leaves out; each source's account of lines."""
     items = [element("li", limit["text"]) for limit in said["limits"]]
     if clock == "lines":
         items.append(

@@ -18,8 +18,9 @@ _NUMBERS = frozenset({"count", "label", "us", "line"})
 class Column:
     """A column: the key of its values, its title, and what they are.
 
-    `name` is a text of the program (an op), `label` a number that is no amount, `us` a duration in
-    µs, `line` a line of the log, `list` texts joined by `;`. `on_paper`: whether it is printed.
+    `name` is a text of the program (an op), `label` a number that is not an amount, `us` a
+    duration in µs, `line` a line of the log, `list` texts joined by `;`. `on_paper`: whether it is
+    printed.
     """
 
     key: str

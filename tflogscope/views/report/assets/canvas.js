@@ -319,7 +319,7 @@
 
   const widths = new Map();
 
-  /* A text cut to a width; its end tells as much as its beginning. */
+  /* A text cut to a width; its end says as much as its beginning. */
   function fitted(context, text, width) {
     const known = (part) => {
       if (!widths.has(part)) {

@@ -17,7 +17,7 @@
     return texts.function_uid[text] === null ? name : `${name} ${texts.function_uid[text]}`;
   }
 
-  /* The primitives that an execution ran. They stand behind it. */
+  /* The primitives that an execution ran. They come after it. */
   function primitivesOf(data, slice) {
     const { slices } = data;
     const found = [];

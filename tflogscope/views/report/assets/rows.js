@@ -1,10 +1,10 @@
 "use strict";
-/* Which slice stands in which row of the timeline. In one row nothing overlaps. */
+/* Which slice is in which row of the timeline. In one row nothing overlaps. */
 (() => {
   const CLASSES = ["eager", "eager-onednn", "call", "graph", "onednn", "data", "folding", "plumbing", "primitive"];
   const CLASS = Object.fromEntries(CLASSES.map((name, at) => [name, at]));
 
-  /* The class of an execution, told from its texts. */
+  /* The class of an execution, recognised from its texts. */
   function classOf(texts, at) {
     const rewritten = texts.rewrite[at] !== "none";
     if (texts.kind[at] === "call") return CLASS.call;
@@ -62,7 +62,7 @@
       (depths[open.length] ??= []).push(at);
       open.push(slices.end[at]);
     }
-    const first = new Map(); // groups stand in the order in which they begin, tracks as numbered
+    const first = new Map(); // groups are in the order in which they begin, tracks as numbered
     for (const lane of lanes.values()) {
       first.set(lane.group, by === "thread" ? lane.group : Math.min(first.get(lane.group) ?? Infinity, lane.first));
     }
