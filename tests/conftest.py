@@ -23,6 +23,11 @@ Open = Callable[..., Run]
 
 settings.load_profile("ours")  # of tests/deep.py
 
+# What a log took goes back to the system at once, not into gaps of the heap.
+_M_MMAP_THRESHOLD = -3
+if platform.libc_ver()[0] == "glibc":
+    ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 17)
+
 # Who starts the tests may ignore it, as nohup does, and children would inherit that.
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -57,12 +62,6 @@ def _sample_of(nodeid: str) -> str:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _sample_of(item.nodeid))
-
-
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Give back what a log took: else the C library keeps it, and no process would stay small."""
-    if _sample_of(item.nodeid) and platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 class _BySample(LoadScopeScheduling):  # type: ignore[misc]
