@@ -118,6 +118,14 @@ def test_a_name_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
     assert said.endswith("tflogscope record -- python PROGRAM.py")
 
 
+def test_help_says_what_the_program_may_do_and_whose_the_exit_code_is() -> None:
+    code, out, _ = simulate("--help")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "runs with all your rights: this is not a sandbox" in said
+    assert "The exit status is the program's own, so 1 does not say that a check failed" in said
+
+
 def test_help_does_not_wait_for_the_runtime() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "tflogscope", "simulate", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -24,11 +24,13 @@ def match_messages(texts: pl.Series, file_grammar: FileGrammar) -> pl.Series:
     messages = file_grammar.messages
     ids = np.full(len(texts), -1, np.int64)
     # Starting with the literal head alone is a fraction of the price of a pattern.
-    known = texts.is_not_null()
-    heads = pl.select(
-        pl.lit(texts.fill_null("")).str.starts_with(message.head).alias(message.id) & known
-        for message in messages
-    ).to_numpy()
+    text = pl.col("text")
+    heads = (
+        pl.DataFrame({"text": texts})
+        .select(text.str.starts_with(message.head).alias(message.id) for message in messages)
+        .fill_null(value=False)
+        .to_numpy()
+    )
     for index, message in enumerate(messages):
         near = np.flatnonzero(heads[:, index] & (ids < 0))
         if len(near):
