@@ -92,8 +92,13 @@ VIEWS: dict[str, Callable[[Run, Console], object]] = {
     "report": lambda run, _: report_page(run, "tflogscope"),
     "notebook": lambda run, _: notebook_html(run),
     "chart": lambda run, _: timeline_chart(run),
-    "explain": lambda run, _: [run.explain(op=op) for op in run.ops["op"].drop_nulls().head(2)],
+    "explain": lambda run, _: [run.explain(op=op) for op in _explained(run).head(2)],
 }
+
+
+def _explained(run: Run) -> pl.Series:
+    """Ops that `explain` takes: a function that is called is explained by what runs in it."""
+    return run.ops.filter(pl.col("kind") != "call")["op"].drop_nulls()
 
 
 def halves(log: bytes) -> tuple[bytes, bytes]:
