@@ -330,6 +330,14 @@ def test_memory_is_what_the_records_say(name: str) -> None:
     assert (frame["live_bytes"].max(), frame["live_bytes"][-1]) == (most, last)
 
 
+def test_the_line_with_the_most_memory_is_a_record_of_it() -> None:
+    text, _ = made(run_of(KERAS))
+    said = re.sub(r"<[^>]*>", "", text[text.index("Most: ") :])
+    line = re.match(r"Most: \S+ \w+ on line ([\d,]+);", said)
+    assert line
+    assert b"__LOG_MEMORY__" in raw_log(KERAS).splitlines()[int(line[1].replace(",", "")) - 1]
+
+
 def test_a_log_without_records_of_memory_says_so() -> None:
     text, _ = made(run_of("torch_mlp__torch2.13.0__vlog2"))
     assert "The log has no record of buffers" in text

@@ -16,7 +16,7 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.node_runs import FOLDING_STEP
-from tflogscope.model.stack_traces import read_stack_traces
+from tflogscope.model.stack_traces import stack_traces_of_calls
 
 _UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6}  # in µs
 # Eager ops of these causes may run while a function is being traced (init_scope).
@@ -47,28 +47,31 @@ def first_calls(
         linked: oneDNN's lines with their executions.
 
     The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
-    does not show it: later_us (their mean), tracing_us (at least; beside took_us but for
-    before_us), traces_us (for the log's own stack traces), passes_us (without these), compile_us,
-    primitives_us, run_us (the rest from `Executing op` on), xla_us (the same of what XLA compiled,
-    where the log does not say how long that took).
+    does not show it: later_us (their median), tracing_us (at least; beside took_us but for
+    before_us), traces_us (for the log's own stack traces; ready_traces_us of it before `Executing
+    op`, run_traces_us after), passes_us (without these), compile_us (with those of XLA, of which
+    there are xla_stack_traces), primitives_us, run_us (the rest from `Executing op` on), xla_us
+    (the same of what XLA compiled, where the log does not say how long that took).
     """
     first = calls.unique("name", keep="first", maintain_order=True)
     first = first.filter(pl.col("done"))
     later = calls.filter(~pl.col("row").is_in(first["row"].implode()))
-    mean = later.group_by("name").agg(later=pl.len(), later_us=rounded(pl.col("took_us").mean()))
+    mean = later.group_by("name").agg(later=pl.len(), later_us=rounded(pl.col("took_us").median()))
     parts = first.join(mean, on="name", how="left", maintain_order="left")
     for found in (
         _passes(first, instantiations),
         _stack_traces(first, executions),
         _compiling(first, executions),
+        _xla_stack_traces(first, executions),
         _making(first, executions, linked),
         _tracing(first, eager, executions),
     ):
         parts = parts.join(found, on="name", how="left", maintain_order="left")
-    passes = pl.col("passes_us") - pl.col("traces_us").fill_null(0.0)
+    passes = pl.col("passes_us") - pl.col("ready_traces_us").fill_null(0.0)
     parts = parts.with_columns(passes_us=passes.clip(0.0))
     run = pl.col("end") - pl.max_horizontal("executing", "begin")
-    rest = run - pl.col("compile_us").fill_null(0.0) - pl.col("primitives_us").fill_null(0.0)
+    others = pl.sum_horizontal("compile_us", "primitives_us", "run_traces_us")
+    rest = run - others.fill_null(0.0)
     known = pl.when(run >= 0).then(rest.clip(0.0))
     compiled = pl.col("call").is_in(compiled_runs(executions)["call"].drop_nulls().implode())
     untold = compiled & pl.col("compile_us").is_null()
@@ -89,14 +92,16 @@ def _passes(first: pl.DataFrame, instantiations: Instantiations) -> pl.DataFrame
 
 
 def _stack_traces(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
-    """Time for stack traces between a call's entry and `Executing op`: inside the passes."""
-    inside = read_stack_traces(executions.events).join_where(
-        first.select("name", "begin_at", call_at="at"),
-        pl.col("at") > pl.col("begin_at"),
-        pl.col("at") < pl.col("call_at"),
+    """Time for stack traces: in all, before `Executing op` (inside the passes), and after it."""
+    asked = first.select("name", "call", "begin_at", call_at="at")
+    inside = stack_traces_of_calls(executions).join(asked, on="call")
+    inside = inside.filter(pl.col("at") > pl.col("begin_at"))
+    ready = pl.col("at") < pl.col("call_at")
+    return inside.group_by("name").agg(
+        traces_us=pl.col("took_us").sum(),
+        ready_traces_us=pl.col("took_us").filter(ready).sum(),
+        run_traces_us=pl.col("took_us").filter(~ready).sum(),
     )
-    took = (pl.col("until") - pl.col("since")).cast(pl.Float64)
-    return inside.group_by("name").agg(traces_us=took.sum())
 
 
 def _compiling(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
@@ -107,6 +112,17 @@ def _compiling(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
         pl.col("compiled") < pl.col("end_at"),
     )
     return inside.group_by("name").agg(_known_sum("compile_us"))
+
+
+def _xla_stack_traces(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+    """Whether XLA wrote stack traces of its own; no record says when each was done."""
+    inside = executions.events.messages("xla_stack_trace").select(traced="at")
+    inside = inside.join_where(
+        first.select("name", "at", "end_at"),
+        pl.col("traced") > pl.col("at"),
+        pl.col("traced") < pl.col("end_at"),
+    )
+    return inside.group_by("name").agg(xla_stack_traces=pl.len())
 
 
 def compile_times(events: Events) -> pl.DataFrame:

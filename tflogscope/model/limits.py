@@ -22,6 +22,7 @@ from tflogscope.model.origin import KEPT_BACK
 from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
+_SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
 _UNFINISHED = STATUSES.index("unfinished")
 _NOT_RUN = [STATUSES.index(status) for status in ("dead", "failed", "unfinished")]
 
@@ -40,8 +41,8 @@ _TEXTS = {
         "How long graph ops took: their ends are printed from TF_CPP_MAX_VLOG_LEVEL=2 on."
     ),
     "no-eager-durations": (
-        "How long eager ops took: their ends are printed from TensorFlow 2.10 on, and from "
-        "TF_CPP_MAX_VLOG_LEVEL=2 on."
+        "How long eager ops took, and whether they failed, unless the kernel itself says so: their "
+        "ends are printed from TensorFlow 2.10 on, and from TF_CPP_MAX_VLOG_LEVEL=2 on."
     ),
     "no-thread-ids": (
         "Which thread ran what: the prefix holds no thread ids. Record with TF_CPP_LOG_THREAD_ID=1."
@@ -51,13 +52,14 @@ _TEXTS = {
         "ONEDNN_VERBOSE=1 and standard output in the same file."
     ),
     "no-gemm-lines": (
-        "What oneDNN's matrix products cost: _MklMatMul calls its sgemm, for which oneDNN before "
-        "2.7 (TensorFlow before 2.11) prints no line."
+        "What {count} of _MklMatMul cost in oneDNN: they called its sgemm, for which oneDNN before "
+        "2.7 (TensorFlow before 2.11) prints no line. The time and the shares of oneDNN leave them "
+        "out."
     ),
     "stack-traces": (
         "How long making functions ready takes without a log: TensorFlow wrote {count} of its own "
-        "stack traces, for {time}, and that time is in all durations around them. tflogscope "
-        "record prints none."
+        "stack traces, for {time}{xla}. That time is in the durations of what was made ready then, "
+        "ops and calls. tflogscope record prints none."
     ),
     "low-level": "Which shapes the ops had, and what was fused: that needs VLOG level 2.",
     "no-memory": (
@@ -106,7 +108,7 @@ def _by_level(recorded: Facts, modes: Facts, executions: Executions) -> dict[str
     graph, eager = modes["graph"], modes["eager"]
     level = recorded["vlog_level"]
     any_run = bool(executions.frame.height)
-    lacks_lines, only_gemm = _without_lines(recorded, executions)
+    lacks_lines, silent, only_gemm = _without_lines(recorded, executions)
     any_record = recorded["tensorflow_dialect"] is not None or level is not None
     holds = {
         "no-tensorflow": not any_record,
@@ -114,30 +116,36 @@ def _by_level(recorded: Facts, modes: Facts, executions: Executions) -> dict[str
         "no-graph-durations": bool(graph["kinds"]) and not graph["has_durations"],
         "no-eager-durations": eager["kinds"].get("op", {"total_us": 0})["total_us"] is None,
         "no-thread-ids": any_run and not recorded["has_thread_ids"],
-        "no-onednn-lines": lacks_lines and not only_gemm,
-        "no-gemm-lines": lacks_lines and only_gemm,
+        "no-onednn-lines": lacks_lines and not (silent and only_gemm),
+        "no-gemm-lines": bool(silent) and (only_gemm or not lacks_lines),
         "low-level": level == 1,
         "no-memory": any_run and level != 1 and not executions.events.has_memory_records,
         "unread-onednn-lines": bool(recorded["onednn_unread_lines"]),
     }
     unread = count_of(recorded["onednn_unread_lines"], "oneDNN line")
-    return {id_: _TEXTS[id_].format(unread=unread) for id_, here in holds.items() if here}
+    count = count_of(silent, "run")
+    said = {"unread": unread, "count": count}
+    return {id_: _TEXTS[id_].format(**said) for id_, here in holds.items() if here}
 
 
-def _without_lines(recorded: Facts, executions: Executions) -> tuple[bool, bool]:
-    """Whether oneDNN ran and printed nothing; and whether it need not have, for all was sgemm.
+def _without_lines(recorded: Facts, executions: Executions) -> tuple[bool, int, bool]:
+    """What oneDNN ran without a line: whether all, how many runs of sgemm, whether only these ran.
 
     Nothing of oneDNN's ran, nothing is missing.
     """
     frame = executions.frame.with_row_index("row")
     failed = read_statuses(executions)["row"].drop_nulls().implode()
     alive = frame.filter(~pl.col("status").is_in(_NOT_RUN) & ~pl.col("row").is_in(failed))
-    kernels = executions.signatures["kernel"].gather(alive["signature"].unique()).drop_nulls()
-    ran = kernels.filter(kernels.str.starts_with("_Mkl"))
-    lacks = bool(len(ran)) and not recorded["onednn_verbose_lines"]
+    runs = alive["signature"].value_counts()
+    runs = runs.with_columns(executions.signatures["kernel"].gather(runs["signature"]))
+    ran = runs.filter(pl.col("kernel").str.starts_with("_Mkl"))
+    lacks = bool(ran.height) and not recorded["onednn_verbose_lines"]
     # execute.cc prints `Entering eager executing` from 2.11 on, the first with oneDNN 2.7.
-    old = executions.events.messages("entering_call").is_empty()
-    return lacks, old and bool((ran == "_MklMatMul").all())
+    printed = executions.events.primitives["primitive"].str.starts_with("gemm").any()
+    old = executions.events.messages("entering_call").is_empty() and not printed
+    products = ran.filter(pl.col("kernel") == _SGEMM)
+    silent = int(products["count"].sum()) if old else 0
+    return lacks, silent, products.height == ran.height
 
 
 def _others(executions: Executions, instantiations: Instantiations) -> dict[str, str]:
@@ -180,7 +188,9 @@ def _stack_traces(executions: Executions) -> dict[str, str]:
     if pauses.is_empty():
         return {}
     time = float((pauses["until"] - pauses["since"]).sum())
-    return {"count": f"{pauses.height:,}", "time": spoken(time)}
+    inside = executions.events.messages("xla_stack_trace").height
+    xla = f", and XLA {inside:,} inside its compilations" if inside else ""
+    return {"count": f"{pauses.height:,}", "time": spoken(time), "xla": xla}
 
 
 def _compiled(executions: Executions) -> dict[str, str]:
@@ -203,6 +213,8 @@ def _compiled(executions: Executions) -> dict[str, str]:
     took = f". They took {spoken(float(time.sum()))}" if time.null_count() == 0 else ""
     if took and compiling.count():
         took += f", {spoken(float(compiling.sum()))} of it compiling"
+        if executions.events.messages("xla_stack_trace").height:
+            took += " and writing stack traces"
     return {"what": " and ".join(what), "time": took}
 
 

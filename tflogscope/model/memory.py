@@ -30,7 +30,7 @@ _SCHEMA = {"at": pl.Int64, "bytes": pl.Int64, "allocator": pl.String, "id": pl.I
 class Memory:
     """What the buffers of tensors took.
 
-    `frame`, one row per record that changed it: at (line of all sources, from 0), time (µs since
+    `frame`, one row per record that changed it: at (the key of its record), time (µs since
     the epoch as the log prints it: that of the last record before it; null: none), live_bytes
     (after it). `without_id`: records that can't be matched, for their allocator counts none.
     """

@@ -139,7 +139,7 @@ def _modes(eager: Facts, graph: Facts) -> str:
 
 
 def _failed(counted: Facts) -> str:
-    return f", {counted['failed']:,} of them failed or were cancelled," if counted["failed"] else ""
+    return f", {counted['failed']:,} of them not to a good end," if counted["failed"] else ""
 
 
 def _time(counted: Facts) -> str:
@@ -194,7 +194,8 @@ def _function(entry: Facts, console: Console) -> None:
     if entry["first_call_line"]:
         calls = "its call" if entry["calls"] == 1 else f"the first of {entry['calls']:,} calls"
         said += f"{calls} on line {entry['first_call_line']:,}, "
-    print_paragraph(f"{said}the first run on line {entry['lines'][0]:,}", console, _INDENT)
+    which = "on" if entry["runs"] == 1 else "the first run on"
+    print_paragraph(f"{said}{which} line {entry['lines'][0]:,}", console, _INDENT)
 
 
 def _why_there(entry: Facts) -> str:

@@ -58,9 +58,9 @@ def _nodes(eligible: Facts, console: Console) -> None:
         return
     whole, done = eligible["nodes"], eligible["rewritten"]
     said = f"{done:,} of {whole:,} that the layout pass knows are oneDNN kernels"
-    kept = [f"{entry['reason']} {entry['nodes']:,}" for entry in eligible["reasons"]]
+    kept = [f"{entry['nodes']:,} {entry['reason']}" for entry in eligible["reasons"]]
     if kept:
-        say_list("nodes", kept, console, before=f"{said}; not by ")
+        say_list("nodes", kept, console, before=f"{said}; the others: ")
     else:
         say("nodes", said, console)
 
@@ -124,7 +124,11 @@ def _runs(facts: Facts, console: Console) -> None:
     if first["later_runs"]:
         once = duration(first["first_us"] / first["problems"])
         later = duration(first["later_us"] / first["later_runs"])
-        say("first", f"a problem's first run took {once} on average, later ones {later}", console)
+        say(
+            "first",
+            f"the first run of each shape and type took {once} on average, later ones {later}",
+            console,
+        )
 
 
 def _links(links: dict[str, int]) -> str:

@@ -98,6 +98,11 @@ def _tokens(pattern: str) -> list[re.Match[str]]:
     found = list(_TOKEN.finditer(pattern))
     if "".join(token[0] for token in found) != pattern.rstrip():
         raise ValueError(f"not a pattern of ops: {pattern!r}")
+    depth = 0
+    for token in found:
+        depth += {"(": 1, ")": -1}.get(token["rest"], 0)
+        if token["rest"] == "|" and depth == 0:  # it would take the brackets apart
+            raise ValueError(f"alternatives of ops need parentheses: {pattern!r}")
     return found
 
 

@@ -9,6 +9,8 @@ import polars as pl
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
 from tflogscope.model.names import PRODUCTS
+from tflogscope.model.python_functions import KERAS_STEPS
+from tflogscope.model.stack_traces import stack_traces_of_calls
 from tflogscope.model.unexpected import is_unexpected
 
 # Causes of what a training step asks for that no function runs.
@@ -23,6 +25,8 @@ _PYTHON_ADVICE = (
     "Write the body with TensorFlow ops: Python code holds the interpreter's lock and can't be "
     "optimised; ops that it asks for run one by one."
 )
+_ADVICE = "Move the code that asks for them into the function, or keep its result."
+_KERAS_ADVICE = "Keras calls the function; look for them in callbacks, metrics and the data."
 _GENERATOR_ADVICE = (
     "Read the data with TensorFlow ops, or in larger pieces: a generator is asked for each element "
     "by itself, and holds the interpreter's lock."
@@ -82,10 +86,14 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     least half as many matrix products as a call of the function does; where neither multiplies
     matrices, where it takes at least half as long.
     """
-    placed = evidence.placed.with_columns(beside=pl.when(~pl.col("before_calls")).then("near"))
+    tape = pl.lit(pl.Series(evidence.causes.proof["gradient"])).gather(pl.col("dispatch"))
+    placed = evidence.placed.with_columns(
+        beside=pl.when(~pl.col("before_calls")).then("near"),
+        tape=pl.when(pl.col("cause") == "gradient-tape").then(tape),
+    )
     of_step = pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("own")
-    asked = placed.filter(of_step)
-    steps = _steps(evidence, placed, asked)
+    asked = _of_steps(placed, placed.filter(of_step))
+    steps = _steps(placed, asked)
     work = asked.group_by("beside").agg(
         products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("duration_us").sum()
     )
@@ -97,13 +105,44 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     training = per.filter(_outweighs()).select("beside", "begun")
     updates = pl.col("op").str.contains(_UPDATES) & (pl.col("at") > pl.col("begun"))
     trained = placed.join(training, on="beside", nulls_equal=True, maintain_order="left")
+    of_step = pl.col("row").is_in(asked["row"].implode())
     return trained.filter(of_step | updates).drop("begun")
 
 
-def _steps(evidence: Evidence, placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """Leave out what came before the first step, as initial weights.
+
+    Nothing says where the first forward pass begins. Of each op it has, counted back from the first
+    gradient, at most as many as come between an update and the gradients of the next tape.
+    """
+    own, updates = (
+        rows.with_columns(pl.col("beside").fill_null("")).sort("at")
+        for rows in (asked, placed.filter(pl.col("op").str.contains(_UPDATES)))
+    )
+    taped = own.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
+    numbered = taped.select("beside", "at", number=pl.int_range(1, pl.len() + 1).over("beside"))
+    passes, updated = (
+        rows.join_asof(numbered, on="at", by="beside", check_sortedness=False)
+        for rows in (own, updates)
+    )
+    forward = passes.filter(pl.col("tape").is_null())
+    last = updated.group_by("beside", "number").agg(updated=pl.col("at").max())
+    after = forward.drop_nulls("number").join(last, on=["beside", "number"], how="left")
+    after = after.filter(pl.col("at") > pl.col("updated").fill_null(-1))
+    per = after.group_by("beside", "op", "number").agg(count=pl.len())
+    usual = per.group_by("beside", "op").agg(pl.col("count").max())
+    first = forward.filter(pl.col("number").is_null()).with_columns(
+        back=pl.int_range(pl.len(), 0, -1).over("beside", "op")
+    )
+    early = first.join(usual, on=["beside", "op"], how="left").filter(
+        pl.col("back") > pl.col("count").fill_null(0)
+    )
+    return asked.join(early.select("row"), on="row", how="anti", maintain_order="left")
+
+
+def _steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """Where tapes are played back and variables updated after it: beside, steps, begun (a line)."""
-    tape = pl.lit(pl.Series(evidence.causes.proof["gradient"])).gather(pl.col("dispatch"))
-    taped = asked.filter(pl.col("cause") == "gradient-tape").with_columns(tape=tape)
+    taped = asked.drop_nulls("tape")
     steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
     updates = placed.filter(pl.col("op").str.contains(_UPDATES))
     counted = (
@@ -173,6 +212,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     )
     for (function,), here in nodes.group_by("function", maintain_order=True):
         runs, time = int(here["executions"].sum()), total(here["total_us"])
+        if time is not None:
+            time = max(time - _stack_traces_us(evidence, str(function)), 0.0)
         inside = ops.filter(pl.col("near").eq_missing(function))
         yield Finding(
             "py-function",
@@ -193,15 +234,20 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         )
 
 
+def _stack_traces_us(evidence: Evidence, function: str) -> float:
+    """Time for the log's own stack traces in what Python code asked for inside a function."""
+    around = evidence.calls.filter(pl.col("function") == function)["call"].drop_nulls()
+    traces = stack_traces_of_calls(evidence.executions)
+    return float(traces.filter(pl.col("around").is_in(around.implode()))["took_us"].sum())
+
+
 def _included(evidence: Evidence, ops: pl.DataFrame, function: str) -> str:
     """What the Python code asked for, whose time is in its own."""
     around = evidence.calls.select(inside="call", around="function")
     called = evidence.calls.join(around, on="inside").filter(pl.col("around") == function)
     asked = [count_of(ops.height, "op") + " that it ran eagerly"] if ops.height else []
-    asked += (
-        [count_of(called.height, "call") + " of functions that it made"] if called.height else []
-    )
-    return f", {' and '.join(asked)} included" if asked else ""
+    asked += [count_of(called.height, "call") + " of functions"] if called.height else []
+    return f", including {' and '.join(asked)}" if asked else ""
 
 
 def _steady(near: str, ops: pl.DataFrame) -> Finding:
@@ -215,6 +261,7 @@ def _steady(near: str, ops: pl.DataFrame) -> Finding:
         f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)} after {which} calls of {near} "
         f"({ops.height / after:.3g} on average): {most(ops['op'])}.",
         ops["at"].to_list(),
+        _KERAS_ADVICE if near in KERAS_STEPS else _ADVICE,
     )
 
 
@@ -226,8 +273,10 @@ def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         text = f"{said}, and no graph function was called: {most(ops['op'])}."
         yield Finding("no-function", "the program", ops.height, time, text, at)
     elif evidence.calls.height:
-        text = f"{said} after functions were first called, now and then: {most(ops['op'])}."
-        yield Finding("eager-steady-state", "the program", ops.height, time, text, at)
+        late = bool((ops["at"] > evidence.calls["at"].max()).all())
+        when = "after the last call" if late else "after functions were first called, now and then"
+        text = f"{said} {when}: {most(ops['op'])}."
+        yield Finding("eager-steady-state", "the program", ops.height, time, text, at, _ADVICE)
 
 
 def _taking(time: float | None) -> str:

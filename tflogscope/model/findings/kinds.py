@@ -25,7 +25,7 @@ KINDS = (
     Kind(
         "failed-ops",
         "Ops failed",
-        "Read the status on the line named: the op that failed first is the reason, what ended "
+        "Read the status on the line named. The op that failed first is the cause; what ended "
         "because of it needs no change.",
         "core/common_runtime/executor.cc, ExecutorState::ProcessOutputs; "
         "process_function_library_runtime.cc, RunMultiDevice",
@@ -54,7 +54,7 @@ KINDS = (
     Kind(
         "eager-steady-state",
         "Ops run eagerly beside functions",
-        "Move the code that asks for them into the function, or keep its result.",
+        "",
         "python/eager/context.py, executing_eagerly",
     ),
     Kind(
@@ -105,8 +105,8 @@ KINDS = (
     Kind(
         "reorders",
         "Reorders cost more than what they are for",
-        "Keep the weights constant (freeze the model), or the shapes large enough that a blocked "
-        "layout pays.",
+        "For inference, keep the weights constant (freeze the model); in training, larger shapes "
+        "make a blocked layout pay.",
         "core/util/mkl_util.h, CheckReorderToOpMem; oneDNN's choice of a blocked layout",
     ),
     Kind(
@@ -119,8 +119,10 @@ KINDS = (
     Kind(
         "bfloat16",
         "float32, while the CPU has bfloat16",
-        "Try mixed precision: tf.keras.mixed_precision.set_global_policy('mixed_bfloat16'), or "
-        "the graph rewrite auto_mixed_precision_onednn_bfloat16.",
+        "Try mixed precision: with Keras layers "
+        "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16'); without them, from "
+        "TensorFlow 2.10 on, the graph rewrite auto_mixed_precision_onednn_bfloat16 "
+        "(tf.config.optimizer.set_experimental_options).",
         "core/grappler/optimizers/auto_mixed_precision.cc",
     ),
     Kind(

@@ -19,6 +19,10 @@ _BFLOAT16_CPU = r"(?i)bfloat16|bf16|amx"
 # a log, chains of n x n products on a CPU with AMX: 32 (9 to 16 µs) 0.8 times as fast in bfloat16,
 # 64 (13 to 20 µs) 0.8 to 1.5 times, 96 (26 to 60 µs) 1.0 to 1.6, 192 (206 to 333 µs) 3 to 7 times.
 _LEAST_PRODUCT_US = 50.0
+_OWN_GEMM = (
+    "TensorFlow's own kernels call oneDNN's matrix product all the same (Eigen's contraction, "
+    "tsl/framework/contraction): its lines are of these."
+)
 # A shorter reorder is the cost of calling a primitive: of 240 reorders of up to 256 elements in
 # real logs nine tenths took less.
 _LEAST_REORDER_US = 5.0
@@ -41,23 +45,44 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     eager = _eager_without(evidence, "onednn-off")
     if nodes.is_empty() and eager.is_empty():
         return
-    times = pl.concat([nodes["total_us"].cast(pl.Float64), eager["duration_us"].cast(pl.Float64)])
-    time, runs = total(times), int(nodes["executions"].sum())
+    time, runs = _later_us(evidence, nodes, eager), int(nodes["executions"].sum())
     kinds = []
     if nodes.height:
         kinds.append(f"{count_of(nodes.height, 'node')} ({count_of(runs, 'run')})")
     if eager.height:
         kinds.append(count_of(eager.height, "eager op"))
-    took = "" if time is None else f"; they took {spoken(time)}"
+    took = "" if time is None else f"; after the first run of each they took {spoken(time)}"
+    products = evidence.executions.events.primitives.height
+    own = f" {_OWN_GEMM}" if products else ""
     yield Finding(
         "onednn-off",
         "onednn-off",
         nodes.height + eager.height,
         time,
         f"oneDNN is off, and {' and '.join(kinds)} that it would have run stayed as they were"
-        f"{took}: {most(pl.concat([nodes['op'], eager['op']]))}.",
+        f"{took}: {most(pl.concat([nodes['op'], eager['op']]))}.{own}",
         sorted([*nodes["ran_at"].to_list(), *eager["at"].to_list()]),
     )
+
+
+def _later_us(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> float | None:
+    """What nodes and eager ops took, without the first run of each node and of each eager kernel.
+
+    A first run makes what later ones use again.
+    """
+    executions = evidence.executions
+    own = nodes.select("name", "node").unique()
+    names = pl.lit(executions.steps["name"]).gather(pl.col("step_row"))
+    ran = executions.frame.filter(pl.col("definition").is_not_null()).select(
+        "at",
+        "duration_us",
+        name=names,
+        node=pl.lit(executions.runs.definitions["node"]).gather(pl.col("definition")),
+    )
+    ran = ran.join(own, on=["name", "node"], how="semi", nulls_equal=True)
+    later = ran.filter(pl.col("at") > pl.col("at").min().over("name", "node"))
+    again = eager.filter(pl.col("at") > pl.col("at").min().over("kernel"))
+    return total(pl.concat([later["duration_us"], again["duration_us"]]).cast(pl.Float64))
 
 
 def _eager_without(evidence: Evidence, reason: str) -> pl.DataFrame:
@@ -83,14 +108,16 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         ]
         time, runs = total(nodes["total_us"]), int(nodes["executions"].sum())
         took = "" if time is None else f", {spoken(time)}"
+        if (evidence.nodes["reason"] == "onednn-off").any():
+            advice.insert(0, "Once oneDNN is on:")
         stayed = "stayed as it was" if nodes.height == 1 else "stayed as they were"
         yield Finding(
             "not-rewritten",
             str(reason),
             nodes.height,
             time,
-            f"{count_of(nodes.height, 'node')} that the layout pass knows {stayed}, {reason} "
-            f"({count_of(runs, 'run')}{took}): {most(nodes['op'])}.",
+            f"{count_of(nodes.height, 'node')} that the layout pass knows {stayed} (reason: "
+            f"{reason}; {count_of(runs, 'run')}{took}): {most(nodes['op'])}.",
             nodes["ran_at"].to_list(),
             " ".join(advice),
         )
@@ -174,10 +201,9 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     if isa is None or not pl.Series([isa]).str.contains(_BFLOAT16_CPU).item():
         return
     runs = _with_problems(evidence, _float_products(evidence))
-    long = runs.filter(
-        (pl.col("at") > pl.col("at").min().over("what", "problem"))
-        & (pl.col("took_us") >= _LEAST_PRODUCT_US)
-    )
+    later = runs.filter(pl.col("at") > pl.col("at").min().over("what", "problem"))
+    usual = pl.col("took_us").median().over("what", "problem")
+    long = later.filter(usual >= _LEAST_PRODUCT_US)
     if long.is_empty():
         return
     time = total(long["took_us"])
@@ -187,8 +213,8 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
         long.height,
         time,
         f"{count_of(long.height, 'run')} of {count_of(long['what'].n_unique(), 'product')} in "
-        f"float32 took {spoken(time)}, first runs and those below "
-        f"{spoken(_LEAST_PRODUCT_US)} left out; the CPU has {isa}: {most(long['op'])}.",
+        f"float32 ({most(long['op'])}) took {spoken(time)}; first runs, and products that usually "
+        f"take less than {spoken(_LEAST_PRODUCT_US)}, are left out. The CPU has {isa}.",
         long["at"].to_list(),
     )
 

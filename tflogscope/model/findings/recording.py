@@ -55,7 +55,7 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
         where = f" in {first['function']}" if first["function"] else ""
         times = "" if alike.height == 1 else f" {alike.height:,} times"
         ended = [name for names in alike["ended"].to_list() for name in names]
-        because = f"; because of it ended {most(pl.Series(ended))}" if ended else ""
+        because = f"; {most(pl.Series(ended))} ended because of it" if ended else ""
         yield Finding(
             "failed-ops",
             first["op"] or "?",

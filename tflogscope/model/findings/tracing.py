@@ -29,7 +29,9 @@ _PARTS = (
     ("xla_us", "XLA compilation and run"),
     ("run_us", "run"),
 )
+_WITH_TRACES = ("XLA compilation", "XLA compilation with stack traces of its own")
 _LEAST_PART = 0.01  # of the time
+_WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
 
 
 def tracing_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
@@ -55,7 +57,8 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         time, at_stake = total(again["took_us"]), total(again.select(_own_us())["took_us"])
         took = ""
         if time is not None:
-            took = f"; the first calls of the later traces took {spoken(time)}{_parts(again, time)}"
+            which = "call of the later trace" if again.height == 1 else "calls of the later traces"
+            took = f"; the first {which} took {spoken(time)}{_parts(again, time)}"
         yield Finding(
             "retraced",
             function,
@@ -75,6 +78,8 @@ def _own_us() -> pl.Expr:
 def _parts(calls: pl.DataFrame, time: float) -> str:
     """What the time went into, as far as the log shows it."""
     sums = [(label, total(calls[name])) for name, label in _PARTS]
+    if calls["xla_stack_traces"].count():
+        sums = [(label.replace(*_WITH_TRACES), part) for label, part in sums]
     known = [(label, part) for label, part in sums if part and part >= _LEAST_PART * time]
     if not known:
         return ""
@@ -103,7 +108,7 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
         traces=pl.col("function_uid").n_unique(),
     )
     if per.is_empty() or (per["traces"] < traces.height).any():
-        return "the log does not show all their arguments"
+        return "not all of their arguments are in records that tflogscope reads"
     differing = [
         f"{row['name']}: {listed(row[column])}"
         for row in per.sort("index").to_dicts()
@@ -140,6 +145,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         return
     slowest = per.row(0, named=True)
     time = float(per["more"].sum())
+    took = spoken(slowest["took_us"]) + _at_least(slowest)
     together = ""
     if per.height > 1:
         together = f"; {per.height} first calls took {spoken(time)} more than later ones would"
@@ -148,7 +154,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         str(slowest["function"]),
         per.height,
         time,
-        f"The first call of {slowest['function']} took {spoken(slowest['took_us'])}"
+        f"The first call of {slowest['function']} took {took}"
         f"{_parts(per.head(1), slowest['took_us'])}{_later(slowest)}{_traced(slowest)}{together}.",
         per["at"].to_list(),
     )
@@ -158,12 +164,20 @@ def _later(call: dict[str, Any]) -> str:
     if call["later"] is None:
         return "; this trace was called once"
     later = call["later_us"]
-    return "; no later call has an end" if later is None else f", later ones {spoken(later)}"
+    if later is None:
+        return "; no later call has an end"
+    return f", {'the later one' if call['later'] == 1 else 'later ones'} {spoken(later)}"
+
+
+def _at_least(call: dict[str, Any]) -> str:
+    """Where no record enters a call, what tracing wrote before its last record is not counted."""
+    return "" if call["before_us"] is None else " or more"
 
 
 def _traced(call: dict[str, Any]) -> str:
+    """What tracing took, where it is a part of what the caller waited for that is worth a word."""
     time = call["tracing_us"]
-    if time is None or call["before_us"] is not None:
+    if time is None or time < _WORTH_SAYING * call["took_us"]:
         return ""
     return f"; tracing took {spoken(time)} or more before it"
 

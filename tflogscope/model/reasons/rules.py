@@ -144,7 +144,7 @@ RULES = (
         why="It calls a function with jit_compile=True: XLA compiles the whole of it.",
         where="core/common_runtime/eager/execute.cc, MustCompileWithXLA; "
         "compiler/jit/xla_kernel_creator.cc",
-        change="jit_compile=False.",
+        change="Measure it with jit_compile=False, too: oneDNN may be faster, or slower.",
     ),
     Rule(
         id="no-native-kernel",
@@ -200,7 +200,7 @@ RULES = (
         why="The kernel was made only for XLA to compile the op, and never ran.",
         where="core/common_runtime/eager/execute.cc, MustCompileWithXLA; "
         "compiler/jit/kernels/xla_ops.cc; compiler/tf2xla/xla_compiler.cc",
-        change="jit_compile=False, and no automatic clustering.",
+        change="Measure it without jit_compile=True and automatic clustering, too.",
     ),
     Rule(
         id="not-placed",

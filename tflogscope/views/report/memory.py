@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from tflogscope.model.executions import with_places
 from tflogscope.model.figures import count_of
 from tflogscope.model.intervals import parts
 from tflogscope.views.markup import Markup, element
@@ -42,7 +43,7 @@ def memory(run: Run) -> Markup:
     unmatched = None
     if memory_.without_id:
         count = count_of(memory_.without_id, "record")
-        unmatched = paragraph(f"{count} can't be matched: the allocator numbers nothing.")
+        unmatched = paragraph(f"{count} can't be matched: the allocator gives no numbers.")
     if frame.is_empty():
         return section(
             "memory",
@@ -56,7 +57,7 @@ def memory(run: Run) -> Markup:
     most = int(frame["live_bytes"].arg_max() or 0)
     at = int(frame["at"][most])
     peak = size(int(frame["live_bytes"][most]))
-    name, line = _place(run, at)
+    name, line = with_places(run.events, pl.DataFrame({"at": [at]})).row(0)
     left = int(frame["live_bytes"][-1])
     said = paragraph(
         element("b", f"Most: {peak}"),
@@ -66,16 +67,6 @@ def memory(run: Run) -> Markup:
     )
     chart = element("div", id="memory-chart", class_="live", role="img", aria_label=f"Most: {peak}")
     return section("memory", "Memory", said, chart, about, unmatched)
-
-
-def _place(run: Run, at: int) -> tuple[str, int]:
-    """The source and the line there of a line of all sources."""
-    first = 0
-    for name, lines in run.coverage.select("source", "lines").rows():
-        if at < first + lines:
-            return name, at - first + 1
-        first += lines
-    return "", at + 1
 
 
 def memory_data(run: Run) -> dict[str, Any] | None:

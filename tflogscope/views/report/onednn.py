@@ -81,7 +81,7 @@ def _way(run: Run, said: Facts) -> Markup:
     steps = [
         ("nodes of graph functions that ran", ran.height),
         ("of them the layout pass knows", eligible["nodes"]),
-        ("were rewritten", eligible["rewritten"]),
+        ("rewritten", eligible["rewritten"]),
         ("runs of rewritten nodes", runs),
     ]
     if eager:
@@ -148,7 +148,10 @@ def _reasons(reasons: list[Facts]) -> Markup | None:
 def _primitives(said: Facts) -> list[Markup | None]:
     whole = said["exec_us"]
     rows = [{**row, "share": percent(row["us"], whole)} for row in said["implementations"]]
-    links = ", ".join(f"{count:,} {link}" for link, count in said["links"].items())
+    links = ", ".join(
+        f"{count:,} {'not known' if link == 'none' else link}"
+        for link, count in said["links"].items()
+    )
     header = said["header"]
     isa = f" The CPU: {header['isa']}." if header.get("isa") else ""
     text = f"{count_of(said['exec_lines'], 'primitive')} ran. Which op ran them: {links}.{isa}"

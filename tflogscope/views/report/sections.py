@@ -254,7 +254,7 @@ _FUNCTIONS = (
     Column("calls", "Calls", "count"),
     Column("first_us", "First call", "us"),
     Column("later_us", "Later calls, mean", "us"),
-    Column("total_us", "Total", "us"),
+    Column("total_us", "Total", "us", "from Executing op on; a first call waits longer"),
     Column("nodes", "Nodes", "count"),
     Column("eligible_nodes", "That the layout pass knows", "count"),
     Column("rewritten_nodes", "Rewritten", "count"),
