@@ -199,9 +199,8 @@ def shell_examples() -> list[tuple[str, str, str]]:
 STAND_IN = r"""
 import sys
 constant = int
-sys.stderr.write(
-    "2026-11-21 03:58:33.233658: I tensorflow/core/util/port.cc:110] oneDNN custom operations are on.\n"
-)
+said = "I tensorflow/core/util/port.cc:110] oneDNN custom operations are on."
+sys.stderr.write(f"2026-11-21 03:58:33.233658: {said}\n")
 """
 
 
