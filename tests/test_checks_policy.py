@@ -128,7 +128,7 @@ def test_an_impossible_value_is_named_with_its_place(key: str, value: Any, tmp_p
         ("[tool.tflogscope]\nchekc = {}", "Did you mean check?"),
         ("[tool]\ntflogscope = 3", "Write [tool.tflogscope.check]."),
         ("[tool.tflogscope]\ncheck = 3", "Write [tool.tflogscope.check]."),
-        ("unexpected_eager = ", "Mend the file."),
+        ("unexpected_eager = ", "Fix the file."),
     ],
 )
 def test_what_is_wrong_is_answered_with_what_would_be_right(
@@ -144,7 +144,7 @@ def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read_policy(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="no TOML"):
+    with pytest.raises(UsageError, match="not TOML"):
         read_policy(path)
 
 

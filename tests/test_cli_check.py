@@ -63,7 +63,7 @@ def test_what_is_wrong_before_a_log_is_read(check: Check, tmp_path: Path) -> Non
         (["no.log"], 3, "tflogscope: no.log: can't be read: No such file"),
         ([CLEAN, "--policy", "policy.toml"], 2, "Did you mean max_retraces?"),
         ([CLEAN, "--policy", "none.toml"], 3, "tflogscope: none.toml: No such file"),
-        ([CLEAN, "--baseline", "baseline.json"], 2, "no baseline of this version"),
+        ([CLEAN, "--baseline", "baseline.json"], 2, "not a baseline of this version"),
         ([CLEAN, "--baseline", "none.json"], 3, "tflogscope: none.json: No such file"),
         ([CLEAN, "--baseline", "a", "--write-baseline", "b"], 2, "exclude each other"),
         ([CLEAN, "--json", "--format", "junit"], 2, "exclude each other"),

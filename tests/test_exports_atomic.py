@@ -170,7 +170,7 @@ def test_a_missing_directory_is_named(tmp_path: Path) -> None:
 def test_a_device_is_never_replaced_even_behind_a_link(tmp_path: Path, force: bool) -> None:
     link = tmp_path / "ops.csv"
     link.symlink_to(os.devnull)
-    with pytest.raises(OutputError, match="no regular file"):
+    with pytest.raises(OutputError, match="not a regular file"):
         refuse_bad_target(link, force=force)
 
 

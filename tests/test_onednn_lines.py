@@ -427,7 +427,7 @@ def test_a_text_of_fields() -> None:
     ("layout", "what"),
     [
         ({"name": "x", "events": "exec$"}, "`text` is missing"),
-        ({"name": "x", "events": "exec$", "text": "engine"}, "no list of fields"),
+        ({"name": "x", "events": "exec$", "text": "engine"}, "not a list of fields"),
         ({"name": "x", "event_": "exec$"}, "unknown key `event_`"),
     ],
 )
