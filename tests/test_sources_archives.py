@@ -11,6 +11,7 @@ import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,8 @@ def compress_zstd(data: bytes) -> bytes:
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "zstd": compress_zstd,
-    "xz": lzma.compress,
-    "bzip2": bz2.compress,
+    "xz": partial(lzma.compress, preset=0),
+    "bzip2": partial(bz2.compress, compresslevel=1),
 }
 every_format = pytest.mark.parametrize("name", COMPRESS)
 
