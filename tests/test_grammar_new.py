@@ -88,7 +88,7 @@ def test_a_form_of_the_executors_line(tmp_path: Path) -> None:
     prefix = "2026-11-21 03:56:35.000007: I tensorflow/core/common_runtime/executor.cc:841] "
     line = f"{prefix}Node 7 of step -5 begins on {CPU}, {DEFINITION}\n"
     found = events(tmp_path, EXECUTOR, line)
-    assert found.hot_seen == {"node_begins"}
+    assert found.seen == {"node_begins"}
     assert found.runs.select("step").to_series().to_list() == [-5]
     assert found.definitions.select(pl.col("node", "op")).rows() == [("a", "NoOp")]
 

@@ -68,9 +68,8 @@ def coverage_table(events: Events, unknown_at: NDArray[np.int64]) -> pl.DataFram
 
 def highest_level(events: Events) -> int | None:
     """The highest VLOG level of any message seen."""
-    ids = events.hot_seen | set(events.message_ids)
     known = events.grammar.by_id
-    return max((known[id_].level for id_ in ids & known.keys()), default=None)
+    return max((known[id_].level for id_ in events.seen & known.keys()), default=None)
 
 
 def _dialect(events: Events) -> str | None:

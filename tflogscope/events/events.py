@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from tflogscope.errors import NothingRecognised
 from tflogscope.events import coverage
 from tflogscope.events.definitions import read_definitions
+from tflogscope.events.messages import Messages
 from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.pairing import pair_in_order
 from tflogscope.events.scan import Scan, SourceSpan
 from tflogscope.events.times import Clocks, without_damaged
 from tflogscope.events.verbose_lines import VerboseLines
-from tflogscope.grammar.fast import extract, match_messages
 from tflogscope.grammar.model import Grammar, Prefix
 from tflogscope.native import library as c
 
@@ -41,10 +41,9 @@ class Events:
         self.grammar = grammar
         self.spans: list[SourceSpan] = scan.spans
         self.dialects: Sequence[Prefix] = scan.grammar.dialects
-        self.hot_messages = scan.grammar.messages
+        self._hot_messages = scan.grammar.messages
         self._files = scan.grammar.files
         self._store = scan.store
-        self._messages: dict[str, pl.DataFrame] = {}
         self._pair_odds()
         clocks = Clocks(scan.store, self.dialects, self.spans)
         self.runs = self._runs(clocks)
@@ -207,67 +206,29 @@ class Events:
     # ---- messages ------------------------------------------------------------------------------
 
     @cached_property
-    def _texts(self) -> pl.DataFrame:
-        """Distinct texts by code: `message`, `id` of the grammar entry (null: unknown)."""
-        texts, files = self._texts_of("texts"), self._store.entries("texts")["tag"]
-        ids = pl.Series("id", [None], pl.String).new_from_index(0, len(texts))
-        for file in np.unique(files).tolist():
-            rows = np.flatnonzero(files == file)
-            matched = match_messages(texts.gather(rows), self.grammar.files[self._files[file]])
-            ids = ids.scatter(rows, matched)
-        return pl.DataFrame({"message": texts, "id": ids}).with_row_index("code")
-
-    @cached_property
-    def _identified(self) -> pl.DataFrame:
-        ids = self._texts["id"]
-        return self._records.with_columns(id=ids.gather(self._records["text"]))
-
-    @cached_property
-    def hot_seen(self) -> set[str]:
-        """Ids of the hot messages (and literals of the markers) that began a line."""
-        return {
-            name
-            for span in self.spans
-            for name, count in zip(self.hot_messages, span.classes[c.HOT :], strict=False)
-            if count
-        }
-
-    @cached_property
-    def message_ids(self) -> list[str]:
-        """Ids of all messages of which there is a record, but the hot ones."""
-        return [*self._texts_by_id]
-
-    @cached_property
-    def _texts_by_id(self) -> dict[str, pl.DataFrame]:
-        """Distinct texts of each message: code, message."""
-        return _parts(self._texts.drop_nulls("id"))
-
-    @cached_property
-    def _records_by_id(self) -> dict[str, pl.DataFrame]:
-        """Records of each message, in the order of the log."""
-        return _parts(self._identified.drop_nulls("id"))
+    def _messages(self) -> Messages:
+        return Messages(
+            self.grammar,
+            self._texts_of("texts"),
+            self._store.entries("texts")["tag"],
+            self._files,
+            self.with_threads(self._records),
+        )
 
     def messages(self, *ids: str) -> pl.DataFrame:
-        """Records of one message (or of several with the same fields), in the order of the log.
+        """Records of one message, or of several with the same fields: see `Messages.of`."""
+        return self._messages.of(*ids)
 
-        Columns: at, time, thread, id, and the fields of the message.
-        """
-        if len(ids) > 1:
-            found = pl.concat(map(self.messages, ids), how="diagonal")
-            return found.sort("at", maintain_order=True)
-        (id_,) = ids
-        if id_ not in self._messages:
-            self._messages[id_] = self._message(id_)
-        return self._messages[id_]
-
-    def _message(self, id_: str) -> pl.DataFrame:
-        records = self._records_by_id.get(id_, self._identified.clear())
-        texts = self._texts_by_id.get(id_, self._texts.clear())
-        fields = extract(texts["message"], self.grammar.message(id_))
-        rows = np.searchsorted(texts["code"].to_numpy(), records["text"].to_numpy())
-        records = self.with_threads(records).drop("text")
-        fields = fields.drop(records.columns, strict=False)
-        return records.hstack(fields[rows]) if fields.width else records
+    @cached_property
+    def seen(self) -> set[str]:
+        """Ids of all messages (and literals of markers) of which the log has one."""
+        hot = {
+            name
+            for span in self.spans
+            for name, count in zip(self._hot_messages, span.classes[c.HOT :], strict=False)
+            if count
+        }
+        return hot | {*self._messages.ids}
 
     # ---- time ----------------------------------------------------------------------------------
 
@@ -317,7 +278,7 @@ class Events:
     def has_memory_records(self) -> bool:
         """Whether `log_memory.cc` wrote into the log."""
         memory = self.grammar.files["log_memory.cc"].messages
-        return not {message.id for message in memory}.isdisjoint(self.hot_seen)
+        return not {message.id for message in memory}.isdisjoint(self.seen)
 
     # ---- coverage ------------------------------------------------------------------------------
 
@@ -328,7 +289,7 @@ class Events:
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """The `coverage` table of the contract, without `onednn_version`."""
-        unknown = self._identified.filter(pl.col("id").is_null())["at"]
+        unknown = self._messages.unknown
         unread = self.primitives.filter(pl.col("reason").is_not_null())["at"]
         return coverage.coverage_table(
             self, np.concatenate([unknown.to_numpy(), unread.to_numpy()])
@@ -343,9 +304,3 @@ class Events:
                 "Record with TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 and both streams in one file "
                 "(python program.py > run.log 2>&1).",
             )
-
-
-def _parts(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rows of each `id`, in their order."""
-    parts = frame.partition_by("id", maintain_order=True, as_dict=True)
-    return {str(id_): part for (id_,), part in parts.items()}
