@@ -69,7 +69,7 @@ def test_what_differs_between_traces_is_said() -> None:
     by_subject = {
         row["subject"]: row["text"] for row in found(run_of("retrace__tf2.20.0__vlog2"), "retraced")
     }
-    assert "x: [1,8], [?,8]" in by_subject["g"]
+    assert "the shape of x ([1,8], [?,8])" in by_subject["g"]
     assert "a Python value or an object differs" in by_subject["f"]
     assert "TensorFlow warned of it 2 times" in by_subject["f"]
 

@@ -110,7 +110,7 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
     if per.is_empty() or (per["traces"] < traces.height).any():
         return "not all of their arguments are in records that tflogscope reads"
     differing = [
-        f"{row['name']}: {listed(row[column])}"
+        f"the {column} of {row['name']} ({listed(row[column])})"
         for row in per.sort("index").to_dicts()
         for column in ("type", "shape")
         if len(row[column]) > 1
