@@ -283,7 +283,7 @@ def coverage(case: Case) -> Iterator[tuple[str, Measure]]:
 
 # ---- oneDNN --------------------------------------------------------------------------------------
 
-# An exec line of oneDNN 2.x and 3.x wherever it stands in a line; its time may run into a date.
+# An exec line of oneDNN 2.x and 3.x wherever it is in a line; its time may run into a date.
 EXEC_LINE = re.compile(
     r"(?:one)?dnn[l]?_verbose,(?:v\d+,)?(?:[\d.e+]+,)?(?:primitive,)?exec,.*?,"
     r"(?P<ms>\d+(?:\.\d+)?(?:e[+-]\d\d)?)(?=\d{4}-\d\d-\d\d |$|[^\d.])$|"
@@ -364,7 +364,7 @@ MEASURES = {
     "exec lines": "a row of `primitives` per exec line of oneDNN",
     "exec time": "... and their times in sum",
     "linked": "exec lines linked to an execution",
-    "right node": "... to the right node, where its name tells (link_shapes)",
+    "right node": "... to the right node, where its name says it (link_shapes)",
     "certain": "... of those called certain",
 }
 

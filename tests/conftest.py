@@ -1,4 +1,4 @@
-"""What many tests need: a way to open a log that stands in a string."""
+"""What many tests need: a way to open a log that is a string."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _summary_json(run: StubRun) -> dict[str, Any]:
 
 
 def analyze_module() -> ModuleType:
-    """Stands in for `tflogscope.views.analyze`."""
+    """Takes the place of `tflogscope.views.analyze`."""
     module = ModuleType("tflogscope.views.analyze")
     vars(module).update(render=_render, summary_json=_summary_json)
     return module

@@ -90,10 +90,10 @@ def hostile(name: str) -> dict[str, Any]:
     for table in (made.timeline, made.coverage):
         for row in table:
             row["source"] = f"logs/{name}"
-    told = facts(made)
-    told["policy"] = told["baseline"] = name
-    told["notes"] = [name]
-    return told
+    said = facts(made)
+    said["policy"] = said["baseline"] = name
+    said["notes"] = [name]
+    return said
 
 
 def screen(verdict: dict[str, Any]) -> str:
@@ -133,15 +133,15 @@ def test_a_hostile_log_breaks_none_of_the_formats(opened: Open) -> None:
     for name in NASTY:
         log.executing(name.replace("\n", " "))
         log.executing(name.split(" ", maxsplit=1)[0].replace("\n", ""))
-    told = {"tflogscope": "0.1.0", **check_run(opened(log.text())).facts()}
-    assert not told["passed"]
-    (check,) = told["checks"]
+    said = {"tflogscope": "0.1.0", **check_run(opened(log.text())).facts()}
+    assert not said["passed"]
+    (check,) = said["checks"]
     assert len(check["violations"]) > 10
-    sarif_schema().validate(json.loads(sarif_text(told)))
-    junit_schema().validate(junit_text(told))
-    assert len(commands(github_text(told))) == 10
-    assert commands(screen(told)) == []
-    for text in (sarif_text(told), junit_text(told), github_text(told), screen(told)):
+    sarif_schema().validate(json.loads(sarif_text(said)))
+    junit_schema().validate(junit_text(said))
+    assert len(commands(github_text(said))) == 10
+    assert commands(screen(said)) == []
+    for text in (sarif_text(said), junit_text(said), github_text(said), screen(said)):
         assert_harmless(text)
 
 

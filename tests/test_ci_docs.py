@@ -1,4 +1,4 @@
-"""docs/ci.md: what it tells people to copy is well formed and names what is there."""
+"""docs/ci.md: what people copy from it is well formed and names what is there."""
 
 from __future__ import annotations
 

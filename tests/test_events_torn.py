@@ -323,7 +323,7 @@ def test_f_a_severity_that_does_not_exist(opened: Open) -> None:
 
 
 def test_f_a_print_that_has_a_record_s_prefix_within(opened: Open) -> None:
-    """A quoted record in mid-line can't be told from class E, but it must be whole to count."""
+    """A quoted record in mid-line looks like class E, but it must be whole to count."""
     log = Torn()
     log.run(NODE, STEP)
     log.raw("seen 2026-11-21 03:56:34.000000: I tensorflow/core/x.cc:1] and no more")

@@ -33,7 +33,7 @@ from tflogscope.views.timeline import render_timeline
 
 LINES = 400
 BUCKETS = ("recognised", "ignored", "unknown", "continuation", "blank")
-# Numbers of lines begin anew in each file, and each is told of by its name.
+# Numbers of lines begin anew in each file, and each has its name.
 OF_FILES = {"source", "line", "end_line", "first_line", "instantiated_line", "timeline_line"}
 OF_LINES = {"rewrites", "findings"}  # their order or their texts have numbers of lines in them
 

@@ -29,7 +29,7 @@ def join_cut(
 ) -> VerboseLines:
     """Return verbose lines, cut ones with their rest where it is found.
 
-    `torn` are the rows that stand in lines with another writer's record in them, `newline` says of
+    `torn` are the rows that are in lines with another writer's record in them, `newline` says of
     each whether the line after it is empty; `before` has the lines without prefix right before
     verbose lines (`at` of the verbose line, `text`). A rest is believed only if the two are a whole
     line together, and one that is no more than the end of a number only if the line's own newline

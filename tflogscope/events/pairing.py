@@ -48,7 +48,7 @@ def pair_in_order(starts: Keys, ends: Keys, start_at: Positions, end_at: Positio
 
 
 def _runs(keys: Keys) -> tuple[Keys, NDArray[np.int64]]:
-    """Return the distinct keys of a sorted column and how often each stands in it."""
+    """Return the distinct keys of a sorted column and how often each is in it."""
     if not len(keys):
         return keys, np.zeros(0, np.int64)
     first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))

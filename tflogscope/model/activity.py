@@ -202,8 +202,10 @@ def _traced(run: Run) -> Integers:
     made = run.functions.drop_nulls("instantiated_line").select(names).unique()
     is_call = slices.texts.select(pl.col("kind") == "call").to_series()
     calls = slices.frame.filter(is_call.gather(slices.frame["text"])).sort("row")
-    told = slices.texts.select("op", *names).select(pl.all().gather(calls["text"]))
-    first = calls.select("begin_ns").hstack(told).unique("op", keep="first", maintain_order=True)
+    names_of = slices.texts.select("op", *names).select(pl.all().gather(calls["text"]))
+    first = (
+        calls.select("begin_ns").hstack(names_of).unique("op", keep="first", maintain_order=True)
+    )
     return first.join(made, on=names, how="semi", nulls_equal=True)["begin_ns"].to_numpy()
 
 

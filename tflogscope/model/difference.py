@@ -182,8 +182,8 @@ def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, s
     changes = pl.concat_list(
         [pl.when(flag.fill_null(False)).then(pl.lit(name)) for name, flag in differs.items()]
     ).list.drop_nulls()
-    told = table.with_columns(changes=changes, change_us=time["after"] - time["before"])
-    told = told.filter(pl.col("changes").list.len() > 0)
-    return told.sort(
+    changed = table.with_columns(changes=changes, change_us=time["after"] - time["before"])
+    changed = changed.filter(pl.col("changes").list.len() > 0)
+    return changed.sort(
         pl.col("change_us").abs(), *keys, descending=[True, *[False] * len(keys)]
     ).to_dicts()

@@ -70,7 +70,7 @@ def _records(lines: pl.Series, first: int) -> pl.DataFrame:
         allocator=pl.coalesce("2", "5"),
         id=pl.coalesce("3", "4").cast(pl.Int64),
     )
-    # An output whose tensor needs no buffer of an allocator tells nothing here.
+    # An output whose tensor needs no buffer of an allocator says nothing here.
     missing = records["id"].is_null()
     of_buffers = texts.filter(missing).str.contains(r"Deallocation \{| allocated_bytes: ")
     unread = records.filter(missing).filter(of_buffers)
@@ -86,8 +86,8 @@ def _live(records: pl.DataFrame, events: Events) -> pl.DataFrame:
     same = np.append(False, (key[:, 1:] == key[:, :-1]).all(0))[: len(order)]
     here = size[order]
     before = np.where(same, np.roll(here, 1), 0)
-    # An output tells of a buffer again that its allocation told of before; one given back that was
-    # taken before the log began tells nothing.
+    # An output names a buffer again that its allocation has named. A buffer that was taken before
+    # the log began and is given back changes nothing.
     change = np.zeros(len(size), np.int64)
     change[order] = np.where(here == 0, -before, np.where(before == 0, here, 0))
     changed = np.flatnonzero(change)

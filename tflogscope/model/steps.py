@@ -72,8 +72,8 @@ def _extent(runs: NodeRuns) -> pl.DataFrame:
 def _content(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
     """Return row, names: the functions (`;`-joined) whose executor holds a step's nodes.
 
-    A definition stands in the executors of few functions, mostly of one; a step goes by the
-    definition that stands in the fewest, and of those by the names that most of its nodes have.
+    A definition is in the executors of few functions, mostly of one. A step goes by the
+    definition that is in the fewest, and of those by the names that most of its nodes have.
     """
     owners = _owners(runs, instantiations)
     if owners.is_empty():
@@ -92,7 +92,7 @@ def _content(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
 
 
 def _owners(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
-    """For each definition code: names of the functions it stands in, how many, and a set number."""
+    """For each definition code: names of the functions it is in, how many, and a set number."""
     made = instantiations.kernels.drop_nulls("function")
     if made.is_empty():
         return pl.DataFrame()
@@ -362,7 +362,7 @@ def _unmatched(steps: pl.DataFrame, called: pl.DataFrame) -> pl.DataFrame:
         "row", "at"
     )
     around = _open_at(nested, outer)
-    # With several calls open at once nothing tells which of them it was.
+    # With several calls open at once nothing says which of them it was.
     around = around.group_by("row").agg(
         around=pl.col("call").first(), several=pl.col("call").n_unique() > 1
     )

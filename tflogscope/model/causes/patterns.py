@@ -107,7 +107,7 @@ def _tokens(pattern: str) -> list[re.Match[str]]:
 
 
 class Codes:
-    """A sequence of ops as a text: ops that no pattern tells apart have the same character.
+    """A sequence of ops as a text: ops that are alike to all patterns have the same character.
 
     Args:
         words: the words that patterns ask for.

@@ -1,1 +1,1 @@
-"""Findings: what in a run costs time or tells less than it could, ranked by the time at stake."""
+"""Findings: what in a run costs time or leaves something out, ranked by the time at stake."""

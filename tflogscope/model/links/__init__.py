@@ -1,4 +1,4 @@
-"""Which execution each oneDNN line belongs to; docs/linking.md tells how it is found out.
+"""Which execution each oneDNN line belongs to; docs/linking.md says how it is found out.
 
 `linker` is the whole: `candidates` are executions that were open (`kernels`: what they can run),
 `problems` and `tensors` the sizes on both sides, `pairs` what could belong together and how well

@@ -61,7 +61,7 @@ def are_late(placed: Booleans, candidate: Integers, after: Booleans) -> bool:
 def link_late(
     lines: pl.DataFrame, candidates: pl.DataFrame, shapes: pl.DataFrame
 ) -> tuple[Integers, Booleans]:
-    """Return for each line the candidate it belongs to (-1: can't be told), and if by its size.
+    """Return for each line the candidate it belongs to (-1: not known), and if by its size.
 
     `lines`: at, m, k, n (null: the line was cut), in the order of the log. The first line of a
     size belongs to the first run of that size that was done, the second to the second. What is
@@ -93,7 +93,7 @@ def link_late(
 
 
 def _with_cut_sizes(lines: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
-    """Give lines that were cut the size of the run that stands in their place in the order."""
+    """Give lines that were cut the size of the run that is in their place in the order."""
     own = runs.filter(~pl.col("second")).select(_SIZES).head(lines.height)
     place = own.select(pl.all().name.suffix("_place")).with_row_index("row")
     joined = lines.with_row_index("row").join(place, on="row", how="left", maintain_order="left")

@@ -2,7 +2,7 @@
 
 The executor prints what each kernel put out (core/framework/log_memory.cc, RecordTensorOutput,
 called by ExecutorState::ProcessOutputs at VLOG 2); what a node takes in is what the nodes before
-it put out. Constants print nothing: their shapes stand in their definitions.
+it put out. Constants print nothing: their shapes are in their definitions.
 """
 
 from __future__ import annotations

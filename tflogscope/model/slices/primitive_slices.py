@@ -121,16 +121,16 @@ def _lost(executions: Executions, lines: pl.DataFrame, first_track: int, near: i
     lines = lines.sort("at", maintain_order=True).join_asof(records, on="at")
     away = (pl.col("time") - pl.coalesce("record", pl.col("time").median())).abs()
     lines = lines.with_columns(time=pl.when(away <= _DAY).then("time"))
-    told = lines["time"].is_not_null().to_numpy()
+    has_time = lines["time"].is_not_null().to_numpy()
     time = lines["time"].fill_null(0).to_numpy()
     record = lines["record"].fill_null(strategy="backward").fill_null(0).to_numpy()
     duration = lines["duration"].to_numpy()
     # One after the other: begin is the latest of all earlier records plus what ran since.
-    ran = np.where(told, 0, duration)
+    ran = np.where(has_time, 0, duration)
     ran_before = np.cumsum(ran) - ran
-    earliest = np.where(told, np.iinfo(np.int64).min // 2, record) - ran_before
+    earliest = np.where(has_time, np.iinfo(np.int64).min // 2, record) - ran_before
     packed = np.maximum.accumulate(earliest) + ran_before if len(lines) else earliest
-    begin = np.where(told, time, packed)
+    begin = np.where(has_time, time, packed)
     end = begin + duration
     rank = np.empty(2 * len(begin), np.int64)
     sequence = 4 * lines["at"].to_numpy()
@@ -141,7 +141,7 @@ def _lost(executions: Executions, lines: pl.DataFrame, first_track: int, near: i
         track=pl.Series(lane) + first_track,
         begin_ns=pl.Series(begin),
         end_ns=pl.Series(end),
-        placed=pl.Series(~told),
+        placed=pl.Series(~has_time),
         sequence=pl.Series(sequence),
         end_sequence=pl.Series(sequence + 3),
         place=pl.lit(0, pl.Int64),
