@@ -64,6 +64,10 @@ class _Frames:
     own: pl.Series
 
     @property
+    def rewriters(self) -> dict[str, Any]:
+        return {"kernels": ["oneDNN"], "primitives": ["oneDNN"], "knows": "the layout pass knows"}
+
+    @property
     def eager_executions(self) -> pl.DataFrame:
         return eager_executions(self.timeline, self.own)
 

@@ -1,6 +1,7 @@
 """Real logs, opened once while they are used: conftest.py runs the tests of a log in a row.
 
-Those of sample_logs/ with their truth, those of tests/reasons, tests/sentences and tests/causes.
+Those of sample_logs/ with their truth, those of tests/reasons, tests/sentences, tests/causes and
+tests/plugins.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _FOLDERS = (
     ROOT / "tests" / "reasons",
     ROOT / "tests" / "sentences" / "logs",
     ROOT / "tests" / "causes" / "logs",
+    ROOT / "tests" / "plugins",
 )
 _SUFFIX = ".log.zst"
 

@@ -13,6 +13,7 @@ from tflogscope.checks.evidence import LINES, Evidence, matching, said_lines
 from tflogscope.checks.policy import Policy
 from tflogscope.checks.verdict import Check, Violation
 from tflogscope.model.figures import count_of
+from tflogscope.model.names import op_of_kernel
 from tflogscope.model.reasons.rules import NO_KERNEL
 
 _ROUNDING = 1e-9  # shares that differ by less are the same
@@ -67,11 +68,12 @@ def _retraced(key: str, row: dict[str, Any], baseline: Baseline) -> Violation:
 def check_rewritten(evidence: Evidence, policy: Policy, baseline: Baseline) -> Iterator[Check]:
     """Yield a check of `min_rewritten` for each section that names it.
 
-    The share of the executions of nodes that oneDNN could run that ran as oneDNN kernels. The
-    violation's amount is the share of those that did not. Ops for which TensorFlow has no oneDNN
-    kernel (`no-kernel`: AddV2, Relu, …) don't count, for nothing in a program changes that.
+    The share of the executions of nodes that oneDNN, or a plug-in, could run that ran as its
+    kernels. The violation's amount is the share of those that did not. Ops for which TensorFlow has
+    no oneDNN kernel (`no-kernel`: AddV2, Relu, …) don't count: nothing in a program changes that.
     """
     key = "min_rewritten"
+    names = " or ".join(evidence.run.rewriters["kernels"])
     for section in policy.checked(key):
         limit = section.named[key]
         if evidence.calls.height and not (evidence.run.timeline["mode"] == "graph").any():
@@ -85,25 +87,25 @@ def check_rewritten(evidence: Evidence, policy: Policy, baseline: Baseline) -> I
         left = nodes.filter(pl.col("rewrite") == "none")
         total, missed = int(nodes["executions"].sum()), int(left["executions"].sum())
         if not total:
-            text = "No node that oneDNN could run has run."
+            text = f"No node that {names} could run has run."
             yield Check(key, section.pattern, True, text, limit)
             continue
         subject, amount = {"functions": section.pattern}, missed / total
         known = baseline.take(key, subject, amount)
         passed = amount <= max(1 - limit, known) + _ROUNDING
         text = (
-            f"{1 - amount:.1%} of {count_of(total, 'execution')} that oneDNN could run were on "
-            f"oneDNN kernels; needed: {limit:.1%}."
+            f"{1 - amount:.1%} of {count_of(total, 'execution')} that {names} could run were on "
+            f"{names} kernels; needed: {limit:.1%}."
         )
         lines = tuple(left["line"].head(LINES))
         violation = Violation(
-            subject, amount, _left_out(left), evidence.only_source, lines, "", known
+            subject, amount, _left_out(left, names), evidence.only_source, lines, "", known
         )
         shown = () if passed else (violation,)
         yield Check(key, section.pattern, passed, text, limit, 1 - amount, shown)
 
 
-def _left_out(left: pl.DataFrame) -> str:
+def _left_out(left: pl.DataFrame, names: str) -> str:
     """Name the ops that stayed as they were, the most frequent first."""
     groups = (
         left.with_columns(reason=pl.col("reason").fill_null("unknown"))
@@ -116,7 +118,7 @@ def _left_out(left: pl.DataFrame) -> str:
         f"{said_lines(tuple(row['line']))}"
         for row in groups.to_dicts()
     ]
-    return f"Not on oneDNN kernels: {'; '.join(named)}."
+    return f"Not on {names} kernels: {'; '.join(named)}."
 
 
 def check_kernels(evidence: Evidence, policy: Policy, baseline: Baseline) -> Iterator[Check]:
@@ -145,7 +147,7 @@ def _alive(evidence: Evidence) -> pl.DataFrame:
 
 def _missing(key: str, pattern: str, ran: pl.DataFrame, baseline: Baseline) -> Violation:
     """A kernel that did not run; its text says which kernels ran its op instead."""
-    op = pattern.removeprefix("_Mkl").removeprefix("Native")
+    op = pl.select(op_of_kernel(pl.lit(pattern))).item()
     instead = ran.filter(pl.col("op") == op)
     subject, text = {"kernel": pattern}, f"No kernel {pattern} ran."
     lines = tuple(instead["line"].head(LINES))

@@ -56,7 +56,7 @@ def record(
     """
     from tflogscope.recording import header, recorder
     from tflogscope.recording.log_file import LogFile
-    from tflogscope.recording.settings import exact_onednn, least_severity, settings
+    from tflogscope.recording.settings import exact_onednn, installed, least_severity, settings
 
     if not command:
         raise UsageError(
@@ -65,7 +65,7 @@ def record(
     path = output or Path(time.strftime("tflogscope-%Y%m%d-%H%M%S.log.zst"))
     found = {"tflogscope": tflogscope.__version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
-    environment = {**os.environ, **settings(tensorflow)}
+    environment = {**os.environ, **settings(tensorflow, found)}
     recorded = recorder.record(
         command,
         environment,
@@ -73,6 +73,7 @@ def record(
         header.header_line(command, found, environment),
         terminal=(sys.stdout is not None and sys.stdout.isatty()) or not exact_onednn(tensorflow),
         least=least_severity(os.environ),
+        begins=[text.encode() for plugin in installed(found) for text in plugin.begins],
     )
     for line in _said(recorded, path):
         typer.echo(f"tflogscope: {safe(line)}", err=True)

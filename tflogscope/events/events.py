@@ -16,6 +16,7 @@ from tflogscope.events.messages import Messages
 from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.pairing import pair_in_order
+from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.scan import Scan, SourceSpan
 from tflogscope.events.times import Clocks, without_damaged
 from tflogscope.events.verbose_lines import VerboseLines
@@ -134,10 +135,16 @@ class Events:
 
     @cached_property
     def primitives(self) -> pl.DataFrame:
-        """The verbose lines as read, one row each: see `onednn.read_verbose`."""
+        """The verbose lines as read, one row each: see `onednn.read_verbose`, `plugin_lines`."""
         lines = self.verbose
         found = read_verbose(lines, self.grammar.verbose)
-        return found.with_columns(time=without_damaged(found["time"], lines.at, self.spans))
+        found = found.with_columns(time=without_damaged(found["time"], lines.at, self.spans))
+        return with_plugin_lines(found, self.messages)
+
+    @cached_property
+    def late_plugins(self) -> tuple[str, ...]:
+        """Ids of plug-ins whose lines are not where they were written (`plugin_lines`)."""
+        return late_plugins(self.messages, lambda: self.record_times)
 
     @cached_property
     def failures(self) -> pl.DataFrame:

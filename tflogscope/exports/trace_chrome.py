@@ -128,7 +128,7 @@ def _counters(rows: TraceRows) -> Iterator[bytes]:
     head = f'{{"ph":"C","pid":{_PID},"tid":{_NOT_A_THREAD},"name":'
     for name, frame, columns in (
         ("open ops", rows.open_ops, ("eager", "graph")),
-        ("oneDNN share, %", rows.onednn_share, ("percent",)),
+        (f"{rows.kernels} share, %", rows.rewritten_share, ("percent",)),
     ):
         values = [pl.concat_str(pl.lit(f'"{each}":'), each) for each in columns]
         event = pl.concat_str(

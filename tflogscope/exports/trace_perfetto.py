@@ -232,11 +232,11 @@ def _timed(ns: pl.Series, event: Pieces) -> bytes:
 
 def _values(rows: TraceRows) -> list[tuple[str, pl.Series, pl.Series]]:
     """Counters: name, times, values."""
-    open_, share = rows.open_ops, rows.onednn_share
+    open_, share = rows.open_ops, rows.rewritten_share
     return [
         ("open ops, eager", open_["ns"], open_["eager"]),
         ("open ops, graph", open_["ns"], open_["graph"]),
-        ("oneDNN share, %", share["ns"], share["percent"]),
+        (f"{rows.kernels} share, %", share["ns"], share["percent"]),
     ]
 
 

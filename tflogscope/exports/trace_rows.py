@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.intervals import open_time, parts
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ OF_PRIMITIVES = (
 TEXTS = (*OF_OPS, *OF_PRIMITIVES)
 NUMBERS = ("line", "end_line", "op_line", "call", "step")
 PART_ROWS = 20_000  # written at once: the memory that it takes is not to be seen
-_SHARES = 1000  # values of the oneDNN share: more than a screen has pixels
+_SHARES = 1000  # values of the share of rewritten ops: more than a screen has pixels
 _DRAWN = {True: "from its line: the log does not say when it ran", False: None}
 
 
@@ -43,22 +44,24 @@ class TraceRows:
     of `texts`), the columns of NUMBERS, and duration_us, what a primitive's line says; null: none.
     `texts`: name, category, and the columns of TEXTS; a null is not an argument.
     `open_ops`, where it changes: ns, eager, graph, how many ops are open from then on.
-    `onednn_share`, for equal parts of the time: ns, percent, of the time of ops that part of
-    those rewritten to oneDNN kernels; 0 where none ran.
+    `rewritten_share`, for equal parts of the time: ns, percent, of the time of ops that part of
+    those rewritten; 0 where none ran. `kernels`: whose they were rewritten to.
     """
 
     slices: Slices
     frame: pl.DataFrame
     texts: pl.DataFrame
     open_ops: pl.DataFrame
-    onednn_share: pl.DataFrame
+    rewritten_share: pl.DataFrame
+    kernels: str
     about: dict[str, str]
 
 
 def trace_rows(run: Run, made_by: str) -> TraceRows:
     """Collect what a trace is made of; `made_by` names the program and its version."""
     slices = run.slices
-    primitives, primitive_texts = _primitives(slices.frame, run.primitives)
+    library = run.events.primitives.select("marker")
+    primitives, primitive_texts = _primitives(slices.frame, run.primitives.hstack(library))
     op_texts = _op_texts(slices.texts)
     facts = slices.frame.select("text", "line", "end_line", "call", "step")
     if primitives.height:
@@ -79,7 +82,8 @@ def trace_rows(run: Run, made_by: str) -> TraceRows:
         frame=facts.select("text", *NUMBERS, "duration_us"),
         texts=pl.concat([op_texts, primitive_texts], how="diagonal"),
         open_ops=_open_ops(slices.frame, is_op, is_graph),
-        onednn_share=_onednn_share(slices.frame, is_op, is_rewritten),
+        rewritten_share=_rewritten_share(slices.frame, is_op, is_rewritten),
+        kernels=" and ".join(run.rewriters["kernels"]),
         about=_about(run, made_by),
     )
 
@@ -114,7 +118,9 @@ def _op_texts(texts: pl.DataFrame) -> pl.DataFrame:
     several = texts["source"].n_unique() > 1
     is_rewritten, is_call = pl.col("rewrite") != "none", pl.col("kind") == "call"
     own = pl.when(pl.col("kind") != "op").then(pl.concat_str(pl.lit(","), "kind"))
-    onednn = pl.when(is_rewritten).then(pl.lit(",onednn"))
+    by_plugin = pl.col("rewrite").is_in(list(BY_ID))
+    whose = pl.when(by_plugin).then("rewrite").otherwise(pl.lit("onednn"))
+    onednn = pl.when(is_rewritten).then("," + whose)
     named = texts.with_columns(
         function=pl.when(pl.col("function").is_not_null()).then(
             pl.concat_str("function", uid, ignore_nulls=True)
@@ -135,7 +141,9 @@ def _primitives(frame: pl.DataFrame, primitives: pl.DataFrame) -> tuple[pl.DataF
     mine = frame.select("primitive", "placed").with_row_index("slice").drop_nulls("primitive")
     table = primitives.select(pl.all().gather(mine["primitive"])).with_columns(
         name=pl.coalesce("primitive", pl.lit("(no name)")),
-        category=pl.lit("onednn,primitive"),
+        category=pl.when(pl.col("marker").is_in(list(BY_ID)))
+        .then(pl.format("{},primitive", "marker"))
+        .otherwise(pl.lit("onednn,primitive")),
         drawn=mine["placed"].replace_strict(_DRAWN, return_dtype=pl.String),
     )
     number, texts = _distinct(table.select("name", "category", *OF_PRIMITIVES))
@@ -182,7 +190,9 @@ def _open_ops(frame: pl.DataFrame, is_op: pl.Series, is_graph: pl.Series) -> pl.
     return pl.DataFrame({"ns": ns, "eager": counted[0], "graph": counted[1]})
 
 
-def _onednn_share(frame: pl.DataFrame, is_op: pl.Series, is_rewritten: pl.Series) -> pl.DataFrame:
+def _rewritten_share(
+    frame: pl.DataFrame, is_op: pl.Series, is_rewritten: pl.Series
+) -> pl.DataFrame:
     if not is_rewritten.any():
         return pl.DataFrame(schema={"ns": pl.Int64, "percent": pl.Float64})
     edges = parts(0, int(frame["end_ns"].to_numpy().max()), _SHARES)

@@ -10,9 +10,6 @@ from tflogscope.errors import GrammarError
 from tflogscope.grammar import exact, fast
 from tflogscope.grammar.model import Grammar, Message, Prefix, Sample
 
-#: Messages of this "file" have no prefix.
-UNPREFIXED = "python"
-
 
 def check_messages(grammar: Grammar, messages: Iterable[Message]) -> None:
     """Raises GrammarError for the first message whose template or sample is wrong."""
@@ -24,8 +21,8 @@ def check_messages(grammar: Grammar, messages: Iterable[Message]) -> None:
 
 def sample_text(grammar: Grammar, message: Message, sample: Sample) -> str:
     """The sample line without its prefix. Raises GrammarError if it is of another file."""
-    if message.file == UNPREFIXED:
-        return sample.line
+    if message.file in {each.file for each in grammar.markers.markers if each.table == "texts"}:
+        return sample.line  # it has no prefix
     pieces = grammar.split_prefix(sample.line)
     if pieces is None:
         raise _wrong(message, sample, "it has no known prefix")

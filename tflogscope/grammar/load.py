@@ -37,7 +37,7 @@ from tflogscope.grammar.verbose import (
 _Kind = TypeVar("_Kind")
 
 _TOP_KEYS = {"source", "file", "files", "message", "prefix", "marker", "exec_line", "exec_sample"}
-_TOP_KEYS |= VERBOSE_KEYS
+_TOP_KEYS |= VERBOSE_KEYS | {"rewriter"}  # what the model knows of a plug-in: rewriters.py
 _MESSAGE_KEYS = {
     "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
     "scan", "table", "starts", "ends",
@@ -50,6 +50,7 @@ _OF_THE_MODEL = {"causes.toml", "ops.toml"}
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
 _SAMPLE, _VERBOSE_SAMPLE = "[[message.sample]]", "[[sample]]"
+_REWRITER_ROW = "[[rewriter."
 
 
 def load_grammar(*extra_dirs: str | Path) -> Grammar:
@@ -176,7 +177,7 @@ class _Collector:
                 _get(entry, "meaning", str, name),
                 tuple(entry.get("samples", ())),
                 str(entry.get("table", "verbose")),
-                str(content.get("file", "")),
+                str(entry.get("file", content.get("file", ""))),
             )
             for entry in content.get("marker", [])
         )
@@ -192,10 +193,13 @@ class _Collector:
 
 
 def _without_samples(text: str) -> str:
-    """Grammar text in which `sample = true` stands for the samples of a message."""
+    """Grammar text in which `sample = true` stands for the samples of a message.
+
+    Rows of a [rewriter] are left out: `rewriters.py` reads them.
+    """
     kept: list[str] = []
     for table in _TABLE.split(text):
-        if table.startswith(_VERBOSE_SAMPLE):
+        if table.startswith((_VERBOSE_SAMPLE, _REWRITER_ROW)):
             continue
         if not table.lstrip().startswith(_SAMPLE):
             kept.append(table)

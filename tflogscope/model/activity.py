@@ -7,7 +7,7 @@ What the terminal's timeline draws; all times are ns from the begin of the pictu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ Integers = NDArray[np.int64]
 _FUNCTIONS = 8  # lanes of calls; the others share one
 _KERNELS = 6  # lanes of single kernels on either side, where a part of the run is looked at
 _GAPS = 5
+_REWRITTEN = "oneDNN kernels"  # and those of plug-ins, whose names take its place
 _TICK = 1000  # ns: the log's clock does not tick more often
 _LEAST_GAP = 0.01  # of the time shown
 
@@ -34,8 +35,10 @@ class Lane:
     `busy`: of each part of the time the share in which it was open, 0 to 1. `begun`: how many
     began in it whose end is not known. `traced`: parts in which a function's first call began,
     which it was traced and made ready for. `total_us`: summed; None: no duration is known.
+    `kind`: group and name as they are in a log without plug-ins, which its colour goes by.
     """
 
+    kind: tuple[str, str]
     group: str
     name: str
     runs: int
@@ -108,9 +111,12 @@ def read_activity(
     is_primitive = shown["primitive"].is_not_null()
     inner, shown = shown.filter(is_primitive), shown.filter(~is_primitive)
     named = list(_parts(shown, slices.texts, one_by_one=not whole))
-    edges = parts(first, last, columns([name for _, name, _ in named]), _TICK)
+    kernels = f"{' and '.join(run.rewriters['kernels'])} kernels"
+    names = [kernels if name == _REWRITTEN else name for _, name, _ in named]
+    edges = parts(first, last, columns(names), _TICK)
     traced = _traced(run)
     lanes = [_lane(group, name, part, edges, traced) for group, name, part in named]
+    lanes = [replace(lane, name=name) for lane, name in zip(lanes, names, strict=True)]
     if inner.height:
         lanes.append(_primitives(run, inner, edges))
     all_ = pl.concat([shown.select(_TIMES), inner.select(_TIMES)])
@@ -143,12 +149,12 @@ def _parts(shown: pl.DataFrame, texts: pl.DataFrame, *, one_by_one: bool) -> Ite
 
     named = [
         ("eager", "ops", of(eager & ~rewritten)),
-        ("eager", "oneDNN kernels", of(eager & rewritten)),
+        ("eager", _REWRITTEN, of(eager & rewritten)),
     ]
     calls = of(pl.col("kind") == "call")
     named += [("calls", name, part) for name, part in _by_function(calls, texts)]
     for name, fits in (
-        ("oneDNN kernels", inside & rewritten),
+        (_REWRITTEN, inside & rewritten),
         ("other kernels", inside & ~rewritten),
     ):
         named.append(("graph", name, of(fits)))
@@ -216,6 +222,7 @@ def _lane(group: str, name: str, part: pl.DataFrame, edges: Integers, traced: In
     known = timed.any()
     marked = np.intersect1d(begin, traced) if group == "calls" else begin[:0]
     return Lane(
+        kind=(group, name),
         group=group,
         name=name,
         runs=part.height,
@@ -241,10 +248,12 @@ def _counts(times: Integers, edges: Integers) -> Integers:
 
 
 def _primitives(run: Run, inner: pl.DataFrame, edges: Integers) -> Lane:
-    """The lane of oneDNN's primitives: their own durations, not those drawn."""
+    """The lane of primitives: their own durations, not those drawn; named after their library."""
+    libraries = run.rewriters["primitives"]
     lane = _lane("oneDNN", "primitives", inner, edges, np.zeros(0, np.int64))
     said = run.primitives["duration_us"].gather(inner["primitive"]).sum()
-    return Lane(**{**vars(lane), "total_us": float(said)})
+    group = libraries[0] if len(libraries) == 1 else ""
+    return replace(lane, group=group, total_us=float(said))
 
 
 def _gaps(run: Run, shown: pl.DataFrame, all_: pl.DataFrame, first: int, last: int) -> list[Gap]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.figures import rounded
+from tflogscope.model.figures import summed
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -54,6 +54,7 @@ def _recorded(run: Run) -> Facts:
         "tensorflow_dialect": coverage["tensorflow_dialect"].drop_nulls().first(),
         "onednn_version": coverage["onednn_version"].drop_nulls().first(),
         "vlog_level": coverage["vlog_level"].max(),
+        "libraries": run.rewriters["primitives"],
     }
 
 
@@ -131,7 +132,7 @@ def _primitives(runs: dict[str, Run]) -> list[Facts]:
     for side, run in runs.items():
         rows = run.primitives.filter(pl.col("event") == "exec")
         per[side] = rows.group_by("primitive", "implementation").agg(
-            executions=pl.len(), total_us=rounded(pl.col("duration_us").sum())
+            executions=pl.len(), total_us=summed("duration_us")
         )
     return _changed(per, ["primitive", "implementation"], {})
 

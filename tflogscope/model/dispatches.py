@@ -14,7 +14,13 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.names import WRAPPED, is_function, op_of_kernel, wrapped_op
+from tflogscope.model.names import (
+    WRAPPED,
+    is_function,
+    op_of_kernel,
+    rewrite_of_kernel,
+    wrapped_op,
+)
 from tflogscope.model.pairing import match_in_order, match_nested
 
 
@@ -211,7 +217,7 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
 def _with_kernels(
     eager: pl.DataFrame, runs: pl.DataFrame, instantiations: Instantiations
 ) -> pl.DataFrame:
-    """Add op, kernel and rewrite: by the eager registry (`_MklX`) or inside the wrap."""
+    """Add op, kernel and rewrite: by the eager registry (`_MklX`, `_ZenX`) or inside the wrap."""
     components = instantiations.components.select("handle", "span", made="at").sort("made")
     wrapped = runs.filter(pl.col("function").str.contains(WRAPPED) & (pl.col("dispatch") >= 0))
     inside = (
@@ -225,6 +231,7 @@ def _with_kernels(
         inside.select("dispatch", inside="kernel"), on="dispatch", how="left", maintain_order="left"
     )
     by_registry = pl.col("name").str.starts_with("_Mkl")
+    by_plugin = rewrite_of_kernel(pl.col("name"))
     by_wrap = ~by_registry & pl.col("inside").str.starts_with("_Mkl").fill_null(False)
     return eager.with_columns(
         op=op_of_kernel(pl.col("name")),
@@ -233,5 +240,5 @@ def _with_kernels(
         .then(pl.lit("eager"))
         .when(by_wrap)
         .then(pl.lit("wrapped"))
-        .otherwise(pl.lit("none")),
+        .otherwise(by_plugin),
     ).drop("inside")

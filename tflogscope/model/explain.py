@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from tflogscope.errors import UsageError
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.onednn_ops import EAGER_OPS
+from tflogscope.grammar.rewriters import ONEDNN_REWRITES
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.failures import read_statuses
-from tflogscope.model.figures import rounded
+from tflogscope.model.figures import summed
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
-from tflogscope.model.names import MERGED, function_columns
+from tflogscope.model.names import MERGED, function_columns, is_rewritten
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.model.reasons.table import Reasons
 
@@ -132,6 +133,7 @@ class Explainer:
 
     def _nearest(self, line: int) -> str:
         rewrites = self.instantiations.rewrites
+        rewrites = pl.concat([rewrites, self.instantiations.plugin_rewrites], how="diagonal")
         told = rewrites.filter(pl.col("at") // PLACES == line)["node"].drop_nulls()
         if len(told):
             return f"It tells of a rewrite: explain --node {told[0]}"
@@ -158,7 +160,8 @@ class Explainer:
             "eager": self._eager(eager),
             "graph": self._graph(graph),
             "primitives": self._primitives(frame["row"]),
-            "eager_rewritable": frame["op"][0] in EAGER_OPS and (graph["rewrite"] != "none").any(),
+            "eager_rewritable": frame["op"][0] in EAGER_OPS
+            and graph["rewrite"].is_in(ONEDNN_REWRITES).any(),
             "compiled_runs": compiled_runs(self.executions).height,
         }
 
@@ -176,7 +179,7 @@ class Explainer:
                     **cause,
                     "cause": None if number < 0 else cause.pop("cause", UNKNOWN),
                     **_counted(here),
-                    "kernels": _counts(here["kernel"]),
+                    "kernels": _counts(here),
                     "lines": self._lines(here["at"].head(_LINES).to_list()),
                     "evidence": self._lines(evidence),
                 }
@@ -191,7 +194,7 @@ class Explainer:
         }
 
     def _rewritten(self, frame: pl.DataFrame) -> list[Facts]:
-        """Eager ops that ran as oneDNN kernels, by kernel and by what replaced them."""
+        """Eager ops that ran as kernels of oneDNN or a plug-in, by what replaced them."""
         ran = frame.filter((pl.col("rewrite") != "none") & (pl.col("status") != _FAILED))
         return [
             {
@@ -260,9 +263,10 @@ class Explainer:
         joined = wanted.join(
             rule, on=["name", "node"], how="left", nulls_equal=True, maintain_order="left"
         ).with_columns(pl.col("rule").fill_null(-1))
-        passed = self.instantiations.rewrites.select("node", "function", rewritten_at="at").unique(
-            ["node", "function"], keep="first", maintain_order=True
-        )
+        passed = pl.concat(
+            each.select("node", "function", rewritten_at="at")
+            for each in (self.instantiations.rewrites, self.instantiations.plugin_rewrites)
+        ).unique(["node", "function"], keep="first", maintain_order=True)
         joined = joined.join(
             passed,
             left_on=["node", "name"],
@@ -294,12 +298,12 @@ class Explainer:
 
     def _primitives(self, rows: pl.Series) -> list[Facts]:
         ran = self.linked.lines.filter(pl.col("execution").is_in(rows.implode()))
-        grouped = ran.group_by("primitive", "implementation", "link").agg(
+        grouped = ran.group_by("library", "primitive", "implementation", "link").agg(
             count=pl.len(),
-            us=rounded(pl.col("duration_us").sum()),
+            us=summed("duration_us"),
             at=pl.col("at").min(),
         )
-        table = grouped.sort("us", "at", descending=[True, False])
+        table = grouped.sort("us", "at", descending=[True, False], nulls_last=True)
         lines = self._lines(table["at"].to_list())
         return table.drop("at").with_columns(line=pl.Series(lines, dtype=pl.UInt64)).to_dicts()
 
@@ -358,14 +362,11 @@ def _counted(frame: pl.DataFrame) -> Facts:
     }
 
 
-def _counts(kernels: pl.Series) -> list[Facts]:
-    """Each kernel with its number of runs, the most frequent first."""
-    counted = kernels.drop_nulls().value_counts(name="runs")
-    return (
-        counted.sort(["runs", kernels.name], descending=[True, False])
-        .rename({kernels.name: "kernel"})
-        .to_dicts()
-    )
+def _counts(frame: pl.DataFrame) -> list[Facts]:
+    """Each kernel with its number of runs, the most frequent first; `rewritten`: by anybody."""
+    counted = frame.drop_nulls("kernel").group_by("kernel").agg(runs=pl.len())
+    counted = counted.with_columns(rewritten=is_rewritten(pl.col("kernel")))
+    return counted.sort("runs", "kernel", descending=[True, False]).to_dicts()
 
 
 def _not_there(what: str, name: str, names: list[str]) -> UsageError:

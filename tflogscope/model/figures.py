@@ -19,6 +19,13 @@ def rounded(microseconds: pl.Expr) -> pl.Expr:
     return microseconds.round(_DECIMALS)
 
 
+def summed(column: str) -> pl.Expr:
+    """The sum of a column of durations, null where none is known."""
+    import polars as pl
+
+    return pl.when(pl.col(column).count() > 0).then(rounded(pl.col(column).sum()))
+
+
 def count_of(count: int, thing: str, ending: str = "s") -> str:
     """`1 line`, `2 lines`; with the ending `es`: `2 dispatches`."""
     return f"{count:,} {thing}" + ("" if count == 1 else ending)

@@ -13,9 +13,19 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.names import WRAPPED, function_of_component, is_function
+from tflogscope.grammar.rewriters import REWRITERS
+from tflogscope.model.names import WRAPPED, function_of_component, is_function, op_of_kernel
 from tflogscope.model.pairing import match_in_order
 
+_NO_DECISION = pl.DataFrame(
+    schema={
+        "at": pl.Int64,
+        "thread": pl.Int64,
+        "node": pl.String,
+        "to_op": pl.String,
+        "by": pl.String,
+    }
+)
 _NEVER_FOLDED = ("_Arg", "_Retval", "_DeviceArg", "_DeviceRetval")
 
 
@@ -84,6 +94,38 @@ class Instantiations:
             new.sort("at"), on="at", by=["thread", "node"], check_sortedness=False
         )
         return self.span_of(both.drop("new_at"))
+
+    @cached_property
+    def plugin_rewrites(self) -> pl.DataFrame:
+        """One row per decision that a plug-in printed, in the order of the log.
+
+        Columns: at, node, from_op, to_op (null: it fused several nodes into this one), function,
+        span, by (the plug-in's id). A line without a prefix has no thread: it is of the thread of
+        the record before it.
+        """
+        no_op = pl.lit(None, pl.String)
+        asked = [
+            (rewriter, id_, field, "kernel" if id_ in rewriter.rewritten else no_op)
+            for rewriter in REWRITERS
+            if rewriter.id not in self._events.late_plugins
+            for id_, field in {
+                **dict.fromkeys(rewriter.rewritten, "node"),
+                **rewriter.fused,
+            }.items()
+        ]
+        said = [
+            self._events.messages(id_).select(
+                "at", "thread", node=field, to_op=to_op, by=pl.lit(rewriter.id)
+            )
+            for rewriter, id_, field, to_op in asked
+        ]
+        lines = pl.concat([_NO_DECISION, *said]).sort("at")
+        if self._events.has_threads and lines.height:
+            before = self._events.record_times.filter(pl.col("thread") >= 0)
+            near = lines.join_asof(before.select("at", near="thread"), on="at")["near"]
+            own = pl.when(pl.col("thread") >= 0).then("thread").otherwise(near.fill_null(-1))
+            lines = lines.with_columns(thread=own)
+        return self.span_of(lines).with_columns(from_op=op_of_kernel(pl.col("to_op")))
 
     @cached_property
     def wrapped_kernels(self) -> pl.DataFrame:

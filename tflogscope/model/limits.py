@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, spoken
@@ -55,6 +56,11 @@ _TEXTS = {
         "What {count} of _MklMatMul cost in oneDNN: they called its sgemm, for which oneDNN before "
         "2.7 (TensorFlow before 2.11) prints no line. The time and the shares of oneDNN leave them "
         "out."
+    ),
+    "no-plugin-lines": ("What {plugin} ran and what it cost: no line of it is in the log. {lines}"),
+    "late-plugin-lines": (
+        "Which op ran the primitives of {plugin}: its lines came late, in blocks, as their own "
+        "clock shows. {lines}"
     ),
     "stack-traces": (
         "How long making functions ready takes without a log: TensorFlow wrote {count} of its own "
@@ -152,6 +158,10 @@ def _others(executions: Executions, instantiations: Instantiations) -> dict[str,
     found = {
         "no-dataset-nodes": _dataset_functions(executions, instantiations),
         "two-files": _two_files(executions),
+        "no-plugin-lines": _silent_plugins(executions),
+        "late-plugin-lines": _about(
+            [each for each in REWRITERS if each.id in executions.events.late_plugins]
+        ),
         "stack-traces": _stack_traces(executions),
         "xla": _compiled(executions),
         "stopped": _stopped(executions, instantiations),
@@ -180,6 +190,22 @@ def _two_files(executions: Executions) -> dict[str, str]:
     if not onednn:
         return {}
     return {"onednn": ", ".join(onednn), "tensorflow": ", ".join(tensorflow)}
+
+
+def _silent_plugins(executions: Executions) -> dict[str, str]:
+    """Kernels of a plug-in ran, and no line says which primitives they ran."""
+    ran = executions.signatures["rewrite"].gather(executions.frame["signature"].unique())
+    silent = [each for each in REWRITERS if each.id in ran]
+    talked = (executions.events.primitives["event"] == "exec").any()
+    return {} if talked else _about(silent)
+
+
+def _about(plugins: list[Rewriter]) -> dict[str, str]:
+    """Names of plug-ins, and how to record what they run."""
+    if not plugins:
+        return {}
+    lines = " ".join(each.lines for each in plugins)
+    return {"plugin": " and ".join(each.name for each in plugins), "lines": lines}
 
 
 def _stack_traces(executions: Executions) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tflogscope.grammar.onednn_ops import OPS
+from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 
 # python/eager/polymorphic_function: `__inference_NAME_UID`; UID is ops.uid(), process-wide.
 # A backward function that runs under the eager tape is `__inference___backward_NAME_UID1_UID2`.
@@ -27,6 +28,7 @@ _FUSED_AND_MERGED = {
     if name.startswith(("_Fused", MERGED))
 }
 REMAPPER_KERNELS = [op.name for op in OPS.values() if op.remapper]
+_REWRITTEN = "|".join(["^_Mkl", *(rewriter.pattern for rewriter in REWRITERS)])
 # There is no single op before these.
 _KERNELS_ALONE = [name for name in OPS if name.startswith("_Mkl")]
 
@@ -98,19 +100,42 @@ def function_of_component(component: pl.Expr) -> pl.Expr:
     return component.str.replace(r"(?:_partitioned)?_\d+_\d+$", "")
 
 
+def is_rewritten(kernel: pl.Expr) -> pl.Expr:
+    """Whether a kernel's name is one that a rewrite gives: oneDNN's, or a plug-in's."""
+    return kernel.str.contains(_REWRITTEN)
+
+
 def rewrite_of_kernel(kernel: pl.Expr) -> pl.Expr:
-    """Return how a graph kernel came to be: `none`, `layout` or `remapper`, from its name."""
-    return (
-        pl.when(kernel.is_in(REMAPPER_KERNELS))
-        .then(pl.lit("remapper"))
-        .when(kernel.str.starts_with("_Mkl"))
-        .then(pl.lit("layout"))
-        .otherwise(pl.lit("none"))
+    """Return what made a kernel, from its name: `none`, `layout`, `remapper` or a plug-in's id."""
+    by_plugin = [
+        pl.when(kernel.str.contains(each.pattern)).then(pl.lit(each.id)) for each in REWRITERS
+    ]
+    return pl.coalesce(
+        pl.when(kernel.is_in(REMAPPER_KERNELS)).then(pl.lit("remapper")),
+        pl.when(kernel.str.starts_with("_Mkl")).then(pl.lit("layout")),
+        *by_plugin,
+        pl.lit("none"),
     )
 
 
 def op_of_kernel(kernel: pl.Expr) -> pl.Expr:
-    """Return the op type before the rewrite to `_Mkl…` (the inverse of GetMklOpName)."""
+    """Return the op type before the rewrite (for `_Mkl…` the inverse of GetMklOpName)."""
     rewritten = kernel.str.starts_with("_Mkl") & ~kernel.is_in(_KERNELS_ALONE)
     native = kernel.str.replace(r"^_Mkl(?:Native|Eager)?", "")
-    return pl.when(rewritten).then(native.replace(_FUSED_AND_MERGED)).otherwise(kernel)
+    onednn = pl.when(rewritten).then(native.replace(_FUSED_AND_MERGED))
+    by_plugin = [
+        pl.when(kernel.str.contains(each.pattern) & ~kernel.is_in(each.alone)).then(
+            _op_of_plugin(kernel, each)
+        )
+        for each in REWRITERS
+    ]
+    return pl.coalesce(onednn, *by_plugin, kernel)
+
+
+def _op_of_plugin(kernel: pl.Expr, rewriter: Rewriter) -> pl.Expr:
+    """The name behind the plug-in's own; ops of a remapper (`_FusedMatMul`) lose their `_`."""
+    native = kernel.str.replace(rewriter.pattern, "")
+    fused = native.str.starts_with("Fused") & ~native.is_in(list(rewriter.ops))
+    named = pl.when(fused).then("_" + native).otherwise(native)
+    known = list(rewriter.kernel_ops)
+    return pl.when(kernel.is_in(known)).then(kernel.replace(rewriter.kernel_ops)).otherwise(named)

@@ -6,7 +6,9 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
+from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.executions import Executions, with_places
+from tflogscope.model.reasons.plugins import plugins_of
 
 PRIMITIVES_SCHEMA: dict[str, pl.DataType] = {
     "source": pl.String(),
@@ -41,17 +43,19 @@ def primitives_table(events: Events, executions: Executions, links: pl.DataFrame
     `links` has `execution` (row of `Executions.frame`) and `link` of each row of
     `events.primitives`.
     """
-    version = pl.col("message").str.extract(VERSION, 1)
+    named = pl.when(pl.col("event") == "info").then(pl.col("message").str.extract(VERSION, 1))
+    # A plug-in has a oneDNN of its own. After the headers of both, a line may be of either.
+    mixed = named.is_first_distinct() & named.is_not_null()
+    known = (mixed.cum_sum() < 2) | pl.lit(not plugins_of(events).working)
     ran_at = executions.frame["at"].gather(links["execution"].cast(pl.UInt32))
     ran = with_places(events, pl.DataFrame({"at": ran_at.fill_null(0)}))
-    is_exec = pl.col("event") == "exec"
+    is_exec, is_header = pl.col("event") == "exec", pl.col("event") == "info"
     table = events.primitives.with_columns(
         time=(pl.col("time") + _zone(events)).cast(pl.Datetime("us")),
         # oneDNN prints its header before the first line, but create_nested lines may precede it.
-        onednn_version=pl.when(pl.col("event") == "info")
-        .then(version)
-        .forward_fill()
-        .backward_fill(),
+        onednn_version=pl.when(
+            ~pl.col("marker").is_in(list(BY_ID)).fill_null(value=False) & (known | is_header)
+        ).then(named.forward_fill().backward_fill()),
         auxiliary=_AUXILIARY,
         timeline_line=ran["line"].set(ran_at.is_null(), None),
         link=pl.when(is_exec).then(links["link"]),

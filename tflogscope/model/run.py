@@ -22,14 +22,15 @@ from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.table import findings_table
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.limits import limit_facts
-from tflogscope.model.links.linked import Linked, onednn_facts, read_links
+from tflogscope.model.links.linked import Linked, library_facts, onednn_facts, read_links
 from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.python_functions import python_functions
-from tflogscope.model.reasons.table import Reasons, eager_kernels, read_reasons
+from tflogscope.model.reasons.eager import eager_kernels
+from tflogscope.model.reasons.table import Reasons, read_reasons
 from tflogscope.model.slices.table import Slices, read_slices
 from tflogscope.model.steps import read_steps
 from tflogscope.model.tables import (
@@ -152,12 +153,17 @@ class Run:
 
     @cached_property
     def rewrites(self) -> pl.DataFrame:
-        """One row per rewrite to a oneDNN kernel, those that never ran included."""
+        """One row per rewrite to a kernel of oneDNN or a plug-in, those that never ran included."""
         return rewrites_table(self._executions, self._instantiations, self._graph_nodes)
 
     @cached_property
+    def rewriters(self) -> summary.Facts:
+        """Whose kernels and primitives a text speaks of."""
+        return summary.rewriter_facts(self._executions, self._linked, self.rewrites)
+
+    @cached_property
     def primitives(self) -> pl.DataFrame:
-        """One row per verbose line of oneDNN: which primitive, how it ran, for how long."""
+        """One row per line of oneDNN or a plug-in's library: which primitive ran, for how long."""
         return primitives_table(self.events, self._executions, self._linked.links)
 
     @cached_property
@@ -258,7 +264,9 @@ class Run:
             "nested": summary.nested_facts(self._executions),
             "ops": ops,
             "functions": functions,
+            "rewriters": self.rewriters,
             "onednn": onednn_facts(self.events, self._executions, self._linked),
+            "libraries": library_facts(self._linked),
             "rewrites": summary.rewrite_facts(self.rewrites),
             "eligible": summary.reason_facts(self.nodes),
             "findings": self.findings.to_dicts(),

@@ -11,11 +11,14 @@ from typing import Any
 import polars as pl
 
 from tflogscope.grammar.onednn_ops import EAGER_OPS
+from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, REWRITERS, names_of
 from tflogscope.model.calls import read_calls
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, rounded
+from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
+from tflogscope.model.reasons.plugins import plugins_of
 
 Facts = dict[str, Any]
 
@@ -51,6 +54,24 @@ def recorded_facts(coverage: pl.DataFrame, executions: Executions) -> Facts:
 
 def _joined(values: pl.Series) -> str | None:
     return ", ".join(values.drop_nulls().unique(maintain_order=True).to_list()) or None
+
+
+def rewriter_facts(executions: Executions, linked: Linked, rewrites: pl.DataFrame) -> Facts:
+    """Whose `kernels` ops were rewritten to, whose `primitives` ran; oneDNN where nobody's.
+
+    `knows`: in words, whose passes looked at the nodes.
+    """
+    working = plugins_of(executions.events).working
+    kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
+    onednn = ONEDNN in kernels or "onednn_on" in executions.events.seen
+    passes = [each.name for each in working] + ["the layout pass"] * onednn
+    libraries = linked.lines["library"].unique().to_list()
+    names = [ONEDNN, *(each.name for each in REWRITERS)]
+    return {
+        "kernels": kernels,
+        "primitives": [name for name in names if name in libraries],
+        "knows": f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
+    }
 
 
 def mode_facts(ops: pl.DataFrame) -> Facts:
@@ -119,6 +140,7 @@ def op_facts(executions: Executions) -> list[Facts]:
             .sum()
             .alias(f"{mode}_rewritten"),
             pl.col("kernel").filter(here).unique().sort().alias(f"{mode}_kernels"),
+            pl.col("rewrite").filter(here).unique().sort().alias(f"{mode}_rewrites"),
             *(
                 pl.col(f"{edge}_line")
                 .filter(here & (pl.col("rewrite") != "none"))
@@ -229,7 +251,13 @@ def _never_eager(ops: list[Facts]) -> Facts | None:
     if not any(op["eager_runs"] for op in ops):
         return None
     absent = [
-        op for op in ops if op["graph_rewritten"] and not op["eager_runs"] and op["op"] in EAGER_OPS
+        op
+        for op in ops
+        if op["graph_rewritten"]
+        and not op["eager_runs"]
+        and op["op"] in EAGER_OPS
+        # Plug-ins rewrite other eager ops, or none.
+        and set(op["graph_rewrites"]) <= {"none", *ONEDNN_REWRITES}
     ]
     if not absent:
         return None
@@ -259,7 +287,7 @@ def _rewritten_eagerly(ops: list[Facts]) -> list[Facts]:
     return [
         {
             "id": "eager-rewritten",
-            "text": f"{count_of(count, 'eager dispatch', 'es')} ran oneDNN kernels: "
+            "text": f"{count_of(count, 'eager dispatch', 'es')} ran {_whose(rewritten)} kernels: "
             f"{_named(rewritten)}.",
             "evidence": [
                 {
@@ -275,6 +303,11 @@ def _rewritten_eagerly(ops: list[Facts]) -> list[Facts]:
             ],
         }
     ]
+
+
+def _whose(rewritten: list[Facts]) -> str:
+    """Whose kernels eager ops were rewritten to."""
+    return " and ".join(names_of(by for op in rewritten for by in op["eager_rewrites"]))
 
 
 def _named(ops: list[Facts]) -> str:

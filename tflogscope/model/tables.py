@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import polars as pl
 
+from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
-from tflogscope.model.figures import rounded
+from tflogscope.model.figures import rounded, summed
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import (
@@ -56,7 +57,7 @@ def ops_table(executions: Executions, linked: Linked, causes: Causes) -> pl.Data
     )
     primitives = ran.group_by("signature").agg(
         primitives=pl.len().cast(pl.UInt32),
-        primitive_us=rounded(pl.col("duration_us").sum()),
+        primitive_us=summed("duration_us"),
         implementations=_distinct("implementation"),
     )
     table = (
@@ -272,7 +273,7 @@ def functions_table(
 def rewrites_table(
     executions: Executions, instantiations: Instantiations, nodes: pl.DataFrame
 ) -> pl.DataFrame:
-    """The `rewrites` table: every rewrite to an `_Mkl*` kernel that the log shows.
+    """The `rewrites` table: every rewrite to a kernel of oneDNN, or of a plug-in, in the log.
 
     `nodes` is a frame of `graph_nodes`.
     """
@@ -280,6 +281,7 @@ def rewrites_table(
         _by_layout_pass(executions, instantiations),
         _by_registry(executions),
         _by_remapper(nodes),
+        _by_plugins(instantiations.plugin_rewrites, nodes),
     ]
     table = pl.concat(rows).sort("at", maintain_order=True)
     names = function_columns(pl.col("name"))
@@ -322,7 +324,7 @@ def _by_layout_pass(executions: Executions, instantiations: Instantiations) -> p
 
 def _by_registry(executions: Executions) -> pl.DataFrame:
     return (
-        executions.dispatches.eager.filter(pl.col("rewrite") == "eager")
+        executions.dispatches.eager.filter(pl.col("rewrite").is_in(["eager", *BY_ID]))
         .select(
             "at",
             node=pl.lit(None, pl.String),
@@ -330,7 +332,7 @@ def _by_registry(executions: Executions) -> pl.DataFrame:
             to_op="kernel",
             name=pl.lit(None, pl.String),
             wrapped_op=pl.lit(None, pl.String),
-            by=pl.lit("eager"),
+            by="rewrite",
             ran=pl.lit(True),
         )
         .select(*_REWRITE_COLUMNS)
@@ -353,6 +355,30 @@ def _by_remapper(nodes: pl.DataFrame) -> pl.DataFrame:
         )
         .select(*_REWRITE_COLUMNS)
     )
+
+
+def _by_plugins(said: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
+    """Nodes that have a kernel of a plug-in, at the line that says so, and what was said in vain.
+
+    Not every decision has a line; then the kernel made for the node shows it.
+    """
+    key = ["name", "node"]
+    said = said.rename({"function": "name"}).unique(key, keep="last", maintain_order=True)
+    ran = nodes.filter(pl.col("rewrite").is_in(list(BY_ID)))
+    shown = ran.join(
+        said.select(*key, said_at="at"), on=key, how="left", maintain_order="left", nulls_equal=True
+    ).select(
+        *key,
+        at=pl.coalesce("said_at", "at"),
+        from_op="op",
+        to_op="kernel",
+        by="rewrite",
+        ran=pl.col("ran_at").is_not_null(),
+    )
+    vain = said.join(ran, on=key, how="anti", nulls_equal=True).drop_nulls("to_op")
+    vain = vain.select(*key, "at", "from_op", "to_op", "by", ran=pl.lit(value=False))
+    both = pl.concat([shown.select(vain.columns), vain])
+    return both.with_columns(wrapped_op=pl.lit(None, pl.String)).select(*_REWRITE_COLUMNS)
 
 
 _REWRITE_COLUMNS = ("at", "node", "from_op", "to_op", "name", "wrapped_op", "by", "ran")

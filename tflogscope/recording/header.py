@@ -12,10 +12,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.origin import TENSORFLOW_PACKAGES
 
 MARK = "# tflogscope record "
-_PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy")
+_PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy", *(each.package for each in REWRITERS))
 _ASK = (
     "import importlib.metadata as m, json, sys\n"
     "found = {'python': sys.version.split()[0]}\n"
@@ -26,7 +27,10 @@ _ASK = (
 )
 # What else changes how TensorFlow runs on a CPU. Other variables may hold secrets, also those of
 # Terraform, whose names begin with TF_ too.
-_PREFIXES = ("TF_", "ONEDNN_", "DNNL_", "OMP_", "KMP_", "XLA_", "CUDA_VISIBLE_DEVICES", "KERAS_")
+_PREFIXES = (
+    "TF_", "ONEDNN_", "DNNL_", "OMP_", "KMP_", "XLA_", "CUDA_VISIBLE_DEVICES", "KERAS_", "ZENDNN",
+    "ITEX_",
+)  # fmt: skip
 _NOT = re.compile(r"TF_(?:VAR|TOKEN|CLI|HTTP)_|TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_KEY")
 
 
@@ -48,7 +52,7 @@ def header_line(
     """One line of JSON behind `MARK`, ended by a line feed.
 
     Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
-    oneDNN, OpenMP, XLA and Keras, no secrets), `started` (ISO 8601, with the zone),
+    oneDNN, OpenMP, XLA, Keras and plug-ins, no secrets), `started` (ISO 8601, with the zone),
     `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags` (those
     that oneDNN asks for).
     """

@@ -7,7 +7,7 @@ holds them all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 Write = Callable[[bytes], object]
 
@@ -44,8 +44,16 @@ class PassOn:
     progress bar is passed on at once, and a line of any length is never kept.
     """
 
-    def __init__(self, output: Write, errors: Write, *, least: int = 0) -> None:
-        """`least` is the least severity that is passed on to `errors`: 1 for warnings."""
+    def __init__(
+        self, output: Write, errors: Write, *, least: int = 0, begins: Sequence[bytes] = ()
+    ) -> None:
+        """`least` is the least severity that is passed on to `errors`: 1 for warnings.
+
+        `begins`: how more lines of log begin, those of plug-ins.
+        """
+        more = [re.escape(each) for each in begins]
+        self._log_line = re.compile(b"|".join([_LOG_LINE.pattern, *more]))
+        self._may_begin = _MAY_BEGIN + b"".join(each[:1] for each in begins)
         self.has_records = False
         """Whether there was a record that TensorFlow prints at TF_CPP_MIN_LOG_LEVEL=0 only."""
         self._output = output
@@ -73,7 +81,7 @@ class PassOn:
 
     def idle(self) -> None:
         """Nothing came for a while: a line that is still open is a prompt, unless it is log."""
-        if self._open and not _LOG_LINE.match(self._open):
+        if self._open and not self._log_line.match(self._open):
             self._output(self._open)
             self._open, self._to, self._decided = b"", self._output, True
             self._after_log = self._in_dump = False
@@ -99,14 +107,14 @@ class PassOn:
             return False
         first = self._open[:1]
         return (
-            first in _MAY_BEGIN
+            first in self._may_begin
             or (self._after_log and first in _MAY_GO_ON)
             or (self._in_dump and first in _MAY_OPEN)
         )
 
     def _place_of(self, head: bytes) -> Write | None:
         """Where a line goes that begins like this."""
-        found = _LOG_LINE.match(head)
+        found = self._log_line.match(head)
         self._begins_record = found is not None or head.startswith(_ABSL_WARNS)
         if self._begins_record:
             self._after_log = True

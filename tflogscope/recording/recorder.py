@@ -63,6 +63,7 @@ def record(
     *,
     terminal: bool,
     least: int = 0,
+    begins: Sequence[bytes] = (),
 ) -> Recorded:
     """Run a command to its end and write `header` and all that it writes to `log`.
 
@@ -76,6 +77,7 @@ def record(
         header: what comes first in it.
         terminal: give the command a terminal to write to, where the system has one, else a pipe.
         least: the least severity of TensorFlow's records that the user is shown.
+        begins: how lines of plug-ins begin, which the user is not shown.
 
     Raises UsageError if the command can't be started.
     """
@@ -99,7 +101,7 @@ def record(
         os.close(writer)
     recorded = Recorded()
     output, errors, kept = _Output(sys.stdout), _Output(sys.stderr), _Kept(log)
-    pass_on = PassOn(output.write, errors.write, least=least)
+    pass_on = PassOn(output.write, errors.write, least=least, begins=begins)
     try:
         with _signals_to(process, own_group=own_group):
             kept.write(header)

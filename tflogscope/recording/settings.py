@@ -6,8 +6,10 @@ the level file by file (tsl/platform/default/logging.cc, LogMessage::VmoduleActi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+
+from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +54,32 @@ def exact_onednn(tensorflow: str | None) -> bool:
     return release >= _EXACT_SINCE
 
 
-def settings(tensorflow: str | None) -> Mapping[str, str]:
-    """The variables to set, given the version of TensorFlow (None: not known)."""
+def settings(tensorflow: str | None, packages: Container[str] = ()) -> Mapping[str, str]:
+    """The variables to set, given the version of TensorFlow (None: not known).
+
+    `packages`: what is installed; of plug-ins among them also what makes these talk.
+    """
+    plugins = installed(packages)
+    levels = {module.name: module.level for module in MODULES}
+    for plugin in plugins:
+        levels |= plugin.modules
     chosen = {
         "TF_CPP_MIN_LOG_LEVEL": "0",  # above 0, VLOG prints nothing
         "TF_CPP_MAX_VLOG_LEVEL": "0",
-        "TF_CPP_VMODULE": ",".join(f"{module.name}={module.level}" for module in MODULES),
+        "TF_CPP_VMODULE": ",".join(f"{name}={level}" for name, level in levels.items()),
         "TF_CPP_LOG_THREAD_ID": "1",
         "ONEDNN_VERBOSE": "1",
     }
     if exact_onednn(tensorflow):
         chosen["ONEDNN_VERBOSE_TIMESTAMP"] = "1"
+    for plugin in plugins:
+        chosen |= plugin.record
     return chosen
+
+
+def installed(packages: Container[str]) -> list[Rewriter]:
+    """The plug-ins among packages."""
+    return [each for each in REWRITERS if each.package in packages]
 
 
 def least_severity(environment: Mapping[str, str]) -> int:

@@ -12,7 +12,7 @@ from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views.grid import Column, draw_grid
 from tflogscope.views.onednn import render_onednn
-from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say
+from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say, whose
 from tflogscope.views.table import duration
 from tflogscope.views.text import print_paragraph, shorten, text
 
@@ -43,8 +43,8 @@ def render(run: Run, console: Console) -> None:
     facts = run.summary
     _recorded(facts["recorded"], console)
     _modes(facts, console)
-    _ops(facts["ops"], console)
-    _functions(facts["functions"], console)
+    _ops(facts["ops"], whose(facts), console)
+    _functions(facts["functions"], whose(facts), console)
     render_onednn(facts, console)
     several = len(facts["recorded"]["sources"]) > 1
     _findings(facts["findings"], console, several=several)
@@ -161,7 +161,7 @@ def _modes(facts: Facts, console: Console) -> None:
         Column("what", cells[1], least=_NAME_KEEPS),
         Column("runs", cells[2], is_number=True),
         Column("total time", cells[3], is_number=True),
-        Column("oneDNN kernels", cells[4], is_number=True),
+        Column(f"{whose(facts)} kernels", cells[4], is_number=True),
     ]
     _draw(columns, console)
     nested = facts["nested"]
@@ -181,7 +181,7 @@ def _share(mode: Facts, counted: Facts) -> str:
     return said + ")"
 
 
-def _ops(ops: list[Facts], console: Console) -> None:
+def _ops(ops: list[Facts], kernels: str, console: Console) -> None:
     if not ops:
         return
     more = len(ops) - _OPS_SHOWN
@@ -196,7 +196,7 @@ def _ops(ops: list[Facts], console: Console) -> None:
         times = [_duration(op[f"{mode}_us"]) if op[f"{mode}_runs"] else "" for op in shown]
         columns += [Column(mode, runs, is_number=True), Column("time", times, is_number=True)]
     shares = [_kernels(op) for op in shown]
-    _draw([*columns, Column("oneDNN kernels", shares, is_number=True)], console)
+    _draw([*columns, Column(f"{kernels} kernels", shares, is_number=True)], console)
     waiting = [op["op"] for op in shown if op["op"] and re.match(CALLING_OPS, op["op"])]
     if waiting:
         said = f"what they called and waited for is in the time of {', '.join(waiting)}"
@@ -204,7 +204,7 @@ def _ops(ops: list[Facts], console: Console) -> None:
 
 
 def _kernels(op: Facts) -> str:
-    """The share of an op's runs that were oneDNN kernels."""
+    """The share of an op's runs that were kernels of oneDNN, or of a plug-in."""
     rewritten = op["eager_rewritten"] + op["graph_rewritten"]
     return percent(rewritten, op["eager_runs"] + op["graph_runs"]) if rewritten else ""
 
@@ -212,7 +212,7 @@ def _kernels(op: Facts) -> str:
 # ---- functions ----------------------------------------------------------------------------------
 
 
-def _functions(functions: list[Facts], console: Console) -> None:
+def _functions(functions: list[Facts], kernels: str, console: Console) -> None:
     if not functions:
         return
     of_data = [entry for entry in functions if entry["flavour"] == "dataset"]
@@ -230,7 +230,7 @@ def _functions(functions: list[Facts], console: Console) -> None:
         ],
         "made in": [_duration(entry["instantiation_us"]) for entry in shown],
         "nodes": [_count(entry["nodes"]) for entry in shown],
-        "oneDNN": [_count(entry["rewritten_nodes"]) for entry in shown],
+        kernels: [_count(entry["rewritten_nodes"]) for entry in shown],
     }
     columns = [Column("function", [_name(entry) for entry in shown], least=_NAME_KEEPS)]
     columns += [Column(title, cells, is_number=True) for title, cells in numbers.items()]

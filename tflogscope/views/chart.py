@@ -83,7 +83,7 @@ def _name(lane: Lane) -> str:
 
 
 def _colour(lane: Lane) -> str:
-    return COLOURS.get((lane.group, lane.name)) or COLOURS.get((lane.group, ""), "#8f8f8f")
+    return COLOURS.get(lane.kind) or COLOURS.get((lane.kind[0], ""), "#8f8f8f")
 
 
 def _figures(lane: Lane, activity: Activity) -> str:

@@ -20,7 +20,7 @@ _WHAT = (
     ("functions", "Functions", ("function",)),
     ("ops", "Ops", ("op",)),
     ("nodes", "Nodes of functions that both have", ("function", "node")),
-    ("primitives", "oneDNN primitives", ("primitive", "implementation")),
+    ("primitives", "{} primitives", ("primitive", "implementation")),
 )
 # What a change is from and to, by its name.
 _VALUES = {
@@ -45,11 +45,13 @@ def render_difference(facts: Facts, console: Console) -> None:
         heading("Eager ops by cause", console)
         _counts(facts["causes"], lambda row: str(row["cause"]), console)
     changed = False
+    ran = [name for side in ("before", "after") for name in facts["runs"][side]["libraries"]]
+    libraries = " and ".join(dict.fromkeys(ran)) or "oneDNN"
     for key, title, names in _WHAT:
         rows = facts[key]
         if rows:
             changed = True
-            _changes(title, rows, names, console)
+            _changes(title.format(libraries), rows, names, console)
     if not changed:
         console.print()
         console.print(text("Nothing changed: the same ops, kernels, functions and primitives."))

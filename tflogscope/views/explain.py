@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tflogscope.grammar.rewriters import REWRITERS, names_of
 from tflogscope.model.figures import count_of
 from tflogscope.views.pieces import NAME_WIDTH, heading
 from tflogscope.views.table import duration
@@ -17,7 +18,7 @@ _INDENT = "  "
 _GROUPS_SHOWN = 6
 _STATUS = 400  # cells of a status that is quoted
 
-# What made a kernel an `_Mkl*` one, and where that is decided.
+# What made a kernel one of oneDNN or of a plug-in, and where that is decided.
 _REWRITES = {
     "layout": "the layout pass rewrote the nodes when their function was made ready "
     "(core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::RewriteNode)",
@@ -26,6 +27,12 @@ _REWRITES = {
     "eager": "the eager rewrite registry replaced the op as it was dispatched "
     "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)",
     "wrapped": "the layout pass rewrote it inside the function that wraps an eager op",
+    **{each.id: f"the plug-in {each.package} put it there ({each.where})" for each in REWRITERS},
+}
+_DISPATCHED = {
+    each.id: f"TensorFlow dispatched the op as that of the plug-in {each.package} ({each.eager})"
+    for each in REWRITERS
+    if each.eager
 }
 
 
@@ -49,7 +56,9 @@ def render_explanation(facts: Facts, console: Console) -> None:
     _why_eagerly(facts, console)
     if graph["functions"]:
         heading("Why in graphs", console)
-        _functions(graph["functions"][:_GROUPS_SHOWN], console)
+        plugins = {each.id for each in REWRITERS}
+        own = any(entry["rewrite"] in plugins for entry in graph["kernels"])
+        _functions(graph["functions"][:_GROUPS_SHOWN], console, own_remapper=own)
         _more(len(graph["functions"]), console)
     if what == "op" and facts["compiled_runs"]:
         runs = count_of(facts["compiled_runs"], "execution")
@@ -60,7 +69,8 @@ def render_explanation(facts: Facts, console: Console) -> None:
         )
     _kernels(graph["kernels"], eager, console)
     if facts["primitives"]:
-        heading("oneDNN", console)
+        libraries = dict.fromkeys(entry["library"] for entry in facts["primitives"])
+        heading(" and ".join(libraries), console)
         for entry in facts["primitives"][:_GROUPS_SHOWN]:
             _primitive(entry, console)
         _more(len(facts["primitives"]), console)
@@ -147,7 +157,7 @@ def _time(counted: Facts) -> str:
 
 
 def _cause(entry: Facts, console: Console) -> None:
-    kernels = [each for each in entry["kernels"] if each["kernel"].startswith("_Mkl")]
+    kernels = [each for each in entry["kernels"] if each["rewritten"]]
     counts = ", ".join(f"{each['runs']:,} as {each['kernel']}" for each in kernels)
     all_one = len(kernels) == 1 and kernels[0]["runs"] == entry["runs"]
     as_kernel = f", as {kernels[0]['kernel']}" if all_one else f", {counts}" * bool(counts)
@@ -175,11 +185,14 @@ def _lines(entry: Facts) -> str:
     return f"See {noun} {', '.join(f'{line:,}' for line in shown)}."
 
 
-def _functions(entries: list[Facts], console: Console) -> None:
-    """Functions whose nodes they are; why they are there once for all of the same reason."""
+def _functions(entries: list[Facts], console: Console, *, own_remapper: bool) -> None:
+    """Functions whose nodes they are; why they are there once for all of the same reason.
+
+    `own_remapper`: a plug-in may have fused ops in the place of grappler.
+    """
     together: dict[str, list[Facts]] = {}
     for entry in entries:
-        together.setdefault(_why_there(entry), []).append(entry)
+        together.setdefault(_why_there(entry, own_remapper), []).append(entry)
     for why, members in together.items():
         for entry in members:
             _function(entry, console)
@@ -198,26 +211,27 @@ def _function(entry: Facts, console: Console) -> None:
     print_paragraph(f"{said}{which} line {entry['lines'][0]:,}", console, _INDENT)
 
 
-def _why_there(entry: Facts) -> str:
+def _why_there(entry: Facts, own_remapper: bool) -> str:
     if entry["why"]:
         return str(entry["why"])
     if entry["first_call_line"]:
         return (
-            f"{_origin(entry['ops'])}; each call of the function runs it. "
+            f"{_origin(entry['ops'], own_remapper)}; each call of the function runs it. "
             "Tracing itself has no record."
         )
     return "It is a node of the function."
 
 
-def _origin(ops: list[str]) -> str:
+def _origin(ops: list[str], own_remapper: bool) -> str:
     """Who made the nodes. Python can't ask for ops whose names begin with an underscore."""
     if not ops or not all(op.startswith("_") for op in ops):
         return "Python asked for it while the function was traced, so it became a node"
     if all(op.startswith("_Fused") for op in ops):
+        plugin = ", or the plug-in's own" if own_remapper else ""
         return (
             "Python asked for the ops that it is made of while the function was traced; grappler "
             "made one node of them when the function was made ready "
-            "(core/grappler/optimizers/remapper.cc)"
+            f"(core/grappler/optimizers/remapper.cc{plugin})"
         )
     return "TensorFlow added it itself when it made the function ready"
 
@@ -234,7 +248,8 @@ def _kernels(nodes: list[Facts], dispatched: Facts, console: Console) -> None:
     for entry in rewritten:
         head = f"{entry['kernel']}, run eagerly: {count_of(entry['runs'], 'run')}{_time(entry)}"
         print_paragraph(head, console, _INDENT)
-        said = f"A oneDNN kernel: {_REWRITES[entry['rewrite']]}. {_lines(entry)}"
+        how = _DISPATCHED.get(entry["rewrite"], _REWRITES[entry["rewrite"]])
+        said = f"{_whose(entry)} kernel: {how}. {_lines(entry)}"
         print_paragraph(said, console, _INDENT * 2)
     known = {entry["rule"] for entry in nodes}
     for entry in eager[:_GROUPS_SHOWN]:
@@ -260,7 +275,7 @@ def _kernel(entry: Facts, console: Console) -> None:
     )
     if entry["rewrite"] != "none":
         print_paragraph(
-            f"A oneDNN kernel: {_REWRITES[entry['rewrite']]}. {_lines(entry)}",
+            f"{_whose(entry)} kernel: {_REWRITES[entry['rewrite']]}. {_lines(entry)}",
             console,
             _INDENT * 2,
         )
@@ -268,6 +283,11 @@ def _kernel(entry: Facts, console: Console) -> None:
         _refusal(entry, console)
     else:
         print_paragraph(f"TensorFlow's own kernel. {_lines(entry)}", console, _INDENT * 2)
+
+
+def _whose(entry: Facts) -> str:
+    [name] = names_of([entry["rewrite"]])
+    return f"{'An' if name[0] in 'AEIO' else 'A'} {name}"
 
 
 def _refusal(entry: Facts, console: Console) -> None:
@@ -280,9 +300,10 @@ def _refusal(entry: Facts, console: Console) -> None:
 
 def _primitive(entry: Facts, console: Console) -> None:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
+    took = "" if entry["us"] is None else f", {duration(entry['us'])}"
     print_paragraph(
-        f"{name}: {count_of(entry['count'], 'time')}, "
-        f"{duration(entry['us'])} ({entry['link']}), the first on line {entry['line']:,}",
+        f"{name}: {count_of(entry['count'], 'time')}{took} "
+        f"({entry['link']}), the first on line {entry['line']:,}",
         console,
         _INDENT,
     )

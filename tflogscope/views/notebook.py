@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.escapes import safe
 from tflogscope.views.chart import timeline_svg
+from tflogscope.views.pieces import whose
 from tflogscope.views.table import duration
 from tflogscope.views.text import shorten
 
@@ -70,7 +71,7 @@ def _modes(facts: Facts) -> Iterator[tuple[str, str]]:
         if counted["total_us"] is not None:
             said += f", {duration(counted['total_us'])} in all"
         if kind == "op":
-            said += f", {facts[mode]['rewritten']['executions']:,} on oneDNN kernels"
+            said += f", {facts[mode]['rewritten']['executions']:,} on {whose(facts)} kernels"
         yield label, said
 
 

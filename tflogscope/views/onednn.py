@@ -1,11 +1,12 @@
-"""What `tflogscope analyze` shows of oneDNN: kernels that ops were rewritten to, and primitives."""
+"""What `tflogscope analyze` shows of oneDNN and of plug-ins: kernels and primitives."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.figures import count_of
-from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say, say_list
+from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say, say_list, whose
 from tflogscope.views.table import duration
 from tflogscope.views.text import shorten
 
@@ -19,27 +20,31 @@ _REWRITTEN = {
     "remapper": "in graph functions (grappler's remapper)",
     "eager": "in eager dispatches (eager rewrite registry)",
     "wrapped": "in functions that wrap an eager op (layout pass)",
+    **{each.id: f"by the plug-in {each.package}" for each in REWRITERS},
 }
 
 
 def render_onednn(facts: Facts, console: Console) -> None:
-    """Print what the log says about oneDNN, nothing if it says nothing."""
+    """Print what the log says about oneDNN and plug-ins, nothing if it says nothing."""
     has_executions = bool(facts["eager"]["kinds"] or facts["graph"]["kinds"])
     tells_kernels = has_executions or bool(facts["rewrites"])
     if not tells_kernels and facts["onednn"] is None:
         return
-    heading("oneDNN", console)
+    names = facts["rewriters"]["kernels"] + facts["rewriters"]["primitives"]
+    heading(" and ".join(dict.fromkeys(names)), console)
     if tells_kernels:
-        _kernels(facts["rewrites"], console)
-        _nodes(facts["eligible"], console)
+        _kernels(facts["rewrites"], whose(facts), console)
+        _nodes(facts["eligible"], facts["rewriters"]["knows"], whose(facts), console)
+    for library in facts["libraries"]:
+        _library(library, console)
     if facts["onednn"] is not None:
         _primitives(facts["onednn"], console)
 
 
-def _kernels(rewrites: list[Facts], console: Console) -> None:
+def _kernels(rewrites: list[Facts], names: str, console: Console) -> None:
     label = "kernels"
     if not rewrites:
-        say(label, "no op was rewritten to a kernel of oneDNN", console)
+        say(label, f"no op was rewritten to a kernel of {names}", console)
     for by, words in _REWRITTEN.items():
         here = [row for row in rewrites if row["by"] == by]
         if here:
@@ -52,17 +57,30 @@ def _kernels(rewrites: list[Facts], console: Console) -> None:
         say("", f"{phantoms:,} of these never ran: their function was made and not used", console)
 
 
-def _nodes(eligible: Facts, console: Console) -> None:
-    """How many nodes are of types that oneDNN may run, and what kept it from the others."""
+def _nodes(eligible: Facts, knows: str, kernels: str, console: Console) -> None:
+    """How many nodes are of types that can be rewritten, and what kept the others from it."""
     if not eligible["nodes"]:
         return
     whole, done = eligible["nodes"], eligible["rewritten"]
-    said = f"{done:,} of {whole:,} that the layout pass knows are oneDNN kernels"
+    said = f"{done:,} of {whole:,} that {knows} are {kernels} kernels"
     kept = [f"{entry['nodes']:,} {entry['reason']}" for entry in eligible["reasons"]]
     if kept:
         say_list("nodes", kept, console, before=f"{said}; the others: ")
     else:
         say("nodes", said, console)
+
+
+def _library(facts: Facts, console: Console) -> None:
+    """What a plug-in's own library printed."""
+    count = count_of(facts["exec_lines"], "primitive")
+    took = "" if facts["exec_us"] is None else f" in {duration(facts['exec_us'])}"
+    say(facts["library"], f"{count}{took}; {_links(facts['links'])}", console)
+    kinds = [
+        " ".join(filter(None, (row["primitive"], row["implementation"])))
+        + (f" {count_of(row['count'], 'run')}" if row["us"] is None else f" {duration(row['us'])}")
+        for row in facts["implementations"]
+    ]
+    say_list("", kinds, console)
 
 
 def _primitives(facts: Facts, console: Console) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
@@ -11,9 +11,16 @@ from tflogscope.views.text import paragraph_width, print_paragraph, safe, text
 if TYPE_CHECKING:
     from rich.console import Console
 
+Facts = dict[str, Any]
+
 NAME_WIDTH = 44  # cells of a name that comes from the log
 _LABEL_WIDTH = 8
 _LOST = 15  # cells at the end of a line where the next word has no room
+
+
+def whose(facts: Facts, of: str = "kernels") -> str:
+    """Whose `kernels`, or `primitives`, a text speaks of: `oneDNN`, `ZenDNN`, `oneDNN and ITEX`."""
+    return " and ".join(facts["rewriters"][of]) or "oneDNN"
 
 
 def heading(title: str, console: Console) -> None:

@@ -191,7 +191,7 @@ def _cells(lane: Lane, shares: str, *, plain: bool) -> str:
 
 
 def _style(lane: Lane) -> str:
-    return _STYLES.get((lane.group, lane.name), _STYLES.get((lane.group, ""), ""))
+    return _STYLES.get(lane.kind, _STYLES.get((lane.kind[0], ""), ""))
 
 
 def _figures(lane: Lane, activity: Activity, slices: Slices) -> str:

@@ -17,7 +17,8 @@ from tflogscope.model.first_calls import first_calls
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns
-from tflogscope.model.reasons.table import Reasons, kernels_of_dispatches
+from tflogscope.model.reasons.eager import kernels_of_dispatches
+from tflogscope.model.reasons.table import Reasons
 from tflogscope.model.unexpected import eager_executions
 
 _NAMED = 4  # of what a sentence lists

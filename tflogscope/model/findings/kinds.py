@@ -98,9 +98,10 @@ KINDS = (
     ),
     Kind(
         "not-rewritten",
-        "Ops that the layout pass knows stayed as they were",
+        "Ops that could be rewritten stayed as they were",
         "",
-        "core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::CheckForNodeRewrite",
+        "core/common_runtime/mkl_layout_pass.cc, MklLayoutRewritePass::CheckForNodeRewrite; "
+        "a plug-in's own pass",
     ),
     Kind(
         "reorders",

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
+from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
 from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linked import REFERENCE
 from tflogscope.model.names import DTYPE, PRODUCTS
+from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.reasons.rules import NOTHING, RULES
 
 _BFLOAT16_CPU = r"(?i)bfloat16|bf16|amx"
@@ -116,11 +118,22 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             str(reason),
             nodes.height,
             time,
-            f"{count_of(nodes.height, 'node')} that the layout pass knows {stayed} (reason: "
+            f"{count_of(nodes.height, 'node')} that {_knows(evidence, nodes)} {stayed} (reason: "
             f"{reason}; {count_of(runs, 'run')}{took}): {most(nodes['op'])}.",
             nodes["ran_at"].to_list(),
             " ".join(advice),
         )
+
+
+def _knows(evidence: Evidence, nodes: pl.DataFrame) -> str:
+    """Whose pass knows nodes: who has the rule, or whoever works where no rule fits."""
+    names = {each.id: each.name for each in REWRITERS}
+    ruled = {RULES[rule].by for rule in nodes["rule"] if rule >= 0}
+    working = plugins_of(evidence.executions.events).working
+    found = [names[by] for by in names if by in ruled] or [each.name for each in working]
+    if not found or ruled - set(names):
+        found.append("the layout pass")
+    return f"{' or '.join(found)} know{'s' * (len(found) == 1)}"
 
 
 def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
@@ -234,7 +247,7 @@ def _with_problems(evidence: Evidence, runs: pl.DataFrame) -> pl.DataFrame:
 def _float_products(evidence: Evidence) -> pl.DataFrame:
     """Runs of matrix products on oneDNN in float32, in graphs and eager: what, at, op, took_us."""
     executions = evidence.executions
-    is_product = pl.col("op").str.contains(PRODUCTS) & (pl.col("rewrite") != "none")
+    is_product = pl.col("op").str.contains(PRODUCTS) & pl.col("rewrite").is_in(ONEDNN_REWRITES)
     signatures = executions.signatures.select("op", is_product=is_product)
     products = executions.frame.with_row_index("execution").filter(
         pl.lit(signatures["is_product"]).gather(pl.col("signature"))

@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.grammar.onednn_ops import FAMILIES
-from tflogscope.model.names import op_of_kernel
+from tflogscope.grammar.rewriters import REWRITERS
+from tflogscope.model.names import is_rewritten, op_of_kernel
 
 OUTPUT = -1  # an operand that is the kernel's first output
 NUMBERS = {family.name: number for number, family in enumerate(FAMILIES)}
@@ -30,6 +31,9 @@ BLOCKS = np.array([family.blocks for family in FAMILIES])
 COMPILED_ATTRIBUTE = "_XlaMustCompile=true"
 
 _OF_OPS = {op.name: number for number, family in enumerate(FAMILIES) for op in family.ops}
+_OF_OPS |= {
+    op.name: NUMBERS[op.family] for plugin in REWRITERS for op in plugin.ops.values() if op.family
+}
 _PATTERNS = tuple(re.compile(family.kernels) for family in FAMILIES)
 _DIRECTIONS = ("forward", "backward")  # how a prop_kind begins that says something
 
@@ -37,17 +41,20 @@ _DIRECTIONS = ("forward", "backward")  # how a prop_kind begins that says someth
 def families_of(kernels: pl.Series) -> NDArray[np.int64]:
     """Return the number of each kernel's family in FAMILIES, -1 if it runs no primitives."""
     distinct = kernels.drop_nulls().unique().to_frame("kernel")
-    named = distinct.with_columns(op=op_of_kernel(pl.col("kernel")))
-    known = {kernel: _family(kernel, op) for kernel, op in named.rows()}
+    named = distinct.with_columns(
+        op=op_of_kernel(pl.col("kernel")), rewritten=is_rewritten(pl.col("kernel"))
+    )
+    known = {row[0]: _family(*row) for row in named.rows()}
     found = kernels.replace_strict(known, default=-1, return_dtype=pl.Int64)
     return found.fill_null(-1).to_numpy()
 
 
-def _family(kernel: str, op: str) -> int:
-    if kernel.startswith("_Mkl") and op in _OF_OPS:
+def _family(kernel: str, op: str, rewritten: bool) -> int:
+    if rewritten and op in _OF_OPS:
         return _OF_OPS[op]
     matching = (number for number, each in enumerate(_PATTERNS) if each.fullmatch(kernel))
-    return next(matching, -1)
+    # A rewritten kernel that has no row (of a newer release, of a plug-in) may run anything.
+    return next(matching, NUMBERS["other"] if rewritten else -1)
 
 
 def roles(kinds: Sequence[tuple[str, str]]) -> NDArray[np.int8]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
+from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
 from tflogscope.model.executions import Executions
-from tflogscope.model.figures import rounded
+from tflogscope.model.figures import rounded, summed
 from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linker import link_primitives
 from tflogscope.model.links.tensors import TensorOutputs
@@ -23,12 +24,16 @@ class Linked:
     """Which execution each line belongs to, and how sure that is.
 
     `links`: at, execution (row of `Executions.frame`, null: none) and link, a row per row of
-    `Events.primitives`. `lines`: the same of `exec` lines, with duration_us, implementation and
-    primitive.
+    `Events.primitives`. `lines`: the same of `exec` lines, with duration_us, implementation,
+    primitive and library (whose it is: oneDNN, or that of a plug-in).
     """
 
     links: pl.DataFrame
     lines: pl.DataFrame
+
+    def of(self, library: str) -> Linked:
+        """The lines of one library only."""
+        return replace(self, lines=self.lines.filter(library=library))
 
     def by_execution(self, executions: int) -> pl.DataFrame:
         """Return per row of `Executions.frame` how many lines it ran, and their time in µs."""
@@ -37,7 +42,7 @@ class Linked:
             .group_by("execution")
             .agg(
                 primitives=pl.len().cast(pl.UInt32),
-                primitive_us=rounded(pl.col("duration_us").sum()),
+                primitive_us=summed("duration_us"),
                 implementation=pl.col("implementation").unique(),
             )
         )
@@ -58,7 +63,14 @@ def read_links(events: Events, executions: Executions) -> Linked:
         texts=events.tensor_texts,
     )
     links = link_primitives(executions, rows, outputs)
-    columns = rows.select("event", "duration_us", "implementation", "primitive")
+    names = {each.id: each.name for each in REWRITERS}
+    columns = rows.select(
+        "event",
+        "duration_us",
+        "implementation",
+        "primitive",
+        library=pl.col("marker").replace_strict(names, default=ONEDNN, return_dtype=pl.String),
+    )
     lines = links.hstack(columns).filter(pl.col("event") == "exec").drop("event")
     return Linked(links, lines)
 
@@ -68,9 +80,10 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
 
     None if the log has no verbose line of oneDNN.
     """
-    rows = events.primitives
+    rows = events.primitives.filter(~_OF_PLUGINS)
     if rows.is_empty():
         return None
+    linked = linked.of(ONEDNN)
     lines = linked.lines
     frame = executions.frame.select("duration_us", "signature")
     inside = linked.by_execution(frame.height).select("primitives", "primitive_us")
@@ -105,17 +118,46 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
     }
 
 
+def library_facts(linked: Linked) -> list[Facts]:
+    """What the libraries of plug-ins ran, as far as they print lines of their own; times in µs.
+
+    A time is None where no line has one.
+    """
+    found = []
+    for name in linked.lines["library"].unique().sort():
+        lines = linked.of(name).lines
+        if name != ONEDNN:
+            found.append(
+                {
+                    "library": name,
+                    "exec_lines": lines.height,
+                    "exec_us": lines.select(summed("duration_us")).item(),
+                    "links": dict(lines["link"].value_counts().sort("link").rows()),
+                    "implementations": _by(
+                        lines, "primitive", "implementation", time=summed("duration_us")
+                    ),
+                }
+            )
+    return found
+
+
+_OF_PLUGINS = pl.col("marker").is_in([each.id for each in REWRITERS]).fill_null(value=False)
+
 # Implementations that oneDNN has for completeness, not for speed (src/cpu/ref_*, simple_*).
 REFERENCE = r"(?:^|[:_])(?:ref|simple)(?:[:_]|$)"
+
+
+_TIME = rounded(pl.col("duration_us").sum())
 
 
 def _sum(microseconds: pl.Series) -> float:
     return float(pl.select(rounded(pl.lit(microseconds).sum())).item())
 
 
-def _by(lines: pl.DataFrame, *keys: str) -> list[Facts]:
-    grouped = lines.group_by(*keys).agg(count=pl.len(), us=rounded(pl.col("duration_us").sum()))
-    return grouped.sort("us", *keys, descending=[True, *[False] * len(keys)]).to_dicts()
+def _by(lines: pl.DataFrame, *keys: str, time: pl.Expr = _TIME) -> list[Facts]:
+    grouped = lines.group_by(*keys).agg(count=pl.len(), us=time)
+    descending = [True, *[False] * len(keys)]
+    return grouped.sort("us", *keys, descending=descending, nulls_last=True).to_dicts()
 
 
 def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Facts]:

@@ -58,7 +58,10 @@ def link_primitives(
     # A log of oneDNN alone, or a file of its own for it.
     if executions.frame.is_empty() or sources_apart(executions)[0]:
         return primitives.select("at", execution=pl.lit(None, pl.Int64), link=pl.lit(LINKS[NONE]))
-    rows = np.flatnonzero((primitives["event"] == "exec").fill_null(value=False).to_numpy())
+    placed = (primitives["event"] == "exec").fill_null(value=False)
+    if late := executions.events.late_plugins:
+        placed &= ~primitives["marker"].is_in(late).fill_null(value=False)
+    rows = np.flatnonzero(placed.to_numpy())
     rows = rows[np.argsort(primitives["at"].to_numpy()[rows], kind="stable")]
     execution = np.full(primitives.height, -1, np.int64)
     link = np.full(primitives.height, NONE, np.int64)

@@ -10,7 +10,8 @@ switch that would change nothing for the node.
 `where` is the place in TensorFlow, below tensorflow/. The pass is in
 core/common_runtime/mkl_layout_pass.cc; names of kernels, which types they take, and what the CPU
 allows in core/graph/mkl_graph_util.h (GetMklOpName, IsMklOp). What a rule says of single ops is in
-grammars/onednn/ops.toml: which it may keep as they are, and the function that does.
+grammars/onednn/ops.toml: which it may keep as they are, and the function that does. The rules of
+plug-ins are in grammars/plugins/.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from tflogscope.grammar.onednn_ops import refused_by
+from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 
 Attributes = dict[str, str]
 UNKNOWN = "unknown"
@@ -75,14 +78,25 @@ def has_other_filter(attributes: Attributes) -> bool:
     return attributes.get("Tfilter", attributes.get("T2", "DT_QINT8")) != "DT_QINT8"
 
 
+def aligns_corners(attributes: Attributes) -> bool:
+    """Pixels are not compared by their middles."""
+    return (attributes.get("align_corners"), attributes.get("half_pixel_centers")) != (
+        "false",
+        "true",
+    )
+
+
 # ---- the table -----------------------------------------------------------------------------------
+
+ANYBODY = ""
 
 
 @dataclass(frozen=True)
 class Rule:
     """One reason for a node to stay as it was.
 
-    `eligible`: whether oneDNN could have run it; None: the log does not say what it does.
+    `eligible`: whether oneDNN, or the plug-in, could have run it; None: the log does not say what
+    it does. `by`: whose rule it is, BY_ONEDNN or a plug-in's id; ANYBODY's hold for every node.
     """
 
     id: str
@@ -94,6 +108,7 @@ class Rule:
     facts: tuple[str, ...] = ()
     attributes: Callable[[Attributes], bool] | None = None
     eligible: bool | None = True
+    by: str = "onednn"
 
     @cached_property
     def places(self) -> dict[str, str]:
@@ -124,9 +139,10 @@ _TYPE = (
     f"{_LAYOUT}, CheckForNodeRewrite (half: CanOpRunOnCPUDevice, from 2.16 on)"
 )
 
-RULES = (
+_OF_TENSORFLOW = (
     Rule(
         id="compiled-cluster",
+        by=ANYBODY,
         reason="xla",
         ops=XLA_OPS,
         eligible=None,
@@ -137,6 +153,7 @@ RULES = (
     ),
     Rule(
         id="compiled-function",
+        by=ANYBODY,
         reason="xla",
         ops=CALLS,
         attributes=must_compile,
@@ -195,6 +212,7 @@ RULES = (
     ),
     Rule(
         id="compiled",
+        by=ANYBODY,
         reason="xla",
         facts=("compiled",),
         why="The kernel was made only for XLA to compile the op, and never ran.",
@@ -204,6 +222,7 @@ RULES = (
     ),
     Rule(
         id="not-placed",
+        by=ANYBODY,
         reason="no-pass",
         facts=("not_placed",),
         why="The function was made ready without placement, and so without the passes that follow "
@@ -358,3 +377,22 @@ RULES = (
         change="A later release.",
     ),
 )
+
+
+# ---- plug-ins ------------------------------------------------------------------------------------
+
+_CONDITIONS = {
+    each.__name__: each
+    for each in (aligns_corners, counts, pads_explicitly, pools_over_batch_or_channels)
+}
+
+
+def _rule_of(rewriter: Rewriter, *, attributes: str | None = None, **entry: Any) -> Rule:
+    """A [[rewriter.rule]]; `attributes` is the name of a condition above."""
+    ops = tuple(op.name for op in rewriter.ops.values() if entry["id"] in op.refusals)
+    condition = None if attributes is None else _CONDITIONS[attributes]
+    return Rule(by=rewriter.id, ops=ops, attributes=condition, **entry)
+
+
+_OF_PLUGINS = tuple(_rule_of(each, **entry) for each in REWRITERS for entry in each.rules)
+RULES = (*_OF_TENSORFLOW, *_OF_PLUGINS)

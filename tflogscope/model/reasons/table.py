@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 import numpy as np
 import polars as pl
@@ -17,25 +18,28 @@ from numpy.typing import NDArray
 from tflogscope.events.events import Events
 from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
 from tflogscope.grammar.onednn_ops import OPS, Op
-from tflogscope.model.dispatches import Dispatches
+from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.names import (
-    DTYPE,
-    PLUMBING_NODES,
-    PLUMBING_OPS,
-    WRAPPED,
-    is_function,
-    op_of_kernel,
-    rewrite_of_kernel,
-)
+from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.primitives import onednn_version
+from tflogscope.model.reasons.plugins import (
+    BY_ONEDNN,
+    FACTS,
+    Asked,
+    by_onednn,
+    deciders,
+    passes_know,
+    plugins_of,
+)
 from tflogscope.model.reasons.rules import (
+    ANYBODY,
     CALLS,
     RULES,
     UNKNOWN,
     XLA_COMPILERS,
     XLA_OPS,
     Attributes,
+    Rule,
     must_compile,
 )
 
@@ -79,56 +83,6 @@ class Reasons:
         return values.set(pl.Series(~self.due & ~self.rewritten), False)
 
 
-def eager_kernels(instantiations: Instantiations) -> pl.DataFrame:
-    """One row per kernel of an eager op, as the one-op function around it shows it.
-
-    The columns are those that `read_reasons` needs of `tables.graph_nodes`: in that function the
-    op is a node like any other, and meets the same pass. An op that the eager rewrite registry
-    (core/common_runtime/eager/mkl_eager_op_rewrite.cc) replaced is there as its `_Mkl` form.
-    """
-    inside = instantiations.kernels.filter(
-        pl.col("function").str.contains(WRAPPED)
-        & ~pl.col("op").is_in(PLUMBING_OPS)
-        & ~pl.col("node").is_in(PLUMBING_NODES)
-    )
-    kernels = inside.unique(["function", "attributes"], keep="first", maintain_order=True)
-    return kernels.select(
-        "at",
-        "node",
-        "attributes",
-        "inputs",
-        name="function",
-        kernel="op",
-        op=op_of_kernel(pl.col("op")),
-        dtype=pl.col("attributes").str.extract(DTYPE, 1),
-        rewrite=rewrite_of_kernel(pl.col("op")),
-        ran_at="at",
-    )
-
-
-def kernels_of_dispatches(
-    kernels: pl.DataFrame, dispatches: Dispatches, instantiations: Instantiations
-) -> pl.DataFrame:
-    """Which kernel each eager op ran: dispatch, kernel (row of `kernels`, see `eager_kernels`).
-
-    The component that a dispatch runs has a handle; its executor's kernels name the component.
-    """
-    components = instantiations.components.select("component", "handle", made="at").sort("made")
-    ran = dispatches.runs.filter(pl.col("dispatch") >= 0).select("dispatch", "handle", "at")
-    of_component = ran.sort("at").join_asof(
-        components, left_on="at", right_on="made", by="handle", check_sortedness=False
-    )
-    key = {"name": "function", "attributes": "attributes"}
-    made = instantiations.kernels.drop_nulls("component").select(*key.values(), "component")
-    rows = kernels.select(*key).with_row_index("kernel")
-    known = made.join(rows, left_on=["function", "attributes"], right_on=["name", "attributes"])
-    return (
-        of_component.join(known.unique("component", keep="first"), on="component")
-        .unique("dispatch", keep="first", maintain_order=True)
-        .select("dispatch", "kernel")
-    )
-
-
 def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiations) -> Reasons:
     """Find the rule that fits each node.
 
@@ -142,19 +96,25 @@ def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiat
     proof = rule.copy()
     left = due & nodes["op"].is_not_null().to_numpy()
     op = nodes["op"].fill_null("")
+    # Plug-ins that are not in the log have no nodes, and their rules are not tried.
+    whose = {ANYBODY, *facts.decider.unique()}
     for number, entry in enumerate(RULES):
+        if entry.by not in whose:
+            continue
         fits = left & op.is_in(entry.ops).to_numpy() if entry.ops else left
+        if entry.by != ANYBODY:
+            fits = fits & (facts.decider == entry.by).to_numpy()
         rows = np.flatnonzero(fits)
         shown = facts.at[rows]
         for fact in entry.facts:
-            found = facts.of(fact, rows)
+            found = facts.of(fact, entry, rows)
             rows, shown = rows[found >= 0], found[found >= 0]
         if entry.attributes is not None:
             holds = facts.attributes_say(entry.attributes, rows)
             rows, shown = rows[holds], shown[holds]
         rule[rows], proof[rows] = number, shown
         left[rows] = False
-    has_kernel = nodes["op"].is_in(_WITH_KERNEL).fill_null(False).to_numpy()
+    has_kernel = facts.has_kernel.fill_null(False).to_numpy()
     return Reasons(rule, proof, due, rewritten, has_kernel)
 
 
@@ -167,12 +127,29 @@ class _Facts:
         self._instantiations = instantiations
         self.at: Integers = nodes["at"].to_numpy().astype(np.int64)
 
-    def of(self, fact: str, rows: Integers) -> Integers:
-        """The line that proves a fact for each of these rows."""
+    def of(self, fact: str, rule: Rule, rows: Integers) -> Integers:
+        """The line that proves a fact of a rule for each of these rows."""
         if not len(rows):
             return np.zeros(0, np.int64)
+        if rule.by in BY_ID and fact in FACTS:
+            few = self._nodes.select(pl.all().gather(rows))
+            asked = Asked(plugins_of(self._events), BY_ID[rule.by], self._nodes, few)
+            return self._own(FACTS[fact](asked), rows)
         found: Integers = _FACTS[fact](self, rows)
         return found
+
+    @cached_property
+    def decider(self) -> pl.Series:
+        """Whose rules are for each node: a plug-in's id, or BY_ONEDNN."""
+        plugins = plugins_of(self._events)
+        return deciders(self._nodes, plugins, onednn=self._on != _NONE)
+
+    @cached_property
+    def has_kernel(self) -> pl.Series:
+        """Whether who decides over a node has a kernel for its op."""
+        known = {BY_ONEDNN: _WITH_KERNEL, **passes_know(plugins_of(self._events))}
+        here = [(self.decider == who) & self._nodes["op"].is_in(ops) for who, ops in known.items()]
+        return reduce(or_, here)
 
     def attributes_say(
         self, condition: Callable[[Attributes], bool], rows: Integers
@@ -225,7 +202,7 @@ class _Facts:
         rewritten = self._instantiations.rewrites["at"].min()
         if isinstance(rewritten, int):
             return rewritten
-        ran = self._nodes.filter(pl.col("rewrite") != "none")["at"].min()
+        ran = self._nodes.filter(by_onednn())["at"].min()
         return ran if isinstance(ran, int) else self._first("onednn_on")
 
     @cached_property
@@ -333,7 +310,7 @@ class _Facts:
         return self._skipped(rows, self._own(other, rows), _HALF)
 
     def _ran_with(self, dtype: str) -> bool:
-        ran = (pl.col("rewrite") != "none") & (pl.col("dtype") == dtype)
+        ran = by_onednn() & (pl.col("dtype") == dtype)
         return bool(self._nodes.select(ran.any()).item())
 
     def _skipped(self, rows: Integers, proof: Integers, word: str) -> Integers:
@@ -389,10 +366,13 @@ class _Facts:
         return self._own(self._nodes["dtype"].gather(rows) == _BFLOAT16, rows)
 
     def op_never_rewritten(self, rows: Integers) -> Integers:
-        ran = self._nodes.filter(pl.col("rewrite") != "none")["op"].unique()
+        ran = self._nodes.filter(by_onednn())["op"].unique()
         return self._own(~self._nodes["op"].gather(rows).is_in(ran.implode()), rows)
 
 
 _FACTS: dict[str, Callable[[_Facts, Integers], Integers]] = {
-    fact: getattr(_Facts, fact) for rule in RULES for fact in rule.facts
+    fact: getattr(_Facts, fact)
+    for rule in RULES
+    for fact in rule.facts
+    if rule.by not in BY_ID or fact not in FACTS
 }

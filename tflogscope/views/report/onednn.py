@@ -1,4 +1,4 @@
-"""From traced op to oneDNN: what could be rewritten, what was, what ran, and what it cost."""
+"""From traced op to oneDNN, or a plug-in: what could be rewritten, what was, what ran."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from tflogscope.model.figures import count_of
 from tflogscope.views.markup import Markup, element
-from tflogscope.views.pieces import percent
+from tflogscope.views.pieces import percent, whose
 from tflogscope.views.report.sections import paragraph, section
 from tflogscope.views.report.tables import Column, table
 
@@ -20,12 +20,12 @@ Facts = dict[str, Any]
 _BY_OP = (
     Column("op", "Op", "name"),
     Column("nodes", "Nodes that ran", "count"),
-    Column("eligible", "Eligible", "count", "oneDNN has something to do there"),
-    Column("rewritten", "Rewritten", "count", "nodes that became _Mkl* kernels"),
+    Column("eligible", "Eligible", "count", "there is something to run for whoever rewrites"),
+    Column("rewritten", "Rewritten", "count", "nodes that became kernels of oneDNN or a plug-in"),
     Column("kernels", "Kernels", "list"),
-    Column("runs", "Runs as oneDNN kernels", "count"),
+    Column("runs", "Runs rewritten", "count"),
     Column("primitives", "Primitives run", "count"),
-    Column("primitive_us", "Time in oneDNN", "us"),
+    Column("primitive_us", "Time in primitives", "us"),
     Column("reasons", "Reason where not", "list"),
     Column("line", "First line", "line"),
 )
@@ -45,7 +45,12 @@ _PRIMITIVES = (
     Column("share", "Share of time"),
 )
 _REWRITES = (
-    Column("by", "By", "text", "layout pass, eager registry, wrapped op, or grappler's remapper"),
+    Column(
+        "by",
+        "By",
+        "text",
+        "layout pass, eager registry, wrapped op, grappler's remapper, or a plug-in",
+    ),
     Column("to_op", "To", "name"),
     Column("count", "Rewrites", "count"),
     Column("never_ran", "Never ran", "count", "their function was made and not used"),
@@ -56,19 +61,26 @@ _REWRITES = (
 def onednn(run: Run, said: Facts) -> Markup:
     """The way from traced ops to oneDNN, and what ran there."""
     children: list[Markup | None] = []
+    names, knows = whose(said), said["rewriters"]["knows"]
     if run.nodes.height:
-        children += [_way(run, said), _by_op(run), _reasons(said["eligible"]["reasons"])]
+        children += [
+            _way(run, said),
+            _by_op(run, knows),
+            _reasons(said["eligible"]["reasons"], knows),
+        ]
     if said["rewrites"]:
         children.append(
-            table("rewrites-table", "Rewrites to oneDNN kernels", _REWRITES, said["rewrites"])
+            table("rewrites-table", f"Rewrites to {names} kernels", _REWRITES, said["rewrites"])
         )
-    if said["onednn"] is None:
+    for library in said["libraries"]:
+        children += _library(library)
+    if said["onednn"] is None and not said["libraries"]:
         children.append(
             paragraph("No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1.")
         )
-    else:
+    elif said["onednn"] is not None:
         children += _primitives(said["onednn"])
-    return section("onednn", "From traced op to oneDNN", *children)
+    return section("onednn", f"From traced op to {names}", *children)
 
 
 def _way(run: Run, said: Facts) -> Markup:
@@ -77,17 +89,18 @@ def _way(run: Run, said: Facts) -> Markup:
     eligible = said["eligible"]
     runs = int(ran.filter(pl.col("rewrite") != "none")["executions"].sum())
     eager = said["eager"]["rewritten"]["executions"]
-    primitives = None if said["onednn"] is None else said["onednn"]["exec_lines"]
+    ran_by = {each["library"]: each["exec_lines"] for each in said["libraries"]}
+    if said["onednn"] is not None:
+        ran_by |= {"oneDNN": said["onednn"]["exec_lines"]}
     steps = [
         ("nodes of graph functions that ran", ran.height),
-        ("of them the layout pass knows", eligible["nodes"]),
+        (f"of them {said['rewriters']['knows']}", eligible["nodes"]),
         ("rewritten", eligible["rewritten"]),
         ("runs of rewritten nodes", runs),
     ]
     if eager:
         steps.append(("eager dispatches of rewritten ops", eager))
-    if primitives is not None:
-        steps.append(("primitives run by oneDNN", primitives))
+    steps += [(f"primitives run by {name}", count) for name, count in ran_by.items()]
     items = (
         element("li", element("b", f"{count:,}"), " ", element("span", what))
         for what, count in steps
@@ -95,7 +108,7 @@ def _way(run: Run, said: Facts) -> Markup:
     return element("ol", *items, class_="way")
 
 
-def _by_op(run: Run) -> Markup:
+def _by_op(run: Run, knows: str) -> Markup:
     nodes = run.nodes.filter(pl.col("executions") > 0)
     rewritten = pl.col("rewrite") != "none"
     table_ = (
@@ -129,20 +142,34 @@ def _by_op(run: Run) -> Markup:
     joined = table_.join(inside, on="op", how="left", nulls_equal=True).sort(
         "primitive_us", "nodes", "op", descending=[True, True, False], nulls_last=True
     )
-    caption = "Ops of graph functions that the layout pass knows"
+    caption = f"Ops of graph functions that {knows}"
     return table("eligible-table", caption, _BY_OP, joined.to_dicts(), tools=True)
 
 
-def _reasons(reasons: list[Facts]) -> Markup | None:
+def _reasons(reasons: list[Facts], knows: str) -> Markup | None:
     if not reasons:
         return None
     rows = [
         {**row, "ops": ", ".join(f"{op['op']} {op['nodes']:,}" for op in row["ops"])}
         for row in reasons
     ]
-    return table(
-        "reasons-table", "Why nodes that the layout pass knows stayed as they were", _REASONS, rows
-    )
+    caption = f"Why nodes that {knows} stayed as they were"
+    return table("reasons-table", caption, _REASONS, rows)
+
+
+def _library(said: Facts) -> list[Markup | None]:
+    """What a plug-in's own library ran; shares only where its lines have times."""
+    whole = said["exec_us"]
+    rows = [
+        {**row, "share": "" if whole is None else percent(row["us"] or 0, whole)}
+        for row in said["implementations"]
+    ]
+    name = said["library"]
+    links = ", ".join(f"{count:,} {link}" for link, count in said["links"].items())
+    text = f"{name}: {count_of(said['exec_lines'], 'primitive')} ran. Which op ran them: {links}."
+    caption = f"{name} by primitive and implementation"
+    id_ = f"primitives-{name.lower()}-table"
+    return [paragraph(text), table(id_, caption, _PRIMITIVES, rows, tools=True)]
 
 
 def _primitives(said: Facts) -> list[Markup | None]:

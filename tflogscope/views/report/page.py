@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.views.chart import timeline_svg
 from tflogscope.views.markup import Markup, element, joined
+from tflogscope.views.pieces import whose
 from tflogscope.views.report import sections
 from tflogscope.views.report.memory import memory, memory_data
 from tflogscope.views.report.onednn import onednn
@@ -37,7 +38,7 @@ _TITLES = (
     ("timeline", "Timeline"),
     ("ops", "Ops"),
     ("functions", "Functions"),
-    ("onednn", "oneDNN"),
+    ("onednn", "{}"),
     ("memory", "Memory"),
     ("limits", "Limits"),
     ("recorded", "Recorded"),
@@ -66,7 +67,7 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     main = element(
         "main",
         sections.findings(run, said),
-        timeline(still),
+        timeline(still, whose(said)),
         sections.ops(run, notes, full=full),
         sections.functions(said, notes, full=full),
         onednn(run, said),
@@ -74,10 +75,11 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         sections.limits(run, said, notes, run.slices.clock, run.slices.left_out),
         sections.recorded(run, said["recorded"], made_by),
     )
-    return _document(said["recorded"]["sources"], main, picture, memory_data(run))
+    return _document(said, main, picture, memory_data(run))
 
 
-def _document(names: list[str], main: Markup, picture: Picture, memory_: Any) -> str:
+def _document(said: dict[str, Any], main: Markup, picture: Picture, memory_: Any) -> str:
+    names = said["recorded"]["sources"]
     title = f"tflogscope report: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     style = joined(*(_asset(name) for name in STYLES))
     scripts = [_asset(name) for name in SCRIPTS]
@@ -93,7 +95,7 @@ def _document(names: list[str], main: Markup, picture: Picture, memory_: Any) ->
     )
     body = element(
         "body",
-        _header(title),
+        _header(title, whose(said)),
         main,
         element("script", Markup(json_block(picture.data)), type="application/json", id="picture"),
         element("script", Markup(json_block(memory_)), type="application/json", id="memory-data"),
@@ -102,8 +104,8 @@ def _document(names: list[str], main: Markup, picture: Picture, memory_: Any) ->
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _header(title: str) -> Markup:
-    links = (element("a", name, href=f"#{id_}") for id_, name in _TITLES)
+def _header(title: str, kernels: str) -> Markup:
+    links = (element("a", name.format(kernels), href=f"#{id_}") for id_, name in _TITLES)
     return element(
         "header",
         element("a", "Skip to the findings", href="#findings", class_="skip"),

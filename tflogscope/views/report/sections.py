@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.model.figures import count_of
 from tflogscope.views.markup import Markup, element, joined
-from tflogscope.views.pieces import percent
+from tflogscope.views.pieces import percent, whose
 from tflogscope.views.report.tables import Column, facts, line_link, table
 from tflogscope.views.table import duration
 
@@ -176,7 +176,7 @@ _OPS = (
     Column("p95_us", "95 %", "us", "95 of 100 took this long or less", on_paper=False),
     Column("max_us", "Max", "us"),
     Column("primitives", "Primitives", "count"),
-    Column("primitive_us", "Time in oneDNN", "us"),
+    Column("primitive_us", "Time in primitives", "us"),
     Column("implementations", "Implementations", "list"),
     Column("functions", "Functions", "list", on_paper=False),
     Column("causes", "Causes", "list"),
@@ -239,7 +239,7 @@ def _modes(said: Facts) -> Markup:
         Column("what", "What"),
         Column("runs", "Runs", "count"),
         Column("total_us", "Total", "us"),
-        Column("rewritten", "As oneDNN kernels", "count"),
+        Column("rewritten", f"As {whose(said)} kernels", "count"),
         Column("share", "Share"),
     )
     return table("modes-table", "Eager and graph", columns, rows)
@@ -256,7 +256,7 @@ _FUNCTIONS = (
     Column("later_us", "Later calls, mean", "us"),
     Column("total_us", "Total", "us", "from Executing op on; a first call waits longer"),
     Column("nodes", "Nodes", "count"),
-    Column("eligible_nodes", "That the layout pass knows", "count"),
+    Column("eligible_nodes", "Eligible nodes", "count", "that whoever rewrites nodes knows"),
     Column("rewritten_nodes", "Rewritten", "count"),
     Column("first_line", "First line", "line"),
 )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from tflogscope.views.markup import Markup, element
 from tflogscope.views.report.sections import section
 
-# id of the class in assets/rows.js, what it is called
+# id of the class in assets/rows.js, what it is called; {}: whose kernels
 CLASSES = (
     ("eager", "eager ops"),
-    ("eager-onednn", "eager, as oneDNN kernel"),
+    ("eager-onednn", "eager, as {} kernel"),
     ("call", "calls of functions"),
     ("graph", "in graphs"),
-    ("onednn", "in graphs, rewritten to oneDNN kernel"),
+    ("onednn", "in graphs, rewritten to {} kernel"),
     ("data", "tf.data"),
     ("folding", "constants worked out ahead"),
     ("plumbing", "hands values on"),
-    ("primitive", "oneDNN primitives"),
+    ("primitive", "primitives"),
 )
 _KEYS = (
     ("+ −", "zoom"),
@@ -28,7 +28,7 @@ _KEYS = (
 )
 
 
-def timeline(still: Markup) -> Markup:
+def timeline(still: Markup, kernels: str) -> Markup:
     """The section; scripts bring it to life, without them `still` is shown."""
     keys: list[str] = []
     for key, what in _KEYS:
@@ -36,7 +36,7 @@ def timeline(still: Markup) -> Markup:
     return section(
         "timeline",
         "Timeline",
-        element("div", _tools(), _classes(), class_="tools live"),
+        element("div", _tools(), _classes(kernels), class_="tools live"),
         element(
             "div",
             element("canvas", id="overview", height=44, aria_hidden="true"),
@@ -108,13 +108,13 @@ def _choice() -> Markup:
     )
 
 
-def _classes() -> Markup:
+def _classes(kernels: str) -> Markup:
     boxes = (
         element(
             "label",
             element("input", type="checkbox", checked=True, data_class=id_),
             element("span", class_=f"swatch {id_}", aria_hidden="true"),
-            name,
+            name.format(kernels),
         )
         for id_, name in CLASSES
     )

@@ -151,7 +151,7 @@
     return element(
       "table",
       {},
-      element("caption", {}, `oneDNN primitives it ran: ${count(found.length)}`),
+      element("caption", {}, `primitives it ran: ${count(found.length)}`),
       element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
       element("tbody", {}, ...found.slice(0, 50).map(row)),
     );

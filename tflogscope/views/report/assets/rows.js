@@ -41,7 +41,7 @@
     const ofText = texts.mode.map((_, at) => number(functionName(texts, at)));
     const of = (at) => {
       if (slices.text[at] >= 0) return ofText[slices.text[at]];
-      return slices.owner[at] ? of(at - slices.owner[at]) : number("oneDNN, op not known");
+      return slices.owner[at] ? of(at - slices.owner[at]) : number("primitives, op not known");
     };
     return { names, of };
   }

@@ -1,0 +1,164 @@
+"""Whose rules are for a node where plug-ins rewrite graphs, and the facts that their rules ask for.
+
+A plug-in that is at work decides over the ops of its table, and over all others if oneDNN is off in
+TensorFlow's own passes. One that is loaded and off decides nothing where oneDNN is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.grammar.rewriters import BY_ID, ONEDNN_REWRITES, REWRITERS, Rewriter
+from tflogscope.model.names import WRAPPED, rewrite_of_kernel
+from tflogscope.model.once import once
+
+BY_ONEDNN = "onednn"
+"""Who decides where no plug-in does."""
+
+# itex/core/graph/utils/utils.cc, HaveComputeIntensiveNode
+_PRODUCTS = "Conv|GRU|LSTM|MatMul|RNN"
+_HALF = "DT_HALF"
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """Plug-ins that a log shows: those that are `present`, and of these the `working` ones."""
+
+    present: tuple[Rewriter, ...]
+    working: tuple[Rewriter, ...]
+
+
+@once
+def plugins_of(events: Events) -> Plugins:
+    """Plug-ins whose lines or kernels are in the log."""
+    seen = events.seen
+    kernels = pl.concat([events.definitions["op"], events.messages("executing_op")["op"]])
+    ran = kernels.unique().to_frame("op").select(rewrite_of_kernel(pl.col("op"))).to_series()
+    working = {each.id for each in REWRITERS if seen & {*each.works, *each.rewritten}} | set(
+        ran
+    ) & set(BY_ID)
+    loaded = {each.id for each in REWRITERS if seen & set(each.loaded)}
+    return Plugins(
+        present=tuple(each for each in REWRITERS if each.id in loaded | working),
+        working=tuple(each for each in REWRITERS if each.id in working),
+    )
+
+
+def deciders(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl.Series:
+    """Return for each node the id of the plug-in whose rules are for it, else BY_ONEDNN.
+
+    `onednn`: whether oneDNN is on in TensorFlow's passes.
+    """
+    who = pl.lit(BY_ONEDNN)
+    op, eager = pl.col("op"), pl.col("name").str.contains(WRAPPED).fill_null(value=False)
+    for each in reversed(plugins.present):
+        known = op.is_in(list(each.ops))
+        if each not in plugins.working:
+            mine = known & ~pl.lit(onednn)
+        elif onednn:
+            mine = known & (~eager | op.is_in([one.name for one in each.ops.values() if one.eager]))
+        else:
+            mine = pl.lit(value=True)
+        who = pl.when(mine).then(pl.lit(each.id)).otherwise(who)
+    if not plugins.present:
+        return pl.repeat(BY_ONEDNN, nodes.height, eager=True)
+    return nodes.select(who=who).to_series()
+
+
+def passes_know(plugins: Plugins) -> dict[str, list[str]]:
+    """The ops that could have become kernels, by the id of the plug-in."""
+    return {
+        each.id: [op.name for op in each.ops.values() if not op.made] for each in plugins.present
+    }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Nodes that a rule of a plug-in is tried on (`few`), out of all `nodes`."""
+
+    plugins: Plugins
+    rewriter: Rewriter
+    nodes: pl.DataFrame
+    few: pl.DataFrame
+
+    def among(self, names: Sequence[str]) -> pl.Series:
+        """Whether each of the few is of one of these ops."""
+        return self.few["op"].is_in(list(names))
+
+    @property
+    def eager(self) -> pl.Series:
+        """Whether each of the few is an eager op."""
+        return self.few["name"].str.contains(WRAPPED).fill_null(value=False)
+
+
+def _in_table(asked: Asked) -> pl.Series:
+    return asked.among([op.name for op in asked.rewriter.ops.values() if op.is_known_to_pass])
+
+
+def _not_in_table(asked: Asked) -> pl.Series:
+    eager = asked.among([op.name for op in asked.rewriter.ops.values() if op.eager])
+    return ~(_in_table(asked) | (asked.eager & eager))
+
+
+def _not_eager(asked: Asked) -> pl.Series:
+    """An eager op that is not dispatched as the plug-in's kernel, whatever its type."""
+    return asked.eager & ~asked.among([op.name for op in asked.rewriter.ops.values() if op.eager])
+
+
+def _rewriter_off(asked: Asked) -> pl.Series:
+    return pl.repeat(asked.rewriter not in asked.plugins.working, asked.few.height, eager=True)
+
+
+def _other_type(asked: Asked) -> pl.Series:
+    """The type is none of those that kernels take; half, unless some op ran with it here."""
+    ops = asked.rewriter.ops
+    types = {name: op.types for name, op in ops.items() if op.types}
+    eager = {name: op.eager for name, op in ops.items() if op.eager}
+    ran = (pl.col("rewrite") == asked.rewriter.id) & (pl.col("dtype") == _HALF)
+    half = (pl.col("dtype") == _HALF) & ~pl.lit(asked.nodes.select(ran.any()).item())
+    allowed = [_types_of(table) for table in (eager, types)]
+    taken = pl.when(pl.lit(asked.eager)).then(allowed[0]).otherwise(allowed[1])
+    other = ~pl.col("dtype").is_in(taken) | (half & taken.is_not_null())
+    return asked.few.select(other.fill_null(value=False)).to_series()
+
+
+def _types_of(table: dict[str, tuple[str, ...]]) -> pl.Expr:
+    if not table:
+        return pl.lit(None, pl.List(pl.String))
+    return pl.col("op").replace_strict(table, default=None, return_dtype=pl.List(pl.String))
+
+
+def _other_fusion(asked: Asked) -> pl.Series:
+    """What is fused into the op is nothing that the kernel takes."""
+    allowed = {name: op.fused for name, op in asked.rewriter.ops.items() if op.fused}
+    fused = pl.col("attributes").str.extract(r"(?:^|, )fused_ops=\[(.*?)\]", 1)
+    fused = fused.str.replace_all(r'[" ]', "")
+    other = ~fused.is_in(_types_of(allowed))
+    return asked.few.select(other.fill_null(value=False)).to_series()
+
+
+def _no_product(asked: Asked) -> pl.Series:
+    """The function has no op that would make the plug-in look at it."""
+    has = asked.nodes.filter(pl.col("op").str.contains(_PRODUCTS))["name"].unique()
+    return ~asked.few["name"].is_in(has.implode(), nulls_equal=True)
+
+
+FACTS: dict[str, Callable[[Asked], pl.Series]] = {
+    "in_table": _in_table,
+    "not_in_table": _not_in_table,
+    "not_eager": _not_eager,
+    "rewriter_off": _rewriter_off,
+    "other_type": _other_type,
+    "other_fusion": _other_fusion,
+    "no_product": _no_product,
+}
+"""Facts of plug-ins: whether each holds for the nodes asked for. Others are those of `table`."""
+
+
+def by_onednn() -> pl.Expr:
+    """Whether oneDNN in TensorFlow's own passes rewrote a node."""
+    return pl.col("rewrite").is_in(ONEDNN_REWRITES)
