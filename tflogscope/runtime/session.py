@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 
 from tflogscope.runtime import executor
 from tflogscope.runtime.core import context, nest
-from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.definition import define
@@ -21,11 +20,11 @@ from tflogscope.runtime.core.errors import NotInThisRuntime, missing
 from tflogscope.runtime.core.graph import Graph, Node, control_dependencies
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.function.backprop import gradients_of
 from tflogscope.runtime.function.concrete import ConcreteFunction
 from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.function.symbolic import gradients_of
 from tflogscope.runtime.function.tracing import trace
-from tflogscope.runtime.function.variables import Variable, creator_scope
+from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.library import random
 from tflogscope.runtime.ops.state import of_session
 
@@ -33,12 +32,6 @@ from tflogscope.runtime.ops.state import of_session
 def disable_eager_execution() -> None:
     if context.executing_eagerly():
         context.make_default(Graph())
-
-
-def disable_v2_behavior() -> None:
-    """That, and variables are references. NB: control flow stays functional."""
-    disable_eager_execution()
-    creator_scope(lambda next_creator, **arguments: RefVariable(**arguments)).__enter__()
 
 
 def get_default_graph() -> Any:
@@ -61,46 +54,17 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
 # -- variables
 
 
-class RefVariable(Variable):
-    """A variable that is no resource: what reads it gets a reference."""
-
-    def make_handle(self, scope: str, shape: Any, dtype: Any) -> None:
-        """Make the node. NB: TensorFlow's finds its value by its own name, `shared_name` is empty."""
-        self._name, self.shape, self.dtype = scope[:-1], shape, dtype
-        self.handle = O.VariableV2(shape=shape, dtype=dtype, shared_name=self._name, name=scope)
-
-    def _assign_in_graph(self, value: Any) -> None:
-        graph = context.current()
-        O.Assign(self.handle, value, name="Assign")
-        self.initializer = graph.nodes[-1]
-        self._read, self.graph_element = O.Identity(self.handle, name="read"), self.handle
-        for key in ("variables", "trainable_variables")[: 1 + self.trainable]:
-            graph.collections.setdefault(key, []).append(self)
-
-    def value(self) -> Any:
-        return self._read
-
-    def read_value(self) -> Any:
-        return O.Identity(self.handle, name="read")
-
-
 def get_variable(
-    name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    trainable: bool = True,
-    use_resource: bool | None = None,
-    **_: Any,
+    name: str, shape: Any = None, dtype: Any = float32, initializer: Any = None, **_: Any
 ) -> Any:
-    """A variable of that name; its first value is `glorot_uniform`'s unless an initialiser is given."""
-    dims = TensorShape(shape)
-    wanted = as_dtype(dtype or float32)
-    make = initializer or _glorot_uniform
-    first = (lambda: make(dims.as_list(), dtype=wanted)) if callable(make) else make
-    kind = RefVariable if use_resource is False else Variable
+    """A variable of that name; its first value is `glorot_uniform`'s unless an initialiser is given.
+
+    NB: it is a resource, even if `use_resource` is False.
+    """
+    dims, make = TensorShape(shape), initializer or _glorot_uniform
+    first = (lambda: make(dims.as_list(), dtype=dtype)) if callable(make) else make
     with context.name_scope(None):
-        return kind(first, name=name, trainable=trainable, dtype=wanted)
+        return Variable(first, name=name, dtype=dtype)
 
 
 def _glorot_uniform(shape: Any, dtype: Any) -> Any:
@@ -131,19 +95,17 @@ class GradientDescentOptimizer:
     def __init__(self, learning_rate: Any, *_: Any, name: str = "GradientDescent") -> None:
         self._rate, self._name = learning_rate, name
 
-    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None) -> Node:
-        del global_step
-        variables = var_list or get_default_graph().collections["trainable_variables"]
-        gradients = gradients_of([loss], variables)
+    def minimize(self, loss: Any) -> Node:
+        variables = get_default_graph().collections["trainable_variables"]
+        gradients = gradients_of(loss.graph, [loss], [each.handle for each in variables])
         with context.name_scope(self._name) as scope:
             rate = convert_to_tensor(self._rate, name="learning_rate")
             updates = []
             for gradient, variable in zip(gradients, variables, strict=True):
                 if gradient is not None:
-                    kind = "" if isinstance(variable, RefVariable) else "Resource"
                     with context.name_scope(f"update_{variable.name.partition(':')[0]}"):
                         given = (variable.handle, rate, convert_to_tensor(gradient))
-                        call(f"{kind}ApplyGradientDescent", *given)
+                        O.ResourceApplyGradientDescent(*given)
                     updates.append(context.current().nodes[-1])
             return _group(updates, scope)
 
@@ -160,20 +122,15 @@ class Session:
         self._resources: dict[str, Any] = {}
         self._definitions: dict[Any, Any] = {}
 
-    def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
-    ) -> Any:
-        if options is not None or run_metadata is not None:
+    def run(self, fetches: Any, feed_dict: Any = None, **others: Any) -> Any:
+        if any(each is not None for each in others.values()):
             raise NotInThisRuntime("Session.run with options or run_metadata")
         fed, values = [], []
         for key, given in (feed_dict or {}).items():
             fed.append(self._fetched(key))
             values.append(np.asarray(given, fed[-1].dtype.as_numpy_dtype))
             if not fed[-1].shape.is_compatible_with(values[-1].shape):
-                raise ValueError(
-                    f"Cannot feed value of shape {values[-1].shape} for Tensor {fed[-1].name}, which "
-                    f"has shape {fed[-1].shape}"
-                )
+                raise ValueError(f"Cannot feed a value of shape {values[-1].shape} for {fed[-1]}")
         wanted = [self._fetched(each) for each in nest.flatten(fetches)]
         definition = self._definition(fed, wanted)
         with of_session(self._resources):
@@ -201,29 +158,16 @@ class Session:
             self._definitions[key] = made
         return self._definitions[key]
 
-    @contextmanager
-    def as_default(self) -> Any:
-        _entered.append(self)
-        try:
-            with context.enter(self.graph):
-                yield self
-        finally:
-            _entered.remove(self)
-
     def __enter__(self) -> Self:
-        self._default = self.as_default()
-        self._default.__enter__()
+        self._entered = context.enter(self.graph)
+        self._entered.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        del error
-        self._default.__exit__(None, None, None)
+        self._entered.__exit__(None, None, None)
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.compat.v1.Session", name)
-
-
-_entered: list[Session] = []
 
 
 def wrap_function(python_function: Callable[..., Any], signature: Any) -> Any:

@@ -18,7 +18,7 @@ from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import DType, as_dtype
 from tflogscope.runtime.core.errors import InvalidArgumentError
 from tflogscope.runtime.core.registry import REQUIRED, Argument, OpDef, lookup
-from tflogscope.runtime.core.tensors import EagerTensor, Tensor
+from tflogscope.runtime.core.tensors import Tensor
 
 
 def call(type: str, /, *values: Any, name: str | None = None, **attributes: Any) -> Any:
@@ -31,11 +31,11 @@ def call(type: str, /, *values: Any, name: str | None = None, **attributes: Any)
     definition = lookup(type)
     full = _with_defaults(definition, attributes)
     if context.executing_eagerly():
-        inputs = _inputs(definition, values, full, _EagerInput(definition, values, full))
+        inputs = _inputs(definition, values, full)
         return _structured(definition, context.execute(definition, inputs, full, name))
     with context.name_scope(name or type) as scope:
         graph = context.current()
-        inputs = _inputs(definition, values, full, _GraphInput(definition, full))
+        inputs = _inputs(definition, values, full)
         elsewhere = getattr(graph, "asks_elsewhere", None)
         if elsewhere is None or not elsewhere(type, inputs):
             inputs = [graph.capture(each) for each in inputs]
@@ -81,84 +81,60 @@ def _with_defaults(definition: OpDef, given: dict[str, Any]) -> dict[str, Any]:
     return full
 
 
-def _inputs(
-    definition: OpDef,
-    values: Sequence[Any],
-    attributes: dict[str, Any],
-    convert: Callable[[Argument, Any, str | None], Any],
-) -> list[Any]:
+def _inputs(definition: OpDef, values: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
     """The tensors, lists laid flat; attributes that follow from them are added."""
     if len(values) != len(definition.inputs):
         raise TypeError(f"{definition.type} takes {len(definition.inputs)} inputs: {values}")
     inputs: list[Any] = []
+    convert = _converter(definition, values, attributes)
     for argument, value in zip(definition.inputs, values, strict=True):
+        listed = bool(argument.several or argument.count)
+        parts = list(value) if listed else [value]
+        names = [f"{argument.name}_{at}" if listed else argument.name for at in range(len(parts))]
+        pairs = zip(parts, names, strict=True)
         if argument.several:
-            found = [
-                convert_to_tensor(part, name=f"{argument.name}_{at}")
-                for at, part in enumerate(value)
-            ]
+            found = [convert_to_tensor(part, name=name) for part, name in pairs]
             attributes[argument.type] = tuple(part.dtype for part in found)
-        elif argument.count:
-            parts = list(value)
-            if not argument.dtype and argument.type not in attributes:
-                dtypes = [d for d in (getattr(part, "dtype", None) for part in parts) if d]
-                if dtypes:
-                    attributes[argument.type] = as_dtype(dtypes[0])
-            names = [f"{argument.name}_{at}" for at in range(len(parts))]
-            found = [convert(argument, *pair) for pair in zip(parts, names, strict=True)]
-            attributes[argument.count] = len(found)
         else:
-            found = [convert(argument, value, argument.name)]
-        if not argument.dtype and not argument.several and found:
-            attributes.setdefault(argument.type, found[0].dtype)
+            if listed and not argument.dtype and argument.type not in attributes:
+                dtypes = [part.dtype for part in parts if getattr(part, "dtype", None)]
+                attributes |= {argument.type: as_dtype(dtypes[0])} if dtypes else {}
+            found = [convert(argument, part, name) for part, name in pairs]
+            attributes |= {argument.count: len(found)} if listed else {}
+            if found and not argument.dtype:
+                attributes.setdefault(argument.type, found[0].dtype)
         inputs += found
     return inputs
 
 
-def _EagerInput(
+def _converter(
     definition: OpDef, values: Sequence[Any], attributes: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Python values take the dtype of a tensor among the inputs of that type."""
-    known: dict[str, DType] = {}
+    """Python values take the dtype of the inputs before them; eagerly of any input of that type."""
+    eagerly, known = context.executing_eagerly(), dict[str, DType]()
     for argument, value in zip(definition.inputs, values, strict=False):
         parts = value if argument.count and isinstance(value, (list, tuple)) else [value]
-        for part in parts if not argument.several else ():
-            if isinstance(part, Tensor) or hasattr(part, "handle"):
+        for part in parts if eagerly and not argument.several else ():
+            if _typed(part):
                 known.setdefault(argument.type, as_dtype(part.dtype))
 
-    def convert(argument: Argument, value: Any, _: Any) -> Any:
-        wanted = argument.dtype or attributes.get(argument.type) or known.get(argument.type)
-        if not isinstance(value, EagerTensor):
-            default = definition.attributes.get(argument.type)
-            hint = default if wanted is None and isinstance(default, DType) else None
-            typed = isinstance(value, Tensor) or hasattr(value, "handle")
-            value = convert_to_tensor(value, None if typed else wanted, dtype_hint=hint)
-        if wanted is not None and value.dtype is not wanted:
-            text = f"{definition.type} expects {wanted.name}, but the input is {value.dtype.name}"
-            raise InvalidArgumentError(None, None, text)
-        return value
-
-    return convert
-
-
-def _GraphInput(definition: OpDef, attributes: dict[str, Any]) -> Callable[..., Any]:
-    """Python values take the dtype of the inputs before them."""
-
     def convert(argument: Argument, value: Any, name: str | None) -> Any:
-        wanted = argument.dtype or attributes.get(argument.type)
-        default = definition.attributes.get(argument.type)
-        hint = default if wanted is None and isinstance(default, DType) else None
-        try:
-            return convert_to_tensor(value, wanted, name, dtype_hint=hint)
-        except ValueError as error:
-            if not hasattr(value, "dtype") or wanted is None:
-                raise
-            raise TypeError(
+        wanted = argument.dtype or attributes.get(argument.type) or known.get(argument.type)
+        if wanted is not None and _typed(value) and as_dtype(value.dtype) is not wanted:
+            text = (
                 f"Input '{argument.name}' of '{definition.type}' Op has type "
                 f"{as_dtype(value.dtype).name} that does not match type {wanted.name} of argument."
-            ) from error
+            )
+            raise InvalidArgumentError(None, None, text) if eagerly else TypeError(text)
+        default = definition.attributes.get(argument.type)
+        hint = default if wanted is None and isinstance(default, DType) else None
+        return convert_to_tensor(value, wanted, name, dtype_hint=hint)
 
     return convert
+
+
+def _typed(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "handle")
 
 
 def generated(type: str) -> Callable[..., Any]:

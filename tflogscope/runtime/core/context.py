@@ -53,16 +53,16 @@ def execute(
         definition, inputs, definition.complete(attributes or {}, inputs), name
     )
     if tape.recording():
-        scope = "" if executing_eagerly() else current_scope()
-        tape.record(
-            tape.Entry(definition.type, done.inputs, done.outputs, done.attributes, None, scope)
+        scope = (
+            "" if executing_eagerly() else f"gradient_tape/{current_scope()}/".replace("//", "/")
         )
+        made = (definition.type, done.inputs, done.outputs, done.attributes)
+        tape.record(tape.Entry(*made, None, scope))
     outputs: list[Any] = done.outputs
     return outputs
 
 
 def current() -> Any:
-    """The context of this thread."""
     return _state.context
 
 
@@ -89,7 +89,6 @@ def make_default(context: Any) -> None:
 
 @contextmanager
 def enter(context: Any) -> Iterator[Any]:
-    """Make this the current context."""
     _state.outer.append(_state.context)
     _state.context = context
     try:
@@ -135,11 +134,8 @@ def op_scope(name: str | None, default: str) -> Iterator[str | None]:
 @contextmanager
 def _eager_scope(name: str | None) -> Iterator[str]:
     """The name scope of the eager context: only variables and traced functions look at it."""
-    previous = _state.eager_scope
-    if not name or name.endswith("/"):
-        _state.eager_scope = name or ""
-    else:
-        _state.eager_scope = f"{previous}{name}/"
+    previous, whole = _state.eager_scope, not name or name.endswith("/")
+    _state.eager_scope = (name or "") if whole else f"{previous}{name}/"
     try:
         yield _state.eager_scope
     finally:
@@ -148,9 +144,8 @@ def _eager_scope(name: str | None) -> Iterator[str]:
 
 def current_scope() -> str:
     """The name scope we are in, without the last `/`."""
-    if executing_eagerly():
-        return _state.eager_scope.rstrip("/")
-    return str(_state.context.scope_name)
+    scope = _state.eager_scope if executing_eagerly() else _state.context.scope_name
+    return str(scope).rstrip("/")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ See `tensorflow/python/framework/constant_op.py`, `tensor_conversion_registry.py
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from tflogscope.runtime.core.dtypes import (
     string,
 )
 from tflogscope.runtime.core.shapes import TensorShape, as_shape
-from tflogscope.runtime.core.tensors import EagerTensor, SymbolicTensor, Tensor
+from tflogscope.runtime.core.tensors import EagerTensor, Tensor
 
 _conversions: list[tuple[Any, Callable[..., Any]]] = []
 _scalars: dict[Any, EagerTensor] = {}
@@ -45,33 +46,29 @@ def to_array(value: Any, dtype: DType | None) -> tuple[Any, DType]:
     if value is None or (isinstance(value, (list, tuple)) and any(each is None for each in value)):
         raise ValueError("Attempt to convert a value (None) with an unsupported type to a Tensor.")
     typed = hasattr(value, "dtype")
-    if isinstance(value, Tensor):
-        raise TypeError(f"Expected any non-tensor type, but got a tensor instead: {value!r}")
     array = np.asarray(value) if not isinstance(value, (str, bytes)) else np.array(value, object)
     if array.dtype.kind in "SUO" or dtype is string:
-        return _strings(array, dtype), string
-    if dtype is None:
+        result = np.empty(array.shape, object)
+        flat = [each.encode() if isinstance(each, str) else each for each in array.ravel()]
+        if any(not isinstance(each, bytes) for each in flat):
+            raise ValueError(
+                f"Attempt to convert a value of an unsupported type to a Tensor: {flat}"
+            )
+        result.ravel()[:] = flat
+        array, found = result, string
+    elif dtype is None:
         narrow = {"f": np.float32, "i": np.int32}.get(array.dtype.kind) if not typed else None
         array = array if narrow is None else array.astype(narrow)
         return array, of_array(array.dtype)
-    wanted = np.dtype(dtype.as_numpy_dtype)
-    if array.dtype.kind == "f" and wanted.kind in "iu" and array.size:
-        raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {dtype.name}")
-    if (array.dtype.kind == "b") != (wanted.kind == "b") and not typed and array.size:
-        raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {dtype.name}")
+    else:
+        found = dtype
+    wanted, kind = np.dtype(found.as_numpy_dtype), array.dtype.kind
+    truncated = kind == "f" and wanted.kind in "iu"
+    boolean = (kind == "b") != (wanted.kind == "b") and not typed
+    if dtype not in {None, found} or (array.size and (truncated or boolean)):
+        raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {dtype and dtype.name}")
     array = array.astype(wanted)
-    return round_to_bfloat16(array) if dtype is bfloat16 else array, dtype
-
-
-def _strings(array: Any, dtype: DType | None) -> Any:
-    if dtype not in {None, string}:
-        raise TypeError(f"Cannot convert {array} to EagerTensor of dtype {dtype.name}")
-    result = np.empty(array.shape, object)
-    flat = [each.encode() if isinstance(each, str) else each for each in array.ravel()]
-    if any(not isinstance(each, bytes) for each in flat):
-        raise ValueError(f"Attempt to convert a value of an unsupported type to a Tensor: {flat}")
-    result.ravel()[:] = flat
-    return result
+    return round_to_bfloat16(array) if found is bfloat16 else array, found
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = "Const") -> Any:
@@ -100,18 +97,12 @@ def convert_to_tensor(
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
         if wanted is not None and value.dtype is not wanted:
-            raise ValueError(
-                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
-                f"{value.dtype.name}: {value!r}"
-            )
-        if isinstance(value, EagerTensor) and not executing_eagerly():
-            return context.current().capture(value, name)
-        return value
+            raise ValueError(f"Tensor conversion requested dtype {wanted.name} for {value!r}")
+        captured = isinstance(value, EagerTensor) and not executing_eagerly()
+        return context.current().capture(value, name) if captured else value
     if wanted is None and dtype_hint is not None:
-        try:
+        with suppress(TypeError, ValueError):
             return _converted(value, as_dtype(dtype_hint), name)
-        except (TypeError, ValueError):
-            pass
     return _converted(value, wanted, name)
 
 
@@ -131,7 +122,7 @@ def _eager_constant(value: Any, dtype: DType | None, shape: TensorShape | None) 
     if shape is None or shape == tensor.shape:
         return tensor
     dims = _eager_tensor(np.array(shape.sizes(), np.int32), int32)
-    if tensor.shape.num_elements() == 1 and shape.num_elements() != 1:
+    if tensor.shape.num_elements() == 1:
         return execute("Fill", [dims, tensor], {"index_type": int32})[0]
     return execute("Reshape", [tensor, dims], {"Tshape": int32})[0]
 
@@ -139,8 +130,6 @@ def _eager_constant(value: Any, dtype: DType | None, shape: TensorShape | None) 
 def _eager_tensor(value: Any, dtype: DType | None) -> EagerTensor:
     if isinstance(value, EagerTensor):
         return value
-    if isinstance(value, SymbolicTensor):
-        raise TypeError(f"Cannot convert {value!r} to an EagerTensor: it has no value yet.")
     if type(value) in {int, float, bool}:  # a Python number is converted once and then remembered
         key = (type(value), value, dtype, str(value))  # str: -0.0 is not 0.0
         if key not in _scalars:
@@ -193,12 +182,11 @@ def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Any
         for index, value in enumerate(values):
             if isinstance(value, (list, tuple)) and _holds_tensor(value):
                 elements.append(_packed(value, dtype, str(index)))
-            elif _tensor_like(value):
-                elements.append(convert_to_tensor(value))
-                if dtype is not None and elements[-1].dtype is not dtype:
-                    raise TypeError(f"Cannot convert a list with {value!r} to {dtype}")
             else:
-                elements.append(constant(value, dtype, name=str(index)))
+                made = convert_to_tensor(value) if _tensor_like(value) else None
+                elements.append(constant(value, dtype, name=str(index)) if made is None else made)
+            if elements[-1].dtype is not (dtype or elements[0].dtype):
+                raise TypeError(f"Cannot convert a list with {value!r} to {dtype}")
         return _pack(elements, scope)
 
 

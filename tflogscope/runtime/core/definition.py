@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tflogscope.runtime.core.dtypes import DType
@@ -35,22 +35,12 @@ class NodeDef:
 
     @property
     def definition(self) -> OpDef:
-        """The op."""
         return lookup(self.type)
 
     def copy(self, name: str) -> NodeDef:
         """Another node like it."""
-        return NodeDef(
-            name,
-            self.type,
-            list(self.inputs),
-            list(self.controls),
-            dict(self.attributes),
-            self.device,
-            self.dtypes,
-            self.shape,
-            self.handle_data,
-        )
+        inputs, controls, attributes = list(self.inputs), list(self.controls), dict(self.attributes)
+        return replace(self, name=name, inputs=inputs, controls=controls, attributes=attributes)
 
 
 @dataclass(slots=True, eq=False)
@@ -98,36 +88,26 @@ def define(
         while label in taken:
             label += "_"
         taken.add(label)
-        attributes_ = {"T": tensor.dtype, "index": index}
-        made.append(NodeDef(label, "_Retval", [_endpoint(tensor)], [], attributes_))
+        source = (tensor.op.name, tensor.value_index)
+        made.append(NodeDef(label, "_Retval", [source], [], {"T": tensor.dtype, "index": index}))
     return FunctionDef(name, made, tuple(node.name for node in must_run), attributes or {})
 
 
 def _argument(tensor: Any, index: int) -> NodeDef:
     kept = {key: value for key, value in tensor.op.attributes.items() if key.startswith("_")}
-    return NodeDef(
-        tensor.op.name,
-        "_Arg",
-        attributes={"T": tensor.dtype, "index": index} | kept,
-        dtypes=(tensor.dtype,),
-        shape=tensor.shape,
-        handle_data=tensor.handle_data,
-    )
-
-
-def _endpoint(tensor: Any) -> Endpoint:
-    return tensor.op.name, tensor.value_index
+    kept |= {"T": tensor.dtype, "index": index}
+    found = NodeDef(tensor.op.name, "_Arg", attributes=kept, dtypes=(tensor.dtype,))
+    found.shape, found.handle_data = tensor.shape, tensor.handle_data
+    return found
 
 
 def _node(node: Any) -> NodeDef:
     handles = [tensor.handle_data for tensor in node.outputs if tensor.handle_data is not None]
-    return NodeDef(
-        node.name,
-        node.type,
-        [_endpoint(tensor) for tensor in node.inputs],
-        [control.name for control in node.control_inputs],
-        dict(node.attributes),
-        node.device,
-        tuple(tensor.dtype for tensor in node.outputs),
-        handle_data=handles[0] if handles else None,
+    inputs = [(tensor.op.name, tensor.value_index) for tensor in node.inputs]
+    controls = [control.name for control in node.control_inputs]
+    dtypes = tuple(tensor.dtype for tensor in node.outputs)
+    found = NodeDef(
+        node.name, node.type, inputs, controls, dict(node.attributes), node.device, dtypes
     )
+    found.handle_data = handles[0] if handles else None
+    return found

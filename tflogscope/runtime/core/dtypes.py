@@ -23,15 +23,8 @@ class DType:
         self.is_bool = kind == "b"
         self.is_numeric = kind in "fiub"
 
-    @property
-    def min(self) -> Any:
-        limits: Any = np.finfo if self.is_floating else np.iinfo
-        return limits(self.as_numpy_dtype).min
-
-    @property
-    def max(self) -> Any:
-        limits: Any = np.finfo if self.is_floating else np.iinfo
-        return limits(self.as_numpy_dtype).max
+    min = property(lambda self: _limits(self).min)
+    max = property(lambda self: _limits(self).max)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DType):
@@ -51,19 +44,17 @@ class DType:
         return f"tf.{self.name}"
 
 
-float16 = DType("float16", np.float16, 2)
+_FLOAT = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
+float16, float32, float64 = (
+    DType(name, kind, np.dtype(kind).itemsize) for name, kind in _FLOAT.items()
+)
 bfloat16 = DType("bfloat16", np.float32, 2)
 """NB: held as float32, rounded after each op, since NumPy does not have it."""
-float32 = DType("float32", np.float32, 4)
-float64 = DType("float64", np.float64, 8)
-int8 = DType("int8", np.int8, 1)
-int16 = DType("int16", np.int16, 2)
-int32 = DType("int32", np.int32, 4)
-int64 = DType("int64", np.int64, 8)
-uint8 = DType("uint8", np.uint8, 1)
-uint16 = DType("uint16", np.uint16, 2)
-uint32 = DType("uint32", np.uint32, 4)
-uint64 = DType("uint64", np.uint64, 8)
+int8, int16, int32, int64, uint8, uint16, uint32, uint64 = (
+    DType(f"{kind}{8 * size}", np.dtype(f"{kind[0]}{size}").type, size)
+    for kind in ("int", "uint")
+    for size in (1, 2, 4, 8)
+)
 bool_ = DType("bool", np.bool_, 1)
 string = DType("string", object, 24)
 resource = DType("resource", object, 88)
@@ -76,6 +67,10 @@ _OF_NUMPY = {
     if each.as_numpy_dtype is not object
 } | {np.dtype(np.float32): float32}
 _OF_PYTHON: dict[Any, DType] = {float: float32, int: int32, bool: bool_, str: string}
+
+
+def _limits(dtype: DType) -> Any:
+    return (np.finfo if dtype.is_floating else np.iinfo)(dtype.as_numpy_dtype)
 
 
 def as_dtype(value: Any) -> DType:

@@ -9,24 +9,23 @@ A kernel is made once for each op, set of attributes and dtypes of the inputs, a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tflogscope.runtime.core import telling
 from tflogscope.runtime.core.dtypes import DType
-from tflogscope.runtime.core.errors import KERNEL_ERRORS, OpError, as_op_error
+from tflogscope.runtime.core.errors import KERNEL_ERRORS, as_op_error
 from tflogscope.runtime.core.registry import OpDef, bind, output_values
-from tflogscope.runtime.core.tensors import CPU, EagerTensor
+from tflogscope.runtime.core.tensors import EagerTensor
 
 
-class Done:
+class Done(NamedTuple):
     """An op that has run."""
 
-    __slots__ = ("attributes", "inputs", "outputs")
-
-    def __init__(self, inputs: Sequence[Any], attributes: Any, outputs: list[Any]) -> None:
-        self.inputs, self.attributes, self.outputs = inputs, attributes, outputs
+    inputs: Sequence[Any]
+    attributes: Any
+    outputs: list[Any]
 
 
 class EagerContext:
@@ -53,7 +52,8 @@ class EagerContext:
             error = as_op_error(raised)
             if listener is not None:
                 listener.op_finished(definition.type, (), error)
-            raise _located(error, definition.type, name or "") from None
+            message = f"{error.message} [Op:{definition.type}]"  # NB: without the function's name
+            raise type(error)(error.node_def, error.op, message) from None
         outputs = [EagerTensor(each, dtype) for each, dtype in zip(result, dtypes, strict=True)]
         if listener is not None:
             listener.op_finished(definition.type, outputs, None)
@@ -89,17 +89,6 @@ def frozen(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes() if value.dtype != object else id(value)
     return value
-
-
-def _located(error: OpError, op: str, name: str) -> OpError:
-    """The same error, saying where."""
-    message = error.message
-    if op.startswith("__"):  # a function
-        message = f"{{{{function_node {op}}}}} {message} [Op:{op}]"
-    elif not message.startswith("{{function_node"):
-        wrapper = f"__wrapped__{op.replace('_', '__')}_device_{CPU}"
-        message = f"{{{{function_node {wrapper}}}}} {message} [Op:{op}] name: {name}"
-    return type(error)(error.node_def, error.op, message)
 
 
 EAGER = EagerContext()

@@ -44,30 +44,22 @@ class OpError(Exception):
         return self.message
 
 
-class _Inaccessible(TypeError):
-    pass
-
-
-def _kinds() -> dict[str, type[OpError]]:
-    names = (
-        "Cancelled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists "
-        "PermissionDenied ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented "
-        "Internal Unavailable DataLoss"
-    ).split()
-    return {
-        f"{name}Error": type(f"{name}Error", (OpError,), {"code": code, "__module__": __name__})
-        for code, name in enumerate(names, 1)
-    }
-
-
-KINDS = _kinds()
+_CODES = (
+    "Cancelled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied "
+    "ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable DataLoss"
+)
+KINDS = {
+    f"{name}Error": type(f"{name}Error", (OpError,), {"code": code, "__module__": __name__})
+    for code, name in enumerate(_CODES.split(), 1)
+}
 InvalidArgumentError: Any = KINDS["InvalidArgumentError"]
 OutOfRangeError: Any = KINDS["OutOfRangeError"]
 FailedPreconditionError: Any = KINDS["FailedPreconditionError"]
-NotFoundError: Any = KINDS["NotFoundError"]
 UnknownError: Any = KINDS["UnknownError"]
 
-InaccessibleTensorError = _Inaccessible
+
+class InaccessibleTensorError(TypeError):
+    """A tensor of a function was used outside it."""
 
 
 class OperatorNotAllowedInGraphError(TypeError):

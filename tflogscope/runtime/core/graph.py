@@ -29,28 +29,16 @@ class Node:
         attributes: dict[str, Any],
         control_inputs: Sequence[Node],
     ) -> None:
-        self.graph = graph
-        self.definition = definition
-        self.name = name
-        self.inputs = tuple(inputs)
-        self.attributes = attributes
+        self.graph, self.definition, self.name = graph, definition, name
+        self.type = definition.type
+        self.inputs, self.attributes = tuple(inputs), attributes
         self.control_inputs = list(control_inputs)
         self.device = context.requested_device()
         self.outputs: list[SymbolicTensor] = []
         self.gradient_function = graph.gradient_functions.get(definition.type)
         """Its own gradient function, where it is not that of its type: of a function's call."""
 
-    @property
-    def type(self) -> str:
-        """The op's type."""
-        return self.definition.type
-
-    def get_attr(self, name: str) -> Any:
-        """One attribute."""
-        return self.attributes[name]
-
     def add_control_input(self, node: Node) -> None:
-        """Run that node first."""
         if node is not self and node not in self.control_inputs:
             self.control_inputs.append(node)
 
@@ -65,6 +53,7 @@ class Graph:
     """Nodes in the order of their creation."""
 
     building_function = False
+    is_while_body = False
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -90,11 +79,9 @@ class Graph:
         try:
             specs = definition.infer(captured, attributes)
         except ValueError as error:
+            where = f"'{{{{node {full_name}}}}} = {definition.type}'"
             shapes = ", ".join(str(each.shape) for each in captured)
-            raise ValueError(
-                f"{error} for '{{{{node {full_name}}}}} = {definition.type}' with input shapes: "
-                f"{shapes}."
-            ) from None
+            raise ValueError(f"{error} for {where} with input shapes: {shapes}.") from None
         controls = self._control_inputs(captured)
         node = Node(self, definition, full_name, captured, attributes, controls)
         for index, (dtype, shape, *handle) in enumerate(specs):
@@ -172,7 +159,7 @@ class Graph:
         made_by = vars(value).get("op") if hasattr(value, "handle") else None
         if isinstance(made_by, Node) and made_by.graph is self:
             return made_by  # the assignment that gave a variable
-        value = getattr(value, "handle", value) if not isinstance(value, Tensor) else value
+        value = getattr(value, "handle", value)
         return self.capture(value).op if isinstance(value, Tensor) else None
 
     def _control_inputs(self, inputs: Sequence[SymbolicTensor]) -> list[Node]:
@@ -191,10 +178,6 @@ class Graph:
         """Make it the current context: ops called in it become its nodes."""
         with context.enter(self):
             yield self
-
-    def get_operations(self) -> list[Node]:
-        """All nodes."""
-        return list(self.nodes)
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.Graph", name)

@@ -43,8 +43,8 @@ def _computed(tensor: SymbolicTensor, values: dict[int, Any]) -> Any:
         return node.attributes["value"]
     if node.type in {"Shape", "ShapeN", "Size", "Rank"}:
         return _of_shape(node.type, node.inputs[tensor.value_index].shape, tensor)
-    element = _dimension(node, tensor.value_index)
-    if element is not None:
+    element = _dimension(tensor)
+    if known(element):
         return np.array(element, tensor.dtype.as_numpy_dtype)
     if node.type not in _FOLDED:
         return None
@@ -68,21 +68,18 @@ def _of_shape(type: str, shape: TensorShape, tensor: SymbolicTensor) -> Any:
     return np.array(found, tensor.dtype.as_numpy_dtype)
 
 
-def _dimension(node: Any, index: int | None) -> Dim:
-    """`tf.shape(x)[1]`: one dimension may be known where others are not."""
-    source = node.inputs[0].op if node.inputs else None
-    if source is None or source.type != "Shape":
+def _dimension(tensor: Any) -> Dim:
+    """`tf.shape(x)[1]`: one dimension may be known where others are not. In passes it can be the number
+    of one of which nobody knows how large it is.
+    """
+    node = tensor.op
+    if node is None or node.type != "StridedSlice" or node.inputs[0].op is None:
         return None
-    shape = source.inputs[0].shape
-    if node.type == "StridedSlice" and node.attributes.get("shrink_axis_mask") == 1:
-        begin = known_value(node.inputs[1])
-        index = None if begin is None or begin.size != 1 else int(begin.ravel()[0])
-    elif node.type != "Unpack":
+    source, begin = node.inputs[0].op, known_value(node.inputs[1])
+    if source.type != "Shape" or begin is None or node.attributes.get("shrink_axis_mask") != 1:
         return None
-    if index is None or shape.rank is None or not -shape.rank <= index < shape.rank:
-        return None
-    dim: Dim = shape[index]
-    return dim if known(dim) else None
+    dims, at = source.inputs[0].shape.dims, int(begin.ravel()[0])
+    return dims[at] if dims is not None and -len(dims) <= at < len(dims) else None
 
 
 def known_shape(tensor: Any) -> TensorShape:
@@ -97,35 +94,15 @@ def known_shape(tensor: Any) -> TensorShape:
     rule = _SHAPES.get(tensor.op.type) if isinstance(tensor, SymbolicTensor) and tensor.op else None
     if rule is not None:
         return rule(tensor.op, tensor.value_index)
-    return _of_rank(tensor)
-
-
-def _of_rank(tensor: Any) -> TensorShape:
     rank = tensor.shape.dims[0] if tensor.shape.rank == 1 else None
     return TensorShape([None] * rank if rank is not None and known(rank) else None)
 
 
 def _packed(node: Any, _: int) -> TensorShape:
-    dims: list[Dim] = []
-    for element in node.inputs:
-        value = known_value(element)
-        if value is not None:
-            dims.append(int(value) if value >= 0 else None)
-        else:
-            dims.append(_symbolic(element))
-    return TensorShape(dims)
-
-
-def _symbolic(element: Any) -> Dim:
-    """The number of a dimension of which nobody knows how large it is: in passes only."""
-    node = element.op
-    if node is None or node.type != "StridedSlice" or node.inputs[0].op is None:
-        return None
-    source, begin = node.inputs[0].op, known_value(node.inputs[1])
-    if source.type != "Shape" or begin is None or node.attributes.get("shrink_axis_mask") != 1:
-        return None
-    dims, at = source.inputs[0].shape.dims, int(begin.ravel()[0])
-    return dims[at] if dims is not None and -len(dims) <= at < len(dims) else None
+    pairs = [(each, known_value(each)) for each in node.inputs]
+    return TensorShape(
+        [_dimension(e) if v is None else int(v) if v >= 0 else None for e, v in pairs]
+    )
 
 
 def _joined(node: Any, _: int) -> TensorShape:

@@ -54,8 +54,6 @@ def assert_same_structure(one: Any, other: Any, check_types: bool = True, *_: An
     if check_types and isinstance(one, Mapping) != isinstance(other, Mapping):
         raise TypeError(f"The two structures don't have the same types: {one} and {other}")
     if len(one) != len(other) or (isinstance(one, Mapping) and set(one) != set(other)):
-        raise ValueError(
-            f"The two structures don't have the same number of elements: {one} and {other}"
-        )
+        raise ValueError(f"The two structures don't have the same elements: {one} and {other}")
     for a, b in zip(_children(one), _children(other), strict=True):
         assert_same_structure(a, b, check_types)

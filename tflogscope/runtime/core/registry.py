@@ -18,7 +18,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -40,7 +40,6 @@ class Inference:
     attributes: Mapping[str, Any]
 
     def shape(self, index: int) -> TensorShape:
-        """What is known of the shape of that input."""
         found: TensorShape = self.inputs[index].shape
         return found
 
@@ -58,10 +57,8 @@ class Argument:
     several: bool = False
     """A list of tensors of any types, which the attribute `type` lists."""
 
-    @property
-    def dtype(self) -> DType | None:
-        """The dtype, if it is always the same one."""
-        return ALL.get(self.type)
+    dtype = property(lambda self: ALL.get(self.type))
+    """The dtype, if it is always the same one."""
 
 
 Shapes = TensorShape | Sequence[Any]
@@ -90,10 +87,8 @@ class OpDef:
         if not dtypes:
             return []
         shapes = [found] * len(dtypes) if isinstance(found, TensorShape) else found
-        pairs = zip(dtypes, shapes, strict=True)
-        return [
-            (dtype, *each) if isinstance(each, tuple) else (dtype, each) for dtype, each in pairs
-        ]
+        parts = [each if isinstance(each, tuple) else (each,) for each in shapes]
+        return [(dtype, *part) for dtype, part in zip(dtypes, parts, strict=True)]
 
     def complete(self, attributes: Mapping[str, Any], inputs: Sequence[Any]) -> dict[str, Any]:
         """The attributes, with those added that follow from the dtypes of inputs."""
@@ -106,7 +101,6 @@ class OpDef:
         return full
 
     def dtypes(self, attributes: Mapping[str, Any]) -> list[DType]:
-        """The dtypes of the outputs."""
         found: list[DType] = []
         for output in self.outputs:
             dtype: Any = output.dtype or attributes[output.type]
@@ -129,7 +123,7 @@ def op(
     gradient: Callable[..., Any] | None = None,
     *,
     stateful: bool = False,
-) -> OpDef:
+) -> None:
     """Declare an op. `gradient` None: no gradient flows through it."""
     match = _LINE.match(line)
     assert match is not None, line
@@ -142,27 +136,14 @@ def op(
         for name in (argument.count, "" if argument.dtype else argument.type):
             if name:
                 attributes.setdefault(name, REQUIRED)
-    definition = OpDef(
-        match[1], inputs, outputs, attributes, shape, kernel, stateful, _wanted(kernel, attributes)
-    )
-    _ops[definition.type] = definition
-    _gradients[definition.type] = gradient
-    return definition
+    wanted = _wanted(kernel, attributes)
+    _ops[match[1]] = OpDef(match[1], inputs, outputs, attributes, shape, kernel, stateful, wanted)
+    _gradients[match[1]] = gradient
 
 
 def alias(name: str, of: str) -> None:
     """Another op that computes the same: oneDNN's of TensorFlow's."""
-    old = _ops[of]
-    _ops[name] = OpDef(
-        name,
-        old.inputs,
-        old.outputs,
-        old.attributes,
-        old.shape,
-        old.kernel,
-        old.stateful,
-        old.wanted,
-    )
+    _ops[name] = replace(_ops[of], type=name)
 
 
 def set_gradient(*types: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -184,7 +165,6 @@ def lookup(type: str) -> OpDef:
 
 
 def registered(type: str) -> bool:
-    """Is there such an op?"""
     return type in _ops
 
 
@@ -219,7 +199,7 @@ def output_values(result: Any, dtypes: Sequence[DType]) -> list[Any]:
 def _as_value(value: Any, dtype: DType) -> Any:
     if dtype is bfloat16:
         return round_to_bfloat16(value)
-    if not dtype.is_array or getattr(value, "is_reference", False):
+    if not dtype.is_array:
         return value
     return np.asarray(value, dtype.as_numpy_dtype)
 

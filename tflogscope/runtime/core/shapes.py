@@ -100,9 +100,7 @@ class TensorShape:
         return self
 
     def __len__(self) -> int:
-        if self.dims is None:
-            raise ValueError("Cannot take the length of shape with unknown rank.")
-        return len(self.dims)
+        return len(self.as_list())
 
     def __iter__(self) -> Iterator[Dim]:
         if self.dims is None:
@@ -118,15 +116,9 @@ class TensorShape:
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
 
-    def __radd__(self, other: Any) -> TensorShape:
-        return as_shape(other).concatenate(self)
-
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, TensorShape):
-            return self.dims == other.dims
-        if other is None or isinstance(other, (list, tuple)):
-            return self.dims == (None if other is None else tuple(other))
-        return False
+        listed = other is None or isinstance(other, (list, tuple, TensorShape))
+        return listed and self.dims == as_shape(other).dims
 
     def __hash__(self) -> int:
         return hash(self.dims)

@@ -30,7 +30,6 @@ class Entry:
     """Inputs of which no gradient is wanted."""
 
     def get_attr(self, name: str) -> Any:
-        """One attribute."""
         return self.attributes[name]
 
 
@@ -51,7 +50,13 @@ class Tape:
     def watches(self, tensors: Sequence[Any]) -> bool:
         """Could a gradient flow back into one of these?"""
         made_by = self.made_by
-        return any(each.uid in made_by and trainable(each.dtype) for each in tensors)
+        return any(each.uid in made_by and differentiable(each) for each in tensors)
+
+    def note(self, entry: Entry) -> None:
+        """Remember the op if one of its inputs is watched."""
+        if self.watches(entry.inputs):
+            for output in entry.outputs:
+                self.made_by.setdefault(output.uid, entry)
 
 
 class _Tapes(threading.local):
@@ -75,17 +80,14 @@ def differentiable(tensor: Any) -> bool:
 
 
 def push(tape: Tape) -> None:
-    """Start recording on this tape too."""
     _tapes.stack.append(tape)
 
 
 def pop(tape: Tape) -> None:
-    """Stop recording on this tape."""
     _tapes.stack.remove(tape)
 
 
 def recording() -> bool:
-    """Is there a tape that records?"""
     return bool(_tapes.stack) and not _tapes.stopped
 
 
@@ -115,9 +117,7 @@ def could_record(tensors: Sequence[Any]) -> int:
 def record(entry: Entry) -> None:
     """Let the tapes that watch one of its inputs remember the op."""
     for tape in _tapes.stack if recording() else ():
-        if tape.watches(entry.inputs):
-            for output in entry.outputs:
-                tape.made_by[output.uid] = entry
+        tape.note(entry)
 
 
 def variable_accessed(variable: Any) -> None:

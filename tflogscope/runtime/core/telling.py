@@ -26,13 +26,11 @@ class Listener:
         outputs: Sequence[Any],
         cached: bool,
     ) -> None:
-        """An op, or a function, is about to run eagerly.
-
-        `outputs`: the dtypes of what it gives; `cached`: its kernel was made before.
+        """An op or a function is about to run eagerly; `outputs` are dtypes, `cached`: its kernel is
+        not a new one.
         """
 
-    def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None:
-        """That op has run, or failed."""
+    def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None: ...
 
     def function_traced(self, name: str, function: Any) -> None:
         """A Python function was run to build a graph."""
@@ -40,23 +38,20 @@ class Listener:
     def function_instantiated(self, definition: Any, report: Any) -> None:
         """A graph was made ready to run; `report` says what the passes did."""
 
-    def function_called(self, step: int, definition: Any) -> None:
-        """The executor starts on a graph."""
+    def function_called(self, step: int, definition: Any) -> None: ...
 
-    def function_returned(self, step: int, definition: Any, error: BaseException | None) -> None:
-        """The executor has done with that graph."""
+    def function_returned(
+        self, step: int, definition: Any, error: BaseException | None
+    ) -> None: ...
 
-    def node_started(self, step: int, node: Any) -> None:
-        """The executor takes a node whose inputs are there."""
+    def node_started(self, step: int, node: Any) -> None: ...
 
-    def node_done(self, step: int, node: Any, outputs: Sequence[Any]) -> None:
-        """Its kernel has run."""
+    def node_done(self, step: int, node: Any, outputs: Sequence[Any]) -> None: ...
 
     def node_dead(self, step: int, node: Any) -> None:
         """It is in a branch not taken: no kernel runs."""
 
-    def node_failed(self, step: int, node: Any, error: BaseException) -> None:
-        """Its kernel raised an error."""
+    def node_failed(self, step: int, node: Any, error: BaseException) -> None: ...
 
     def tape_followed(self, ops: Sequence[str]) -> None:
         """A tape was followed back over these ops."""

@@ -50,7 +50,7 @@ def _operator(name: str) -> Callable[..., Any]:
     return apply
 
 
-_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor"
+_BINARY = "add sub mul truediv floordiv mod pow matmul and or"
 for _name in (
     *_BINARY.split(),
     *(f"r{each}" for each in _BINARY.split()),
@@ -65,19 +65,12 @@ class Tensor(Operators):
     __slots__ = ("__weakref__", "_keras_logits", "_keras_mask", "dtype", "handle_data", "uid")
     _keras_mask: Any
     _keras_logits: Any
+    shape: Any
 
     def __init__(self, dtype: DType) -> None:
         self.uid = uid()
         self.dtype = dtype
         self.handle_data: HandleData | None = None
-
-    @property
-    def shape(self) -> TensorShape:
-        raise NotImplementedError
-
-    @property
-    def ndim(self) -> int | None:
-        return self.shape.rank
 
     def ref(self) -> Reference:
         return Reference(self)
@@ -87,9 +80,7 @@ class Tensor(Operators):
 
 
 class Reference:
-    """Stands for a tensor or variable in sets and as a key."""
-
-    __slots__ = ("_value",)
+    """A tensor or variable as a key: equal to another if it is the same one."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -109,7 +100,6 @@ class EagerTensor(Tensor):
 
     __slots__ = ("value",)
     device = CPU
-    backing_device = CPU
 
     def __init__(self, value: Any, dtype: DType) -> None:
         super().__init__(dtype)
@@ -137,8 +127,7 @@ class EagerTensor(Tensor):
     def __int__(self) -> int:
         return int(np.reshape(self.numpy(), ()))
 
-    def __index__(self) -> int:
-        return int(self.value[()].__index__())
+    __index__ = __int__
 
     def __float__(self) -> float:
         return float(np.reshape(self.numpy(), ()))
@@ -147,13 +136,9 @@ class EagerTensor(Tensor):
         return format(self.numpy(), specification)
 
     def __len__(self) -> int:
-        if not self.shape.rank:
-            raise TypeError("Scalar tensor has no `len()`")
         return len(self.value)
 
     def __iter__(self) -> Iterator[Any]:
-        if not self.shape.rank:
-            raise TypeError("Cannot iterate over a scalar tensor.")
         return (self[row] for row in range(len(self)))  # type: ignore[index]
 
     def __str__(self) -> str:
@@ -161,13 +146,8 @@ class EagerTensor(Tensor):
         return f"tf.Tensor({text}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
-        if not self.dtype.is_array:
-            value = f"value={self.value!r}"
-        elif np.ndim(self.value):
-            value = "numpy=" + _own_line(repr(self.value))
-        else:
-            value = f"numpy={_text(self.value)}"
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, {value}>"
+        shown = _own_line(repr(self.value)) if np.ndim(self.value) else _text(self.value)
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={shown}>"
 
 
 def _text(value: Any) -> str:
@@ -192,22 +172,10 @@ class SymbolicTensor(Tensor):
         self.value_index = value_index
         self._shape = shape
 
-    @property
-    def shape(self) -> TensorShape:
-        return self._shape
-
-    @property
-    def graph(self) -> Any:
-        return self.op.graph
-
-    @property
-    def name(self) -> str:
-        """`node:index`."""
-        return f"{self.op.name}:{self.value_index}"
-
-    @property
-    def device(self) -> str:
-        return str(self.op.device)
+    shape = property(lambda self: self._shape)
+    graph = property(lambda self: self.op.graph)
+    name = property(lambda self: f"{self.op.name}:{self.value_index}")
+    device = property(lambda self: self.op.device)
 
     def set_shape(self, shape: Any) -> None:
         self._shape.assert_is_compatible_with(shape)
@@ -219,18 +187,13 @@ class SymbolicTensor(Tensor):
     def __hash__(self) -> int:
         return id(self) if not self.graph.building_function else super().__hash__()
 
-    def __bool__(self) -> NoReturn:  # noqa: PLE0304
-        self._refuse("Using a symbolic `tf.Tensor` as a Python `bool`")
-
-    def __iter__(self) -> NoReturn:
-        self._refuse("Iterating over a symbolic `tf.Tensor`")
-
-    @staticmethod
-    def _refuse(task: str) -> NoReturn:
+    def _refuse(self, *_: Any) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"{task} is not allowed: AutoGraph did not convert this function. Try decorating it "
-            "directly with @tf.function."
+            "Using a symbolic `tf.Tensor` as a Python value is not allowed: AutoGraph did not convert "
+            "this function. Try decorating it directly with @tf.function."
         )
+
+    __bool__ = __iter__ = _refuse
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError(
@@ -261,18 +224,6 @@ class TensorSpec:
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
         return cls(tensor.shape, tensor.dtype, name)
-
-    from_spec = from_tensor
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and (self.shape, self.dtype, self.name) == (
-            other.shape,
-            other.dtype,
-            other.name,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"

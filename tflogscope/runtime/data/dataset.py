@@ -145,13 +145,8 @@ class Dataset:
             state = normalized(initial_state)
         spec = spec_of(state)
         function = _Function(reduce_func, "reduce", (spec, self.element_spec))
-        found = O.ReduceDataset(
-            self.variant,
-            tensors_of(state),
-            function.captured,
-            f=function.definition,
-            **outputs_of(spec),
-        )
+        inputs = self.variant, tensors_of(state), function.captured
+        found = O.ReduceDataset(*inputs, f=function.definition, **outputs_of(spec))
         return restored(spec, found)
 
     # -- with a number
@@ -188,9 +183,6 @@ class Dataset:
     def take(self, count: Any, name: Any = None) -> Dataset:
         return self._numbered("TakeDataset", "count", count)
 
-    def skip(self, count: Any, name: Any = None) -> Dataset:
-        return self._numbered("SkipDataset", "count", count)
-
     def prefetch(self, buffer_size: Any, name: Any = None) -> Dataset:
         """The same. NB: nothing is made ahead here."""
         return self._numbered("PrefetchDataset", "buffer_size", buffer_size)
@@ -198,13 +190,13 @@ class Dataset:
     # -- others
 
     def concatenate(self, dataset: Dataset, name: Any = None) -> Dataset:
-        pairs = iter(flatten(dataset.element_spec))
-        spec = mapped(
-            lambda e: TensorSpec(
-                e.shape.most_specific_compatible_shape(next(pairs).shape), e.dtype
-            ),
-            self.element_spec,
-        )
+        others = iter(flatten(dataset.element_spec))
+
+        def common(each: Any) -> Any:
+            shape = each.shape.most_specific_compatible_shape(next(others).shape)
+            return TensorSpec(shape, each.dtype)
+
+        spec = mapped(common, self.element_spec)
         return self._with("ConcatenateDataset", spec, dataset.variant)
 
     def with_options(self, options: Any = None) -> Dataset:
@@ -218,13 +210,8 @@ class Dataset:
     def __len__(self) -> int:
         number = int(self.cardinality())
         if number < 0:
-            raise TypeError(
-                f"The dataset {'is infinite' if number == -1 else 'length is unknown'}."
-            )
+            raise TypeError("The length of the dataset is infinite or unknown.")
         return number
-
-    def __bool__(self) -> bool:
-        return True
 
     def __iter__(self) -> OwnedIterator:
         return OwnedIterator(self)

@@ -14,11 +14,7 @@ import numpy as np
 
 from tflogscope.runtime import executor
 from tflogscope.runtime.core.definition import FunctionDef
-from tflogscope.runtime.core.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OutOfRangeError,
-)
+from tflogscope.runtime.core.errors import InvalidArgumentError, OutOfRangeError
 from tflogscope.runtime.core.registry import op
 from tflogscope.runtime.core.shapes import SCALAR, as_shape
 from tflogscope.runtime.ops.lists import OptionalValue
@@ -47,16 +43,12 @@ class _Iterator:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._elements: Iterator[Element] | None = None
+        self._elements: Iterator[Element] = iter(())
 
     def start(self, source: Elements) -> None:
         self._elements = iter(source)
 
     def next(self) -> Element:
-        if self._elements is None:
-            raise FailedPreconditionError(
-                None, None, "GetNext() failed because the iterator has not been initialized."
-            )
         with self._lock:
             element = next(self._elements, None)
         if element is None:
@@ -112,15 +104,13 @@ def _range(start: Any, stop: Any, step: Any, output_types: Any, **_: Any) -> Ele
     return Elements(lambda: ([np.asarray(each, kind)] for each in numbers), len(numbers))
 
 
-def _map(source: Elements, *captured: Any, f: FunctionDef, **_: Any) -> Elements:
+def _map(source: Elements, *captured: Any, f: FunctionDef, **attributes: Any) -> Elements:
+    captured = captured[: len(attributes["Targuments"])]
+
     def iterate() -> Iterator[Element]:
         return itertools.starmap(_function(f, captured), source)
 
     return Elements(iterate, source.count)
-
-
-def _parallel_map(source: Elements, *captured: Any, f: FunctionDef, **_: Any) -> Elements:
-    return _map(source, *captured[:-1], f=f)
 
 
 def _flat_map(source: Elements, *captured: Any, f: FunctionDef, **_: Any) -> Elements:
@@ -140,16 +130,14 @@ def _interleave(source: Elements, *others: Any, f: FunctionDef, **attributes: An
         call, left = _function(f, captured), iter(source)
         slots: list[Any] = [None] * length
         ended = False
-        for place in itertools.count():
-            slot = place % length
-            if slots[slot] is None and not ended:
+        for slot in itertools.cycle(range(length)):
+            if slots[slot] is None:
                 element = next(left, None)
                 ended = element is None
                 slots[slot] = None if element is None else iter(call(*element)[0])
             taken = list(itertools.islice(slots[slot] or (), block))
             yield from taken
-            if len(taken) < block:
-                slots[slot] = None
+            slots[slot] = slots[slot] if len(taken) == block else None
             if ended and not any(slots):
                 return
 
@@ -218,16 +206,8 @@ def _repeat(source: Elements, count: Any, **_: Any) -> Elements:
 
 def _take(source: Elements, count: Any, **_: Any) -> Elements:
     most, known = int(count), source.count
-    if most < 0:
-        return source
     total = most if known == INFINITE else known if known < 0 else min(known, most)
     return Elements(lambda: itertools.islice(source, most), total)
-
-
-def _skip(source: Elements, count: Any, **_: Any) -> Elements:
-    first, known = int(count), source.count
-    total = known if known < 0 else max(0, known - first)
-    return Elements(lambda: itertools.islice(source, first, None), total)
 
 
 def _zip(*sources: Elements, **_: Any) -> Elements:
@@ -272,7 +252,7 @@ _dataset("RangeDataset", "start: int64, stop: int64, step: int64", "replicate_on
 _dataset("MapDataset", f"{_INPUT}, {_CAPTURED}",
          "f, use_inter_op_parallelism=True, preserve_cardinality=True", _map)
 _dataset("ParallelMapDatasetV2", f"{_INPUT}, {_CAPTURED}, num_parallel_calls: int64",
-         f"f, {_PARALLEL}", _parallel_map)
+         f"f, {_PARALLEL}", _map)
 _dataset("FlatMapDataset", f"{_INPUT}, {_CAPTURED}", "f", _flat_map)
 _dataset("InterleaveDataset", f"{_INPUT}, {_CAPTURED}, cycle_length: int64, block_length: int64",
          "f", _interleave)
@@ -288,7 +268,6 @@ _dataset("ShuffleDatasetV3",
          "reshuffle_each_iteration=True", _shuffle, stateful=True)
 _dataset("RepeatDataset", f"{_INPUT}, count: int64", "", _repeat)
 _dataset("TakeDataset", f"{_INPUT}, count: int64", "", _take)
-_dataset("SkipDataset", f"{_INPUT}, count: int64", "", _skip)
 _dataset("ZipDataset", "input_datasets: N*variant", "", _zip)
 _dataset("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", "", _concatenate)
 _dataset("PrefetchDataset", f"{_INPUT}, buffer_size: int64",

@@ -41,13 +41,13 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
 
 def normalized(value: Any) -> Any:
     numbers = iter(range(len(flatten(value))))
+
+    def leaf(each: Any) -> Any:
+        name = f"component_{next(numbers)}"
+        return each if _is_dataset(each) else convert_to_tensor(each, name=name)
+
     with op_scope(None, "normalize_element"):
-        return mapped(
-            lambda e: (
-                e if _is_dataset(e) else convert_to_tensor(e, name=f"component_{next(numbers)}")
-            ),
-            value,
-        )
+        return mapped(leaf, value)
 
 
 def _is_dataset(value: Any) -> bool:

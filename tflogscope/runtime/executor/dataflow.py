@@ -18,7 +18,6 @@ from tflogscope.runtime.core.errors import KERNEL_ERRORS, OpError, as_op_error
 from tflogscope.runtime.core.registry import output_values
 from tflogscope.runtime.executor.plan import Item, Plan, Scope
 from tflogscope.runtime.ops.flow import DEAD
-from tflogscope.runtime.ops.state import REFERENCES
 
 
 class _Iteration:
@@ -41,7 +40,6 @@ class _Frame:
         self.waiting = scope.enters  # Enter nodes that have not run
         self.constants: list[tuple[Item, list[Any]]] = []  # loop invariants: they enter each time
         self.dead_exits: list[Item] = []
-        self.deferred: list[tuple[Item, list[Any]]] = []  # for an iteration that must wait
         self.newest = 0
         self.iterations = {0: _Iteration(self, 0)}
 
@@ -68,7 +66,6 @@ class _Run:
         self.listener = telling.listener
 
     def process(self, item: Item, iteration: _Iteration) -> None:
-        """Run a node, and hand on what it gives."""
         inputs = iteration.inputs[item.first : item.first + len(item.node.inputs)]
         dead = bool(iteration.dead[item.index]) and (
             not item.is_merge or all(value is DEAD for value in inputs)
@@ -105,11 +102,8 @@ class _Run:
         if node.type == "_Arg":
             return [self.values[node.attributes["index"]]]
         if node.type == "_Retval":
-            value = inputs[0]
-            self.results[node.attributes["index"]] = _read("", [value])[0]
+            self.results[node.attributes["index"]] = inputs[0]
             return []
-        if any(getattr(value, "is_reference", False) for value in inputs):
-            inputs = _read(node.type, inputs)
         result = item.kernel(*inputs)
         if item.steers:
             return list(result) if isinstance(result, tuple) else [result]
@@ -181,7 +175,6 @@ class _Run:
             self.make_ready(target, iteration)
 
     def make_ready(self, item: Item, iteration: _Iteration) -> None:
-        """Its inputs are there."""
         iteration.outstanding += 1
         self.ready.append((item, iteration))
 
@@ -202,30 +195,20 @@ class _Run:
         self._maybe_done(next(iter(frame.iterations.values())))
 
     def _carry_on(self, item: Item, iteration: _Iteration, outputs: list[Any]) -> None:
+        """NB: iterations do not wait for each other; `parallel_iterations` is not looked at."""
         frame = iteration.frame
         if iteration.number == frame.newest:
-            if len(frame.iterations) >= frame.scope.parallel_iterations:
-                frame.deferred.append((item, outputs))
-                return
-            self._next_iteration(frame)
+            frame.newest += 1
+            frame.dead_exits.clear()
+            following = frame.iterations[frame.newest] = _Iteration(frame, frame.newest)
+            for each, values in frame.constants:
+                self._activate(each, following, values, dead=values[0] is DEAD)
         self._activate(item, frame.iterations[iteration.number + 1], outputs, dead=False)
-
-    def _next_iteration(self, frame: _Frame) -> None:
-        frame.newest += 1
-        frame.dead_exits.clear()
-        iteration = frame.iterations[frame.newest] = _Iteration(frame, frame.newest)
-        deferred, frame.deferred = frame.deferred, []
-        for item, outputs in deferred:
-            self._activate(item, iteration, outputs, dead=False)
-        for item, outputs in frame.constants:
-            self._activate(item, iteration, outputs, dead=outputs[0] is DEAD)
 
     def _maybe_done(self, iteration: _Iteration) -> None:
         frame = iteration.frame
         while frame.parent is not None and _is_done(iteration):
             del frame.iterations[iteration.number]
-            if frame.deferred:
-                self._next_iteration(frame)
             following = frame.iterations.get(iteration.number + 1)
             if following is None:
                 self._end(frame, frame.parent)
@@ -251,17 +234,6 @@ def _is_done(iteration: _Iteration) -> bool:
     if iteration.outstanding or iteration.frames or frame.iterations.get(number) is not iteration:
         return False
     return not frame.waiting if number == 0 else number - 1 not in frame.iterations
-
-
-def _read(type: str, inputs: list[Any]) -> list[Any]:
-    """The values of references, but for an op that changes its first one."""
-    changes = type in REFERENCES
-    return [
-        value.dereferenced
-        if getattr(value, "is_reference", False) and (at or not changes)
-        else value
-        for at, value in enumerate(inputs)
-    ]
 
 
 def _located(error: OpError, node: str) -> OpError:

@@ -30,15 +30,10 @@ class Item:
     pending: int = 0
     """For how much it waits."""
 
-    @property
-    def is_merge(self) -> bool:
-        """Does it go on with the first live input?"""
-        return self.node.type == "Merge"
-
-    @property
-    def steers(self) -> bool:
-        """Does it say which branch, or which iteration?"""
-        return self.node.type in LOWERED
+    is_merge = property(lambda self: self.node.type == "Merge")
+    """Does it go on with the first live input?"""
+    steers = property(lambda self: self.node.type in LOWERED)
+    """Does it say which branch, or which iteration?"""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,7 +46,6 @@ class Scope:
     enters: int = 0
     pending: list[int] = field(default_factory=list)
     """For how much each node waits when an iteration begins."""
-    parallel_iterations: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +116,6 @@ def _place(items: Sequence[Item], by_name: dict[str, Item]) -> Scope:
                 name = item.node.attributes["frame_name"]
                 scope = below.setdefault((scope, name), Scope(name, scope))
                 scope.enters += 1
-                scope.parallel_iterations = item.node.attributes.get("parallel_iterations", 10)
             elif item.node.type == "Exit":
                 scope = scope.parent or root
             after[item.node.name] = scope

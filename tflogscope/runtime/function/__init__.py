@@ -1,14 +1,12 @@
 """Functions: `tf.function`, what it is made of, and what is made with it. In reading order.
 
-variables.py          variables
-backprop.py           a tape is followed back
+variables.py          variables, `tf.Module`
+backprop.py           a tape is followed back, and so is a graph
 gradient_tape.py      `tf.GradientTape`, `tf.custom_gradient`
 func_graph.py         a graph that captures, and keeps side effects in order
 trace_types.py        what decides whether a function is traced again
 tracing.py            a Python function is run to build a graph
-symbolic.py           gradients of a graph
-concrete.py           a traced function
-forward_backward.py   how it is differentiated
+concrete.py           a traced function, and how it is differentiated
 compiler.py           a trace for each type of the arguments
 branches.py           `tf.cond`; its gradient
 loops.py              `tf.while_loop`; its gradient

@@ -1,21 +1,28 @@
-"""Gradients by a tape: it is followed back from the targets, op by op. See
-`tensorflow/c/eager/tape.h` (`GradientTape::ComputeGradient`), `python/eager/backprop.py`.
+"""Gradients: a tape is followed back from the targets, op by op. A graph is differentiated the same
+way: its nodes, in the order of their creation, are a tape.
+
+See `tensorflow/c/eager/tape.h` (`GradientTape::ComputeGradient`), `python/eager/backprop.py`. NB: for
+graphs TensorFlow has another walk, `_GradientsHelper` of `python/ops/gradients_util.py`.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tflogscope.runtime.core import context, telling
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.core.dtypes import int32, resource, string
+from tflogscope.runtime.core.graph import Graph
 from tflogscope.runtime.core.registry import gradient_of
-from tflogscope.runtime.core.tape import Entry, Tape
-from tflogscope.runtime.core.tensors import EagerTensor
+from tflogscope.runtime.core.tape import Entry, Tape, differentiable
+from tflogscope.runtime.core.tensors import SymbolicTensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slopes import add_gradients
 
@@ -25,8 +32,36 @@ _NEEDS_NO_ZEROS = {
 }
 
 
+def gradients_of(
+    graph: Graph, targets: Sequence[Any], sources: Sequence[Any], given: Sequence[Any] | None = None
+) -> list[Any]:
+    """The gradients of a graph's tensors, made in the current graph; None where nothing connects
+    them. Raises LookupError for an op that has no gradient.
+    """
+    tape = Tape(persistent=True, watch_accessed_variables=False)
+    for source in sources:
+        tape.watch(source)
+    for node in graph.nodes:
+        own, scope = node.gradient_function, f"{node.name}_grad"
+        backward = None if own is None else partial(own, node)
+        outputs = list(node.outputs)
+        tape.note(Entry(node.type, node.inputs, outputs, node.attributes, backward, scope))
+    with context.name_scope("gradients"):
+        starts = []
+        for index, target in enumerate(targets):
+            name, shape = f"grad_ys_{index}", arrays.shape(target) if given is None else None
+            made = arrays.ones(shape, target.dtype, name) if given is None else given[index]
+            starts.append(made if given is None else O.Identity(made, name=name))
+        return backpropagate(tape, targets, sources, starts, of_graph=True)
+
+
 def backpropagate(
-    tape: Tape, targets: Sequence[Any], sources: Sequence[Any], given: Sequence[Any] | None = None
+    tape: Tape,
+    targets: Sequence[Any],
+    sources: Sequence[Any],
+    given: Sequence[Any] | None = None,
+    *,
+    of_graph: bool = False,
 ) -> list[Any]:
     """The gradients of the targets' sum at the sources; None where nothing connects them."""
     walk = _Walk(tape, targets)
@@ -42,17 +77,20 @@ def backpropagate(
     called = []
     while ready:
         entry = ready.popleft()
-        grads = _of_outputs(entry, gradients, wanted)
+        grads = _of_outputs(entry, gradients, wanted, of_graph=of_graph)
         if grads is not None:
             called.append(entry.type)
-            found = _call(entry, grads, tape, wanted)
+            skipped = () if of_graph else _unwanted(entry, tape.made_by.keys() | wanted)
+            found = _call(entry, grads, skipped)
             for tensor, grad in zip(entry.inputs, found, strict=False):
                 if grad is not None and tensor.uid in tape.made_by:  # a source may not be watched
+                    if isinstance(grad, SymbolicTensor) and tensor.dtype.is_array:
+                        grad.set_shape(tensor.shape)
                     gradients.setdefault(tensor.uid, []).append(grad)
         ready.extend(walk.done(entry))
-    if telling.listener is not None:
+    if telling.listener is not None and context.executing_eagerly():
         telling.listener.tape_followed(called)
-    return [total(gradients.get(source.uid)) for source in sources]
+    return [_total(gradients.get(source.uid)) for source in sources]
 
 
 class _Walk:
@@ -66,7 +104,7 @@ class _Walk:
         self._uses: dict[int, int] = {}
         self.missing: dict[int, int] = {}
         seen: set[int] = set()
-        stack = [target.uid for target in targets]
+        stack = [target.uid for target in reversed(targets)]
         while stack:
             entry = self._made_by.get(stack.pop())
             if entry is None or id(entry) in seen:
@@ -95,12 +133,12 @@ class _Walk:
 
 
 def _of_outputs(
-    entry: Entry, gradients: dict[int, list[Any]], wanted: set[int]
+    entry: Entry, gradients: dict[int, list[Any]], wanted: set[int], *, of_graph: bool
 ) -> list[Any] | None:
     """The gradients of an op's outputs, zeros for those that have none; None if none has one."""
     results = []
     for output in entry.outputs:
-        results.append(total(gradients.get(output.uid)))
+        results.append(_total(gradients.get(output.uid)))
         if output.uid in wanted and results[-1] is not None:
             gradients[output.uid] = [results[-1]]
         else:
@@ -110,31 +148,29 @@ def _of_outputs(
     needless = _NEEDS_NO_ZEROS.get(entry.type, ())
     for index, output in enumerate(entry.outputs):
         if results[index] is None and index not in needless:
-            results[index] = _zeros(output)
+            results[index] = _zeros_in_graph(output) if of_graph else zeros_for(output)
     return results
 
 
-def _call(entry: Entry, grads: list[Any], tape: Tape, wanted: set[int]) -> Sequence[Any]:
-    if entry.backward is not None:
-        return _as_list(entry.backward(*grads))
-    function = gradient_of(entry.type)
+def _unwanted(entry: Entry, known: AbstractSet[int]) -> tuple[int, ...]:
+    """The inputs of which no gradient is wanted. NB: for graphs TensorFlow does not ask."""
+    return tuple(k for k, tensor in enumerate(entry.inputs) if tensor.uid not in known)
+
+
+def _call(entry: Entry, grads: list[Any], skipped: tuple[int, ...]) -> Sequence[Any]:
+    function = entry.backward
+    if function is None:
+        own = gradient_of(entry.type)
+        function = own and partial(own, replace(entry, skip_input_indices=skipped))
     if function is None:
         return []
-    skipped = tuple(
-        index
-        for index, tensor in enumerate(entry.inputs)
-        if tensor.uid not in tape.made_by and tensor.uid not in wanted
-    )
-    scope = f"gradient_tape/{entry.scope}/" if entry.scope else "gradient_tape/"
-    with context.name_scope(None if context.executing_eagerly() else scope):
-        return _as_list(function(replace(entry, skip_input_indices=skipped), *grads))
+    scoped = entry.scope and not context.executing_eagerly()
+    with context.name_scope(entry.scope) if scoped else nullcontext():
+        found = function(*grads)
+    return found if isinstance(found, (list, tuple)) else [found]
 
 
-def _as_list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else [value]
-
-
-def total(gradients: list[Any] | None) -> Any:
+def _total(gradients: list[Any] | None) -> Any:
     """The sum of gradients that came from several sides."""
     if not gradients:
         return None
@@ -169,17 +205,35 @@ def _ones(tensor: Any) -> Any:
     return constant(1, dtype) if shape.rank == 0 else _filled(1, shape, dtype)
 
 
-def _zeros(tensor: Any) -> Any:
-    shape, dtype = shape_and_dtype(tensor)
-    if tensor.dtype is resource or dtype is string:
+def zeros_for(tensor: Any) -> Any:
+    """The gradient of an output that nothing needs."""
+    shape, dtype = tensor.shape, tensor.dtype
+    if dtype in {resource, string}:
         return None  # gradients of ops that give handles know what to do
-    if not shape.is_fully_defined() or not dtype.is_array:
+    if not dtype.is_array:
         return zeros_like(tensor)
-    if not isinstance(tensor, EagerTensor) or not context.executing_eagerly():
+    if not shape.is_fully_defined():
+        return zeros_like(tensor)
+    if not context.executing_eagerly():
         return arrays.zeros(shape, dtype)
     if (shape, dtype) not in _zeros_cache:
         _zeros_cache[shape, dtype] = _filled(0, shape, dtype)
     return _zeros_cache[shape, dtype]
+
+
+def _zeros_in_graph(tensor: Any) -> Any:
+    """See `_ZerosLike` of `python/ops/gradients_util.py`, `default_gradient.py`."""
+    if not differentiable(tensor) or (tensor.dtype is resource and tensor.handle_data is None):
+        return None
+    if tensor.dtype is resource:
+        return arrays.zeros(O.VariableShape(tensor), tensor.handle_data.dtype)
+    if tensor.graph.is_while_body and tensor.dtype.is_array:
+        # ZerosLike would need the value, and so make the loop keep it for each iteration
+        if tensor.shape.is_fully_defined():
+            return constant(0, tensor.dtype, tensor.shape)
+        return arrays.zeros(O.Shape(tensor), tensor.dtype)
+    with context.op_scope(None, "zeros_like") as scope:
+        return O.ZerosLike(tensor, name=scope)
 
 
 def _filled(value: int, shape: Any, dtype: Any) -> Any:

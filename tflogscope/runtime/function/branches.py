@@ -1,10 +1,8 @@
-"""`tf.cond`, `tf.switch_case`, `tf.case`: each branch is traced into a function of its own; the
-gradient is another conditional. See `tensorflow/python/ops/cond_v2.py`.
-"""
+"""`tf.cond`: each branch is traced into a function of its own; the gradient is another conditional. See `tensorflow/python/ops/cond_v2.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tflogscope.runtime.core import context, nest, tape
@@ -13,19 +11,17 @@ from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.graph import Node
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import set_gradient
-from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import EagerTensor, HandleData, SymbolicTensor, uid
-from tflogscope.runtime.function.backprop import zeros_like
+from tflogscope.runtime.function.backprop import gradients_of, zeros_like
 from tflogscope.runtime.function.compiler import Compiler
 from tflogscope.runtime.function.concrete import GraphFunction
 from tflogscope.runtime.function.func_graph import (
     READ_ONLY,
     FuncGraph,
-    is_stateful,
+    extend_outputs,
     placeholder,
     read_only_inputs,
 )
-from tflogscope.runtime.function.symbolic import gradients_of
 from tflogscope.runtime.function.tracing import packed, trace
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slopes import dense
@@ -54,7 +50,6 @@ def trace_branch(
 
 
 def function_name(scope: str, part: str) -> str:
-    """The name of a branch's function."""
     return f"{scope}{part}_{uid()}".replace("/", "_")
 
 
@@ -114,101 +109,75 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> 
 
 
 def switch_case(
-    branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
+    branch_index: Any, branch_fns: Sequence[Function], name: str = "switch_case"
 ) -> Any:
-    """The branch of that number, the last one for any other."""
-    pairs = branch_fns.items() if isinstance(branch_fns, Mapping) else enumerate(branch_fns)
-    listed = [each if isinstance(each[1], tuple) is False else each[1] for each in pairs]
-    functions = [function for _, function in sorted(listed, key=lambda pair: pair[0])]
-    functions += [] if default is None else [default]
+    """The branch of that number, the last one for any other.
+
+    NB: a conditional in a conditional; TensorFlow has an op for it, `Case`.
+    """
+    first, *others = branch_fns
+    if not others:
+        return first()
     with context.name_scope(name):
-        if context.executing_eagerly():
-            at = int(convert_to_tensor(branch_index))
-            return functions[at if 0 <= at < len(functions) else -1]()
-        with context.name_scope("indexed_case") as scope:
-            names = [function_name(scope, f"branch{at}") for at in range(len(functions))]
-            index = convert_to_tensor(branch_index, name="branch_index")
-            branches = [
-                trace_branch(BranchGraph(label), function, op_return_value=index)
-                for label, function in zip(names, functions, strict=True)
-            ]
-            captures = [branch.external_captures for branch in branches]
-            return build(index, branches, captures, scope, is_case=True)
+        index = convert_to_tensor(branch_index, name="branch_index")
+        return cond(O.Equal(index, 0), first, lambda: switch_case(index - 1, others, name))
 
 
 # -- the op
 
 
-def build(
-    index: Any, branches: Any, captures: Any, name: Any = None, *, is_case: bool = False
-) -> Any:
+def build(index: Any, branches: Any, captures: Any, name: Any = None) -> Any:
     """The node that takes one of the branches; `captures` are the inputs of each."""
     nest.assert_same_structure(branches[0].structured_outputs, branches[-1].structured_outputs)
     common = _common_inputs(branches, captures)
-    effects = (
-        any(is_stateful(n) for g in branches for n in g.nodes)
-        if is_case
-        else has_effects(*branches)
-    )
-    kind = "Case" if is_case else "If"
-    type_ = kind if effects else f"Stateless{kind}"
+    type_ = "If" if has_effects(*branches) else "StatelessIf"
 
     def make(tensors: Any) -> list[Any]:
         functions = [GraphFunction(branch.name, branch).definition for branch in branches]
         attributes = {
             "Tin": tuple(tensor.dtype for tensor in tensors),
-            "Tout": tuple(tensor.dtype for tensor in branches[0].outputs),
-            "output_shapes": _output_shapes(branches),
+            "then_branch": functions[0],
+            "else_branch": functions[1],
             "_lower_using_switch_merge": True,
             **read_only(branches, 1),
+            **_outputs_of(branches),
         }
-        if is_case:
-            attributes |= {"branches": tuple(functions)}
-        else:
-            attributes |= {"then_branch": functions[0], "else_branch": functions[1]}
         with context.name_scope(name or type_) as scope:
             outputs = context.execute(type_, [index, *captured_inputs(tensors)], attributes, scope)
         for branch in branches:
             branch.outer = context.current()
-        for at, output in enumerate(outputs):
-            output.handle_data = _merged_data([branch.outputs[at] for branch in branches])
+        for output, *inner in zip(outputs, *(branch.outputs for branch in branches), strict=True):
+            output.handle_data = _merged_data(*inner)
         return outputs
 
     outputs = [arrays.identity(output) for output in through_function(make, common)]
     return packed(branches[0].structured_outputs, outputs)
 
 
-def _merged_data(tensors: Sequence[Any]) -> HandleData | None:
-    first, *others = (tensor.handle_data for tensor in tensors)
-    if first is None or None in others:
+def _merged_data(one: Any, other: Any) -> HandleData | None:
+    first, second = one.handle_data, other.handle_data
+    if first is None or second is None:
         return None
-    shape = first.shape
-    for each in others:
-        shape = shape.most_specific_compatible_shape(each.shape)
-    return HandleData(shape, first.dtype)
+    return HandleData(first.shape.most_specific_compatible_shape(second.shape), first.dtype)
 
 
-def _output_shapes(branches: Sequence[FuncGraph]) -> tuple[TensorShape, ...]:
-    shapes = []
-    for outputs in zip(*(branch.outputs for branch in branches), strict=True):
-        shape = outputs[0].shape
-        for other in outputs[1:]:
-            shape = shape.most_specific_compatible_shape(other.shape)
-        shapes.append(shape)
-    return tuple(shapes)
+def _outputs_of(branches: Sequence[FuncGraph]) -> dict[str, Any]:
+    pairs = zip(branches[0].outputs, branches[1].outputs, strict=True)
+    shapes = [one.shape.most_specific_compatible_shape(other.shape) for one, other in pairs]
+    dtypes = tuple(tensor.dtype for tensor in branches[0].outputs)
+    return {"Tout": dtypes, "output_shapes": tuple(shapes)}
 
 
 def _common_inputs(branches: Sequence[FuncGraph], captures: Sequence[Sequence[Any]]) -> list[Any]:
-    """All branches take what any of them needs."""
+    """Both branches take what one of them needs."""
     common = {tensor.uid: tensor for tensors in captures for tensor in tensors}
     for branch, tensors in zip(branches, captures, strict=True):
         own = {tensor.uid: inner for tensor, inner in zip(tensors, branch.inputs, strict=True)}
-        branch.reset_captures(
-            [
-                (t, own[key] if key in own else placeholder(branch, t.dtype, t.shape))
-                for key, t in common.items()
-            ]
-        )
+        pairs = [
+            (t, own[key] if key in own else placeholder(branch, t.dtype, t.shape))
+            for key, t in common.items()
+        ]
+        branch.reset_captures(pairs)
     return list(common.values())
 
 
@@ -225,9 +194,7 @@ class _GradientGraph(BranchGraph):
         self._unwrapped: dict[int, Any] = {}
 
     def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
-        if not isinstance(tensor, SymbolicTensor) or tensor.op.graph is not self.forward:
-            return super().capture_symbolic(tensor, name)
-        if self._is_passed(tensor):
+        if tensor.graph is not self.forward or self._is_passed(tensor):
             return super().capture_symbolic(tensor, name)
         if tensor.uid not in self._unwrapped:
             self._unwrapped[tensor.uid] = self._from_within(tensor, name)
@@ -249,24 +216,21 @@ class _GradientGraph(BranchGraph):
         return value
 
     def _optional(self, tensor: SymbolicTensor) -> Any:
-        if tensor.uid not in self.optionals:
-            made = [n.outputs[0] for n in tensor.consumers() if n.type == "OptionalFromValue"]
-            before = [each for each in made if self._is_passed(each)]  # of a gradient taken before
-            if not before:
-                with context.enter(self.forward):
-                    before = [O.OptionalFromValue([tensor])]
-                self.is_new = True
-            self.optionals[tensor.uid] = before[0]
-        return self.optionals[tensor.uid]
+        made = [n.outputs[0] for n in tensor.consumers() if n.type == "OptionalFromValue"]
+        before = [each for each in made if self._is_passed(each)]  # of a gradient taken before
+        if not before:
+            with context.enter(self.forward):
+                before = [O.OptionalFromValue([tensor])]
+            self.is_new = True
+        self.optionals[tensor.uid] = before[0]
+        return before[0]
 
 
-@set_gradient("If", "StatelessIf", "Case", "StatelessCase")
+@set_gradient("If", "StatelessIf")
 def _gradient(op: Any, *grads: Any) -> list[Any]:
     node: Node = op.outputs[0].op
-    is_case = node.type.endswith("Case")
-    names = ["branches"] if is_case else ["then_branch", "else_branch"]
-    given = [node.attributes[name] for name in names]
-    branches: list[Any] = [each.attributes["_graph"] for each in (given[0] if is_case else given)]
+    names = "then_branch", "else_branch"
+    branches: list[Any] = [node.attributes[name].attributes["_graph"] for name in names]
     graphs = []
     for branch in branches:
         copy_handle_data(node.inputs[1:], branch.inputs)
@@ -276,67 +240,48 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
         graphs.append(graph)
     _agree(branches, graphs)
     if any(graph.is_new for graph in graphs):
-        count = max(len(graph.optionals) for graph in graphs)
-        for branch, graph in zip(branches, graphs, strict=True):
-            with context.enter(branch):
-                none = [O.OptionalNone() for _ in range(count - len(graph.optionals))]
-            branch.outputs += [*graph.optionals.values(), *none]
-            branch.name += "_rewritten"
-        functions = [GraphFunction(branch.name, branch).definition for branch in branches]
-        values: Any = [tuple(functions)] if is_case else functions
-        node.attributes |= dict(zip(names, values, strict=True))
-        node.attributes["Tout"] = tuple(tensor.dtype for tensor in branches[0].outputs)
-        node.attributes["output_shapes"] = _output_shapes(branches)
-        extend_outputs(node, branches[0].outputs)
+        _extend(node, names, branches, graphs)
     captures = [
-        [_outside(tensor, branch, node) for tensor in graph.external_captures]
+        [outside(tensor, branch, node, node.inputs[1:]) for tensor in graph.external_captures]
         for branch, graph in zip(branches, graphs, strict=True)
     ]
-    found = build(
-        node.inputs[0], graphs, captures, "gradient" if is_case else None, is_case=is_case
-    )
-    return [None, *found]
+    return [None, *build(node.inputs[0], graphs, captures)]
 
 
 def _branch_gradients(branch: FuncGraph, grads: Sequence[Any]) -> list[Any]:
-    pairs = [
-        (output, grad)
-        for output, grad in zip(branch.outputs, grads, strict=False)
-        if tape.differentiable(output)
-    ]
-    targets, given = [output for output, _ in pairs], [grad for _, grad in pairs]
-    found = gradients_of(targets, branch.inputs, given, source=branch)
+    pairs = zip(branch.outputs, grads, strict=False)
+    wanted = [(output, grad) for output, grad in pairs if tape.differentiable(output)]
+    targets, given = [output for output, _ in wanted], [grad for _, grad in wanted]
+    found = gradients_of(branch, targets, branch.inputs, given)
     return [None if grad is None else dense(grad) for grad in found]
 
 
 def _agree(branches: Sequence[FuncGraph], graphs: Sequence[Any]) -> None:
-    """Zeros where only another branch has a gradient."""
+    """Zeros where only the other branch has a gradient."""
     structures = [graph.structured_outputs for graph in graphs]
-    for at in range(len(structures[0])):
-        if any(grads[at] is not None for grads in structures):
-            for branch, graph, grads in zip(branches, graphs, structures, strict=True):
-                if grads[at] is None:
-                    with context.enter(graph):
-                        grads[at] = zeros_like(branch.inputs[at])
+    for at, (one, other) in enumerate(zip(*structures, strict=True)):
+        for branch, graph, grads in zip(branches, graphs, structures, strict=True):
+            if grads[at] is None and (one is not None or other is not None):
+                with context.enter(graph):
+                    grads[at] = zeros_like(branch.inputs[at])
     for graph in graphs:
-        leaves = nest.flatten(graph.structured_outputs)
-        graph.outputs = [graph.capture(grad) for grad in leaves if grad is not None]
+        graph.outputs = [graph.capture(g) for g in graph.structured_outputs if g is not None]
 
 
-def _outside(tensor: Any, branch: FuncGraph, node: Node) -> Any:
-    for inner, outer in (
-        *zip(branch.outputs, node.outputs, strict=True),
-        *zip(branch.inputs, node.inputs[1:], strict=True),
-    ):
-        if inner is tensor:
-            return outer
-    return tensor
+def _extend(node: Node, names: Any, branches: Sequence[Any], graphs: Sequence[Any]) -> None:
+    """The branches give the optionals, too, as many each."""
+    count = max(len(graph.optionals) for graph in graphs)
+    for name, branch, graph in zip(names, branches, graphs, strict=True):
+        with context.enter(branch):
+            none = [O.OptionalNone() for _ in range(count - len(graph.optionals))]
+        branch.outputs += [*graph.optionals.values(), *none]
+        branch.name += "_rewritten"
+        node.attributes[name] = GraphFunction(branch.name, branch).definition
+    node.attributes |= _outputs_of(branches)
+    extend_outputs(node, branches[0].outputs)
 
 
-def extend_outputs(node: Node, inner: Sequence[Any]) -> None:
-    """The node's function gives more than it did."""
-    outputs = list(node.outputs)  # a tape may have the list as it was
-    for tensor in inner[len(outputs) :]:
-        outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, tensor.shape))
-        outputs[-1].handle_data = tensor.handle_data
-    node.outputs = outputs
+def outside(tensor: Any, graph: FuncGraph, node: Node, inputs: Sequence[Any] = ()) -> Any:
+    """What a tensor of the graph is outside the node that runs it."""
+    pairs = *zip(graph.outputs, node.outputs, strict=True), *zip(graph.inputs, inputs, strict=False)
+    return next((outer for inner, outer in pairs if inner is tensor), tensor)

@@ -15,7 +15,6 @@ from tflogscope.runtime.core.context import current, executing_eagerly, op_scope
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import int32, string
 from tflogscope.runtime.core.errors import InvalidArgumentError
-from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.nest import flatten, is_nested
 from tflogscope.runtime.function.branches import cond
 from tflogscope.runtime.library.numbers import reduce_all
@@ -51,37 +50,21 @@ def _no_op() -> Any:
 def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
     """The assertion that a comparison holds for all elements."""
 
-    def check(
-        x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: Any = None
-    ) -> Any:
-        with op_scope(name, scope):
+    def check(x: Any, y: Any, message: str | None = None, summarize: int | None = None) -> Any:
+        with op_scope(None, scope):
             hint = getattr(y, "dtype", None)
             x, y = convert_to_tensor(x, name="x", dtype_hint=hint), convert_to_tensor(y, name="y")
-            prefix = [] if message is None else [message]
-            values = [known_value(x), known_value(y)]
-            if executing_eagerly() or None not in [None if v is None else 0 for v in values]:
-                if executing_eagerly() and reduce_all(call(op, x, y)):
-                    return None
-                if not executing_eagerly() and np.all(_STATIC[op](*values)):
-                    condition = reduce_all(call(op, x, y))
-                    return Assert(condition, [*prefix, x, y], summarize)
-                text = [*prefix, f"Condition x {symbol} y did not hold.", *map(str, values)]
+            holds, prefix = reduce_all(call(op, x, y)), [] if message is None else [message]
+            if not executing_eagerly():
+                told = f"Condition x {symbol} y did not hold element-wise:"
+                data = [*prefix, told, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+                return Assert(holds, data, summarize)
+            if not holds:
+                text = [*prefix, f"Condition x {symbol} y did not hold.", str(x), str(y)]
                 raise InvalidArgumentError(None, None, "\n".join(text))
-            told = f"Condition x {symbol} y did not hold element-wise:"
-            data = [*prefix, told, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
-            return Assert(reduce_all(call(op, x, y)), data, summarize)
+            return None
 
     return check
-
-
-_STATIC: dict[str, Callable[..., Any]] = {
-    "Equal": np.equal,
-    "NotEqual": np.not_equal,
-    "Less": np.less,
-    "LessEqual": np.less_equal,
-    "Greater": np.greater,
-    "GreaterEqual": np.greater_equal,
-}
 
 
 def print_v2(
@@ -101,9 +84,8 @@ def print_v2(
 
 
 def _template(value: Any, tensors: list[Any]) -> str:
-    if is_nested(value) and any(hasattr(leaf, "dtype") for leaf in flatten(value)):
-        parts = [_template(each, tensors) for each in flatten(value)]
-        return f"[{', '.join(parts)}]"
+    if is_nested(value):
+        return f"[{', '.join(_template(each, tensors) for each in flatten(value))}]"
     if hasattr(value, "dtype"):
         tensors.append(convert_to_tensor(value))
         return "{}"

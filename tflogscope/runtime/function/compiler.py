@@ -81,9 +81,8 @@ class Compiler:
         graph = FuncGraph(self.name)
         placeholders = make_placeholders(graph, type_, variables)
         args, kwargs = self.signature.unbind(placeholders)
-        function = getattr(self.python_function, "resolve", lambda: self.python_function)()
         with self._around():
-            trace(graph, self._convert(function), args, kwargs)
+            trace(graph, self._convert(self.python_function), args, kwargs)
         concrete = ConcreteFunction(graph, self._attributes, type_)
         if telling.listener is not None:
             telling.listener.function_traced(concrete.inference.name, concrete)

@@ -32,7 +32,6 @@ class FuncGraph(Graph):
 
     building_function = True
     orders_effects = True
-    is_while_body = False
 
     def __init__(self, name: str, outer: Any = None) -> None:
         super().__init__()
@@ -50,12 +49,10 @@ class FuncGraph(Graph):
 
     @property
     def external_captures(self) -> list[Any]:
-        """The tensors from outside."""
         return [external for external, _ in self._captures.values()]
 
     @property
     def internal_captures(self) -> list[SymbolicTensor]:
-        """What they are inside."""
         return [internal for _, internal in self._captures.values()]
 
     def capture(self, tensor: Any, name: str | None = None) -> SymbolicTensor:
@@ -71,20 +68,20 @@ class FuncGraph(Graph):
         if tensor.dtype.is_numeric and (tensor.shape.num_elements() or 0) <= _SMALL:
             # NB: it is a Const only as long as the function is traced, so that Python code and shape
             # rules see its value; the finished function takes it as an argument
-            return self._captured(tensor, lambda: self._constant(tensor, name))
+            attributes = {"value": tensor.value, "dtype": tensor.dtype}
+            return self._captured(tensor, lambda: self._outside("Const", attributes, name))
         return self.capture_symbolic(tensor, name)
 
     def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
         """A tensor from outside as an argument."""
-        return self._captured(tensor, lambda: self._argument(tensor, name))
+        attributes = {"dtype": tensor.dtype, "shape": tensor.shape}
+        return self._captured(tensor, lambda: self._outside("Placeholder", attributes, name))
 
     def add_capture(self, external: Any, internal: SymbolicTensor) -> None:
-        """Remember what is what."""
         self._captures[external.uid] = (external, internal)
         self.inputs.append(internal)
 
     def reset_captures(self, pairs: Sequence[tuple[Any, SymbolicTensor]]) -> None:
-        """These are all inputs."""
         self._captures = {external.uid: (external, internal) for external, internal in pairs}
         self.inputs = [internal for _, internal in pairs]
 
@@ -104,21 +101,15 @@ class FuncGraph(Graph):
         if tensor.uid not in self._captures:
             self.add_capture(tensor, make())
         internal = self._captures[tensor.uid][1]
+        internal.handle_data = internal.handle_data or tensor.handle_data
         tape.record(tape.Entry("captured_value", [tensor], [internal], {}, lambda grad: [grad]))
         return internal
 
-    def _constant(self, tensor: Any, name: str) -> SymbolicTensor:
-        with context.enter(self), self.control_dependencies(None):
-            found: SymbolicTensor = execute(
-                "Const", [], {"value": tensor.value, "dtype": tensor.dtype}, name
-            )[0]
-            return found
-
-    def _argument(self, tensor: Any, name: str) -> SymbolicTensor:
-        with self.control_dependencies(None):
-            internal = placeholder(self, tensor.dtype, tensor.shape, name)
-        internal.handle_data = tensor.handle_data
-        return internal
+    def _outside(self, type: str, attributes: dict[str, Any], name: str) -> SymbolicTensor:
+        """A node that waits for none and that no tape sees."""
+        with context.enter(self), self.control_dependencies(None), tape.stop_recording():
+            found: SymbolicTensor = execute(type, [], attributes, name)[0]
+        return found
 
     def _check_in_scope(self, tensor: SymbolicTensor) -> None:
         inner = tensor.op.graph
@@ -144,6 +135,15 @@ def placeholder(
     with context.enter(graph), tape.stop_recording():
         found: SymbolicTensor = execute("Placeholder", [], attributes, name or "Placeholder")[0]
         return found
+
+
+def extend_outputs(node: Node, inner: Sequence[Any]) -> None:
+    """The node's function gives more than it did."""
+    outputs = list(node.outputs)  # a tape may have the list as it was
+    for tensor in inner[len(outputs) :]:
+        outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, tensor.shape))
+        outputs[-1].handle_data = tensor.handle_data
+    node.outputs = outputs
 
 
 # -- the order of side effects

@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from enum import Enum
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from tflogscope.runtime.core import context, nest, tape, telling
@@ -20,24 +18,18 @@ from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slopes import dense
 
 
-class UnconnectedGradients(Enum):
-    """What the gradient is where nothing connects target and source."""
-
-    NONE = "none"
-    ZERO = "zero"
-
-
 class GradientTape:
     """Remembers what is done in its `with` block, to differentiate it."""
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._watches = persistent, watch_accessed_variables
         self._tape: tape.Tape | None = None
-        self._watched: tuple[Any, ...] = ()
         self._recording = False
 
     def __enter__(self) -> Self:
-        self._push()
+        self._tape = tape.Tape(persistent=self._persistent, watch_accessed_variables=self._watches)
+        tape.push(self._tape)
+        self._recording = True
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -47,21 +39,14 @@ class GradientTape:
     def watch(self, tensor: Any) -> None:
         for value in nest.flatten(tensor):
             handle = _handle(value)
-            if handle is not value:
-                self._recorded().variables.setdefault(id(value), value)
             self._recorded().watch(handle)
-
-    def watched_variables(self) -> tuple[Any, ...]:
-        if self._tape is not None:
-            self._watched = tuple(self._tape.variables.values())
-        return self._watched
 
     def gradient(
         self,
         target: Any,
         sources: Any,
         output_gradients: Any = None,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        unconnected_gradients: str = "none",
     ) -> Any:
         """The gradient of the targets' sum at the sources.
 
@@ -72,72 +57,45 @@ class GradientTape:
             self._pop()
         targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
         flat = nest.flatten(sources)
-        given = None
-        if output_gradients is not None:
-            parts = nest.flatten(output_gradients)
-            given = [None if each is None else convert_to_tensor(each) for each in parts]
+        given = None if output_gradients is None else nest.flatten(output_gradients)
+        given = given and [None if each is None else convert_to_tensor(each) for each in given]
         grads = backpropagate(recorded, targets, [_handle(each) for each in flat], given)
         self._used_up()
-        if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
+        if unconnected_gradients != "none":
             pairs = zip(grads, flat, strict=True)
             grads = [arrays.zeros_like(value) if g is None else g for g, value in pairs]
         return nest.pack_sequence_as(sources, grads)
 
-    def jacobian(self, target: Any, sources: Any, *_: Any, **__: Any) -> Any:
+    def jacobian(self, target: Any, sources: Any) -> Any:
         """The gradient of each element of the target.
 
         NB: element by element, of which the log says nothing; TensorFlow vectorizes the loop (`pfor`)
         and runs a function of a few nodes.
         """
-        handles, rows = [_handle(each) for each in nest.flatten(sources)], []
-        with self._ensured():
-            flat = arrays.reshape(target, [-1])
+        recorded, handles = self._recorded(), [_handle(each) for each in nest.flatten(sources)]
+        tape.push(recorded)
+        flat = arrays.reshape(target, [-1])
         with telling.listen(None):
-            for index in range(flat.shape[0]):
-                with self._ensured():
-                    element = flat[index]
-                rows.append(backpropagate(self._recorded(), [element], handles))
+            elements = [flat[index] for index in range(flat.shape[0])]
+            tape.pop(recorded)
+            rows = [backpropagate(recorded, [each], handles) for each in elements]
+        self._used_up()
         columns = [[dense(grad) for grad in column] for column in zip(*rows, strict=True)]
         shapes = [[*target.shape, *each[0].shape] for each in columns]
-        self._used_up()
         pairs = zip(columns, shapes, strict=True)
         results = [arrays.reshape(arrays.stack(column), shape) for column, shape in pairs]
         return nest.pack_sequence_as(sources, results)
 
-    @contextmanager
-    def _ensured(self) -> Iterator[None]:
-        """What happens in it is remembered, even after the `with` block."""
-        recording = self._recording
-        if not recording:
-            self._push()
-        try:
-            yield
-        finally:
-            if not recording:
-                self._pop()
-
     def _recorded(self) -> tape.Tape:
         if self._tape is None:
-            raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set of gradients (or "
-                "jacobians)"
-            )
+            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set")
         return self._tape
 
     def _used_up(self) -> None:
         if not self._persistent:
             if self._recording:
                 self._pop()
-            self.watched_variables()
             self._tape = None
-
-    def _push(self) -> None:
-        if self._tape is None:
-            self._tape = tape.Tape(
-                persistent=self._persistent, watch_accessed_variables=self._watches
-            )
-        tape.push(self._tape)
-        self._recording = True
 
     def _pop(self) -> None:
         tape.pop(self._recorded())
@@ -146,11 +104,9 @@ class GradientTape:
 
 def _handle(value: Any) -> Any:
     handle = getattr(value, "handle", value)
-    handle = getattr(handle, "values", handle) if hasattr(handle, "indices") else handle
     if not isinstance(handle, Tensor):
         raise ValueError(
-            f"Passed in object {value} of type {type(value).__name__!r}, not tf.Tensor or "
-            "tf.Variable or ExtensionType."
+            f"Passed in object {value} of type {type(value).__name__!r}, not tf.Tensor"
         )
     return handle
 
@@ -192,24 +148,24 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
             return nest.pack_sequence_as(result, copies)
         variables.sort(key=lambda variable: str(variable.name))
         originals = [convert_to_tensor(leaf) for leaf in [*results, *flat_args, *variables]]
-        outputs = _identity_n(originals, len(results), backward)
-        tape.record(
-            tape.Entry(
-                name, originals, outputs, {}, lambda *g: [None] * len(results) + backward(*g)
-            )
-        )
+
+        def after_results(*grads: Any) -> list[Any]:
+            return [None] * len(results) + backward(*grads)
+
+        outputs = _identity_n(originals, after_results)
+        tape.record(tape.Entry(name, originals, outputs, {}, after_results))
         return nest.pack_sequence_as(result, outputs[: len(results)])
 
     return wrapper
 
 
-def _identity_n(tensors: Sequence[Any], count: int, backward: Callable[..., Any]) -> list[Any]:
+def _identity_n(tensors: Sequence[Any], backward: Callable[..., Any]) -> list[Any]:
     graph = context.current()
     previous = graph.gradient_functions
-    graph.gradient_functions = {"IdentityN": lambda _, *grads: [None] * count + backward(*grads)}
-    types = tuple(tensor.dtype for tensor in tensors)
+    graph.gradient_functions = {"IdentityN": lambda _, *grads: backward(*grads)}
     try:
         with tape.stop_recording():
+            types = tuple(tensor.dtype for tensor in tensors)
             mark = f"CustomGradient-{uid()}"
             return context.execute("IdentityN", tensors, {"T": types, "_gradient_op_type": mark})
     finally:

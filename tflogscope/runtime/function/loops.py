@@ -17,21 +17,20 @@ from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import OpDef, set_gradient
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, TensorSpec, uid
-from tflogscope.runtime.function.backprop import zeros_like
+from tflogscope.runtime.function.backprop import gradients_of, zeros_like
 from tflogscope.runtime.function.branches import (
     BranchGraph,
     captured_inputs,
     copy_handle_data,
-    extend_outputs,
     function_name,
     has_effects,
+    outside,
     read_only,
     through_function,
     trace_branch,
 )
 from tflogscope.runtime.function.concrete import GraphFunction
-from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
-from tflogscope.runtime.function.symbolic import gradients_of
+from tflogscope.runtime.function.func_graph import FuncGraph, extend_outputs, placeholder
 from tflogscope.runtime.function.tracing import packed, trace
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slopes import dense
@@ -178,8 +177,9 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
 
     def step(counter: Any, limit: Any, total: Any, *given: Any) -> list[Any]:
         targets, sources = ([each[k] for each in triples] for k in (0, 1))
-        found = gradients_of(targets, sources, given, source=body, zeros=True)
-        return [counter + 1, limit, total, *(dense(grad) for grad in found)]
+        pairs = zip(gradients_of(body, targets, sources, given), sources, strict=True)
+        found = [zeros_like(each) if grad is None else dense(grad) for grad, each in pairs]
+        return [counter + 1, limit, total, *found]
 
     trace(graph, step, [TensorSpec(each.shape, each.dtype) for each in arguments])
     copy_handle_data(arguments, graph.inputs)
@@ -187,7 +187,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     if graph.new_inputs:
         _rewrite(node, condition, body, graph.new_inputs, before)
     node.attributes["_num_original_outputs"] = len(node.outputs)
-    inputs = [*arguments, *(_outside(each, body, node) for each in graph.external_captures)]
+    inputs = [*arguments, *(outside(each, body, node) for each in graph.external_captures)]
     back = BranchGraph(f"{condition.name}_grad_{uid()}")
     specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
     trace(back, lambda counter, limit, total, *_: counter < total, specs)
@@ -202,8 +202,9 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
 def _prepared(grad: Any, inner: Any, after: Any) -> Any:
     """The gradient with which one variable begins its way back; None if it has none."""
     popped = inner.op.type == "TensorListPopBack" and inner.value_index == 0
-    listed = inner.op.attributes["element_dtype"] if popped else None
-    if not tape.differentiable(inner) or (popped and not tape.trainable(listed)):
+    if popped and not tape.trainable(inner.op.attributes["element_dtype"]):
+        return None
+    if not tape.differentiable(inner):
         return None
     known = after.dtype is not resource or after.handle_data is not None
     if grad is None and not after.dtype.is_array and known:
@@ -221,11 +222,6 @@ def _rewrite(node: Node, condition: Any, body: Any, new_inputs: Any, before: int
     node.attributes["output_shapes"] = (*node.attributes["output_shapes"], *added)
     node.inputs = (*node.inputs, *new_inputs)
     extend_outputs(node, body.outputs)
-
-
-def _outside(tensor: Any, body: FuncGraph, node: Node) -> Any:
-    pairs = zip(body.outputs, node.outputs, strict=True)
-    return next((outer for inner, outer in pairs if inner is tensor), tensor)
 
 
 _ASKING_FOR_SHAPE = frozenset("Shape Size Rank TensorListElementShape TensorListLength".split())
@@ -257,8 +253,8 @@ class _GradientGraph(BranchGraph):
         moved: dict[Any, Node] = self.forward.__dict__.setdefault("moved_nodes", {})
         if key not in moved:
             with context.enter(self.forward):
-                label = name.rstrip("/") if name else None
-                moved[key] = self.forward.create_operation(definition, inputs, attributes, label)
+                given = definition, inputs, attributes, name and name.rstrip("/")
+                moved[key] = self.forward.create_operation(*given)
         return moved[key]
 
     def asks_elsewhere(self, type: str, inputs: Sequence[Any]) -> bool:
@@ -271,19 +267,13 @@ class _GradientGraph(BranchGraph):
         )
 
     def capture(self, tensor: Any, name: str | None = None) -> SymbolicTensor:
-        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
-            return tensor
-        if tensor.uid not in self._known:
-            captured = super().capture(tensor, name)
-            if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self.forward:
-                return captured
+        captured = super().capture(tensor, name)
+        if captured is not tensor and getattr(tensor, "graph", None) is not self.forward:
             self._given_back.setdefault(captured.uid, captured)
-            self._known[tensor.uid] = captured
-        found: SymbolicTensor = self._known[tensor.uid]
-        return found
+        return captured
 
     def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
-        if not isinstance(tensor, SymbolicTensor) or tensor.op.graph is not self.forward:
+        if getattr(tensor, "graph", None) is not self.forward:
             return super().capture_symbolic(tensor, name)
         while tensor.op.type == "Identity":  # the list of the value itself will do
             tensor = tensor.op.inputs[0]
@@ -314,14 +304,10 @@ class _GradientGraph(BranchGraph):
 
     def _new_list(self, tensor: SymbolicTensor) -> Any:
         """A list that the forward loop pushes the value on."""
-        outer = self.forward.outer
+        outer, label = self.forward.outer, f"{tensor.name}/accumulator".replace(":", "_")
         with context.enter(outer), outer.control_dependencies(None):
-            empty = O.EmptyTensorList(
-                shape_input(tensor.shape),
-                self.node.inputs[1],
-                element_dtype=tensor.dtype,
-                name=f"{tensor.name}/accumulator".replace(":", "_"),
-            )
+            given = shape_input(tensor.shape), self.node.inputs[1]
+            empty = O.EmptyTensorList(*given, element_dtype=tensor.dtype, name=label)
         self.new_inputs.append(empty)
         with context.enter(self.forward):
             pushed = O.TensorListPushBack(empty, tensor)

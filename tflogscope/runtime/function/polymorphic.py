@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -31,7 +29,6 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
 
 
 def functions_run_eagerly() -> bool:
-    """Do they?"""
     return _Mode.eagerly
 
 
@@ -67,13 +64,10 @@ class PolymorphicFunction:
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
             return self
-        if instance not in self._methods:
+        if instance not in self._methods:  # NB: TensorFlow does not keep the object for it
+            bound = self.python_function.__get__(instance)
             self._methods[instance] = PolymorphicFunction(
-                WeakMethod(self.python_function, instance),
-                self.input_signature,
-                self._attributes,
-                name=self.name,
-                **self._options,
+                bound, self.input_signature, self._attributes, name=self.name, **self._options
             )
         return self._methods[instance]
 
@@ -86,20 +80,18 @@ class PolymorphicFunction:
         return compiler.concrete(args, kwargs)[0]
 
     def experimental_get_tracing_count(self) -> int:
-        """How often it was traced."""
         return sum(each.tracing_count for each in (self._first, self._compiler) if each)
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        if self._first is None:
+        again = self._first is not None
+        if not again:
             self._initialise(args, kwargs)
-        elif not self._created:
-            result = self._first(*args, **kwargs)
-            if self._created:
-                raise ValueError(_SINGLETON)
-            return result
         compiler = self._compiler if self._created else self._first
         assert compiler is not None
-        return compiler(*args, **kwargs)
+        result = compiler(*args, **kwargs)
+        if again and self._created and compiler is self._first:
+            raise ValueError(_SINGLETON)
+        return result
 
     def _initialise(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """The first trace: variables may be made in it. If some are, all calls go to another trace, in
@@ -108,9 +100,9 @@ class PolymorphicFunction:
         created: list[Any] = []
         initial: list[tuple[Any, Any]] = []
 
-        def create(next_creator: Callable[..., Any], **arguments: Any) -> Any:
+        def create(make: Callable[..., Any], **arguments: Any) -> Any:
             inside = context.inside_function()
-            made = _Unlifted(initial, **arguments) if inside else next_creator(**arguments)
+            made = _Unlifted(initial, **arguments) if inside else make(**arguments)
             created.append(weakref.ref(made))
             return made
 
@@ -148,26 +140,6 @@ PolymorphicFunction.__name__ = PolymorphicFunction.__qualname__ = "Function"  # 
 _SINGLETON = "tf.function only supports singleton tf.Variables created on the first call."
 
 
-class WeakMethod:
-    """A method that does not keep its object."""
-
-    def __init__(self, function: Callable[..., Any], instance: Any) -> None:
-        self._function, self._instance = function, weakref.ref(instance)
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.__signature__ = inspect.signature(function.__get__(instance))
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.resolve()(*args, **kwargs)
-
-    def resolve(self) -> Callable[..., Any]:
-        """The method of the object."""
-        instance = self._instance()
-        if instance is None:
-            return functools.partial(self._function, None)
-        found: Callable[..., Any] = self._function.__get__(instance)
-        return found
-
-
 # -- variables that are made in a function: their first values are computed outside
 
 
@@ -179,13 +151,12 @@ class _Unlifted(Variable):
         initial: list[tuple[Any, Any]],
         initial_value: Any = None,
         trainable: bool | None = None,
+        *,
         name: str | None = None,
         dtype: Any = None,
         shape: Any = None,
-        constraint: Any = None,
-        **_: Any,
     ) -> None:
-        self.constraint, self.trainable = constraint, trainable is not False
+        self.trainable = trainable is not False
         with context.name_scope(name or "Variable"):
             value = initial_tensor(initial_value, dtype)
         with context.init_scope(), context.name_scope(name or "Variable") as scope:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -37,15 +38,12 @@ def numpy_function(
     func: Callable[..., Any],
     inp: Sequence[Any],
     Tout: Any,  # noqa: N803
-    stateful: bool = True,
     name: Any = None,
 ) -> Any:
     """Call a Python function with NumPy arrays."""
     if context.executing_eagerly():
-        found = func(*[np.array(each) for each in inp])
-        several = isinstance(found, (list, tuple))
-        return [convert_to_tensor(each) for each in found] if several else convert_to_tensor(found)
-    return _call("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
+        return convert_to_tensor(func(*[np.array(each) for each in inp]), Tout)
+    return _call("PyFunc", func, inp, Tout, name)
 
 
 def _call(type: str, func: Callable[..., Any], inp: Any, types: Any, name: Any) -> Any:
@@ -67,24 +65,18 @@ class _PythonFunction:
         self.watched: Any = None
 
     def eagerly(self, arrays: Sequence[Any], dtypes: Sequence[Any]) -> list[Any]:
-        """Call it with eager tensors."""
         tensors = [EagerTensor(array, d) for array, d in zip(arrays, dtypes, strict=True)]
-        with context.enter(EAGER):
-            if not self.differentiated and not tape.recording():
-                return [each.value for each in self._results(self.function(*tensors))]
-            with GradientTape() as watching:
+        watches = self.differentiated or tape.recording()
+        with context.enter(EAGER), GradientTape() if watches else nullcontext() as watching:
+            if watching is not None:
                 watching.watch([each for each in tensors if tape.trainable(each.dtype)])
-                outputs = self._results(self.function(*tensors))
+            outputs = self._results(self.function(*tensors), convert_to_tensor)
         self.watched = watching, tensors, outputs
         return [each.value for each in outputs]
 
     def with_arrays(self, arrays: Sequence[Any]) -> list[Any]:
-        """Call it with NumPy arrays."""
-        result = self.function(*arrays)
-        values = result if isinstance(result, (list, tuple)) else [result]
-        return [
-            to_array(e, d)[0] for e, d in zip(map(np.asarray, values), self.dtypes, strict=True)
-        ]
+        found = self._results(self.function(*arrays), lambda e, d: to_array(np.asarray(e), d))
+        return [array for array, _ in found]
 
     def gradient(self, *grads: Any) -> Any:
         """The gradient of the last call."""
@@ -93,10 +85,9 @@ class _PythonFunction:
         pairs = zip(found, inputs, strict=True)
         return [constant(0.0, each.dtype) if grad is None else grad for grad, each in pairs]
 
-    def _results(self, result: Any) -> list[Any]:
+    def _results(self, result: Any, convert: Callable[..., Any]) -> list[Any]:
         values = result if isinstance(result, (list, tuple)) else [result]
-        pairs = zip(values, self.dtypes, strict=False)
-        return [convert_to_tensor(value, dtype) for value, dtype in pairs]
+        return [convert(value, dtype) for value, dtype in zip(values, self.dtypes, strict=True)]
 
 
 def _kernel(*, eager: bool) -> Callable[..., Any]:
@@ -115,10 +106,9 @@ def _kernel(*, eager: bool) -> Callable[..., Any]:
     return kernel
 
 
-for _type, _eager in {"EagerPyFunc": True, "PyFunc": False, "PyFuncStateless": False}.items():
+for _type, _eager in {"EagerPyFunc": True, "PyFunc": False}.items():
     op(f"{_type}(input: list(Tin); token, Tout) -> output: list(Tout)",
-       lambda i: [UNKNOWN] * len(i["Tout"]), _kernel(eager=_eager),
-       stateful=_type != "PyFuncStateless")  # fmt: skip
+       lambda i: [UNKNOWN] * len(i["Tout"]), _kernel(eager=_eager), stateful=True)  # fmt: skip
 
 
 @set_gradient("EagerPyFunc")

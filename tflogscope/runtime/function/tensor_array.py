@@ -1,11 +1,10 @@
 """`tf.TensorArray`: in functions a list of tensors (`ops/lists.py`), eagerly a Python list. And what
-loops over it: `tf.map_fn`, `tf.scan`, `tf.foldl`. See `tensorflow/python/ops/tensor_array_ops.py`,
-`map_fn.py`, `functional_ops.py`.
+loops over it: `tf.map_fn`. See `tensorflow/python/ops/tensor_array_ops.py`, `map_fn.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -29,15 +28,14 @@ class TensorArray:
     def __init__(
         self,
         dtype: Any,
-        size: Any = None,
-        dynamic_size: bool | None = None,
-        infer_shape: bool = True,
+        size: Any = 0,
+        dynamic_size: bool = False,
+        *,
         element_shape: Any = None,
         name: str | None = None,
         **_: Any,
     ) -> None:
-        self.dtype, self.dynamic_size = as_dtype(dtype), bool(dynamic_size)
-        self._size, self._infers = size, infer_shape
+        self.dtype, self.dynamic_size, self._size = as_dtype(dtype), dynamic_size, size
         self._shape = [TensorShape(element_shape)]  # shared by all arrays that come of this one
         self._elements: list[Any] | None = None
         if executing_eagerly():
@@ -93,12 +91,10 @@ class TensorArray:
             shape = shape_input(value.shape[1:])
             return self.with_flow(O.TensorListFromTensor(value, shape, element_dtype=self.dtype))
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self) -> Any:
         if self._elements is not None:
             return constant(len(self._elements))
-        if not self.dynamic_size and self._size is not None:
-            return convert_to_tensor(self._size, int32)
-        return O.TensorListLength(self.flow, name=name)
+        return O.TensorListLength(self.flow) if self.dynamic_size else convert_to_tensor(self._size)
 
     def _converted(self, value: Any) -> Any:
         value = convert_to_tensor(value, dtype_hint=self.dtype, name="value")
@@ -108,10 +104,7 @@ class TensorArray:
         return value
 
     def _check(self, shape: TensorShape) -> None:
-        if not shape.is_compatible_with(self.element_shape):
-            raise ValueError(f"Inconsistent shapes: saw {shape} but expected {self.element_shape} ")
-        if self._infers:
-            self._shape[0] = self.element_shape.merge_with(shape)
+        self._shape[0] = self.element_shape.merge_with(shape)
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.TensorArray", name)
@@ -123,41 +116,25 @@ TensorArray.__module__ = "tensorflow.python.ops.tensor_array_ops"  # as types ar
 # -- loops over rows
 
 
-def _rows(elems: Any) -> tuple[Any, Callable[[Any], Any]]:
-    tensors = [convert_to_tensor(each, name="elem") for each in nest.flatten(elems)]
-    first = tensors[0].shape[0] if tensors[0].shape.rank else None
-    count = arrays.shape(tensors[0])[0] if first is None else first
-    made = [TensorArray(each.dtype, count).unstack(each) for each in tensors]
-    return count, lambda i: nest.pack_sequence_as(elems, [each.read(i) for each in made])
-
-
-def _written(written: Sequence[TensorArray], index: Any, values: Any) -> list[TensorArray]:
-    return [each.write(index, value) for each, value in zip(written, values, strict=True)]
-
-
 def map_fn(
-    fn: Callable[[Any], Any],
-    elems: Any,
-    dtype: Any = None,
-    parallel_iterations: int | None = None,
-    name: str | None = None,
-    fn_output_signature: Any = None,
-    **_: Any,
+    fn: Callable[[Any], Any], elems: Any, *, fn_output_signature: Any = None, name: Any = None
 ) -> Any:
     """`fn` of each row."""
-    given = dtype if fn_output_signature is None else fn_output_signature
-    like = elems if given is None else given
-    parallel = parallel_iterations or (1 if executing_eagerly() else 10)
+    like = elems if fn_output_signature is None else fn_output_signature
     with context.name_scope(name or "map"):
-        count, row = _rows(elems)
+        tensors = [convert_to_tensor(each, name="elem") for each in nest.flatten(elems)]
+        first = tensors[0].shape[0] if tensors[0].shape.rank else None
+        count = arrays.shape(tensors[0])[0] if first is None else first
+        rows = [TensorArray(each.dtype, count).unstack(each) for each in tensors]
         index = constant(0)
         dtypes = [getattr(e, "dtype", None) or as_dtype(e) for e in nest.flatten(like)]
         results = [TensorArray(each, count) for each in dtypes]
 
         def step(i: Any, written: Any) -> Any:
-            value = fn(row(i))
-            return i + 1, _written(written, i, nest.flatten(value))
+            value = nest.flatten(fn(nest.pack_sequence_as(elems, [each.read(i) for each in rows])))
+            pairs = zip(written, value, strict=True)
+            return i + 1, [array.write(i, part) for array, part in pairs]
 
-        options = {"parallel_iterations": parallel, "maximum_iterations": count}
+        options = {"maximum_iterations": count}
         _, results = while_loop(lambda i, _: i < count, step, (index, results), **options)
         return nest.pack_sequence_as(like, [each.stack() for each in results])

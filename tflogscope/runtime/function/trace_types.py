@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,10 @@ class TraceType:
 
     def placeholder(self, make: Callable[..., Any]) -> Any:
         """What the Python function gets; `make(type)` gives it for a tensor or a variable."""
-        raise NotImplementedError
+        return make(self)
 
     def tensors(self, value: Any) -> list[Any]:
-        del value
-        return []
+        return [value]
 
     def cast(self, value: Any) -> Any:
         return value
@@ -57,22 +56,12 @@ class TensorType(TraceType):
     def common_supertype(self, other: TraceType) -> TraceType | None:
         if not isinstance(other, TensorType) or self.dtype is not other.dtype:
             return None
-        shape = self.shape.most_specific_compatible_shape(other.shape)
-        return TensorType(self.dtype, shape, self.name)
-
-    def placeholder(self, make: Callable[..., Any]) -> Any:
-        return make(self)
-
-    def tensors(self, value: Any) -> list[Any]:
-        return [value]
+        return replace(self, shape=self.shape.most_specific_compatible_shape(other.shape))
 
     def cast(self, value: Any) -> Any:
-        if isinstance(value, TensorSpec):
-            fits = value.dtype is self.dtype and value.shape.is_subtype_of(self.shape)
-        else:
+        if not isinstance(value, TensorSpec):
             value = convert_to_tensor(value, self.dtype)
-            fits = value.shape.is_compatible_with(self.shape)
-        if not fits:
+        if value.dtype is not self.dtype or not value.shape.is_compatible_with(self.shape):
             raise TypeError(f"Can not cast {value!r} to {self!r}")
         return value
 
@@ -86,38 +75,23 @@ class VariableType(TraceType):
     trainable: bool
     alias: int
 
-    def placeholder(self, make: Callable[..., Any]) -> Any:
-        return make(self)
-
-    def tensors(self, value: Any) -> list[Any]:
-        return [value]
-
 
 @dataclass(frozen=True, slots=True)
 class Literal(TraceType):
-    """A Python value."""
+    """A Python value, or a weak reference to an object."""
 
     value: Any
 
     def placeholder(self, make: Callable[..., Any]) -> Any:
-        del make
-        return self.value
+        return self.value() if isinstance(self.value, weakref.ref) else self.value
+
+    def tensors(self, value: Any) -> list[Any]:
+        return []
 
     def cast(self, value: Any) -> Any:
-        if value != self.value:
+        if not isinstance(self.value, weakref.ref) and value != self.value:
             raise TypeError(f"Can not cast {value!r} to type {self!r}")
         return value
-
-
-@dataclass(frozen=True, slots=True)
-class Identity(TraceType):
-    """An object."""
-
-    reference: weakref.ref[Any]
-
-    def placeholder(self, make: Callable[..., Any]) -> Any:
-        del make
-        return self.reference()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,38 +102,38 @@ class Structure(TraceType):
     parts: tuple[TraceType, ...]
     keys: tuple[Any, ...] = ()
 
-    def _like(self, other: TraceType) -> bool:
-        same = isinstance(other, Structure) and self.kind is other.kind
-        return same and (self.keys, len(self.parts)) == (other.keys, len(other.parts))  # type: ignore[attr-defined]
+    def _pairs(self, other: Any) -> Any:
+        """The parts of both; None if they are not of one kind."""
+        same = isinstance(other, Structure) and (self.kind, self.keys) == (other.kind, other.keys)
+        if not same or len(self.parts) != len(other.parts):
+            return None
+        return zip(self.parts, other.parts, strict=True)
 
     def is_subtype_of(self, other: TraceType) -> bool:
-        pairs = zip(self.parts, getattr(other, "parts", ()), strict=False)
-        return self._like(other) and all(a.is_subtype_of(b) for a, b in pairs)
+        pairs = self._pairs(other)
+        return pairs is not None and all(a.is_subtype_of(b) for a, b in pairs)
 
     def common_supertype(self, other: TraceType) -> TraceType | None:
-        if not self._like(other):
-            return None
-        pairs = zip(self.parts, other.parts, strict=True)  # type: ignore[attr-defined]
-        parts = tuple(a.common_supertype(b) for a, b in pairs)
-        found = tuple(part for part in parts if part is not None)
-        return Structure(self.kind, found, self.keys) if len(found) == len(parts) else None
+        parts = tuple(a.common_supertype(b) for a, b in self._pairs(other) or [(self, None)])
+        return None if None in parts else replace(self, parts=parts)
 
     def placeholder(self, make: Callable[..., Any]) -> Any:
         return self._made([part.placeholder(make) for part in self.parts])
 
     def tensors(self, value: Any) -> list[Any]:
-        items = [value[key] for key in self.keys] if self.keys else value
-        return [t for part, each in zip(self.parts, items, strict=True) for t in part.tensors(each)]
+        pairs = zip(self.parts, self._items(value), strict=True)
+        return [tensor for part, item in pairs for tensor in part.tensors(item)]
 
     def cast(self, value: Any) -> Any:
-        items = [value[key] for key in self.keys] if self.keys else value
-        if not isinstance(value, (list, tuple, Mapping)) or len(value) != len(self.parts):
-            raise TypeError(f"Can not cast {value!r} to {self!r}")
-        return self._made([part.cast(e) for part, e in zip(self.parts, items, strict=True)])
+        pairs = zip(self.parts, self._items(value), strict=True)
+        return self._made([part.cast(item) for part, item in pairs])
+
+    def _items(self, value: Any) -> Any:
+        return [value[key] for key in self.keys] if self.keys else value
 
     def _made(self, items: list[Any]) -> Any:
-        if self.keys or self.kind is dict:
-            return self.kind(zip(self.keys, items, strict=True))
+        if self.kind is dict:
+            return dict(zip(self.keys, items, strict=True))
         return self.kind(*items) if hasattr(self.kind, "_fields") else self.kind(items)
 
 
@@ -183,15 +157,15 @@ def type_of(value: Any, variables: list[Any]) -> TraceType:
     """The type of an argument; `variables` are those met so far. Raises TypeError for what can't be
     compared.
     """
-    if isinstance(value, Tensor):
-        return TensorType(value.dtype, value.shape)
-    if isinstance(value, TensorSpec):
-        return TensorType(value.dtype, value.shape, value.name)
+    if isinstance(value, (Tensor, TensorSpec)):
+        name = value.name if isinstance(value, TensorSpec) else None
+        return TensorType(value.dtype, value.shape, name)
     if hasattr(value, "handle") and hasattr(value, "trainable"):
-        known = [each.handle for each in variables]
-        if all(value.handle is not each for each in known):
+        handles = [each.handle.uid for each in variables]
+        if value.handle.uid not in handles:
             variables.append(value)
-        alias = next(k for k, each in enumerate(variables) if each.handle is value.handle)
+            handles.append(value.handle.uid)
+        alias = handles.index(value.handle.uid)
         return VariableType(value.dtype, value.shape, bool(value.trainable), alias)
     if hasattr(value, "composite"):
         key, parts, made = value.composite()
@@ -206,7 +180,7 @@ def type_of(value: Any, variables: list[Any]) -> TraceType:
     if isinstance(value, (np.ndarray, np.generic)):
         return TensorType(of_array(value.dtype), TensorShape(value.shape))
     try:
-        return Identity(weakref.ref(value))
+        return Literal(weakref.ref(value))
     except TypeError:
         hash(value)
         return Literal(value)
@@ -216,25 +190,21 @@ def type_of(value: Any, variables: list[Any]) -> TraceType:
 class FunctionType:
     """The types of all arguments of a call."""
 
-    parameters: tuple[tuple[str, TraceType], ...]
+    names: tuple[str, ...]
+    types: Structure
 
     def fits(self, other: FunctionType) -> bool:
-        return [name for name, _ in self.parameters] == [
-            name for name, _ in other.parameters
-        ] and all(
-            theirs.is_subtype_of(mine)
-            for (_, mine), (_, theirs) in zip(self.parameters, other.parameters, strict=True)
-        )
+        return self.names == other.names and other.types.is_subtype_of(self.types)
 
     def generalised(self, other: FunctionType) -> FunctionType | None:
-        if [name for name, _ in self.parameters] != [name for name, _ in other.parameters]:
-            return None
-        pairs = zip(self.parameters, other.parameters, strict=True)
-        found = [(name, mine.common_supertype(theirs)) for (name, mine), (_, theirs) in pairs]
-        return None if any(t is None for _, t in found) else FunctionType(tuple(found))  # type: ignore[arg-type]
+        found = self.types.common_supertype(other.types) if self.names == other.names else None
+        return replace(self, types=found) if isinstance(found, Structure) else None
 
     def tensors(self, bound: Mapping[str, Any]) -> list[Any]:
-        return [t for name, type_ in self.parameters for t in type_.tensors(bound[name])]
+        return self.types.tensors([bound[name] for name in self.names])
+
+    def items(self) -> Any:
+        return zip(self.names, self.types.parts, strict=True)
 
 
 class Signature:
@@ -250,11 +220,11 @@ class Signature:
             if each.kind is each.VAR_POSITIONAL:
                 self.fixed |= {f"{each.name}_{at}": type_ for at, type_ in enumerate(left)}
                 left = []
-            elif each.name != "self" and left:
+            elif left:
                 self.fixed[each.name] = left.pop(0)
-            elif each.name != "self" and each.default is not each.empty:
+            elif each.default is not each.empty:
                 self.fixed[each.name] = type_of(each.default, [])
-            elif each.name != "self" and each.kind is not each.VAR_KEYWORD:
+            elif each.kind is not each.VAR_KEYWORD:
                 raise TypeError(f"input_signature missing type constraint for {each.name}")
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,8 +261,8 @@ class Signature:
         return args, kwargs
 
     def type(self, bound: Mapping[str, Any], variables: list[Any]) -> FunctionType:
-        pairs = [(n, self.fixed.get(n) or type_of(value, variables)) for n, value in bound.items()]
-        return FunctionType(tuple(pairs))
+        types = (self.fixed.get(n) or type_of(value, variables) for n, value in bound.items())
+        return FunctionType(tuple(bound), Structure(tuple, tuple(types)))
 
     def _value(self, name: str, value: Any) -> Any:
         if name in self.fixed:

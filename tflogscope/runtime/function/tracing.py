@@ -37,7 +37,7 @@ def make_placeholders(
     with context.enter(graph):
         return {
             name: each.placeholder(lambda part, name=name: make(name, part))
-            for name, each in type_.parameters
+            for name, each in type_.items()
         }
 
 
@@ -64,14 +64,13 @@ def trace(
                 return placeholder(graph, value.dtype, value.shape, value.name, value.name)
             return value
 
+        def result(value: Any) -> Any:
+            return _as_result(value, python_function, order, op_return_value)
+
         args, kwargs = nest.map_structure(argument, (tuple(args), dict(kwargs or {})))
         before = nest.flatten([args, kwargs])
-        results = values_of(python_function(*args, **kwargs))
-        results = nest.map_structure(
-            lambda value: _as_result(value, python_function, order, op_return_value), results
-        )
-        after = nest.flatten([args, kwargs])
-        if len(before) != len(after) or any(a is not b for a, b in zip(before, after, strict=True)):
+        results = nest.map_structure(result, values_of(python_function(*args, **kwargs)))
+        if [id(each) for each in before] != [id(each) for each in nest.flatten([args, kwargs])]:
             name = getattr(python_function, "__qualname__", python_function)
             raise ValueError(f"{name} should not modify its Python input arguments.")
         graph.inputs = _argument_tensors(graph, before) + graph.internal_captures
@@ -98,20 +97,21 @@ def _as_result(value: Any, function: Any, order: Any, op_return_value: Any) -> A
     if op_return_value is not None and isinstance(value, Node):
         with value.graph.control_dependencies([value]):
             value = context.execute("Identity", [op_return_value])[0]
-    if isinstance(value, IndexedSlices) or hasattr(value, "composite"):
-        parts = _parts(value)
-        return _of_parts(
-            value, parts if order is None else [order.mark_as_return(e) for e in parts]
-        )
+    mark = (lambda tensor: tensor) if order is None else order.mark_as_return
+    if _is_composite(value):
+        return _of_parts(value, [mark(each) for each in _parts(value)])
     try:
-        tensor = convert_to_tensor(value)
+        return mark(convert_to_tensor(value))
     except (TypeError, ValueError):
         raise TypeError(
             "To be compatible with tf.function, Python functions must return zero or more Tensors or "
             f"ExtensionTypes or None values; in compilation of {function}, found return value of "
             f"type {type(value).__name__}, which is not a Tensor or ExtensionType."
         ) from None
-    return tensor if order is None else order.mark_as_return(tensor)
+
+
+def _is_composite(value: Any) -> bool:
+    return isinstance(value, IndexedSlices) or hasattr(value, "composite")
 
 
 def _parts(value: Any) -> list[Any]:
@@ -129,10 +129,8 @@ def result_tensors(results: Any) -> list[Any]:
     """The tensors that results are made of."""
     tensors: list[Any] = []
     for leaf in nest.flatten(results):
-        if isinstance(leaf, IndexedSlices) or hasattr(leaf, "composite"):
-            tensors += _parts(leaf)
-        elif leaf is not None:
-            tensors.append(getattr(leaf, "flow", leaf))
+        if leaf is not None:
+            tensors += _parts(leaf) if _is_composite(leaf) else [getattr(leaf, "flow", leaf)]
     return tensors
 
 
@@ -143,7 +141,7 @@ def packed(results: Any, tensors: Sequence[Any]) -> Any:
     def leaf(value: Any) -> Any:
         if value is None:
             return None
-        if isinstance(value, IndexedSlices) or hasattr(value, "composite"):
+        if _is_composite(value):
             return _of_parts(value, [next(rest) for _ in _parts(value)])
         return value.with_flow(next(rest)) if hasattr(value, "flow") else next(rest)
 

@@ -1,9 +1,11 @@
 """Variables: `tf.Variable`. The value is behind a handle; reading it is an op, and so is each change.
-See `tensorflow/python/ops/resource_variable_ops.py`.
+`tf.Module`: an object that finds the variables in its attributes. See
+`tensorflow/python/ops/resource_variable_ops.py`, `python/module/module.py`.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core import context, tape
+from tflogscope.runtime.core import context, nest, tape
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
@@ -42,20 +44,13 @@ def creator_scope(creator: Callable[..., Any]) -> Iterator[None]:
 
 
 class _VariableType(type):
-    """`tf.Variable(...)` asks the creators first."""
+    """`tf.Variable(...)` asks the innermost creator first."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is not Variable or not _creators.stack:
             return super().__call__(*args, **kwargs)
-        names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
-        given = dict(zip(names, args, strict=False)) | kwargs
-
-        def create(depth: int, **arguments: Any) -> Any:
-            if depth == 0:
-                return type.__call__(cls, **arguments)
-            return _creators.stack[depth - 1](lambda **kw: create(depth - 1, **kw), **arguments)
-
-        return create(len(_creators.stack), **given)
+        given = dict(zip(("initial_value", "trainable"), args, strict=False)) | kwargs
+        return _creators.stack[-1](super().__call__, **given)
 
 
 class Variable(Operators, metaclass=_VariableType):
@@ -65,22 +60,15 @@ class Variable(Operators, metaclass=_VariableType):
         self,
         initial_value: Any = None,
         trainable: bool | None = None,
-        validate_shape: bool = True,
-        caching_device: Any = None,
+        *,
         name: str | None = None,
-        variable_def: Any = None,
         dtype: Any = None,
         shape: Any = None,
-        constraint: Any = None,
-        **_: Any,
     ) -> None:
-        del validate_shape, caching_device, variable_def
         if initial_value is None:
             raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
-        self.constraint = constraint
         self.trainable = trainable is not False
-        scoped = "Variable" if name is None else name
-        with context.init_scope(), context.name_scope(scoped) as scope:
+        with context.init_scope(), context.name_scope(name or "Variable") as scope:
             value = initial_tensor(initial_value, dtype)
             self.make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
             if executing_eagerly():
@@ -136,8 +124,6 @@ class Variable(Operators, metaclass=_VariableType):
         return O.Identity(value)
 
     def numpy(self) -> Any:
-        if not executing_eagerly():
-            raise NotImplementedError("numpy() is only available when eager execution is enabled.")
         return self.read_value().numpy()
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
@@ -147,39 +133,27 @@ class Variable(Operators, metaclass=_VariableType):
 
     # -- changing
 
-    def assign(
-        self, value: Any, use_locking: Any = None, name: Any = None, read_value: bool = True
-    ) -> Any:
-        del use_locking
+    def assign(self, value: Any, *, name: Any = None, read_value: bool = True) -> Any:
         value = convert_to_tensor(value, self.dtype)
         if not self.shape.is_compatible_with(value.shape):
             raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
-        return self.changed("AssignVariableOp", value, name=name, read_value=read_value)
+        return self._changed("AssignVariableOp", value, name=name, read_value=read_value)
 
-    def assign_add(
-        self, delta: Any, use_locking: Any = None, name: Any = None, read_value: bool = True
-    ) -> Any:
-        del use_locking
+    def assign_add(self, delta: Any, *, name: Any = None, read_value: bool = True) -> Any:
         delta = convert_to_tensor(delta, self.dtype)
-        return self.changed("AssignAddVariableOp", delta, name=name, read_value=read_value)
+        return self._changed("AssignAddVariableOp", delta, name=name, read_value=read_value)
 
-    def assign_sub(
-        self, delta: Any, use_locking: Any = None, name: Any = None, read_value: bool = True
-    ) -> Any:
-        del use_locking
+    def assign_sub(self, delta: Any, *, name: Any = None, read_value: bool = True) -> Any:
         delta = convert_to_tensor(delta, self.dtype)
-        return self.changed("AssignSubVariableOp", delta, name=name, read_value=read_value)
+        return self._changed("AssignSubVariableOp", delta, name=name, read_value=read_value)
 
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        del use_locking
-        values = sparse_delta.indices, convert_to_tensor(sparse_delta.values, self.dtype)
-        return self.changed("ResourceScatterAdd", *values, name=name)
+    def scatter_add(self, sparse_delta: Any) -> Any:
+        values = convert_to_tensor(sparse_delta.values, self.dtype)
+        return self._changed("ResourceScatterAdd", sparse_delta.indices, values)
 
-    def changed(
-        self, op: str, *values: Any, name: Any = None, read_value: bool = True, **a: Any
-    ) -> Any:
+    def _changed(self, op: str, *values: Any, name: Any = None, read_value: bool = True) -> Any:
         with self._ordered():
-            call(op, self.handle, *values, name=name, **a)
+            call(op, self.handle, *values, name=name)
         node = None if executing_eagerly() else context.current().nodes[-1]
         if not read_value:
             return node
@@ -208,16 +182,13 @@ class Variable(Operators, metaclass=_VariableType):
         return np.array(self.numpy(), dtype)
 
     def __bool__(self) -> bool:
-        return bool(self.read_value())
+        return bool(self.value())
 
     def __int__(self) -> int:
         return int(self.value())
 
     def __float__(self) -> float:
         return float(self.value())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.value())
 
     def __repr__(self) -> str:
         shown = f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}"
@@ -231,7 +202,7 @@ class UnreadVariable(Variable):
     """A variable right after a change: reading it comes after that. `_UnreadVariable`."""
 
     def __init__(self, variable: Variable, node: Any) -> None:
-        self.constraint, self.trainable = None, variable.trainable
+        self.trainable = variable.trainable
         self._name, self.shape, self.dtype = "UnreadVariable", variable.shape, variable.dtype
         self.handle, self._node = variable.handle, node
         if not executing_eagerly() and not context.inside_function():
@@ -279,3 +250,37 @@ def _to_tensor(variable: Any, dtype: DType | None, name: str | None) -> Any:
 
 
 register_conversion(Variable, _to_tensor)
+
+
+class Module:
+    """Something with variables."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._name = camel_to_snake(type(self).__name__) if name is None else name
+        with context.name_scope(self._name) as scope:
+            self._scope_name = scope
+
+    name = property(lambda self: self._name)
+    name_scope = property(lambda self: context.name_scope(self._scope_name))
+    variables = property(lambda self: tuple(_found(self, Variable, {id(self)})))
+    trainable_variables = property(lambda self: tuple(v for v in self.variables if v.trainable))
+    submodules = property(lambda self: tuple(_found(self, Module, {id(self)})))
+
+
+def _found(module: Any, wanted: Any, seen: set[int]) -> Iterator[Any]:
+    """Those in its own attributes first, then those of the modules in them."""
+    inner: list[Any] = []
+    for name in sorted(vars(module)):
+        for leaf in nest.flatten(vars(module)[name]):
+            if id(leaf) not in seen and isinstance(leaf, (wanted, Module)):
+                seen.add(id(leaf))
+                inner += [leaf] if isinstance(leaf, Module) else []
+                if isinstance(leaf, wanted):
+                    yield leaf
+    for submodule in inner:
+        yield from _found(submodule, wanted, seen)
+
+
+def camel_to_snake(name: str) -> str:
+    """`MyLayer` as `my_layer`."""
+    return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()

@@ -14,7 +14,7 @@ from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.keras.primitives import size_of
 from tflogscope.runtime.keras.state import epsilon, keras3, mask_of, scope_of_keras3, snake_case
 from tflogscope.runtime.library import arrays, numbers
-from tflogscope.runtime.library import losses as entropies
+from tflogscope.runtime.library import nn as entropies
 
 # -- functions
 

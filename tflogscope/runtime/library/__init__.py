@@ -2,10 +2,9 @@
 
 arrays.py      shapes, constants, joining and splitting
 slices.py      `x[1:, 0]`, gathering, masks
-numbers.py     arithmetic, reductions, norms
+numbers.py     arithmetic, reductions
 matrices.py    products, transposes, diagonals
-nn.py          activations, convolutions, pools
-losses.py      cross entropies
+nn.py          activations, convolutions, pools, cross entropies
 random.py      seeds and random numbers
 operators.py   what `x + y` means
 slopes.py      gradients as slices of rows: `tf.IndexedSlices`

@@ -20,7 +20,6 @@ from tflogscope.runtime.core.dtypes import (
     string,
     variant,
 )
-from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tape import stop_recording
@@ -195,20 +194,17 @@ def one_hot(
     depth: Any,
     on_value: Any = None,
     off_value: Any = None,
-    axis: int | None = None,
+    axis: int = -1,
     dtype: Any = None,
     name: str | None = None,
 ) -> Any:
     """A row for each index, with `on_value` at its place."""
     with op_scope(name, "one_hot") as scope:
         on, off = (
-            None if each is None else convert_to_tensor(each, dtype_hint=dtype)
-            for each in (on_value, off_value)
+            convert_to_tensor(default if each is None else each, dtype or float32, name=label)
+            for each, default, label in ((on_value, 1, "on_value"), (off_value, 0, "off_value"))
         )
-        found = next((each.dtype for each in (on, off) if each is not None), dtype or float32)
-        on = convert_to_tensor(1, found, name="on_value") if on is None else on
-        off = convert_to_tensor(0, found, name="off_value") if off is None else off
-        return O.OneHot(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
+        return O.OneHot(indices, depth, on, off, axis=axis, name=scope)
 
 
 # -- joining and splitting
@@ -252,13 +248,3 @@ def split(
         return O.Split(axis, value, num_split=int(num_or_size_splits), name=name)
     sizes = convert_to_tensor(num_or_size_splits)
     return O.SplitV(value, sizes, axis, num_split=num or sizes.shape[0], name=name)
-
-
-def pad(
-    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: Any = None
-) -> Any:
-    if mode.upper() != "CONSTANT":
-        raise NotInThisRuntime(f"tf.pad with mode={mode}")
-    if not isinstance(constant_values, Tensor) and not constant_values:
-        return O.Pad(tensor, paddings, name=name)
-    return O.PadV2(tensor, paddings, constant_values, name=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import prod
 from typing import Any
 
@@ -44,11 +43,8 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
         a = a if isinstance(a, Tensor) else convert_to_tensor(a, name="a")
         if perm is None:
             rank = a.shape.rank
-            perm = (
-                O.Range(O.Sub(O.Rank(a), 1), -1, -1)
-                if rank is None
-                else np.arange(rank - 1, -1, -1, dtype=np.int32)
-            )
+            known = None if rank is None else np.arange(rank - 1, -1, -1, dtype=np.int32)
+            perm = O.Range(O.Sub(O.Rank(a), 1), -1, -1) if known is None else known
         return O.Transpose(a, perm, name=scope)
 
 
@@ -60,88 +56,65 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose") -> Any:
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """NB: both tensors are known but for a first dimension that stays."""
     with op_scope(name, "Tensordot") as scope:
         a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
         if isinstance(axes, int):
-            a_axes, b_axes = list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
-        else:
-            a_axes, b_axes = (
-                [int(at) % len(each.shape) for at in np.ravel(part)]
-                for each, part in zip((a, b), axes, strict=True)
-            )
-        a_matrix, a_free = _as_matrix(a, a_axes, flipped=False)
-        b_matrix, b_free = _as_matrix(b, b_axes, flipped=True)
+            axes = list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
+        pairs = zip((a, b), axes, strict=True)
+        a_axes, b_axes = ([int(at) % len(e.shape) for at in np.ravel(part)] for e, part in pairs)
+        a_matrix, a_free, known = _as_matrix(a, a_axes, flipped=False)
+        b_matrix, b_free, others = _as_matrix(b, b_axes, flipped=True)
         product = matmul(a_matrix, b_matrix)
-        known = [d for at, d in enumerate(a.shape.as_list()) if at not in a_axes]
-        known += [d for at, d in enumerate(b.shape.as_list()) if at not in b_axes]
         if isinstance(a_free, list) and isinstance(b_free, list):
-            if product.shape.as_list() == known:
-                return product
-            return arrays.reshape(product, known, name=scope)
+            same = product.shape.as_list() == known + others
+            return product if same else arrays.reshape(product, known + others, name=scope)
         dims = [convert_to_tensor(each, int32) for each in (a_free, b_free)]
         product = arrays.reshape(product, arrays.concat(dims, 0), name=scope)
-        product.set_shape(known)
+        product.set_shape(known + others)
         return product
 
 
-def _as_matrix(a: Any, axes: list[int], *, flipped: bool) -> tuple[Any, Any]:
+def _as_matrix(a: Any, axes: list[int], *, flipped: bool) -> tuple[Any, Any, list[Any]]:
+    """With `axes` made one, and the others; the sizes of those as they are, and as they are known."""
     dims = a.shape.as_list()
     free = [at for at in range(len(dims)) if at not in axes]
+    kept = [dims[at] for at in free]
     if a.shape.is_fully_defined():
-        outer, inner = prod(dims[at] for at in free), prod(dims[at] for at in axes)
+        outer, inner = prod(kept), prod(dims[at] for at in axes)
         perm = axes + free if flipped else free + axes
         wanted = [inner, outer] if flipped else [outer, inner]
         turned = transpose(a, perm) if perm != list(range(len(dims))) else a
         matrix = turned if turned.shape.as_list() == wanted else arrays.reshape(turned, wanted)
-        return matrix, [dims[at] for at in free]
+        return matrix, kept, kept
     shape = arrays.shape(a)
     inner_axes = convert_to_tensor(axes, int32, name="axes")
     outer_axes = convert_to_tensor(free, int32, name="free")
     outer_dims, inner_dims = O.GatherV2(shape, outer_axes, 0), O.GatherV2(shape, inner_axes, 0)
-    outer, inner = reduce_prod(outer_dims), reduce_prod(inner_dims)
-    parts = ([inner_axes, outer_axes], [inner, outer])
-    perm, wanted = parts if flipped else (parts[0][::-1], parts[1][::-1])
-    perm, wanted = arrays.concat(perm, 0), arrays.stack(wanted)
-    return arrays.reshape(transpose(a, perm), wanted), outer_dims
+    parts = [(outer_axes, reduce_prod(outer_dims)), (inner_axes, reduce_prod(inner_dims))]
+    perm, wanted = zip(*parts[:: -1 if flipped else 1], strict=True)  # type: ignore[assignment]
+    turned = transpose(a, arrays.concat(perm, 0))
+    return arrays.reshape(turned, arrays.stack(wanted)), outer_dims, kept
 
 
 def einsum(equation: str, *inputs: Any, optimize: str = "greedy", name: Any = None) -> Any:
-    """The sum of products that the equation says. NB: of one or two tensors."""
+    """The sum of products that the equation says. NB: of one or two tensors, with a result."""
     del optimize
-    if len(inputs) > 2:
-        raise NotInThisRuntime("tf.einsum of more than two tensors")
+    if len(inputs) > 2 or "->" not in equation:
+        raise NotInThisRuntime("tf.einsum of more than two tensors, or without a result")
     with op_scope(name, "einsum"):
-        terms, arrow, output = equation.replace(" ", "").partition("->")
-        if not arrow:
-            letters = re.sub(r"[^a-zA-Z]", "", terms)
-            output = "".join(sorted(each for each in set(letters) if letters.count(each) == 1))
-            output = ("..." if "..." in terms else "") + output
-        return O.Einsum(list(inputs), equation=f"{terms}->{output}")
+        return O.Einsum(list(inputs), equation=equation.replace(" ", ""))
 
 
 # -- diagonals
-
-
-def diag(diagonal: Any, name: str = "diag", k: int = 0) -> Any:
-    return O.MatrixDiagV3(diagonal, k, -1, -1, 0, name=name)
 
 
 def diag_part(input: Any, name: str = "diag_part", k: int = 0) -> Any:
     return O.MatrixDiagPartV3(input, k, 0, name=name)
 
 
-def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = float32,
-    name: str | None = None,
-) -> Any:
-    with op_scope(name, "eye"):
-        batch = list(batch_shape or [])
-        columns = num_rows if num_columns is None else num_columns
-        if isinstance(num_rows, Tensor):
-            return diag(arrays.ones(arrays.stack([*batch, num_rows]), dtype))
-        if num_rows != columns:
-            raise NotInThisRuntime("tf.eye that is not square")
-        return diag(arrays.ones([*batch, num_rows], dtype))
+def eye(num_rows: int, num_columns: Any = None, *_: Any, dtype: Any = float32) -> Any:
+    if num_columns not in {None, num_rows}:
+        raise NotInThisRuntime("tf.eye that is not square")
+    with op_scope(None, "eye"):
+        return O.MatrixDiagV3(arrays.ones([num_rows], dtype), 0, -1, -1, 0, name="diag")

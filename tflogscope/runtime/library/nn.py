@@ -1,9 +1,11 @@
-"""Activations, convolutions, pools, normalisation, losses. See `tensorflow/python/ops/nn_ops.py`,
-`nn_impl.py`.
+"""Activations, convolutions, pools, normalisation, cross entropies. See
+`tensorflow/python/ops/nn_ops.py`, `nn_impl.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,22 +13,15 @@ import numpy as np
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import current, executing_eagerly, op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
-from tflogscope.runtime.core.dtypes import float16, float32
+from tflogscope.runtime.core.dtypes import bfloat16, float16, float32
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.graph import control_dependencies
-from tflogscope.runtime.core.release import since
-from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays, random
 from tflogscope.runtime.library.arrays import cast
-from tflogscope.runtime.library.matrices import transpose
-from tflogscope.runtime.library.numbers import pow_, reduce_mean, reduce_sum
+from tflogscope.runtime.library.numbers import add, pow_, reduce_mean, reduce_sum
 from tflogscope.runtime.library.slices import gather
 
 # -- activations
-
-
-def relu6(features: Any, name: str | None = None) -> Any:
-    with op_scope(name, "Relu6") as scope:
-        return O.Relu6(convert_to_tensor(features, name="features"), name=scope)
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
@@ -36,6 +31,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
+    """NB: since 2.17 it is made of Erfc."""
     with op_scope(name, "Gelu"):
         x = convert_to_tensor(features, name="features")
         if approximate:
@@ -44,65 +40,42 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
             inner = 0.7978845608028654 * (x + coefficient * pow_(x, 3))
             return half * (1.0 + O.Tanh(inner))
         half = 0.5 * x
-        if since(2, 17):
-            return half * O.Erfc(-x * cast(0.7071067811865476, x.dtype))
         return half * (1.0 + O.Erf(x / cast(1.4142135623730951, x.dtype)))
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: Any = None) -> Any:
     with op_scope(name, "BiasAdd") as scope:
-        if data_format is not None:
-            data_format = "NCHW" if data_format.startswith("NC") else "NHWC"
         if not executing_eagerly():
             value = convert_to_tensor(value, name="input")
             bias = convert_to_tensor(bias, value.dtype, name="bias")
         return O.BiasAdd(value, bias, data_format=data_format, name=scope)
 
 
-def _along(type: str, inputs: Any, axis: int | None, name: str | None) -> Any:
-    x = convert_to_tensor(inputs)
-    rank = x.shape.rank
-    axis = -1 if axis is None else axis
-    if axis in {-1, (rank or 0) - 1}:
+def _along(type: str) -> Callable[..., Any]:
+    def function(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
+        x = convert_to_tensor(logits)
+        if axis not in {None, -1, (x.shape.rank or 0) - 1}:
+            raise NotInThisRuntime("a softmax along another axis than the last one")
         return call(type, x, name=name)
-    count = arrays.rank(x)
-    axis = axis % rank
 
-    def turned(tensor: Any, label: str | None = None) -> Any:
-        last = O.Sub(count, 1)
-        parts = [arrays.range_(axis), [last], arrays.range_(axis + 1, last), [axis]]
-        return transpose(tensor, arrays.concat(parts, 0), name=label or "transpose")
-
-    result = turned(call(type, turned(x)), name)
-    result.set_shape(x.shape)
-    return result
+    return function
 
 
-def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
-    return _along("Softmax", logits, axis, name)
-
-
-def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
-    return _along("LogSoftmax", logits, axis, name)
+softmax, log_softmax = _along("Softmax"), _along("LogSoftmax")
 
 
 # -- convolutions and pools
 
 
-def _per_dimension(value: Any, count: int, first: bool) -> list[int]:
-    if value is None:
-        return [1] * (count + 2)
-    given = [int(each) for each in np.ravel(value)]
-    if len(given) == count + 2:
-        return given
-    given = given * count if len(given) == 1 else given
-    return [1, 1, *given] if first else [1, *given, 1]
+def _per_dimension(value: Any, count: int) -> list[int]:
+    """One number for each dimension, of batch and channels too."""
+    given = [1] if value is None else [int(each) for each in np.ravel(value)]
+    return given if len(given) == count + 2 else [1, *(given * count)[:count], 1]
 
 
-def _padding(padding: Any) -> tuple[str, list[int]]:
-    if isinstance(padding, str):
-        return padding, []
-    return "EXPLICIT", [int(number) for pair in padding for number in pair]
+def _check(data_format: str | None) -> None:
+    if (data_format or "").startswith("NC"):
+        raise NotInThisRuntime(f"The data format {data_format}")
 
 
 def conv2d(
@@ -114,19 +87,9 @@ def conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    kind, explicit = _padding(padding)
-    data_format = data_format or "NHWC"
-    first = data_format.startswith("NC")
-    return O.Conv2D(
-        input,
-        filters,
-        strides=_per_dimension(strides, 2, first),
-        padding=kind,
-        explicit_paddings=explicit,
-        data_format=data_format,
-        dilations=_per_dimension(dilations, 2, first),
-        name=name,
-    )
+    steps, gaps = _per_dimension(strides, 2), _per_dimension(dilations, 2)
+    options = {"strides": steps, "padding": padding, "data_format": data_format}
+    return O.Conv2D(input, filters, **options, dilations=gaps, name=name)
 
 
 def conv1d(
@@ -138,19 +101,12 @@ def conv1d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
+    """NB: an image of one row."""
+    _check(data_format)
     with op_scope(name, "conv1d") as scope:
-        first = data_format in {"NCW", "NCHW"}
-        value = O.ExpandDims(input, -2 if first else -3)
-        result = O.Conv2D(
-            value,
-            O.ExpandDims(filters, 0),
-            strides=[1, *_per_dimension(stride, 1, first)],
-            padding=padding,
-            data_format="NCHW" if first else "NHWC",
-            dilations=[1, *_per_dimension(dilations, 1, first)],
-            name=scope,
-        )
-        return arrays.squeeze(result, [-2 if first else -3])
+        value, kernel = O.ExpandDims(input, -3), O.ExpandDims(filters, 0)
+        steps, gaps = ([1, *_per_dimension(each, 1)] for each in (stride, dilations))
+        return arrays.squeeze(conv2d(value, kernel, steps, padding, "NHWC", gaps, scope), [-3])
 
 
 def convolution(
@@ -165,25 +121,7 @@ def convolution(
     """A convolution of images or sequences. NB: dilated ones are not taken apart."""
     with op_scope(name, "convolution") as scope:
         function = conv1d if len(input.shape) == 3 else conv2d
-        steps = 1 if strides is None else strides
-        return function(input, filters, steps, padding, data_format, dilations, scope)
-
-
-def _depthwise(
-    x: Any, filters: Any, strides: Any, padding: Any, data_format: Any, name: Any
-) -> Any:
-    arrays.shape(filters)  # NB: asked for, and not used
-    convert_to_tensor([1, 1], name="dilation_rate")
-    kind, explicit = _padding(padding)
-    return O.DepthwiseConv2dNative(
-        x,
-        filters,
-        strides=list(strides),
-        padding=kind,
-        explicit_paddings=explicit,
-        data_format=data_format or "NHWC",
-        name=name,
-    )
+        return function(input, filters, strides, padding, data_format, dilations, scope)
 
 
 def depthwise_conv2d(
@@ -196,56 +134,44 @@ def depthwise_conv2d(
     name: str | None = None,
 ) -> Any:
     del dilations
+    _check(data_format)
     with op_scope(name, "depthwise") as scope:
         x = convert_to_tensor(input, name="tensor_in")
         filters = convert_to_tensor(filter, name="filter_in")
-        return _depthwise(x, filters, strides, padding, data_format, scope)
+        arrays.shape(filters)  # NB: asked for, and not used
+        convert_to_tensor([1, 1], name="dilation_rate")
+        options = {"strides": list(strides), "padding": padding}
+        return O.DepthwiseConv2dNative(x, filters, **options, name=scope)
 
 
-def _pool(type: str, x: Any, ksize: Any, strides: Any, padding: Any, form: Any, name: Any) -> Any:
-    count = len(x.shape) - 2
-    first = (form or "").startswith("NC")
-    sizes, steps = (_per_dimension(each, count, first) for each in (ksize, strides))
-    if count == 2:
-        form = form or "NHWC"
-        return call(
-            type, x, ksize=sizes, strides=steps, padding=padding, data_format=form, name=name
-        )
-    row = 2 if first else 1
-    found = call(
-        type,
-        O.ExpandDims(x, row),
-        ksize=[1, *sizes],
-        strides=[1, *steps],
-        padding=padding,
-        data_format="NCHW" if first else "NHWC",
-        name=name,
-    )
-    return arrays.squeeze(found, row)
+def _pool(type: str, image: str | None, sequence: str) -> Callable[..., Any]:
+    def pool(
+        input: Any,
+        ksize: Any,
+        strides: Any,
+        padding: Any,
+        data_format: Any = None,
+        name: Any = None,
+    ) -> Any:
+        """The largest, or the mean, of each window. NB: a sequence is an image of one row."""
+        _check(data_format)
+        count = len(input.shape) - 2
+        sizes, steps = _per_dimension(ksize, count), _per_dimension(strides, count)
+        label = image if count == 2 else sequence
+        with op_scope(name, label) if label else nullcontext(name) as scope:
+            options = {"padding": padding, "name": scope}
+            if count == 2:
+                return call(type, input, ksize=sizes, strides=steps, **options)
+            sizes, steps = [1, *sizes], [1, *steps]
+            found = call(type, O.ExpandDims(input, 1), ksize=sizes, strides=steps, **options)
+            return arrays.squeeze(found, 1)
+
+    return pool
 
 
-def max_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: Any = None
-) -> Any:
-    label = "MaxPool2d" if len(input.shape) == 4 else "MaxPool1d"
-    with op_scope(name, label) as scope:
-        return _pool("MaxPool", input, ksize, strides, padding, data_format, scope)
-
-
-def avg_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: Any = None
-) -> Any:
-    if len(input.shape) == 4:
-        return _pool("AvgPool", input, ksize, strides, padding, data_format, name)
-    with op_scope(name, "AvgPool1D") as scope:
-        return _pool("AvgPool", input, ksize, strides, padding, data_format, scope)
-
-
-def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: Any = None
-) -> Any:
-    with op_scope(name, "AvgPool2D") as scope:
-        return _pool("AvgPool", input, ksize, strides, padding, data_format, scope)
+max_pool = _pool("MaxPool", "MaxPool2d", "MaxPool1d")
+avg_pool = _pool("AvgPool", None, "AvgPool1D")
+avg_pool2d = _pool("AvgPool", "AvgPool2D", "AvgPool1D")
 
 
 # -- normalisation
@@ -260,9 +186,8 @@ def moments(
         mean = reduce_mean(y, axes, keepdims=True, name="mean")
         deviations = O.SquaredDifference(y, arrays.stop_gradient(mean))
         variance = reduce_mean(deviations, axes, keepdims=True, name="variance")
-        if not keepdims:
-            mean, variance = arrays.squeeze(mean, axes), arrays.squeeze(variance, axes)
-        return cast(mean, x.dtype), cast(variance, x.dtype)
+        found = [e if keepdims else arrays.squeeze(e, axes) for e in (mean, variance)]
+        return cast(found[0], x.dtype), cast(found[1], x.dtype)
 
 
 def batch_normalization(
@@ -297,45 +222,31 @@ def fused_batch_norm(
 ) -> tuple[Any, Any, Any]:
     given = (("input", x), ("scale", scale), ("offset", offset))
     x, scale, offset = (convert_to_tensor(value, name=key) for key, value in given)
-    found = O.FusedBatchNormV3(
-        x,
-        scale,
-        offset,
-        constant([]) if mean is None else mean,
-        constant([]) if variance is None else variance,
-        epsilon=epsilon,
-        exponential_avg_factor=exponential_avg_factor,
-        data_format=data_format,
-        is_training=is_training,
-        name=name,
-    )
+    mean, variance = (constant([]) if each is None else each for each in (mean, variance))
+    options = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    options["exponential_avg_factor"] = exponential_avg_factor
+    found = O.FusedBatchNormV3(x, scale, offset, mean, variance, **options, name=name)
     return found[0], found[1], found[2]
 
 
 def dropout(
     x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
-    return general_dropout(
-        x,
-        rate,
-        lambda shape, dtype: random.uniform(shape, dtype=dtype, seed=seed),
-        noise_shape,
-        name or "dropout",
-    )
+    def sample(shape: Any, dtype: Any) -> Any:
+        return random.uniform(shape, dtype=dtype, seed=seed)
+
+    return general_dropout(x, rate, sample, noise_shape, name or "dropout")
 
 
 def general_dropout(
-    x: Any, rate: Any, sample: Any, noise_shape: Any = None, name: str = "general_dropout"
+    x: Any, rate: float, sample: Any, noise_shape: Any = None, name: str = "general_dropout"
 ) -> Any:
     """The same, with numbers from `sample(shape, dtype)`."""
     with op_scope(name, "dropout"):
         x = convert_to_tensor(x, name="x")
-        if isinstance(rate, Tensor):
-            kept = O.RealDiv(x, O.Sub(constant(1, x.dtype), cast(rate, x.dtype)))
-        elif rate == 0:
+        if rate == 0:
             return x
-        else:
-            kept = O.Mul(x, convert_to_tensor(1 / (1 - rate), x.dtype))
+        kept = O.Mul(x, convert_to_tensor(1 / (1 - rate), x.dtype))
         mask = sample(arrays.shape(x) if noise_shape is None else noise_shape, x.dtype) >= rate
         result = O.SelectV2(mask, kept, constant(0, x.dtype))
         result.set_shape(x.shape)
@@ -363,3 +274,69 @@ def silu_rule(features: Any, beta: Any) -> Any:
         return dy * slope, reduce_sum(dy * O.Square(features) * gate * (1.0 - gate))
 
     return features * O.Sigmoid(beta * features), grad
+
+
+# -- cross entropies
+
+
+def _flatten_outer_dims(logits: Any) -> Any:
+    last = O.Slice(arrays.shape(logits), [O.Sub(arrays.rank(logits), 1)], [1])
+    output = arrays.reshape(logits, arrays.concat([[-1], last], 0))
+    outer = logits.shape[:-1].num_elements() if logits.shape.rank else None
+    if outer is not None and not executing_eagerly():
+        output.set_shape([outer, logits.shape[-1]])
+    return output
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, axis: int = -1, name: str | None = None
+) -> Any:
+    """The cross entropy of shares and `labels`, which are shares too."""
+    assert axis == -1, "only along the last axis"
+    with op_scope(name, "softmax_cross_entropy_with_logits") as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, name="labels")
+        narrow = logits.dtype in {float16, bfloat16}
+        precise = cast(logits, float32) if narrow else logits
+        labels = cast(labels, precise.dtype)
+        rank, shape = arrays.rank(precise), arrays.shape(precise)
+        precise, labels = _flatten_outer_dims(precise), _flatten_outer_dims(labels)
+        cost, _ = O.SoftmaxCrossEntropyWithLogits(precise, labels, name=scope)
+        cost = arrays.reshape(cost, O.Slice(shape, [0], [O.Sub(rank, 1)]))
+        if not executing_eagerly() and logits.shape.rank is not None:
+            cost.set_shape(logits.shape[:-1])
+        return cast(cost, logits.dtype) if narrow else cost
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Any:
+    """The cross entropy of shares and `labels`, which are numbers of classes."""
+    with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits"):
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        precise = cast(logits, float32) if logits.dtype is float16 else logits
+        labels_shape = arrays.shape(labels)
+        if logits.shape.rank == 2:
+            cost, _ = O.SparseSoftmaxCrossEntropyWithLogits(precise, labels, name=name)
+            return cast(cost, logits.dtype)
+        # NB: TensorFlow asserts that the shapes fit, where they are not known
+        classes = arrays.shape(logits)[arrays.rank(logits) - 1]
+        precise = arrays.reshape(precise, [-1, classes])
+        flat = arrays.reshape(labels, [-1])
+        cost, _ = O.SparseSoftmaxCrossEntropyWithLogits(precise, flat, name=name)
+        cost = arrays.reshape(cost, labels_shape)
+        cost.set_shape(labels.shape)
+        return cast(cost, logits.dtype)
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Any:
+    with op_scope(name, "logistic_loss") as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, name="labels")
+        zeros = arrays.zeros_like(logits)
+        positive = logits >= zeros
+        relu_logits = O.Select(positive, logits, zeros)
+        negative = O.Select(positive, -logits, logits)
+        return add(relu_logits - logits * labels, O.Log1p(O.Exp(negative)), name=scope)

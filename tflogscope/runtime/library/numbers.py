@@ -1,4 +1,4 @@
-"""Arithmetic, reductions, norms. See `tensorflow/python/ops/math_ops.py`."""
+"""Arithmetic, reductions. See `tensorflow/python/ops/math_ops.py`."""
 
 from __future__ import annotations
 
@@ -11,28 +11,25 @@ from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import float32, float64, int32, int64, string
-from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.arrays import cast
 
 
-def _named(type: str, label: str | None = None) -> Callable[..., Any]:
+def _scoped(type: str, label: str = "") -> Callable[..., Any]:
+    """An op in a scope of its own."""
 
-    def function(x: Any, name: str | None = None) -> Any:
+    def function(x: Any, *others: Any, name: str | None = None) -> Any:
         with op_scope(name, label or type) as scope:
-            return call(type, convert_to_tensor(x, name="x"), name=scope)
+            x = x if others else convert_to_tensor(x, name="x")
+            return call(type, x, *others, name=scope)
 
     return function
 
 
-abs_, sigmoid = _named("Abs"), _named("Sigmoid")
-
-
-def round_(x: Any, name: str | None = None) -> Any:
-    x = convert_to_tensor(x, name="x")
-    return x if x.dtype.is_integer else O.Round(x, name=name)
+abs_, sigmoid = _scoped("Abs"), _scoped("Sigmoid")
+pow_, floordiv = _scoped("Pow"), _scoped("FloorDiv", "floordiv")
 
 
 def add(x: Any, y: Any, name: str | None = None) -> Any:
@@ -58,14 +55,6 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
         return O.RealDiv(*_quotient_types(x, y), name=scope)
 
 
-def divide(x: Any, y: Any, name: str | None = None) -> Any:
-    if name is not None:
-        return truediv(x, y, name)
-    if not isinstance(x, Tensor):
-        x = convert_to_tensor(x, y.dtype if isinstance(y, Tensor) else None)
-    return x / y
-
-
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     with op_scope(name, "div_no_nan") as scope:
         if isinstance(y, Tensor) and not isinstance(x, Tensor):
@@ -74,16 +63,6 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
             x = convert_to_tensor(x, name="x")
             y = convert_to_tensor(y, name="y", dtype_hint=x.dtype)
         return O.DivNoNan(*_quotient_types(x, y), name=scope)
-
-
-def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
-    with op_scope(name, "floordiv") as scope:
-        return O.FloorDiv(x, y, name=scope)
-
-
-def pow_(x: Any, y: Any, name: str | None = None) -> Any:
-    with op_scope(name, "Pow") as scope:
-        return O.Pow(x, y, name=scope)
 
 
 def add_n(inputs: Any, name: str | None = None) -> Any:
@@ -138,11 +117,6 @@ def reduce_variance(x: Any, axis: Any = None, keepdims: bool = False, name: Any 
         return reduce_mean(O.Square(difference), axis=axis, keepdims=keepdims)
 
 
-def reduce_std(x: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
-    with op_scope(name or "reduce_std", "reduce_std"):
-        return O.Sqrt(reduce_variance(convert_to_tensor(x), axis=axis, keepdims=keepdims))
-
-
 def reduced_shape(input_shape: Any, axes: Any) -> Any:
     known, known_axes = (
         known_value(e) if isinstance(e, Tensor) else e for e in (input_shape, axes)
@@ -161,66 +135,3 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
 
 def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: Any = None) -> Any:
     return O.ArgMax(input, 0 if axis is None else axis, output_type=output_type, name=name)
-
-
-def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: Any = None) -> Any:
-    return O.ArgMin(input, 0 if axis is None else axis, output_type=output_type, name=name)
-
-
-def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: Any = None
-) -> Any:
-    with op_scope(name, "Cumsum") as scope:
-        x = convert_to_tensor(x, name="x")
-        return O.Cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=scope)
-
-
-class TopK(tuple[Any, Any]):
-    """Values and indices."""
-
-    __slots__ = ()
-
-    values = property(lambda self: self[0])
-    indices = property(lambda self: self[1])
-
-
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
-    return TopK(O.TopKV2(input, k, sorted=sorted, name=name))
-
-
-# -- norms
-
-
-def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None) -> Any:
-    """The length of a vector. NB: euclidean, or the sum of absolute values."""
-    with op_scope(None, "norm"):
-        tensor = convert_to_tensor(tensor)
-        if ord not in {1, 2, "euclidean"}:
-            raise NotInThisRuntime(f"tf.norm with ord={ord}")
-        if ord == 1:
-            result = reduce_sum(abs_(tensor), axis, keepdims=True)
-        else:
-            result = O.Sqrt(reduce_sum(tensor * tensor, axis, keepdims=True))
-        return result if keepdims else arrays.squeeze(result, axis)
-
-
-def global_norm(t_list: Any, name: str | None = None) -> Any:
-    with op_scope(name, "global_norm"):
-        values = [getattr(each, "values", each) for each in t_list if each is not None]
-        half = reduce_sum(arrays.stack([O.L2Loss(each) for each in values]))
-        return O.Sqrt(half * constant(2.0, half.dtype), name="global_norm")
-
-
-def clip_by_global_norm(
-    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
-) -> tuple[list[Any], Any]:
-    length = global_norm(t_list, name) if use_norm is None else use_norm
-    with op_scope(name, "clip_by_global_norm") as scope:
-        ratio = O.Minimum(1.0 / length, constant(1.0, length.dtype) / clip_norm)
-        scale = clip_norm * ratio + (length - length)  # not a number if the length is none
-        label = (scope or "").rstrip("/")
-        clipped = [
-            None if each is None else arrays.identity(each * scale, name=f"{label}_{at}/")
-            for at, each in enumerate(t_list)
-        ]
-        return clipped, length

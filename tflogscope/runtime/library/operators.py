@@ -26,12 +26,10 @@ def _operator(function: Binary, name: str) -> Binary:
 
 
 def _reversed(function: Binary, name: str) -> Binary:
-    def operator(y: Any, x: Any) -> Any:
-        with op_scope(None, name) as scope:
-            x = convert_to_tensor(x, y.dtype, name="x")
-            return function(x, y, name=scope)
+    def converted(y: Any, x: Any, name: Any) -> Any:
+        return function(convert_to_tensor(x, y.dtype, name="x"), y, name=name)
 
-    return operator
+    return _operator(converted, name)
 
 
 def _logical(type: str, bitwise: str) -> Binary:
@@ -61,7 +59,6 @@ _BINARY: dict[str, Binary] = {
     "matmul": matmul,
     "and": _logical("LogicalAnd", "BitwiseAnd"),
     "or": _logical("LogicalOr", "BitwiseOr"),
-    "xor": _logical("", "BitwiseXor"),
 }
 for _name, _function in _BINARY.items():
     OPERATORS[_name] = _operator(_function, _name)
@@ -69,7 +66,7 @@ for _name, _function in _BINARY.items():
 OPERATORS.update(
     abs=numbers.abs_,
     neg=O.Neg,
-    invert=lambda x: call("LogicalNot" if x.dtype is bool_ else "Invert", x),
+    invert=O.LogicalNot,
     eq=_equal("Equal"),
     ne=_equal("NotEqual"),
     lt=O.Less,

@@ -56,61 +56,40 @@ def _shaped(tensor: Any, shape: Any) -> Any:
 
 
 def _normal(type: str, label: str) -> Callable[..., Any]:
+    stateless = type.startswith("Stateless")
+
     def draw(
         shape: Any,
         mean: Any = 0.0,
         stddev: Any = 1.0,
         dtype: Any = float32,
-        seed: int | None = None,
+        seed: Any = None,
         name: str | None = None,
     ) -> Any:
-        def drawn(dims: Any) -> Any:
-            first, second = get_seed(seed)
-            return call(type, dims, dtype=dtype, seed=first, seed2=second)
+        with op_scope(name, label) as scope:
+            dims = _dims(shape)
+            mean = convert_to_tensor(mean, dtype, name="mean")
+            stddev = convert_to_tensor(stddev, dtype, name="stddev")
+            if stateless:
+                given = (*O.StatelessRandomGetKeyCounter(seed), _ALGORITHM)
+                drawn = call(type, dims, *given, dtype=dtype)
+            else:
+                first, second = get_seed(seed)
+                drawn = call(type, dims, dtype=dtype, seed=first, seed2=second)
+            return _shaped(add(drawn * stddev, mean, name=scope), shape)
 
-        return _scaled(drawn, shape, mean, stddev, dtype, name, label)
-
-    return draw
-
-
-def _stateless(type: str, label: str) -> Callable[..., Any]:
-    def draw(
-        shape: Any,
-        seed: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        dtype: Any = float32,
-        name: str | None = None,
+    def seeded(
+        shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32
     ) -> Any:
-        def drawn(dims: Any) -> Any:
-            key, counter = O.StatelessRandomGetKeyCounter(seed)
-            return call(type, dims, key, counter, _ALGORITHM, dtype=dtype)
+        return draw(shape, mean, stddev, dtype, seed)
 
-        return _scaled(drawn, shape, mean, stddev, dtype, name, label)
-
-    return draw
-
-
-def _scaled(
-    draw: Callable[[Any], Any],
-    shape: Any,
-    mean: Any,
-    stddev: Any,
-    dtype: Any,
-    name: Any,
-    label: str,
-) -> Any:
-    with op_scope(name, label) as scope:
-        dims = _dims(shape)
-        mean = convert_to_tensor(mean, dtype, name="mean")
-        stddev = convert_to_tensor(stddev, dtype, name="stddev")
-        return _shaped(add(draw(dims) * stddev, mean, name=scope), shape)
+    return seeded if stateless else draw
 
 
 normal = _normal("RandomStandardNormal", "random_normal")
 truncated_normal = _normal("TruncatedNormal", "truncated_normal")
-stateless_normal = _stateless("StatelessRandomNormalV2", "stateless_random_normal")
-stateless_truncated_normal = _stateless("StatelessTruncatedNormalV2", "stateless_truncated_normal")
+stateless_normal = _normal("StatelessRandomNormalV2", "stateless_random_normal")
+stateless_truncated_normal = _normal("StatelessTruncatedNormalV2", "stateless_truncated_normal")
 
 
 def uniform(
@@ -160,10 +139,8 @@ def stateless_uniform(
     maxval = 1 if maxval is None else maxval
     with op_scope(name, "stateless_random_uniform") as scope:
         dims = _dims(shape)
-        if minval is not None:
-            minval = convert_to_tensor(minval, dtype, name="min")
-            maxval = convert_to_tensor(maxval, dtype, name="max")
-        key, counter = O.StatelessRandomGetKeyCounter(seed)
-        given = (dims, key, counter, _ALGORITHM)
-        drawn = O.StatelessRandomUniformV2(*given, dtype=dtype)
+        minval = convert_to_tensor(minval, dtype, name="min")
+        maxval = convert_to_tensor(maxval, dtype, name="max")
+        given = (*O.StatelessRandomGetKeyCounter(seed), _ALGORITHM)
+        drawn = O.StatelessRandomUniformV2(dims, *given, dtype=dtype)
         return _shaped(add(drawn * (maxval - minval), minval, name=scope), shape)

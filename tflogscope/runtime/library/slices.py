@@ -1,4 +1,4 @@
-"""`x[1:, 0]`, gathering, masks. See `array_ops.py`."""
+"""`x[1:, 0]`, gathering, choosing. See `array_ops.py`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import name_scope, op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, bool_, int16, int32, int64
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.numbers import reduce_prod
 
 
 class _Spec:
@@ -50,19 +50,18 @@ class _Spec:
             )
 
 
-def getitem(tensor: Any, key: Any, variable: Any = None) -> Any:
-    """`tensor[key]`; that of a variable can be assigned to."""
+def getitem(tensor: Any, key: Any) -> Any:
+    """`tensor[key]`."""
     tensor = convert_to_tensor(tensor)
     if getattr(key, "dtype", None) is not None and as_dtype(key.dtype) is bool_:
-        return boolean_mask(tensor, key)
+        raise NotInThisRuntime("A tensor indexed by a mask")
     spec = _Spec(key)
     with name_scope("strided_slice") as scope:
         parts = zip(*spec.limits, strict=True) if spec.limits else [[]] * 3
         packed = [arrays.stack(part) if part else constant([], int32) for part in map(list, parts)]
         if any(each.dtype is int64 for each in packed):
             packed = [e if e.dtype is int64 else O.Cast(e, DstT=int64) for e in packed]
-        result = O.StridedSlice(tensor, *packed, **spec.masks, name=scope)
-    return result if variable is None else variable.slice_of(result, packed, spec.masks, scope)
+        return O.StridedSlice(tensor, *packed, **spec.masks, name=scope)
 
 
 def gather(
@@ -89,17 +88,3 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     with op_scope(name, "Where") as scope:
         condition = convert_to_tensor(condition, dtype_hint=bool_, name="condition")
         return O.Where(condition, name=scope)
-
-
-def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: Any = None) -> Any:
-    with op_scope(name, "boolean_mask"):
-        tensor = convert_to_tensor(tensor, name="tensor")
-        mask = convert_to_tensor(mask, name="mask")
-        at, end = axis or 0, (axis or 0) + len(mask.shape)
-        leading = reduce_prod(arrays.shape(tensor)[at:end], [0])
-        before, after = arrays.shape(tensor)[:at], arrays.shape(tensor)[end:]
-        flat = arrays.reshape(tensor, arrays.concat([before, [leading], after], 0))
-        known = tensor.shape[at:end].num_elements()
-        flat.set_shape(tensor.shape[:at].concatenate([known]).concatenate(tensor.shape[end:]))
-        kept = arrays.squeeze(where(arrays.reshape(mask, [-1])), axis=[1])
-        return gather(flat, kept, axis=at)

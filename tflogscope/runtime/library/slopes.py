@@ -6,6 +6,7 @@ from typing import Any
 
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
+from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
@@ -23,17 +24,7 @@ class IndexedSlices:
 
     @property
     def shape(self) -> Any:
-        from tflogscope.runtime.core.known import known_shape
-
         return UNKNOWN if self.dense_shape is None else known_shape(self.dense_shape)
-
-    def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self.values, self.indices, self.dense_shape)
-
-    def __mul__(self, other: Any) -> Any:
-        return dense(self) * other
-
-    __rmul__ = __mul__
 
 
 def dense(value: Any) -> Any:

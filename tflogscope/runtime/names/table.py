@@ -4,7 +4,6 @@ runtime's own modules, `ops` the ops whose generated function is the name in sma
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,19 +24,14 @@ from tflogscope.runtime.core.registry import registered
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import Tensor, TensorSpec
 from tflogscope.runtime.data import dataset
-from tflogscope.runtime.function import checks, module, polymorphic, variables
+from tflogscope.runtime.function import checks, polymorphic, variables
 from tflogscope.runtime.function.autograph.conversion import convert, do_not_convert
 from tflogscope.runtime.function.branches import cond, switch_case
-from tflogscope.runtime.function.gradient_tape import (
-    GradientTape,
-    UnconnectedGradients,
-    custom_gradient,
-)
+from tflogscope.runtime.function.gradient_tape import GradientTape, custom_gradient
 from tflogscope.runtime.function.loops import while_loop
 from tflogscope.runtime.function.py_function import numpy_function, py_function
-from tflogscope.runtime.function.symbolic import gradients
 from tflogscope.runtime.function.tensor_array import TensorArray, map_fn
-from tflogscope.runtime.library import arrays, losses, matrices, nn, numbers, random, slices
+from tflogscope.runtime.library import arrays, matrices, nn, numbers, random, slices
 from tflogscope.runtime.library.slopes import IndexedSlices
 
 Names = dict[str, Any]
@@ -55,17 +49,16 @@ def _ops(types: str) -> Names:
 
 
 _MATH_OPS = (
-    "BitwiseAnd Ceil Cos DivNoNan Equal Erf Erfc Exp Expm1 Floor FloorMod Greater GreaterEqual "
-    "IsFinite IsNan Less LessEqual Log Log1p LogicalAnd LogicalNot LogicalOr Maximum Minimum NotEqual "
-    "Reciprocal Rsqrt Sign Sin Softplus Sqrt Square SquaredDifference Tanh UnsortedSegmentSum"
+    "BitwiseAnd Cos DivNoNan Equal Erf Exp Floor FloorMod Greater GreaterEqual "
+    "IsNan Less LessEqual Log Log1p LogicalAnd LogicalNot LogicalOr Maximum Minimum NotEqual "
+    "Reciprocal Round Rsqrt Sign Sin Softplus Sqrt Square SquaredDifference Tanh UnsortedSegmentSum"
 )
 _MATH = _ops(_MATH_OPS) | _of(
     numbers,
-    "abs sigmoid round add truediv divide floordiv pow add_n reduce_sum "
-    "reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any reduce_variance reduce_std "
-    "argmax argmin cumsum top_k",
+    "abs sigmoid add truediv floordiv pow add_n reduce_sum "
+    "reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any reduce_variance argmax",
 ) | {
-    "ceil": generated("Ceil"),
+    "divide": numbers.truediv,
     "mod": generated("FloorMod"),
     "subtract": generated("Sub"),
     "multiply": generated("Mul"),
@@ -73,7 +66,7 @@ _MATH = _ops(_MATH_OPS) | _of(
     "divide_no_nan": numbers.div_no_nan,
 }  # fmt: skip
 _BOTH = set(
-    "abs add add_n argmax argmin ceil cos cumsum divide equal exp floor greater greater_equal less "
+    "abs add add_n argmax cos divide equal exp floor greater greater_equal less "
     "less_equal log logical_and logical_not logical_or maximum minimum multiply negative not_equal pow "
     "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum "
     "round sigmoid sign sin sqrt square subtract tanh truediv".split()
@@ -87,13 +80,12 @@ _TF: Names = {
     **_of(
         arrays,
         "rank reshape squeeze identity stop_gradient ensure_shape cast fill zeros ones zeros_like "
-        "ones_like range one_hot concat stack unstack split pad "
-        "size",
+        "ones_like range one_hot concat stack unstack split size",
     ),
     **_of(matrices, "matmul transpose tensordot einsum eye"),
-    **_of(numbers, "clip_by_value clip_by_global_norm norm"),
-    **_of(slices, "gather where boolean_mask"),
-    **_ops("BroadcastTo ExpandDims GatherNd IdentityN ScatterNd Slice Tile Unique"),
+    **_of(numbers, "clip_by_value"),
+    **_of(slices, "gather where"),
+    **_ops("BroadcastTo ExpandDims IdentityN Slice Tile Unique"),
     "reverse": generated("ReverseV2"),
     "shape": arrays.shape_v2,
     "bool": dtypes.bool_,
@@ -118,11 +110,9 @@ _TF: Names = {
     "DType": dtypes.DType,
     "Variable": variables.Variable,
     "variable_creator_scope": variables.creator_scope,
-    "Module": module.Module,
+    "Module": variables.Module,
     "GradientTape": GradientTape,
-    "UnconnectedGradients": UnconnectedGradients,
     "custom_gradient": custom_gradient,
-    "gradients": gradients,
     "function": polymorphic.function,
     "cond": cond,
     "switch_case": switch_case,
@@ -136,16 +126,13 @@ _TF: Names = {
 }
 _NN = _of(
     nn,
-    "relu6 leaky_relu gelu bias_add softmax log_softmax conv1d conv2d convolution depthwise_conv2d max_pool avg_pool avg_pool2d moments "
-    "batch_normalization dropout embedding_lookup",
+    "leaky_relu gelu bias_add softmax log_softmax conv1d conv2d convolution depthwise_conv2d max_pool "
+    "avg_pool avg_pool2d moments batch_normalization dropout embedding_lookup "
+    "softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits "
+    "sigmoid_cross_entropy_with_logits",
 ) | {
-    **_of(
-        losses,
-        "softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits "
-        "sigmoid_cross_entropy_with_logits",
-    ),
     **_ops("Elu Relu Selu Softplus"),
-    **{name: _MATH[name] for name in ("sigmoid", "tanh", "top_k")},
+    **{name: _MATH[name] for name in ("sigmoid", "tanh")},
     "l2_loss": generated("L2Loss"),
     "max_pool2d": nn.max_pool,
     "silu": lambda features, beta=1.0: custom_gradient(nn.silu_rule)(features, beta),
@@ -164,9 +151,13 @@ _CHECKS = {
 }
 _SESSION = _of(
     session,
-    "disable_eager_execution disable_v2_behavior get_default_graph set_random_seed placeholder Session "
+    "disable_eager_execution get_default_graph set_random_seed placeholder Session "
     "get_variable global_variables global_variables_initializer wrap_function",
 )
+
+
+def _join(inputs: Any, separator: str = "") -> Any:
+    return generated("StringJoin")(inputs, separator=separator)
 
 
 class _RawOps(SimpleNamespace):
@@ -211,13 +202,10 @@ def namespace(keras: Any, version: str) -> dict[str, Names]:
             "cast": arrays.cast,
         },
         "errors": {**errors.KINDS, "OpError": errors.OpError},
-        "experimental": {},
         "linalg": {
-            **_of(matrices, "matmul diag diag_part einsum eye tensordot"),
+            **_of(matrices, "matmul diag_part einsum eye tensordot"),
             "matrix_transpose": matrices.matrix_transpose,
             "band_part": generated("MatrixBandPart"),
-            "norm": numbers.norm,
-            "global_norm": numbers.global_norm,
         },
         "math": _MATH,
         "nest": _of(nest, "flatten map_structure pack_sequence_as assert_same_structure is_nested"),
@@ -227,22 +215,5 @@ def namespace(keras: Any, version: str) -> dict[str, Names]:
             "set_seed normal truncated_normal uniform shuffle stateless_normal "
             "stateless_uniform stateless_truncated_normal",
         ),
-        "strings": {
-            "join": lambda inputs, separator="", name=None: generated("StringJoin")(
-                inputs, separator=separator, name=name
-            ),
-            "format": lambda template, inputs, placeholder="{}", summarize=3: generated(
-                "StringFormat"
-            )(
-                inputs if isinstance(inputs, (list, tuple)) else [inputs],
-                template=template,
-                placeholder=placeholder,
-                summarize=summarize,
-            ),
-        },
-        "version": {
-            "VERSION": version,
-            "GIT_VERSION": f"v{version}",
-            "COMPILER_VERSION": sys.version,
-        },
+        "strings": {"join": _join},
     }

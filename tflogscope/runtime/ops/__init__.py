@@ -7,8 +7,7 @@ arrays.py        constants, shapes, moving, joining
 gathering.py     slices, gathering, scattering
 reductions.py    sums, extremes, scans
 matrices.py      products, linear equations
-images.py        convolutions, pools
-normalisation.py batch normalisation
+images.py        convolutions, pools, batch normalisation
 losses.py        softmax and cross entropy
 state.py         variables
 lists.py         lists of tensors: what a TensorArray is in a function
@@ -34,7 +33,6 @@ from tflogscope.runtime.ops import (
     lists,
     losses,
     matrices,
-    normalisation,
     random,
     reductions,
     state,
@@ -42,14 +40,15 @@ from tflogscope.runtime.ops import (
 )
 
 PARTS = (
-    *(arrays, elementwise, flow, gathering, images, lists, losses, matrices, normalisation),
+    *(arrays, elementwise, flow, gathering, images, lists, losses, matrices),
     *(random, reductions, state, texts),
 )
 """Importing them has filled the table."""
 _LEFT_OUT = (
-    "EluGrad SeluGrad SqrtGrad RsqrtGrad ReciprocalGrad BiasAddGrad FloorMod DynamicStitch "
-    "Conv2DBackpropInput Conv2DBackpropFilter MaxPoolGrad FusedBatchNormGradV3 "
-    "DepthwiseConv2dNativeBackpropInput DepthwiseConv2dNativeBackpropFilter MatrixDiagPartV3 Qr TopKV2"
+    "AvgPoolGrad BiasAddGrad Conv2DBackpropFilter Conv2DBackpropInput "
+    "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput DynamicStitch EluGrad "
+    "FloorMod FusedBatchNormGradV3 MatrixDiagPartV3 MaxPoolGrad Prod Qr ReciprocalGrad RsqrtGrad "
+    "SeluGrad SigmoidGrad Slice SqrtGrad StridedSliceGrad"
 )
 
 

@@ -13,8 +13,7 @@ from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.dtypes import int32
 from tflogscope.runtime.core.known import known_shape, known_value
-from tflogscope.runtime.core.registry import Inference, op, set_gradient
-from tflogscope.runtime.core.release import since
+from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape, known, merged
 from tflogscope.runtime.core.tensors import EagerTensor
 from tflogscope.runtime.library import arrays as lib
@@ -36,7 +35,6 @@ _GIVEN = lambda i: TensorShape(i["shape"])  # noqa: E731
 op("Const(; value, dtype) -> output: dtype", lambda i: TensorShape(np.shape(i["value"])),
    lambda value: value)  # fmt: skip
 op("Placeholder(; dtype, shape=None) -> output: dtype", _GIVEN, _unfed)
-op("PlaceholderWithDefault(input: dtype; dtype, shape) -> output: dtype", _GIVEN, lambda x: x)
 op("Identity(input: T) -> output: T", same, lambda x: x, _PASS)
 op("IdentityN(input: list(T)) -> output: list(T)", lambda i: [each.shape for each in i.inputs],
    lambda *values: values, lambda op, *grads: list(grads))  # fmt: skip
@@ -67,17 +65,13 @@ def _reshaped(i: Inference) -> TensorShape:
         return wanted
     free = [at for at, dim in enumerate(wanted.dims) if dim is None]
     size = math.prod(dim for dim in wanted.dims if dim is not None and dim >= 0)
+    sizes = [dim for dim in before.dims if dim is not None and dim >= 0]
     unknown = [dim for dim in before.dims if not known(dim)]
-    if len(free) == len(unknown) == 1 and len(wanted.as_list()) - wanted.as_list().count(None) + 1:
-        # one dimension is not known before and after: perhaps the same one
-        rest = math.prod(dim for dim in before.dims if dim is not None and dim >= 0)
-        same_one = rest == size and wanted.as_list().count(None) == 1
-        dims = list(wanted.dims)
-        dims[free[0]] = unknown[0] if same_one else None
-        return TensorShape(dims)
-    count = before.num_elements()
-    if count is None or any(dim is not None and dim < 0 for dim in wanted.dims):
+    if len(unknown) == len(free) == 1 and math.prod(sizes) == size:  # then it is the same dimension
+        return TensorShape([unknown[0] if dim is None else dim for dim in wanted.dims])
+    if unknown or any(dim is not None and dim < 0 for dim in wanted.dims):
         return wanted
+    count = math.prod(sizes)
     if (not free and size != count) or (len(free) == 1 and size and count % size):
         raise ValueError(f"Cannot reshape a tensor with {count} elements to shape {wanted}")
     if len(free) == 1 and size:
@@ -89,25 +83,13 @@ def _reshape(tensor: Any, shape: Any) -> Any:
     try:
         return tensor.reshape([int(dim) for dim in shape.ravel()])
     except ValueError:
-        rest = math.prod(int(dim) for dim in shape if dim != -1)
-        wants = "requires a multiple of" if -1 in shape else "has"
-        raise invalid(
-            f"Input to reshape is a tensor with {tensor.size} values, but the requested shape "
-            f"{wants} {rest}"
-        ) from None
+        wants = f"{math.prod(int(dim) for dim in shape if dim != -1)} or a multiple of it"
+        raise invalid(f"Input to reshape has {tensor.size} values, wanted are {wants}") from None
 
 
 def _back(op: Any, g: Any) -> list[Any]:
     """The gradient in the shape of the input."""
     return [lib.reshape(dense(g), lib.shape(op.inputs[0]))] + [None] * (len(op.inputs) - 1)
-
-
-def _reshape_gradient(op: Any, g: Any) -> list[Any]:
-    shape = op.inputs[0].shape
-    dims = [] if shape.rank is None else shape.as_list()
-    if dims.count(None) == 1 and 0 not in dims and since(2, 15):
-        return [lib.reshape(dense(g), [-1 if dim is None else dim for dim in dims]), None]
-    return _back(op, g)
 
 
 def _expanded(i: Inference) -> TensorShape:
@@ -129,7 +111,7 @@ def _squeezed(i: Inference) -> TensorShape:
 
 
 op("Reshape(tensor: T, shape: Tshape; Tshape=int32) -> output: T", _reshaped, _reshape,
-   _reshape_gradient)  # fmt: skip
+   _back)  # fmt: skip
 op("ExpandDims(input: T, dim: Tdim; Tdim=int32) -> output: T", _expanded,
    lambda x, dim: np.expand_dims(x, int(np.ravel(dim)[0])), _back)  # fmt: skip
 op("Squeeze(input: T; squeeze_dims=[]) -> output: T", _squeezed,
@@ -144,8 +126,7 @@ def _ensured(x: Any, shape: Any) -> Any:
 
 op("EnsureShape(input: T; shape) -> output: T", lambda i: i.shape(0).merge_with(i["shape"]),
    _ensured, _PASS)  # fmt: skip
-op("Bitcast(input: T; type) -> output: type", same,
-   lambda x, type: np.ascontiguousarray(x).view(type.as_numpy_dtype))  # fmt: skip
+op("Bitcast(input: T; type) -> output: type", same, lambda x, type: x.view(type.as_numpy_dtype))
 
 # -- filled tensors
 
@@ -194,7 +175,6 @@ op("Fill(dims: index_type, value: T; index_type=int32) -> output: T",
    lambda i: known_shape(i.inputs[0]), lambda dims, value: np.full(tuple(dims), value[()]),
    lambda op, g: [None, reduce_sum(g)])  # fmt: skip
 op("ZerosLike(x: T) -> y: T", _like, _zeros_like)
-op("OnesLike(x: T) -> y: T", same, np.ones_like)
 op("Range(start: Tidx, limit: Tidx, delta: Tidx; Tidx=int32) -> output: Tidx", _range_shape,
    _range)  # fmt: skip
 op("OneHot(indices: TI, depth: int32, on_value: T, off_value: T; axis=-1, TI=int64) -> output: T",
@@ -215,11 +195,10 @@ def _tiled(i: Inference) -> TensorShape:
     dims, times = i.shape(0).dims, known_shape(i.inputs[1]).dims
     if dims is None or times is None:
         return TensorShape(None if times is None else [None] * len(times))
-    return TensorShape([d if t == 1 else _product(d, t) for d, t in zip(dims, times, strict=True)])
-
-
-def _product(one: Any, other: Any) -> Any:
-    return one * other if known(one) and known(other) else None
+    pairs: Any = zip(dims, times, strict=True)
+    return TensorShape(
+        [d if t == 1 else d * t if known(d) and known(t) else None for d, t in pairs]
+    )
 
 
 def _tile_gradient(op: Any, g: Any) -> list[Any]:
@@ -336,15 +315,10 @@ def _split_shape(i: Inference) -> list[TensorShape]:
 
 def _split_v_shape(i: Inference) -> list[TensorShape]:
     sizes, at = known_value(i.inputs[1]), known_int(i.inputs[2])
-    if i.shape(0).dims is None or at is None:
+    if i.shape(0).dims is None or at is None or sizes is None or -1 in sizes:
         return [UNKNOWN] * i["num_split"]
     dims = list(i.shape(0).dims or ())
-    whole, found = dims[at], []
-    for size in [None] * i["num_split"] if sizes is None else sizes.tolist():
-        if size == -1:
-            size = whole - (sum(sizes) + 1) if known(whole) else None  # noqa: PLW2901
-        found.append(TensorShape([*dims[:at], size, *dims[at % len(dims) + 1 :]]))
-    return found
+    return [TensorShape([*dims[:at], size, *dims[at:][1:]]) for size in sizes]
 
 
 def _split_v(value: Any, sizes: Any, axis: Any, num_split: int) -> Any:
@@ -371,30 +345,3 @@ op("Split(split_dim: int32, value: T; num_split) -> output: num_split*T", _split
 op("SplitV(value: T, size_splits: Tlen, split_dim: int32; num_split, Tlen=int64) -> "
    "output: num_split*T", _split_v_shape, _split_v,
    lambda op, *grads: [lib.concat(list(grads), op.inputs[2]), None, None])  # fmt: skip
-
-# -- padding
-
-
-def _padded(i: Inference) -> TensorShape:
-    dims: Any = i.shape(0).dims
-    pads = known_value(i.inputs[1])
-    if dims is None or pads is None:
-        return TensorShape(None if dims is None else [None] * len(dims))
-    sizes = [d + int(sum(p)) if known(d) else d if not any(p) else None
-             for d, p in zip(dims, pads, strict=True)]  # fmt: skip
-    return TensorShape(sizes)
-
-
-@set_gradient("Pad", "PadV2")
-def _pad_gradient(op: Any, g: Any) -> list[Any]:
-    x, paddings = op.inputs[:2]
-    before = O.Slice(paddings, [0, 0], lib.stack([lib.rank(x), 1]))
-    found = O.Slice(g, lib.reshape(before, [-1]), lib.shape(x))
-    return [found] + [None] * (len(op.inputs) - 1)
-
-
-op("Pad(input: T, paddings: Tpaddings; Tpaddings=int32) -> output: T", _padded,
-   lambda x, pads: np.pad(x, pads), _pad_gradient)  # fmt: skip
-op("PadV2(input: T, paddings: Tpaddings, constant_values: T; Tpaddings=int32) -> output: T",
-   _padded,
-   lambda x, pads, value: np.pad(x, pads, constant_values=value), _pad_gradient)  # fmt: skip

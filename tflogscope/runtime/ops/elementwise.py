@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,9 @@ import numpy as np
 from tflogscope.runtime.core import dtypes
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.conversion import constant
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.registry import op
-from tflogscope.runtime.core.release import since
 from tflogscope.runtime.core.shapes import broadcast as broadcast_shapes
 from tflogscope.runtime.core.shapes import merged
 from tflogscope.runtime.library import arrays, numbers
@@ -25,6 +27,7 @@ from tflogscope.runtime.ops.rules import (
     of_scalar,
     same,
     same_known_shapes,
+    skipped,
     summed,
 )
 
@@ -57,13 +60,10 @@ def _erf(x: Any) -> Any:
     return np.array([math.erf(each) for each in x.ravel()], x.dtype).reshape(x.shape)
 
 
-def _erf_gradient(factor: float) -> Gradient:
-    def gradient(op: Any, g: Any) -> Any:
-        factors = constant(factor, g.dtype)
-        with control_dependencies([g]):
-            return [g * factors * O.Exp(-O.Square(op.inputs[0]))]
-
-    return gradient
+def _erf_gradient(op: Any, g: Any) -> Any:
+    factor = constant(2 / math.sqrt(math.pi), g.dtype)
+    with control_dependencies([g]):
+        return [g * factor * O.Exp(-O.Square(op.inputs[0]))]
 
 
 def _square_gradient(g: Any, x: Any) -> Any:
@@ -80,20 +80,16 @@ op("Reciprocal" + _T, same, lambda x: 1 / x, _of_y("ReciprocalGrad", waits=False
 op("Sqrt" + _T, same, np.sqrt, _of_y("SqrtGrad", waits=False))
 op("Rsqrt" + _T, same, lambda x: 1 / np.sqrt(x), _of_y("RsqrtGrad", waits=False))
 op("Exp" + _T, same, np.exp, _after(lambda op, g: [g * op.outputs[0]]))
-op("Expm1" + _T, same, np.expm1, _of_x(lambda g, x: g * O.Exp(x)))
 op("Log" + _T, same, np.log, _of_x(lambda g, x: g * O.Reciprocal(x)))
 op("Log1p" + _T, same, np.log1p, _of_x(lambda g, x: g * O.Reciprocal(1 + x)))
 op("Sin" + _T, same, np.sin, _of_x(lambda g, x: g * O.Cos(x)))
 op("Cos" + _T, same, np.cos, _of_x(lambda g, x: -g * O.Sin(x)))
 op("Tanh" + _T, same, np.tanh, _of_y("TanhGrad"))
 op("Sigmoid" + _T, same, lambda x: 1 / (1 + np.exp(-x)), _of_y("SigmoidGrad"))
-op("Erf" + _T, same, _erf, _erf_gradient(2 / math.sqrt(math.pi)))
-op("Erfc" + _T, same, lambda x: 1 - _erf(x), _erf_gradient(-2 / math.sqrt(math.pi)))
+op("Erf" + _T, same, _erf, _erf_gradient)
 op("Floor" + _T, same, np.floor, _FLAT)
-op("Ceil" + _T, same, np.ceil, _FLAT)
 op("Round" + _T, same, np.rint, _FLAT)
 op("IsNan(x: T) -> y: bool", same, np.isnan)
-op("IsFinite(x: T) -> y: bool", same, np.isfinite)
 op("CheckNumerics(tensor: T; message='') -> output: T", same,
    lambda tensor, message: _checked(tensor, message), lambda op, g: [g])  # fmt: skip
 
@@ -107,15 +103,8 @@ def _tanh_grad_gradient(op: Any, g: Any) -> Any:
     return [g * -2.0 * b * a, O.TanhGrad(a, g)]
 
 
-@_after
-def _sigmoid_grad_gradient(op: Any, g: Any) -> Any:
-    a, b = op.inputs
-    product = g * b
-    return [product - 2.0 * product * a, O.SigmoidGrad(a, g)]
-
-
 op("TanhGrad" + _GRAD, same, lambda y, dy: dy * (1 - y * y), _tanh_grad_gradient)
-op("SigmoidGrad" + _GRAD, same, lambda y, dy: dy * y * (1 - y), _sigmoid_grad_gradient)
+op("SigmoidGrad" + _GRAD, same, lambda y, dy: dy * y * (1 - y))
 op("SqrtGrad" + _GRAD, same, lambda y, dy: dy * 0.5 / y)
 op("RsqrtGrad" + _GRAD, same, lambda y, dy: -0.5 * dy * y * y * y)
 op("ReciprocalGrad" + _GRAD, same, lambda y, dy: -dy * y * y)
@@ -144,13 +133,8 @@ def _mul_gradient(op: Any, g: Any) -> Any:
 def _quotient_gradient(quotient: Callable[[Any, Any], Any]) -> Gradient:
     def gradient(op: Any, g: Any) -> Any:
         x, y = op.inputs
-        return both(
-            op,
-            g,
-            lambda: quotient(g, y),
-            lambda: g * quotient(quotient(-x, y), y),
-            shortcuts=False,
-        )
+        of_y = lambda: g * quotient(quotient(-x, y), y)  # noqa: E731
+        return both(op, g, lambda: quotient(g, y), of_y, always=True)
 
     return gradient
 
@@ -174,17 +158,11 @@ def _extreme_gradient(comparison: str) -> Gradient:
         if of_scalar(op):
             zeros = arrays.zeros_like(g)
             return [O.SelectV2(call(comparison, x, y), g, zeros), None]
-        if since(2, 15):
-            zeros, chosen = arrays.zeros_like(g), call(comparison, x, y)
-            return both(
-                op, g, lambda: O.SelectV2(chosen, g, zeros), lambda: O.SelectV2(chosen, zeros, g)
-            )
         sx, sy = arrays.shape(x), arrays.shape(y)
         zeros, chosen = arrays.zeros_like(g), call(comparison, x, y)
         rx, ry = O.BroadcastGradientArgs(sx, sy)
-        skipped = getattr(op, "skip_input_indices", ())
-        gx = None if 0 in skipped else summed(O.SelectV2(chosen, g, zeros), (sx, rx, True))
-        return [gx, None if 1 in skipped else summed(O.SelectV2(chosen, zeros, g), (sy, ry, True))]
+        gx = None if 0 in skipped(op) else summed(O.SelectV2(chosen, g, zeros), (sx, rx))
+        return [gx, None if 1 in skipped(op) else summed(O.SelectV2(chosen, zeros, g), (sy, ry))]
 
     return gradient
 
@@ -195,8 +173,6 @@ def _squared_difference_gradient(op: Any, g: Any) -> Any:
         gx = O.Mul(constant(2.0, g.dtype, name="scalar"), g) * (x - y)
     if same_known_shapes(x, y, g):
         return [gx, -gx]
-    if since(2, 15):
-        return both(op, g, lambda: gx, lambda: -gx)
     found = both(op, g, lambda: gx, lambda: gx)
     return [found[0], None if found[1] is None else -found[1]]
 
@@ -236,7 +212,7 @@ op("Pow" + _XY, broadcast, _power, _pow_gradient)
 op("Maximum" + _XY, broadcast, np.maximum, _extreme_gradient("GreaterEqual"))
 op("Minimum" + _XY, broadcast, np.minimum, _extreme_gradient("LessEqual"))
 op("SquaredDifference" + _XY, broadcast, lambda x, y: (x - y) ** 2, _squared_difference_gradient)
-op("AddN(inputs: N*T) -> sum: T", agreed, lambda *inputs: _total(inputs),
+op("AddN(inputs: N*T) -> sum: T", agreed, lambda *inputs: reduce(operator.add, inputs),
    lambda op, g: [g] * len(op.inputs))  # fmt: skip
 for _type, _kernel in {
     "Equal": np.equal, "NotEqual": np.not_equal, "Less": np.less, "LessEqual": np.less_equal,
@@ -248,13 +224,6 @@ op("LogicalAnd(x: bool, y: bool) -> z: bool", broadcast, np.logical_and)
 op("LogicalOr(x: bool, y: bool) -> z: bool", broadcast, np.logical_or)
 op("LogicalNot(x: bool) -> y: bool", same, np.logical_not)
 op("BitwiseAnd" + _XY, broadcast, np.bitwise_and)
-
-
-def _total(inputs: Any) -> Any:
-    total = inputs[0]
-    for each in inputs[1:]:
-        total = total + each
-    return total
 
 
 def _checked(tensor: Any, message: str) -> Any:
@@ -341,30 +310,15 @@ op("SeluGrad" + _GF, agreed,
    lambda g, y: np.where(y < 0, g * (y + 1.7580993408473769), g * 1.0507009873554805))  # fmt: skip
 
 
-def _add_channels(value: Any, bias: Any, data_format: str) -> Any:
-    if data_format == "NCHW":
-        bias = bias.reshape(-1, *[1] * (value.ndim - 2))
-    return value + bias
-
-
-def _bias_gradient(op: Any, g: Any) -> Any:
-    return [g, O.BiasAddGrad(g, data_format=op.get_attr("data_format"))]
-
-
-def _bias_grad(out_backprop: Any, data_format: str) -> Any:
-    channel = 1 if data_format == "NCHW" else out_backprop.ndim - 1
-    return out_backprop.sum(tuple(k for k in range(out_backprop.ndim) if k != channel))
-
-
 def _bias_shape(i: Any) -> Any:
+    if i["data_format"] != "NHWC":
+        raise NotInThisRuntime("A bias of channels that are not last")
     if i.shape(0).rank is not None and i.shape(1).rank is not None:
-        last = i.shape(0)[1:2] if i["data_format"] == "NCHW" else i.shape(0)[-1:]
-        last.assert_is_compatible_with(i.shape(1))
+        i.shape(0)[-1:].assert_is_compatible_with(i.shape(1))
     return i.shape(0)
 
 
-op("BiasAdd(value: T, bias: T; data_format='NHWC') -> output: T", _bias_shape, _add_channels,
-   _bias_gradient)  # fmt: skip
-op("BiasAddGrad(out_backprop: T; data_format='NHWC') -> output: T",
-   lambda i: i.shape(0)[1:2] if i["data_format"] == "NCHW" else i.shape(0)[-1:],
-   _bias_grad, None)  # fmt: skip
+op("BiasAdd(value: T, bias: T; data_format='NHWC') -> output: T", _bias_shape,
+   lambda value, bias: value + bias, lambda op, g: [g, O.BiasAddGrad(g)])  # fmt: skip
+op("BiasAddGrad(out_backprop: T; data_format='NHWC') -> output: T", lambda i: i.shape(0)[-1:],
+   lambda dy: dy.sum(tuple(range(dy.ndim - 1))))  # fmt: skip

@@ -1,5 +1,5 @@
 """What conditionals and loops are lowered to: Switch, Merge, Enter, Exit. The ops that run a
-function are in `executor/functions.py`. See `core/ops/control_flow_ops.cc`.
+function are in `executor/__init__.py`. See `core/ops/control_flow_ops.cc`.
 """
 
 from __future__ import annotations
@@ -37,18 +37,13 @@ def _merge(*inputs: Any) -> Any:
 
 op("Switch(data: T, pred: bool) -> output_false: T, output_true: T", lambda i: [i.shape(0)] * 2,
    lambda data, pred: (DEAD, data) if pred else (data, DEAD))  # fmt: skip
-op("_SwitchN(data: T, output_index: int32; num_outs) -> outputs: num_outs*T",
-   lambda i: [i.shape(0)] * i["num_outs"],
-   lambda data, index, num_outs: tuple(
-       data if at == (index if 0 <= index < num_outs else num_outs - 1) else DEAD
-       for at in range(num_outs)))  # fmt: skip
 op("Merge(inputs: N*T) -> output: T, value_index: int32", _merged, _merge)
 op("Enter(data: T; frame_name, is_constant=False, parallel_iterations=10) -> output: T", same,
    lambda data: data)  # fmt: skip
 op("LoopCond(input: bool) -> output: bool", same, lambda data: data)
 for _type in ("Exit", "NextIteration"):
     op(f"{_type}(data: T) -> output: T", same, lambda data: data)
-LOWERED = frozenset({"Switch", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"})
+LOWERED = frozenset({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"})
 
 # -- the ends of a function, and what is fed and fetched
 op("_Arg(; T, index=0) -> output: T", unknown, lambda: None)

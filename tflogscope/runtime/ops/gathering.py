@@ -13,10 +13,8 @@ from tflogscope.runtime.core.dtypes import int32, int64
 from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_shape, known_value
 from tflogscope.runtime.core.registry import Inference, op
-from tflogscope.runtime.core.release import since
 from tflogscope.runtime.core.shapes import UNKNOWN, Dim, TensorShape, known
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.matrices import transpose
 from tflogscope.runtime.library.slices import gather
 from tflogscope.runtime.library.slopes import IndexedSlices, dense
 from tflogscope.runtime.ops.rules import invalid, known_int
@@ -54,43 +52,31 @@ def _sliced(i: Inference) -> TensorShape:
     sizes = int(count[0] or 0)
     begin, end, strides = (np.full(sizes, 1) if each is None else each for each in limits)
     keys = _keys(begin, end, strides, i.attributes)
-    exact = [all(each is not None for each in limits)] * sizes
+    exact = all(each is not None for each in limits)
     return TensorShape(list(_sizes(keys, list(dims), exact)))
 
 
-def _sizes(keys: tuple[Any, ...], dims: list[Dim], exact: list[bool]) -> Iterator[Dim]:
+def _sizes(keys: tuple[Any, ...], dims: list[Dim], exact: bool) -> Iterator[Dim]:
     used = sum(key is not None and key is not Ellipsis for key in keys)
     if used > len(dims):
         raise ValueError(f"Index out of range: input has only {len(dims)} dims")
-    for key, known_limits in zip(keys, exact, strict=True):
+    hidden = len(dims) - used
+    for key in keys:
         if key is None:
             yield 1
         elif key is Ellipsis:
-            for _ in range(
-                len(dims)
-                - sum(k is not None and k is not Ellipsis for k in keys[keys.index(Ellipsis) :])
-            ):
-                yield dims.pop(0)
+            yield from (dims.pop(0) for _ in range(hidden))
         else:
             dim = dims.pop(0)
+            size = dim if dim is not None and dim >= 0 and exact else None
             if isinstance(key, int):
-                if known(dim) and known_limits and not -int(dim or 0) <= key < int(dim or 0):
+                if size is not None and not -size <= key < size:
                     raise ValueError(f"slice index {key} of dimension 0 out of bounds.")
             elif key in (slice(None, None, 1), slice(0, None, 1)):
                 yield dim
             else:
-                yield (
-                    len(range(*key.indices(int(dim or 0))))
-                    if known(dim) and known_limits
-                    else (_without_size(key) if known_limits else None)
-                )
+                yield None if size is None else len(range(*key.indices(size)))
     yield from dims
-
-
-def _without_size(key: slice) -> Dim:
-    """How many elements a slice takes of a dimension, however large that is, if that is certain."""
-    found = {len(range(*key.indices(size))) for size in (10**6, 10**6 + 7, 0)}
-    return found.pop() if len(found) == 1 else None
 
 
 def _slice_kernel(x: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Any:
@@ -101,13 +87,9 @@ def _slice_kernel(x: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> A
 
 
 def _slice_gradient(op: Any, g: Any) -> list[Any]:
-    begin = op.inputs[1]
-    shape = arrays.shape(op.inputs[0], begin.dtype)
-    limits = [known_value(each) for each in (shape, *op.inputs[1:4])]
-    given = [
-        tensor if value is None else value
-        for tensor, value in zip((shape, *op.inputs[1:4]), limits, strict=True)
-    ]
+    inputs = arrays.shape(op.inputs[0], op.inputs[1].dtype), *op.inputs[1:4]
+    values = [(each, known_value(each)) for each in inputs]
+    given = [each if value is None else value for each, value in values]
     masks = {name: op.get_attr(name) for name in _MASKS}
     return [O.StridedSliceGrad(*given, g, **masks), None, None, None]
 
@@ -118,34 +100,23 @@ def _slice_grad(shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks
     return result
 
 
-def _slice_grad_gradient(op: Any, g: Any) -> list[Any]:
-    masks = {name: op.get_attr(name) for name in _MASKS}
-    return [None, None, None, None, O.StridedSlice(g, *op.inputs[1:4], **masks)]
-
-
 op(f"StridedSlice(input: T, {_LIMITS}; {_OPTIONS}) -> output: T", _sliced, _slice_kernel,
    _slice_gradient)  # fmt: skip
 op(f"StridedSliceGrad(shape: Index, {_LIMITS}, dy: T; {_OPTIONS}) -> output: T",
-   lambda i: known_shape(i.inputs[0]), _slice_grad, _slice_grad_gradient)  # fmt: skip
+   lambda i: known_shape(i.inputs[0]), _slice_grad)  # fmt: skip
 
 
 # -- Slice: a box
 
 
 def _box_shape(i: Inference) -> TensorShape:
-    begin, size = known_value(i.inputs[1]), known_value(i.inputs[2])
-    dims: Any = i.shape(0).dims
-    if size is None or dims is None:
+    size, dims = known_value(i.inputs[2]), i.shape(0).dims
+    if size is None or dims is None or -1 not in size:
         return known_shape(i.inputs[2])
-    return TensorShape(
-        [
-            int(count)
-            if count >= 0
-            else (dim if begin is not None and not begin[k] else
-                  dim - int(begin[k]) if known(dim) and begin is not None else None)
-            for k, (count, dim) in enumerate(zip(size, dims, strict=True))
-        ]
-    )  # fmt: skip
+    begin = known_value(i.inputs[1])
+    rest = [None if begin is None else d if not b else d - int(b) if known(d) else None  # type: ignore[operator]
+            for d, b in zip(dims, size if begin is None else begin, strict=True)]  # fmt: skip
+    return TensorShape([r if s == -1 else s for s, r in zip(size, rest, strict=True)])
 
 
 def _box(x: Any, begin: Any, size: Any) -> Any:
@@ -158,29 +129,19 @@ def _box(x: Any, begin: Any, size: Any) -> Any:
     return x[tuple(keys)].copy()
 
 
-def _box_gradient(op: Any, g: Any) -> list[Any]:
-    x, begin, _ = op.inputs
-    rank = arrays.rank(x)
-    size = arrays.shape(op.outputs[0], begin.dtype)
-    shape = arrays.stack([rank, 1])
-    before = arrays.reshape(begin, shape)
-    after = arrays.reshape(arrays.shape(x, begin.dtype) - size - begin, shape)
-    return [O.Pad(g, arrays.concat([before, after], 1)), None, None]
-
-
-op("Slice(input: T, begin: Index, size: Index) -> output: T", _box_shape, _box, _box_gradient)
+op("Slice(input: T, begin: Index, size: Index) -> output: T", _box_shape, _box)
 
 
 # -- gathering
 
 
-def _check(indices: Any, limits: Any) -> None:
-    bad = (indices < 0) | (indices >= limits)
-    if np.any(bad):
-        where = tuple(int(k) for k in np.argwhere(bad)[0])
-        place = f"[{','.join(map(str, where))}]" if where else ""
-        limit = limits if np.ndim(limits) == 0 else limits[where[-1]]
-        raise invalid(f"indices{place} = {indices[where]} is not in [0, {limit})")
+def check(indices: Any, limit: int) -> None:
+    """Raises InvalidArgumentError for an index that is out of bounds."""
+    bad = np.argwhere((indices < 0) | (indices >= limit))
+    if len(bad):
+        where = ",".join(map(str, bad[0]))
+        value = indices[tuple(bad[0])]
+        raise invalid(f"indices{f'[{where}]' * bool(where)} = {value} is not in [0, {limit})")
 
 
 def _gathered(i: Inference) -> TensorShape:
@@ -194,7 +155,7 @@ def _gathered(i: Inference) -> TensorShape:
 
 def _gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
     at = int(axis) % params.ndim
-    _check(indices, params.shape[at])
+    check(indices, params.shape[at])
     if not batch_dims:
         return np.take(params, indices, axis=at)
     pairs = zip(params, indices, strict=True)
@@ -203,68 +164,19 @@ def _gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
 
 def _gather_gradient(op: Any, g: Any) -> list[Any]:
     params, indices, axis = op.inputs
-    if op.get_attr("batch_dims"):
-        raise NotInThisRuntime("the gradient of tf.gather with batch_dims")
-    if since(2, 15):
-        shape = arrays.shape(params)
-    else:
-        shape = arrays.cast(arrays.shape(params, int64), int32)
+    if op.get_attr("batch_dims") or known_int(axis) != 0:
+        raise NotInThisRuntime("the gradient of tf.gather along another axis than the first")
+    shape = arrays.cast(arrays.shape(params, int64), int32)
     count = arrays.cast(O.ExpandDims(arrays.size(indices), 0), int32)
-    at = known_int(axis)
-    if at == 0:
-        tail = (arrays.identity(shape) if executing_eagerly() else shape)[1:]
-        values = arrays.reshape(dense(g), arrays.concat([count, tail], 0))
-        return [IndexedSlices(values, arrays.reshape(indices, count), shape), None, None]
-    outer, inner = shape[:axis], shape[axis:][1:]  # NB: without batch_dims
-    values_shape = arrays.concat([outer, [-1], inner], 0)
-    outer_dims = arrays.size(outer)
-    before = arrays.range_(outer_dims)
-    after = arrays.range_(outer_dims + 1, arrays.size(values_shape))
-    forth = arrays.concat([[outer_dims], before, after], 0)
-    turned = transpose(arrays.reshape(dense(g), values_shape), forth)
-    added = O.UnsortedSegmentSum(turned, arrays.reshape(indices, count), shape[axis])
-    back = arrays.concat([before + 1, [0], after], 0)
-    return [transpose(added, back), None, None]
-
-
-def _gathered_nd(i: Inference) -> TensorShape:
-    params, indices = i.shape(0), i.shape(1)
-    if params.rank is None or indices.rank is None or not known(indices[-1]):
-        return UNKNOWN
-    return indices[:-1] + params[indices[-1] :]  # type: ignore[no-any-return]
-
-
-def _places(indices: Any, shape: Any) -> Any:
-    limits = np.array(shape[: indices.shape[-1]])
-    _check(indices, limits)
-    return tuple(np.moveaxis(indices, -1, 0))
-
-
-def _gather_nd_gradient(op: Any, g: Any) -> list[Any]:
-    params, indices = op.inputs
-    shape = arrays.shape(params, indices.dtype)
-    if indices.shape.rank == 2 and indices.shape[-1] == 1:
-        return [IndexedSlices(g, arrays.squeeze(indices, axis=-1), shape), None]
-    return [O.ScatterNd(indices, g, shape), None]
+    tail = (arrays.identity(shape) if executing_eagerly() else shape)[1:]
+    values = arrays.reshape(dense(g), arrays.concat([count, tail], 0))
+    return [IndexedSlices(values, arrays.reshape(indices, count), shape), None, None]
 
 
 op("GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims=0, Taxis=int32) -> "
    "output: Tparams", _gathered, _gather, _gather_gradient)  # fmt: skip
-op("GatherNd(params: Tparams, indices: Tindices) -> output: Tparams", _gathered_nd,
-   lambda params, indices: params[_places(indices, params.shape)], _gather_nd_gradient)  # fmt: skip
 
 # -- scattering
-
-
-def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
-    result = np.zeros(tuple(shape), updates.dtype)
-    np.add.at(result, _places(indices, result.shape), updates)
-    return result
-
-
-op("ScatterNd(indices: Tindices, updates: T, shape: Tindices) -> output: T",
-   lambda i: known_shape(i.inputs[2]), _scattered,
-   lambda op, g: [None, O.GatherNd(g, op.inputs[0]), None])  # fmt: skip
 
 
 def _segments(data: Any, ids: Any, count: Any) -> Any:
@@ -286,17 +198,14 @@ op("UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnum; Tnum=
    lambda op, g: [gather(g, op.inputs[1]), None, None])  # fmt: skip
 
 
-def _stitched(indices: Any, data: Any) -> Any:
+def _stitch(*inputs: Any) -> Any:
+    half = len(inputs) // 2
+    indices, data = inputs[:half], inputs[half:]
     size = max(int(np.max(each, initial=-1)) for each in indices) + 1
     result = np.zeros((size, *data[0].shape[indices[0].ndim :]), data[0].dtype)
     for places, values in zip(indices, data, strict=True):
         result[places] = values
     return result
-
-
-def _stitch(*inputs: Any) -> Any:
-    half = len(inputs) // 2
-    return _stitched(inputs[:half], inputs[half:])
 
 
 op("DynamicStitch(indices: N*int32, data: N*T) -> merged: T",

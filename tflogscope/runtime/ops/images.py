@@ -1,5 +1,8 @@
 """Convolutions, pools, batch normalisation. See `core/framework/common_shape_fns.cc`,
-`tensorflow/python/ops/nn_grad.py`.
+`core/kernels/fused_batch_norm_op.cc`, `tensorflow/python/ops/nn_grad.py`.
+
+NB: the channels are last, but for batch normalisation; padding is SAME or VALID, and windows have no
+gaps.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.registry import Inference, op
-from tflogscope.runtime.core.shapes import Dim, TensorShape, known
+from tflogscope.runtime.core.shapes import UNKNOWN, Dim, TensorShape, known
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.ops.rules import invalid, same
 
@@ -22,76 +26,49 @@ from tflogscope.runtime.ops.rules import invalid, same
 class _Windows(NamedTuple):
     """How windows of a filter or pool lie on an image: rows, then columns."""
 
-    size: tuple[int, int]
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
+    size: Sequence[int]
+    strides: Sequence[int]
     padding: list[tuple[int, int]]
     output: list[int]
 
 
-def _spatial(values: Any, form: str) -> tuple[Any, Any]:
-    return (values[1], values[2]) if form == "NHWC" else (values[2], values[3])
-
-
-def _extent(
-    whole: Dim, size: Dim, stride: int, dilation: int, padding: Any
-) -> tuple[Dim, int, int]:
+def _extent(whole: Dim, size: Dim, stride: int, padding: str) -> tuple[Dim, int, int]:
     """How many windows fit, and the padding before and after. Raises ValueError if none does."""
-    if padding == "SAME" and (size is None or not known(whole)):
-        return (None if whole is None or not known(whole) else -(-whole // stride)), 0, 0
-    if size is None or whole is None or not known(whole):
+    if whole is None or size is None or not known(whole):
         return None, 0, 0
-    reach = (size - 1) * dilation + 1
     if padding == "SAME":
         count = -(-whole // stride)
-        total = max((count - 1) * stride + reach - whole, 0)
+        total = max((count - 1) * stride + size - whole, 0)
         return count, total // 2, total - total // 2
-    before, after = (0, 0) if padding == "VALID" else padding
-    count = (whole + before + after - reach) // stride + 1
-    if count <= 0 < whole:
-        raise ValueError(
-            f"Negative dimension size caused by subtracting {reach} from {whole + before + after}"
-        )
-    return count, before, after
+    if size > whole > 0:
+        raise ValueError(f"Negative dimension size caused by subtracting {size} from {whole}")
+    return (whole - size) // stride + 1, 0, 0
 
 
-def _extents(image: Sequence[Dim], size: Sequence[Dim], a: Any) -> list[tuple[Dim, int, int]]:
+def _extents(image: Any, size: Any, a: Any) -> list[tuple[Dim, int, int]]:
     """For rows and columns; `a` has the attributes."""
-    form = a["data_format"]
-    strides, dilations = _spatial(a["strides"], form), _spatial(a.get("dilations", [1] * 4), form)
-    padding: Any = [a["padding"]] * 4
-    if a["padding"] == "EXPLICIT":
-        given = a["explicit_paddings"]
-        padding = list(zip(given[::2], given[1::2], strict=True))
-    rows = zip(image, size, strides, dilations, _spatial(padding, form), strict=True)
-    return [_extent(*each) for each in rows]
+    if a["data_format"] != "NHWC" or str(a["padding"]) not in {"SAME", "VALID"}:
+        raise NotInThisRuntime("A window with channels that are not last, or with explicit padding")
+    if any(each != 1 for each in a.get("dilations", ())):
+        raise NotInThisRuntime("A dilated convolution")
+    rows = zip(image, size, a["strides"][1:3], strict=False)
+    return [_extent(*each, a["padding"]) for each in rows]
 
 
 def _windows_of(image: Sequence[int], size: Sequence[int], a: Any) -> _Windows:
     try:
-        rows, columns = _extents(image, size, a)
+        found = _extents(image, size, a)
     except ValueError as error:
         raise invalid(str(error)) from None
-    strides = _spatial(a["strides"], a["data_format"])
-    dilations = _spatial(a.get("dilations", [1] * 4), a["data_format"])
-    output = [int(each[0] or 0) for each in (rows, columns)]
-    return _Windows((size[0], size[1]), strides, dilations, [rows[1:], columns[1:]], output)
+    output = [int(each[0] or 0) for each in found]
+    return _Windows(size[:2], a["strides"][1:3], [each[1:] for each in found], output)
 
 
 def _views(x: Any, w: _Windows, fill: float = 0.0) -> Any:
     """[image, row, column, row in the window, column in the window, channel]."""
     padded = np.pad(x, ((0, 0), *w.padding, (0, 0)), constant_values=fill)
-    batch, row, column, channel = padded.strides
-    steps = (
-        batch,
-        row * w.strides[0],
-        column * w.strides[1],
-        row * w.dilations[0],
-        column * w.dilations[1],
-        channel,
-    )
-    shape = (x.shape[0], *w.output, *w.size, x.shape[3])
-    return np.lib.stride_tricks.as_strided(padded, shape, steps, writeable=False)
+    views = np.lib.stride_tricks.sliding_window_view(padded, tuple(w.size), (1, 2))
+    return views[:, :: w.strides[0], :: w.strides[1]].transpose(0, 1, 2, 4, 5, 3)
 
 
 def _spread(parts: Any, image: Sequence[int], w: _Windows) -> Any:
@@ -99,30 +76,12 @@ def _spread(parts: Any, image: Sequence[int], w: _Windows) -> Any:
     (top, bottom), (left, right) = w.padding
     height, width = image[0] + top + bottom, image[1] + left + right
     whole = np.zeros((parts.shape[0], height, width, parts.shape[-1]), parts.dtype)
-    rows, columns = w.output
+    (rows, columns), (down, across) = w.output, w.strides
     for y in range(w.size[0]):
         for x in range(w.size[1]):
-            first, second = y * w.dilations[0], x * w.dilations[1]
-            whole[
-                :,
-                first : first + rows * w.strides[0] : w.strides[0],
-                second : second + columns * w.strides[1] : w.strides[1],
-            ] += parts[:, :, :, y, x]
+            place = whole[:, y : y + rows * down : down, x : x + columns * across : across]
+            place += parts[:, :, :, y, x]
     return whole[:, top : top + image[0], left : left + image[1]]
-
-
-def channels_last(x: Any, form: str) -> Any:
-    """With the channels last."""
-    return x if form == "NHWC" else np.moveaxis(x, 1, -1)
-
-
-def channels_back(x: Any, form: str) -> Any:
-    return np.ascontiguousarray(x if form == "NHWC" else np.moveaxis(x, -1, 1))
-
-
-def _sizes(given: Any, form: str) -> tuple[int, ...]:
-    batch, *dims = (int(each) for each in given)
-    return (batch, *dims) if form == "NHWC" else (batch, dims[1], dims[2], dims[0])
 
 
 # -- convolutions; with fewer channels in the filter than in the image they are done in groups
@@ -130,18 +89,15 @@ def _sizes(given: Any, form: str) -> tuple[int, ...]:
 
 def _conv_shape(i: Inference) -> TensorShape:
     image, filter_ = i.shape(0).with_rank(4), i.shape(1).with_rank(4)
-    form = i["data_format"]
-    depth = image[-1] if form == "NHWC" else image[1]
+    depth, channels = image[-1], filter_[3]
     if known(depth) and known(filter_[2]) and depth % filter_[2]:
         raise ValueError(
             f"Depth of input ({depth}) is not a multiple of input depth of filter ({filter_[2]})"
         )
-    sizes = [each[0] for each in _extents(_spatial(image, form), filter_[:2], i.attributes)]
-    channels = filter_[3]
     if "use_cudnn_on_gpu" not in i.attributes:  # depthwise: each channel has filters of its own
-        channels = depth * filter_[3] if known(depth) and known(filter_[3]) else None
-    placed = [*sizes, channels] if form == "NHWC" else [channels, *sizes]
-    return TensorShape([image[0], *placed])
+        channels = depth * channels if known(depth) and known(channels) else None
+    sizes = [each[0] for each in _extents(image[1:3], filter_[:2], i.attributes)]
+    return TensorShape([image[0], *sizes, channels])
 
 
 def _given_shape(index: int) -> Callable[[Inference], TensorShape]:
@@ -153,42 +109,39 @@ def _image_shape(i: Inference) -> TensorShape:
     return TensorShape([batch if batch is not None else shape[0], *shape[1:]])
 
 
-def _conv(x: Any, filter_: Any, **a: Any) -> Any:
-    x = channels_last(x, a["data_format"])
-    groups, odd = divmod(x.shape[3], filter_.shape[2])
-    if odd:
-        raise invalid(
-            "input depth must be evenly divisible by filter depth: "
-            f"{x.shape[3]} vs {filter_.shape[2]}"
-        )
-    w = _windows_of(x.shape[1:3], filter_.shape[:2], a)
-    pairs = zip(np.split(x, groups, 3), np.split(filter_, groups, 3), strict=True)
-    parts = [_flat(_views(part, w)) @ each.reshape(-1, each.shape[3]) for part, each in pairs]
-    joined = np.concatenate(parts, -1).reshape(x.shape[0], *w.output, filter_.shape[3])
-    return channels_back(joined, a["data_format"])
-
-
 def _flat(views: Any) -> Any:
+    """A row for each window."""
     return views.reshape(views.shape[0] * views.shape[1] * views.shape[2], -1)
 
 
+def _groups(x: Any, *others: Any, depth: int) -> Any:
+    count, odd = divmod(x, depth)
+    if odd:
+        raise invalid(f"input depth must be evenly divisible by filter depth: {x} vs {depth}")
+    return zip(*(np.split(each, count, 3) for each in others), strict=True)
+
+
+def _conv(x: Any, filter_: Any, **a: Any) -> Any:
+    w = _windows_of(x.shape[1:3], filter_.shape, a)
+    pairs = _groups(x.shape[3], x, filter_, depth=filter_.shape[2])
+    parts = [_flat(_views(part, w)) @ each.reshape(-1, each.shape[3]) for part, each in pairs]
+    return np.concatenate(parts, -1).reshape(x.shape[0], *w.output, filter_.shape[3])
+
+
 def _conv_input(sizes: Any, filter_: Any, dy: Any, **a: Any) -> Any:
-    shape, dy = _sizes(sizes, a["data_format"]), channels_last(dy, a["data_format"])
-    w = _windows_of(shape[1:3], filter_.shape[:2], a)
-    groups, parts = shape[3] // filter_.shape[2], []
-    for part, each in zip(np.split(dy, groups, 3), np.split(filter_, groups, 3), strict=True):
+    w = _windows_of(sizes[1:3], filter_.shape, a)
+    parts = []
+    for part, each in _groups(int(sizes[3]), dy, filter_, depth=filter_.shape[2]):
         flat = part.reshape(-1, part.shape[3]) @ each.reshape(-1, each.shape[3]).T
-        found = flat.reshape(shape[0], *w.output, *w.size, filter_.shape[2])
-        parts.append(_spread(found, shape[1:3], w))
-    return channels_back(np.concatenate(parts, -1), a["data_format"])
+        found = flat.reshape(sizes[0], *w.output, *w.size, filter_.shape[2])
+        parts.append(_spread(found, sizes[1:3], w))
+    return np.concatenate(parts, -1)
 
 
 def _conv_filter(x: Any, sizes: Any, dy: Any, **a: Any) -> Any:
-    x, dy = (channels_last(each, a["data_format"]) for each in (x, dy))
     shape = [int(each) for each in sizes]
-    w = _windows_of(x.shape[1:3], shape[:2], a)
-    groups = x.shape[3] // shape[2]
-    pairs = zip(np.split(x, groups, 3), np.split(dy, groups, 3), strict=True)
+    w = _windows_of(x.shape[1:3], shape, a)
+    pairs = _groups(x.shape[3], x, dy, depth=shape[2])
     parts = [_flat(_views(part, w)).T @ each.reshape(-1, each.shape[3]) for part, each in pairs]
     return np.concatenate([part.reshape(*shape[:3], -1) for part in parts], -1)
 
@@ -203,22 +156,21 @@ def _depthwise_filter(x: Any, sizes: Any, dy: Any, **a: Any) -> Any:
     return _conv_filter(x, (rows, columns, 1, channels * multiplier), dy, **a).reshape(tuple(sizes))
 
 
-_CONV_NAMES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 _DEPTHWISE = "strides, padding, explicit_paddings=[], data_format='NHWC', dilations=[1, 1, 1, 1]"
 _CONV = _DEPTHWISE + ", use_cudnn_on_gpu=True"
 
 
-def chosen_attributes(op: Any, *names: str) -> dict[str, Any]:
+def _chosen_attributes(op: Any, *names: str) -> dict[str, Any]:
     return {name: op.get_attr(name) for name in names}
 
 
 def _conv_gradient(op: Any, g: Any) -> list[Any]:
     x, filter_ = op.inputs
-    a = chosen_attributes(op, *_CONV_NAMES)
-    if op.type == "Conv2D":
-        sizes = O.ShapeN([x, filter_])
-    else:
-        sizes = [arrays.shape(x), arrays.shape(filter_)]
+    a = _chosen_attributes(
+        op, "strides", "padding", "explicit_paddings", "data_format", "dilations"
+    )
+    plain = op.type == "Conv2D"
+    sizes = O.ShapeN([x, filter_]) if plain else [arrays.shape(x), arrays.shape(filter_)]
     of_input = call(f"{op.type}BackpropInput", sizes[0], filter_, g, **a)
     return [of_input, call(f"{op.type}BackpropFilter", x, sizes[1], g, **a)]
 
@@ -241,64 +193,44 @@ op(f"{_NATIVE}BackpropFilter{_TO_FILTER}{_DEPTHWISE}) -> output: T", _given_shap
 
 
 def _pool_shape(i: Inference) -> TensorShape:
-    form, image = i["data_format"], i.shape(0).with_rank(4)
-    size = _spatial(i["ksize"], form)
-    rows, columns = (each[0] for each in _extents(_spatial(image, form), size, i.attributes))
-    batch, first, _, last = image
-    return TensorShape(
-        [batch, rows, columns, last] if form == "NHWC" else [batch, first, rows, columns]
-    )
+    image = i.shape(0).with_rank(4)
+    sizes = [each[0] for each in _extents(image[1:3], i["ksize"][1:3], i.attributes)]
+    return TensorShape([image[0], *sizes, image[3]])
 
 
-def _pool_windows(x: Any, a: Any) -> _Windows:
-    return _windows_of(x.shape[1:3], _spatial(a["ksize"], a["data_format"]), a)
+def _pool_windows(image: Any, a: Any) -> _Windows:
+    return _windows_of(image[1:3], a["ksize"][1:3], a)
 
 
 def _max_pool(x: Any, **a: Any) -> Any:
-    x = channels_last(x, a["data_format"])
-    views = _views(x, _pool_windows(x, a), -np.inf)
-    return channels_back(np.max(views, axis=(3, 4)), a["data_format"])
-
-
-def _chosen(x: Any, w: _Windows) -> Any:
-    """Where the largest is: [image, row, column, place in the window, channel]."""
-    flat = _in_window(_views(x, w, -np.inf))
-    return np.arange(flat.shape[3])[:, None] == np.argmax(flat, axis=3)[:, :, :, None, :]
-
-
-def _in_window(views: Any) -> Any:
-    return views.reshape(*views.shape[:3], -1, views.shape[-1])
+    return np.max(_views(x, _pool_windows(x.shape, a), -np.inf), axis=(3, 4))
 
 
 def _max_pool_grad(x: Any, y: Any, dy: Any, **a: Any) -> Any:
     del y
-    x, dy = (channels_last(each, a["data_format"]) for each in (x, dy))
-    w = _pool_windows(x, a)
-    flat = (_chosen(x, w) * dy[:, :, :, None, :]).astype(dy.dtype)
-    parts = flat.reshape(*flat.shape[:3], *w.size, flat.shape[-1])
-    return channels_back(_spread(parts, x.shape[1:3], w), a["data_format"])
+    w = _pool_windows(x.shape, a)
+    views = _views(x, w, -np.inf)
+    flat = views.reshape(*views.shape[:3], -1, views.shape[-1])
+    largest = np.arange(flat.shape[3])[:, None] == np.argmax(flat, axis=3)[:, :, :, None, :]
+    parts = (largest * dy[:, :, :, None, :]).astype(dy.dtype)
+    return _spread(parts.reshape(views.shape), x.shape[1:3], w)
 
 
-def _counts(image: Sequence[int], w: _Windows) -> Any:
+def _counts(image: Any, w: _Windows) -> Any:
     """How many numbers of the image are in each window, its padding not counted."""
-    return _views(np.ones((1, *image, 1), np.float32), w).sum(axis=(3, 4))
+    return _views(np.ones((1, image[1], image[2], 1), np.float32), w).sum(axis=(3, 4))
 
 
 def _avg_pool(x: Any, **a: Any) -> Any:
-    x = channels_last(x, a["data_format"])
-    w = _pool_windows(x, a)
-    means = np.sum(_views(x, w), axis=(3, 4)) / _counts(x.shape[1:3], w)
-    return channels_back(means.astype(x.dtype), a["data_format"])
+    w = _pool_windows(x.shape, a)
+    return (np.sum(_views(x, w), axis=(3, 4)) / _counts(x.shape, w)).astype(x.dtype)
 
 
 def _avg_pool_grad(sizes: Any, dy: Any, **a: Any) -> Any:
-    image, dy = _sizes(sizes, a["data_format"])[1:3], channels_last(dy, a["data_format"])
-    w = _windows_of(image, _spatial(a["ksize"], a["data_format"]), a)
-    each = (dy / _counts(image, w)).astype(dy.dtype)
-    shape = (*each.shape[:3], *w.size, each.shape[3])
-    return channels_back(
-        _spread(np.broadcast_to(each[:, :, :, None, None, :], shape), image, w), a["data_format"]
-    )
+    w = _pool_windows(sizes, a)
+    each = (dy / _counts(sizes, w)).astype(dy.dtype)[:, :, :, None, None, :]
+    shape = (*each.shape[:3], *w.size, each.shape[-1])
+    return _spread(np.broadcast_to(each, shape), sizes[1:3], w)
 
 
 _POOL_NAMES = ("ksize", "strides", "padding", "data_format")
@@ -306,13 +238,78 @@ _POOL = "ksize, strides, padding, data_format='NHWC'"
 _MAX = _POOL + ", explicit_paddings=[]"
 op(f"MaxPool(input: T; {_MAX}) -> output: T", _pool_shape, _max_pool,
    lambda op, g: [O.MaxPoolGrad(op.inputs[0], op.outputs[0], g,
-                                **chosen_attributes(op, *_POOL_NAMES, "explicit_paddings"))])  # fmt: skip
+                                **_chosen_attributes(op, *_POOL_NAMES, "explicit_paddings"))])  # fmt: skip
 op(f"MaxPoolGrad(orig_input: T, orig_output: T, grad: T; {_MAX}) -> output: T", same,
    _max_pool_grad)  # fmt: skip
 op(f"AvgPool(value: T; {_POOL}) -> output: T", _pool_shape, _avg_pool,
    lambda op, g: [O.AvgPoolGrad(arrays.shape(op.inputs[0]), g,
-                                **chosen_attributes(op, *_POOL_NAMES))])  # fmt: skip
+                                **_chosen_attributes(op, *_POOL_NAMES))])  # fmt: skip
 op(f"AvgPoolGrad(orig_input_shape: int32, grad: T; {_POOL}) -> output: T", _given_shape(0),
-   _avg_pool_grad,
-   lambda op, g: [arrays.stop_gradient(op.inputs[0]),
-                  O.AvgPool(g, **chosen_attributes(op, *_POOL_NAMES))])  # fmt: skip
+   _avg_pool_grad)  # fmt: skip
+
+# -- batch normalisation
+
+
+def _channels(i: Inference, index: int) -> TensorShape:
+    shape = i.shape(index).with_rank(4)
+    return TensorShape([shape[-1] if i["data_format"] == "NHWC" else shape[1]])
+
+
+def _last(x: Any, form: str) -> Any:
+    """With the channels last."""
+    return (x if form == "NHWC" else np.moveaxis(x, 1, -1)).astype(np.float32)
+
+
+def _back(values: Any, like: Any, form: str) -> Any:
+    return (values if form == "NHWC" else np.moveaxis(values, -1, 1)).astype(like.dtype)
+
+
+def _batch_norm(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, **a: Any) -> Any:
+    values, factor = _last(x, a["data_format"]), a["exponential_avg_factor"]
+    chosen, new, nothing = (mean, variance), (mean, variance), np.zeros(0, np.float32)
+    if a["is_training"]:
+        chosen = np.mean(values, axis=(0, 1, 2)), np.var(values, axis=(0, 1, 2))
+        count = values.size // max(values.shape[-1], 1)
+        new = chosen[0], chosen[1] * (count / max(count - 1, 1))  # Bessel's correction
+        if factor != 1.0:
+            new = tuple(
+                old * (1 - factor) + each * factor
+                for old, each in zip((mean, variance), new, strict=True)
+            )
+    y = (values - chosen[0]) / np.sqrt(chosen[1] + a["epsilon"]) * scale + offset
+    return _back(y, x, a["data_format"]), *new, *chosen, nothing
+
+
+def _batch_norm_grad(
+    dy: Any, x: Any, scale: Any, mean: Any, variance: Any, _: Any, **a: Any
+) -> Any:
+    dy, values = _last(dy, a["data_format"]), _last(x, a["data_format"])
+    inverse, nothing = 1 / np.sqrt(variance + np.float32(a["epsilon"])), np.zeros(0, np.float32)
+    centred = (values - mean) * inverse
+    of_offset, of_scale = np.sum(dy, axis=(0, 1, 2)), np.sum(dy * centred, axis=(0, 1, 2))
+    if a["is_training"]:
+        count = values.size // max(values.shape[-1], 1)
+        dy = dy - of_offset / count - centred * of_scale / count
+    dx = _back(dy * scale * inverse, x, a["data_format"])
+    return dx, of_scale, of_offset, nothing, nothing
+
+
+def _batch_norm_gradient(op: Any, g: Any, *_: Any) -> list[Any]:
+    x, scale, _, mean, variance = op.inputs
+    a = _chosen_attributes(op, "epsilon", "data_format", "is_training")
+    if a["is_training"]:
+        mean, variance = op.outputs[3:5]
+    found = O.FusedBatchNormGradV3(g, x, scale, mean, variance, op.outputs[5], **a)
+    return [*found[:3], None, None]
+
+
+_NORM = "epsilon=0.0001, data_format='NHWC', is_training=True"
+op("FusedBatchNormV3(x: T, scale: U, offset: U, mean: U, variance: U; exponential_avg_factor=1.0, "
+   f"{_NORM}) -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, "
+   "reserve_space_3: U", lambda i: [i.shape(0), *[_channels(i, 0)] * 4, UNKNOWN],
+   _batch_norm, _batch_norm_gradient)  # fmt: skip
+op("FusedBatchNormGradV3(y_backprop: T, x: T, scale: float32, reserve_space_1: U, "
+   f"reserve_space_2: U, reserve_space_3: U; {_NORM}) -> x_backprop: T, scale_backprop: U, "
+   "offset_backprop: U, reserve_space_4: U, reserve_space_5: U",
+   lambda i: [i.shape(0), *[_channels(i, 1)] * 2, *[TensorShape([0])] * 2],
+   _batch_norm_grad)  # fmt: skip

@@ -4,6 +4,7 @@ gradient. Optionals: what a conditional keeps. See `core/ops/list_ops.cc`, `pyth
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.core.dtypes import int32
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import SCALAR, UNKNOWN, TensorShape, merged
@@ -32,28 +34,23 @@ class TensorList:
         self.length = len(items) if length < 0 else length
 
     def items(self) -> list[Any]:
-        """A copy of the items."""
         return self._items[: self.length]
 
     def with_items(self, items: list[Any]) -> TensorList:
-        """Others of that kind."""
         return TensorList(items, self.dtype, self.element_shape)
 
     def pushed(self, item: Any) -> TensorList:
-        """One more."""
         items = self._items if len(self._items) == self.length else self.items()
         items.append(item)
         return TensorList(items, self.dtype, self.element_shape, self.length + 1)
 
     def popped(self) -> tuple[TensorList, Any]:
-        """Without the last one, and that one."""
         if not self.length:
             raise invalid("Trying to pop from an empty list.")
         shorter = TensorList(self._items, self.dtype, self.element_shape, self.length - 1)
         return shorter, self._items[self.length - 1]
 
     def item(self, index: Any, wanted: TensorShape) -> Any:
-        """One, or zeros if it was never set."""
         if not 0 <= index < self.length:
             raise invalid(
                 f"Trying to access element {index} in a list with {self.length} elements."
@@ -63,18 +60,13 @@ class TensorList:
 
     def zeros(self, wanted: TensorShape) -> Any:
         """What an item is that was never set."""
-        shape = merged(self.element_shape, wanted)
-        for item in self.items():
-            if item is not None and not shape.is_fully_defined():
-                shape = merged(shape, TensorShape(item.shape))
+        known = [TensorShape(item.shape) for item in self.items() if item is not None]
+        shape = reduce(merged, known, merged(self.element_shape, wanted))
         if not shape.is_fully_defined():
-            raise invalid(
-                "Trying to read an uninitialized tensor but element_shape is not fully defined"
-            )
+            raise invalid("Trying to read an uninitialized tensor whose shape is not known")
         return np.zeros(shape.sizes(), self.dtype.as_numpy_dtype)
 
     def zeros_like(self) -> TensorList:
-        """A list of zeros."""
         return self.with_items([None if x is None else _zeros(x) for x in self.items()])
 
     def __add__(self, other: TensorList) -> TensorList:
@@ -92,7 +84,6 @@ class OptionalValue:
         self.values = values
 
     def zeros_like(self) -> OptionalValue:
-        """The same with zeros."""
         return OptionalValue(self.values and [_zeros(each) for each in self.values])
 
     def __add__(self, other: OptionalValue) -> OptionalValue:
@@ -172,19 +163,9 @@ def _set(handle: TensorList, index: Any, item: Any, resize_if_index_out_of_bound
     return handle.with_items(items)
 
 
-def _resize(handle: TensorList, size: Any) -> TensorList:
-    items = handle.items()[: int(size)]
-    return handle.with_items(items + [None] * (int(size) - len(items)))
-
-
-def _stack(handle: TensorList, shape: Any, element_dtype: Any) -> Any:
-    del element_dtype
-    return _chosen(handle, range(handle.length), shape)
-
-
-def _chosen(handle: TensorList, indices: Any, shape: Any) -> Any:
+def _stack(handle: TensorList, shape: Any) -> Any:
     wanted = _as_shape(shape)
-    items = [handle.item(index, wanted) for index in indices]
+    items = [handle.item(index, wanted) for index in range(handle.length)]
     if len({item.shape for item in items}) > 1:
         raise invalid("Tried to stack list which only contains tensors with unequal shapes")
     return np.stack(items) if items else handle.zeros(wanted)[None][:0]
@@ -235,11 +216,11 @@ def _get_gradient(op: Any, g: Any) -> list[Any]:
 
 
 def _set_gradient(op: Any, g: Any) -> list[Any]:
-    handle, index, item = op.inputs
+    _, index, item = op.inputs
     list_grad = O.TensorListSetItem(g, index, arrays.zeros_like(item))
     item_grad = O.TensorListGetItem(g, index, arrays.shape(item), element_dtype=item.dtype)
     if op.get_attr("resize_if_index_out_of_bounds"):
-        list_grad = O.TensorListResize(list_grad, O.TensorListLength(handle))
+        raise NotInThisRuntime("the gradient of a tf.TensorArray with dynamic_size")
     return [list_grad, None, item_grad]
 
 
@@ -267,9 +248,6 @@ op("TensorListGetItem(input_handle: variant, index: int32, element_shape: int32;
 op("TensorListSetItem(input_handle: variant, index: int32, item: element_dtype; "
    "resize_if_index_out_of_bounds=False) -> output_handle: variant", _same_list, _set,
    _set_gradient)  # fmt: skip
-op("TensorListResize(input_handle: variant, size: int32) -> output_handle: variant", _same_list,
-   _resize,
-   lambda op, g: [O.TensorListResize(g, O.TensorListLength(op.inputs[0])), None])  # fmt: skip
 op("TensorListStack(input_handle: variant, element_shape: int32; element_dtype, num_elements=-1) "
    "-> tensor: element_dtype", _stacked, _stack,
    lambda op, g: [O.TensorListFromTensor(g, shape_input(g.shape[1:])), None])  # fmt: skip

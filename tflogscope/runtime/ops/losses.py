@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import broadcast as broadcast_shapes
-from tflogscope.runtime.core.tensors import Tensor
-from tflogscope.runtime.library import arrays, nn
-from tflogscope.runtime.library.matrices import matmul
+from tflogscope.runtime.library import nn
 from tflogscope.runtime.library.numbers import reduce_sum
 from tflogscope.runtime.ops.rules import invalid, same, scalar
 
@@ -23,7 +22,6 @@ def softmax(x: Any) -> Any:
 
 
 def log_softmax(x: Any) -> Any:
-    """Their logarithms."""
     shifted = x - np.max(x, axis=-1, keepdims=True, initial=-np.inf)
     return (shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))).astype(x.dtype)
 
@@ -58,15 +56,11 @@ def _sparse_shape(i: Inference) -> Any:
 
 def _sparse_xent(features: Any, labels: Any) -> Any:
     if features.ndim != 2 or features.shape[:1] != labels.shape:
+        shapes = f"{list(features.shape)} and labels shape {list(labels.shape)}"
+        raise invalid(f"logits and labels must have the same first dimension: {shapes}")
+    if np.any(bad := (labels < 0) | (labels >= features.shape[1])):
         raise invalid(
-            "logits and labels must have the same first dimension, got logits shape "
-            f"{list(features.shape)} and labels shape {list(labels.shape)}"
-        )
-    bad = (labels < 0) | (labels >= features.shape[1])
-    if np.any(bad):
-        raise invalid(
-            f"Received a label value of {labels[bad][0]} which is outside the valid range of [0, "
-            f"{features.shape[1]}).  Label values: {' '.join(map(str, labels))}"
+            f"Received a label value of {labels[bad][0]} which is outside the valid range"
         )
     rows, backprop = np.arange(len(labels)), softmax(features)
     backprop[rows, labels] -= 1
@@ -74,13 +68,9 @@ def _sparse_xent(features: Any, labels: Any) -> Any:
 
 
 def _of_logits(op: Any, grad_loss: Any, grad_grad: Any) -> Any:
-    grad = O.ExpandDims(grad_loss, -1) * op.outputs[1]
-    made_by = getattr(grad_grad, "op", None)
-    if not isinstance(grad_grad, Tensor) or getattr(made_by, "type", "") == "ZerosLike":
-        return grad
-    shares = nn.softmax(op.inputs[0])
-    product = matmul(O.ExpandDims(grad_grad, 1), O.ExpandDims(shares, 2))
-    return grad + (grad_grad - arrays.squeeze(product, axis=1)) * shares
+    if grad_grad is not None:
+        raise NotInThisRuntime(f"the gradient of the gradient of {op.type}")
+    return O.ExpandDims(grad_loss, -1) * op.outputs[1]
 
 
 def _xent_gradient(op: Any, grad_loss: Any, grad_grad: Any) -> list[Any]:

@@ -9,12 +9,11 @@ import numpy as np
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.registry import Inference, op
-from tflogscope.runtime.core.release import since
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape, broadcast, known
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.matrices import diag_part, matmul
 from tflogscope.runtime.library.numbers import reduce_sum
-from tflogscope.runtime.ops.rules import invalid, known_int, same
+from tflogscope.runtime.ops.rules import invalid, same, skipped
 
 
 def _product_shape(x: TensorShape, y: TensorShape, swap_x: bool, swap_y: bool) -> TensorShape:
@@ -31,11 +30,8 @@ def _product(x: Any, y: Any, swap_x: bool, swap_y: bool) -> Any:
     x = np.swapaxes(x, -1, -2) if swap_x else x
     y = np.swapaxes(y, -1, -2) if swap_y else y
     if x.shape[-1] != y.shape[-2]:
-        raise invalid(
-            f"Matrix size-incompatible: In[0]: {list(x.shape)}, In[1]: {list(y.shape)}".replace(
-                ", ", ","
-            ).replace(",In", ", In")
-        )
+        one, other = (str(list(each.shape)).replace(" ", "") for each in (x, y))
+        raise invalid(f"Matrix size-incompatible: In[0]: {one}, In[1]: {other}")
     return np.asarray(np.matmul(x, y), x.dtype)
 
 
@@ -44,38 +40,31 @@ def _matmul_shape(i: Inference) -> TensorShape:
     return _product_shape(x, y, i["transpose_a"], i["transpose_b"])
 
 
-def _matmul_gradient(op: Any, g: Any) -> list[Any]:
-    swap_a, swap_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
-    a, b = op.inputs
-    skipped = getattr(op, "skip_input_indices", None) or ()
-    later = {"grad_a": True} if since(2, 15) else {}
-    of_b = {"grad_b": True} if since(2, 15) else {}
-    ga: Any = None
-    gb: Any = None
+def _swapped(
+    product: Any, x: Any, y: Any, g: Any, swap_x: bool, swap_y: bool, skipped: Any
+) -> list[Any]:
+    """The gradients of a product of `x` and `y`, which it may have turned."""
+    gx = gy = None
     if 0 not in skipped:
-        pair, flags = ((g, b), (False, not swap_b)) if not swap_a else ((b, g), (swap_b, True))
-        ga = O.MatMul(*pair, transpose_a=flags[0], transpose_b=flags[1], **later)
+        gx = product(y, g, swap_y, True) if swap_x else product(g, y, False, not swap_y)
     if 1 not in skipped:
-        pair, flags = ((a, g), (not swap_a, False)) if not swap_b else ((g, a), (True, swap_a))
-        gb = O.MatMul(*pair, transpose_a=flags[0], transpose_b=flags[1], **of_b)
-    return [ga, gb]
+        gy = product(g, x, True, swap_x) if swap_y else product(x, g, not swap_x, False)
+    return [gx, gy]
+
+
+def _matmul_gradient(op: Any, g: Any) -> list[Any]:
+    def product(a: Any, b: Any, swap_a: bool, swap_b: bool) -> Any:
+        return O.MatMul(a, b, transpose_a=swap_a, transpose_b=swap_b)
+
+    (a, b), swap_a, swap_b = op.inputs, op.get_attr("transpose_a"), op.get_attr("transpose_b")
+    return _swapped(product, a, b, g, swap_a, swap_b, skipped(op))
 
 
 def _batch_gradient(op: Any, g: Any) -> list[Any]:
     x, y = op.inputs
-    swap_x, swap_y = op.get_attr("adj_x"), op.get_attr("adj_y")
-    if not swap_x:
-        gx = matmul(g, y, transpose_b=not swap_y)
-        gy = matmul(g, x, transpose_a=True) if swap_y else matmul(x, g, transpose_a=True)
-    else:
-        gx = matmul(y, g, transpose_a=swap_y, transpose_b=True)
-        gy = matmul(g, x, transpose_a=True, transpose_b=True) if swap_y else matmul(x, g)
-    known_shapes = x.shape.is_fully_defined() and y.shape.is_fully_defined()
-    batches = x.shape[:-2], y.shape[:-2]
-    if batches[0].rank == batches[1].rank and (known_shapes or since(2, 15)):
-        same_batch = batches[0].is_fully_defined() and batches[0] == batches[1]
-        if same_batch:
-            return [gx, gy]
+    gx, gy = _swapped(matmul, x, y, g, op.get_attr("adj_x"), op.get_attr("adj_y"), ())
+    if x.shape.is_fully_defined() and x.shape[:-2] == y.shape[:-2]:
+        return [gx, gy]
     sx, sy = arrays.shape(x), arrays.shape(y)
     rx, ry = O.BroadcastGradientArgs(sx[:-2], sy[:-2])
     return [arrays.reshape(reduce_sum(gx, rx), sx), arrays.reshape(reduce_sum(gy, ry), sy)]
@@ -122,18 +111,13 @@ def _einsum(*inputs: Any, equation: str) -> Any:
 
 
 def _einsum_gradient(op: Any, g: Any) -> list[Any]:
-    """NB: without repeated labels, and without `...` that stands for different shapes."""
+    """NB: of two tensors, without repeated labels and `...` that stands for different shapes."""
     given, output = op.get_attr("equation").split("->")
-    terms = given.split(",")
-    if len(terms) == 1:
-        if set(terms[0]) != set(output):
-            raise NotInThisRuntime("the gradient of an einsum that sums one tensor")
-        return [O.Einsum([g], equation=f"{output}->{terms[0]}")]
-    x, y = op.inputs
-    return [
-        O.Einsum([g, y], equation=f"{output},{terms[1]}->{terms[0]}"),
-        O.Einsum([g, x], equation=f"{output},{terms[0]}->{terms[1]}"),
-    ]
+    if "," not in given:
+        raise NotInThisRuntime("the gradient of an einsum of one tensor")
+    (x, y), (one, other) = op.inputs, given.split(",")
+    gx = O.Einsum([g, y], equation=f"{output},{other}->{one}")
+    return [gx, O.Einsum([g, x], equation=f"{output},{one}->{other}")]
 
 
 op("Einsum(inputs: N*T; equation) -> output: T", _einsum_shape, _einsum, _einsum_gradient)
@@ -143,21 +127,14 @@ op("Einsum(inputs: N*T; equation) -> output: T", _einsum_shape, _einsum, _einsum
 
 
 def _diag_shape(i: Inference) -> TensorShape:
-    shape, k = i.shape(0), known_int(i.inputs[1])
-    if shape.dims is None or k is None:
-        return UNKNOWN
-    last = shape.as_list()[-1]
-    size = None if last is None else last + abs(k)
-    return TensorShape([*shape.dims[:-1], size, size])
+    shape = i.shape(0)
+    return UNKNOWN if shape.dims is None else TensorShape([*shape.dims, shape.dims[-1]])
 
 
-def _diag(diagonal: Any, k: Any, rows: Any, columns: Any, padding: Any) -> Any:
-    del rows, columns
-    at, offset = np.arange(diagonal.shape[-1]), int(k)
-    size = diagonal.shape[-1] + abs(offset)
-    result = np.full((*diagonal.shape[:-1], size, size), padding, diagonal.dtype)
-    result[..., at + max(-offset, 0), at + max(offset, 0)] = diagonal
-    return result
+def _diag(diagonal: Any, k: Any, *_: Any) -> Any:
+    if k:
+        raise NotInThisRuntime("a diagonal beside the main one")
+    return np.eye(diagonal.shape[-1], dtype=diagonal.dtype) * diagonal[..., None]
 
 
 def _part_shape(i: Inference) -> TensorShape:
@@ -184,8 +161,6 @@ op("MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex; Tindex=int64)
    same, _band, lambda op, g: [O.MatrixBandPart(g, *op.inputs[1:]), None, None])  # fmt: skip
 
 
-# -- equations
-
-
-op("Qr(input: T; full_matrices=False) -> q: T, r: T", lambda i: [i.shape(0), i.shape(0)[1:].concatenate(i.shape(0)[1:])],
+op("Qr(input: T; full_matrices=False) -> q: T, r: T",
+   lambda i: [i.shape(0), i.shape(0)[1:].concatenate(i.shape(0)[1:])],
    lambda x, full_matrices: tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced")))  # fmt: skip

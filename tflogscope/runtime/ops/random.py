@@ -21,7 +21,6 @@ _64 = 2**64 - 1
 
 
 def generator_of(*seeds: int) -> Generator:
-    """The generator of these seeds."""
     return np.random.default_rng([seed & _64 for seed in seeds])
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import current, executing_eagerly
+from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.core.dtypes import int32
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import Inference, op
-from tflogscope.runtime.core.release import since
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
-from tflogscope.runtime.library import arrays, numbers
+from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.arrays import cast, reshape
 from tflogscope.runtime.library.numbers import reduce_prod, reduce_sum, reduced_shape, truediv
-from tflogscope.runtime.library.slices import gather
-from tflogscope.runtime.ops.rules import invalid, known_int, same
+from tflogscope.runtime.ops.rules import invalid, known_int
 
 
 def _reduced(i: Inference) -> TensorShape:
@@ -46,10 +45,9 @@ def _kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
-    if x.dtype.kind == "f":
-        return np.mean(x, axis=axis, keepdims=keepdims)
-    count = max(np.prod([x.shape[k] for k in axis], dtype=np.int64), 1)
-    return np.trunc(np.sum(x, axis=axis, keepdims=keepdims) / count)
+    """NB: as C++ divides, integers towards 0."""
+    found = np.mean(x, axis=axis, keepdims=keepdims)
+    return found if x.dtype.kind == "f" else np.trunc(found)
 
 
 def _extreme(function: Callable[..., Any], sign: int) -> Callable[..., Any]:
@@ -68,8 +66,14 @@ def _sum_gradient(op: Any, g: Any) -> list[Any]:
         if np.array_equal(known_axes, np.arange(x.shape.rank)):
             return [_of_everything(x, g), None]
         if x.shape.is_fully_defined() and not executing_eagerly():
-            kept, factors = _kept_and_factors(x.shape.sizes(), tuple(np.ravel(known_axes)))
-            return [O.Tile(reshape(g, kept), factors), None]
+            # NB: TensorFlow makes ops that compute these, which nothing reads
+            kept = reduced_shape(x.shape.sizes(), known_axes)
+            return [
+                O.Tile(
+                    reshape(g, kept), np.array(x.shape.sizes(), np.int32) // np.maximum(kept, 1)
+                ),
+                None,
+            ]
     shape = arrays.shape(x)
     if not op.get_attr("keep_dims"):
         g = reshape(g, reduced_shape(shape, axes))
@@ -77,31 +81,15 @@ def _sum_gradient(op: Any, g: Any) -> list[Any]:
 
 
 def _of_everything(x: Any, g: Any) -> Any:
-    ones: Any = [1] * len(x.shape)
-    if executing_eagerly():
-        if len(ones) not in _ones:
-            _ones[len(ones)] = constant(ones, int32)
-        ones = _ones[len(ones)]
-    g = reshape(g, ones)
-    known = x.shape.is_fully_defined()
+    rank, known = len(x.shape), x.shape.is_fully_defined()
+    g = reshape(g, _ones(rank) if executing_eagerly() else [1] * rank)
     return O.Tile(g, constant(x.shape.as_list(), int32) if known else arrays.shape(x))
 
 
-_ones: dict[int, Any] = {}
-
-
-def _kept_and_factors(shape: Any, axes: Any) -> tuple[Any, Any]:
-    """NB: computed by ops all the same, once for each pair in a graph, and nothing reads those."""
-    cache = current().__dict__.setdefault("reduced_shapes", {})
-    if (shape, axes) not in cache:
-        kept = [int(dim) for dim in reduced_shape(shape, axes)]
-        O.FloorDiv(shape, O.Maximum(kept, 1, name="Maximum"), name="floordiv")
-        cache[shape, axes] = (
-            tuple(kept),
-            tuple(a // max(b, 1) for a, b in zip(shape, kept, strict=True)),
-        )
-    found: tuple[Any, Any] = cache[shape, axes]
-    return found
+@cache
+def _ones(count: int) -> Any:
+    """Made eagerly once, and kept."""
+    return constant([1] * count, int32)
 
 
 def _mean_gradient(op: Any, g: Any) -> list[Any]:
@@ -110,10 +98,6 @@ def _mean_gradient(op: Any, g: Any) -> list[Any]:
     if x.shape.is_fully_defined() and y.shape.is_fully_defined():
         count: Any = np.prod(x.shape.sizes()) // max(np.prod(y.shape.sizes()), 1)
         count = constant(count if y.shape.rank else float(count), of_sum.dtype)
-    elif since(2, 15):
-        shape = arrays.shape(x)
-        rank = arrays.size(shape)
-        count = reduce_prod(gather(shape, (op.inputs[1] + rank) % rank))
     else:
         total, kept = (reduce_prod(arrays.shape(each)) for each in (x, y))
         count = O.FloorDiv(total, O.Maximum(kept, 1), name="floordiv")
@@ -131,21 +115,13 @@ def _extreme_gradient(op: Any, g: Any) -> list[Any]:
         y, g = reshape(y, kept), reshape(g, kept)
     chosen = cast(O.Equal(y, x), g.dtype)
     number = reshape(reduce_sum(chosen, axes), kept)
-    return [numbers.divide(chosen, number) * g, None]
-
-
-def _prod_gradient(op: Any, g: Any) -> list[Any]:
-    """NB: by a quotient; TensorFlow multiplies what is before and after, since x may be 0."""
-    x, axes = op.inputs
-    shape = arrays.shape(x)
-    kept = reduced_shape(shape, axes)
-    return [reshape(g * op.outputs[0], kept) / x, None]
+    return [truediv(chosen, number) * g, None]
 
 
 _ROW = "(input: T, reduction_indices: Tidx; keep_dims=False, Tidx=int32) -> output: T"
 op("Sum" + _ROW, _reduced, _kernel(np.sum), _sum_gradient)
 op("Mean" + _ROW, _reduced, _kernel(_mean), _mean_gradient)
-op("Prod" + _ROW, _reduced, _kernel(np.prod), _prod_gradient)
+op("Prod" + _ROW, _reduced, _kernel(np.prod))
 op("Max" + _ROW, _reduced, _extreme(np.max, -1), _extreme_gradient)
 op("Min" + _ROW, _reduced, _extreme(np.min, 1), _extreme_gradient)
 _BOOL = _ROW.replace("input: T", "input: bool").replace("output: T", "output: bool")
@@ -165,44 +141,3 @@ def _without_axis(i: Inference) -> TensorShape:
 
 _ARG = "(input: T, dimension: Tidx; Tidx=int32, output_type=int64) -> output: output_type"
 op("ArgMax" + _ARG, _without_axis, lambda x, axis: np.argmax(x, int(axis)))
-op("ArgMin" + _ARG, _without_axis, lambda x, axis: np.argmin(x, int(axis)))
-
-
-def _top_k_shape(i: Inference) -> Any:
-    shape = i.shape(0)
-    return [UNKNOWN if shape.rank is None else shape[:-1].concatenate([known_int(i.inputs[1])])] * 2
-
-
-def _top_k(x: Any, k: Any, index_type: Any) -> Any:
-    if k > x.shape[-1]:
-        raise invalid(f"input must have at least k columns. Had {x.shape[-1]}, needed {k}")
-    order = np.flip(np.argsort(np.flip(x, -1), axis=-1, kind="stable"), -1)[..., : int(k)]
-    places = (x.shape[-1] - 1 - order).astype(index_type.as_numpy_dtype)
-    return np.take_along_axis(x, places, -1), places
-
-
-op("TopKV2(input: T, k: Tk; sorted=True, Tk=int32, index_type=int32) -> values: T, "
-   "indices: index_type", _top_k_shape, _top_k)  # fmt: skip
-
-
-# -- scans
-
-
-def _scan(function: Callable[..., Any], neutral: float) -> Callable[..., Any]:
-    def kernel(x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
-        moved = np.moveaxis(x, int(axis), 0)[:: -1 if reverse else 1]
-        result = function(moved, axis=0)
-        if exclusive:
-            result = np.concatenate([np.full_like(moved[:1], neutral), result[:-1]])
-        return np.ascontiguousarray(np.moveaxis(result[:: -1 if reverse else 1], 0, int(axis)))
-
-    return kernel
-
-
-def _cumsum_gradient(op: Any, g: Any) -> list[Any]:
-    exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
-    return [numbers.cumsum(g, op.inputs[1], exclusive=exclusive, reverse=not reverse), None]
-
-
-_SCAN = "(x: T, axis: Tidx; exclusive=False, reverse=False, Tidx=int32) -> out: T"
-op("Cumsum" + _SCAN, same, _scan(np.cumsum, 0.0), _cumsum_gradient)

@@ -1,5 +1,5 @@
 """Variables: a handle leads to a resource, which outlives the ops that use it. See
-`core/ops/resource_variable_ops.cc`, `core/ops/state_ops.cc` (variables of TensorFlow 1).
+`core/ops/resource_variable_ops.cc`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tflogscope.runtime.core.shapes import SCALAR, UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import HandleData
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slopes import IndexedSlices
+from tflogscope.runtime.ops.gathering import check
 from tflogscope.runtime.ops.rules import invalid, scalar, unknown
 
 ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
@@ -50,18 +51,6 @@ class Resource:
         with self.lock:
             old = self.read()
             self.value = np.asarray(function(old, *values), old.dtype)
-
-
-class _Reference(Resource):
-    """A variable of TensorFlow 1: an op that takes a value reads it."""
-
-    __slots__ = ()
-    is_reference = True
-
-    @property
-    def dereferenced(self) -> Any:
-        """The value."""
-        return self.read()
 
 
 _named: dict[str, Any] = {}
@@ -115,10 +104,6 @@ def _changed_by(function: Callable[[Any, Any], Any]) -> Callable[..., None]:
     return kernel
 
 
-def _destroy(resource: Any) -> None:
-    resource.value = None
-
-
 _row("VarHandleOp(; dtype, shape, shared_name='', container='', allowed_devices=[]) -> "
      "resource: resource",
      lambda i: [(SCALAR, HandleData(TensorShape(i["shape"]), i["dtype"]))], _handle)  # fmt: skip
@@ -126,7 +111,6 @@ _row("VarIsInitializedOp(resource: resource) -> is_initialized: bool", scalar,
      lambda resource: np.array(resource.value is not None))  # fmt: skip
 _row("ReadVariableOp(resource: resource; dtype) -> value: dtype", _value_shape,
      lambda resource: resource.read(), lambda op, g: [g])  # fmt: skip
-_row("DestroyResourceOp(resource: resource; ignore_lookup_error=True)", unknown, _destroy)
 _row("VariableShape(input: resource; out_type=int32) -> output: out_type",
      lambda i: TensorShape([_value_shape(i).rank]), lambda input: np.array(input.read().shape))  # fmt: skip
 _row("AssignVariableOp(resource: resource, value: dtype; validate_shape=False)", unknown, _assign)
@@ -141,11 +125,7 @@ _row("ResourceApplyGradientDescent(var: resource, alpha: T, delta: T; use_lockin
 
 def _rows(resource: Any, indices: Any) -> Any:
     value = resource.read()
-    bad = np.flatnonzero((indices < 0) | (indices >= len(value)))
-    if bad.size:
-        where = np.unravel_index(bad[0], indices.shape)
-        text = ",".join(map(str, where))
-        raise invalid(f"indices[{text}] = {indices[where]} is not in [0, {len(value)})")
+    check(indices, len(value))
     return value
 
 
@@ -157,61 +137,21 @@ def _gathered_shape(i: Inference) -> TensorShape:
 def _gather_gradient(op: Any, g: Any) -> list[Any]:
     handle, indices = op.inputs
     data = handle.handle_data
-    if data is not None and data.shape.is_fully_defined():
-        shape = constant(data.shape.as_list(), int32)
-    else:
-        shape = O.VariableShape(handle)
+    known = data is not None and data.shape.is_fully_defined()
+    shape = constant(data.shape.as_list(), int32) if known else O.VariableShape(handle)
     size = O.ExpandDims(arrays.size(indices), 0)
     values = arrays.reshape(g, arrays.concat([size, shape[1:]], 0))
     return [IndexedSlices(values, arrays.reshape(indices, size), shape), None]
 
 
-def _scatter(function: Any) -> Callable[..., None]:
-    def kernel(resource: Any, indices: Any, updates: Any) -> None:
-        new = _rows(resource, indices).copy()
-        function(new, indices, updates)
-        resource.change(lambda _: new)
-
-    return kernel
+def _scatter_add(resource: Any, indices: Any, updates: Any) -> None:
+    new = _rows(resource, indices).copy()
+    np.add.at(new, indices, updates)
+    resource.change(lambda _: new)
 
 
 _row("ResourceGather(resource: resource, indices: Tindices; dtype, batch_dims=0, "
      "validate_indices=True) -> output: dtype", _gathered_shape,
      lambda resource, indices: _rows(resource, indices)[indices], _gather_gradient)  # fmt: skip
-for _name, _function in {
-    "Add": np.add.at, "Sub": np.subtract.at, "Update": np.ndarray.__setitem__
-}.items():  # fmt: skip
-    _row(f"ResourceScatter{_name}(resource: resource, indices: Tindices, updates: dtype)", unknown,
-         _scatter(_function))  # fmt: skip
-
-
-# -- references: the variables of TensorFlow 1 that are no resources
-
-
-def _assign_reference(ref: Any, value: Any) -> Any:
-    ref.value = value
-    return ref
-
-
-def _changed_reference(function: Callable[..., Any]) -> Callable[..., Any]:
-    def kernel(ref: Any, *values: Any) -> Any:
-        ref.change(function, *values)
-        return ref
-
-    return kernel
-
-
-_row("VariableV2(; shape, dtype, container='', shared_name='') -> ref: dtype",
-     lambda i: TensorShape(i["shape"]),
-     lambda shared_name: named(shared_name, _Reference))  # fmt: skip
-_row("Assign(ref: T, value: T; use_locking=True, validate_shape=True) -> output_ref: T",
-     lambda i: i.shape(1), _assign_reference)  # fmt: skip
-_row("AssignAdd(ref: T, value: T; use_locking=False) -> output_ref: T", lambda i: i.shape(0),
-     _changed_reference(np.add))  # fmt: skip
-_row("AssignSub(ref: T, value: T; use_locking=False) -> output_ref: T", lambda i: i.shape(0),
-     _changed_reference(np.subtract))  # fmt: skip
-_row("ApplyGradientDescent(var: T, alpha: T, delta: T; use_locking=False) -> out: T",
-     lambda i: i.shape(0),
-     _changed_reference(lambda old, alpha, delta: old - alpha * delta))  # fmt: skip
-REFERENCES = frozenset({"VariableV2", "Assign", "AssignAdd", "AssignSub", "ApplyGradientDescent"})
-"""Ops that give a reference."""
+_row("ResourceScatterAdd(resource: resource, indices: Tindices, updates: dtype)", unknown,
+     _scatter_add)  # fmt: skip

@@ -109,7 +109,7 @@ class _Simplifying:
         if node.name in graph.kept or not node.inputs:
             return False
         source = graph.source(node, 0).type
-        if source in {"VariableV2", "_Recv"}:
+        if source == "_Recv":
             return False
         several = len(node.inputs) + len(node.controls) > 1
         return not any(

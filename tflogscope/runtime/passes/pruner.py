@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from tflogscope.runtime.core.definition import Endpoint, NodeDef
-from tflogscope.runtime.ops.state import REFERENCES
 from tflogscope.runtime.passes.graph import Graph
 
 _Edges = tuple[list[Endpoint], list[str]]
@@ -56,8 +55,6 @@ def _is_trivial(node: NodeDef, graph: Graph) -> bool:
 
 
 def _can_go(node: NodeDef, graph: Graph) -> bool:
-    if any(graph[name].type in REFERENCES for name, _ in node.inputs):
-        return False
     if node.type in {"NoOp", "Const"} and not node.controls:
         return True
     fanins = len(node.inputs) + len(node.controls)

@@ -38,28 +38,23 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its control flow converted, whoever wrote it."""
     if hasattr(function, "autograph_info__"):
         return function
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        before, _state.disabled = _state.disabled, False
-        try:
-            return converted_call(function, args, kwargs, requested=True)
-        finally:
-            _state.disabled = before
-
-    return artifact(wrapper)
+    wanted = functools.partial(converted_call, requested=True)
+    return _wrapped(function, lambda args, kwargs: wanted(function, args, kwargs), disabled=False)
 
 
 def do_not_convert(function: Any = None) -> Any:
     """`tf.autograph.experimental.do_not_convert`: the function as it is, and all that it calls."""
     if function is None:
         return do_not_convert
+    return _wrapped(function, lambda args, kwargs: function(*args, **kwargs), disabled=True)
 
+
+def _wrapped(function: Any, made: Callable[..., Any], *, disabled: bool) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        before, _state.disabled = _state.disabled, True
+        before, _state.disabled = _state.disabled, disabled
         try:
-            return function(*args, **kwargs)
+            return made(args, kwargs)
         finally:
             _state.disabled = before
 
@@ -112,11 +107,8 @@ def converted_call(
 
 
 def _is_users(function: Any) -> bool:
-    if inspect.isclass(function) or inspect.isbuiltin(function):
-        return False
-    if isinstance(function, type(functools.lru_cache(len))) or inspect.isgeneratorfunction(
-        function
-    ):
+    left = inspect.isclass, inspect.isbuiltin, inspect.isgeneratorfunction
+    if any(is_it(function) for is_it in left) or hasattr(function, "cache_info"):
         return False
     owner = function
     if inspect.ismethod(function):  # one that a class of the user inherits is the library's
@@ -171,10 +163,10 @@ def _tree(function: FunctionType) -> ast.FunctionDef:
     for each in ast.walk(node.args):
         if isinstance(each, ast.arg):
             each.annotation = None
-    node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
-    node.args.kw_defaults = [each and ast.Constant(None) for each in node.args.kw_defaults]
-    found_function: ast.FunctionDef = node
-    return found_function
+    none = ast.Constant(None)  # the defaults are those of the function itself
+    node.args.defaults = [none for _ in node.args.defaults]
+    node.args.kw_defaults = [each and none for each in node.args.kw_defaults]
+    return node  # type: ignore[no-any-return]
 
 
 def _is(node: ast.AST, code: CodeType) -> bool:

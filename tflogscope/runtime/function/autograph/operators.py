@@ -27,8 +27,6 @@ from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.library import arrays, numbers
 
 Values = tuple[Any, ...]
-Getter = Callable[[], Values]
-Setter = Callable[[Values], None]
 Thunk = Callable[[], Any]
 
 
@@ -38,12 +36,12 @@ class Undefined:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __getattr__(self, name: str) -> Undefined:
-        return self
-
 
 class UndefinedReturnValue:
     """The result of a function that has not returned yet."""
+
+
+_MISSING = (Undefined, UndefinedReturnValue)
 
 
 def load(value: Any) -> Any:
@@ -54,7 +52,6 @@ def load(value: Any) -> Any:
 
 
 def returned(value: Any) -> Any:
-    """What the function gives."""
     return None if isinstance(value, UndefinedReturnValue) else value
 
 
@@ -64,24 +61,20 @@ def is_tensor(value: Any) -> bool:
 
 
 def not_(value: Any) -> Any:
-    """`not value`."""
     return O.LogicalNot(value) if is_tensor(value) else not value
 
 
 def and_(left: Thunk, right: Thunk) -> Any:
-    """`left and right`."""
     value = left()
     return cond(value, right, lambda: value) if is_tensor(value) else value and right()
 
 
 def or_(left: Thunk, right: Thunk) -> Any:
-    """`left or right`."""
     value = left()
     return cond(value, lambda: value, right) if is_tensor(value) else value or right()
 
 
 def if_exp(condition: Any, body: Thunk, orelse: Thunk) -> Any:
-    """`body if condition else orelse`."""
     if is_tensor(condition):
         return cond(condition, body, orelse)
     return body() if condition else orelse()
@@ -94,8 +87,8 @@ def if_stmt(
     condition: Any,
     body: Thunk,
     orelse: Thunk,
-    get_state: Getter,
-    set_state: Setter,
+    get_state: Callable[[], Values],
+    set_state: Callable[[Values], None],
     names: Values,
     outputs: int,
 ) -> None:
@@ -105,20 +98,19 @@ def if_stmt(
         return
     condition = _scalar(condition, "if statement")
     before = get_state()
-    results: dict[str, Values] = {}
+    results: list[Values] = []
 
     def branch(block: Thunk, which: str) -> Thunk:
         def traced() -> Values:
             set_state(before)
             block()
-            after = results[which] = get_state()[:outputs]
+            after = get_state()[:outputs]
             for name, value in zip(names, after, strict=False):
-                if isinstance(value, Undefined):
+                if isinstance(value, _MISSING):
                     raise ValueError(f"'{name}' must also be initialized in the {which} branch")
-                if isinstance(value, UndefinedReturnValue):
-                    raise ValueError(f"the {which} branch must also have a return statement.")
+            results.append(after)
             if len(results) == 2:
-                _check_sides(results["main"], results["else"], names)
+                _check_alike(names, results[0], after, "in the main branch", "in the else branch")
             return after or (0,)  # a block that is there for its side effects gives a constant
 
         return traced
@@ -134,27 +126,16 @@ def _scalar(condition: Any, what: str) -> Any:
     return condition if condition.shape.rank == 0 else arrays.reshape(condition, [])
 
 
-def _check_sides(body: Values, orelse: Values, names: Values) -> None:
-    for name, left, right in zip(names, body, orelse, strict=False):
+def _check_alike(names: Values, ones: Values, others: Values, here: str, there: str) -> None:
+    for name, one, other in zip(names, ones, others, strict=False):
         try:
-            assert_same_structure(left, right)
+            assert_same_structure(one, other)
         except (ValueError, TypeError) as error:
-            raise TypeError(
-                f"'{name}' must have the same nested structure in the main and else "
-                f"branches:\n\n{error}"
-            ) from error
-        _check_alike(name, left, right, "in the main branch", "in the else branch")
-
-
-def _check_alike(name: str, one: Any, other: Any, here: str, there: str) -> None:
-    for a, b in zip(flatten(one), flatten(other), strict=False):
-        if b is None:
-            raise ValueError(f"'{name}' is None {there}")
-        dtypes = [_dtype(a), _dtype(b)]
-        if dtypes[0] != dtypes[1] and None not in dtypes:
-            raise TypeError(
-                f"'{name}' has dtype {dtypes[0].name} {here}, but dtype {dtypes[1].name} {there}"
-            )
+            raise TypeError(f"'{name}' is of another structure {there} than {here}") from error
+        for a, b in zip(flatten(one), flatten(other), strict=False):
+            first, second = _dtype(a), _dtype(b)
+            if b is None or (first != second and None not in {first, second}):
+                raise TypeError(f"'{name}' has dtype {first} {here}, but dtype {second} {there}")
 
 
 def _dtype(value: Any) -> Any:
@@ -165,14 +146,12 @@ def _dtype(value: Any) -> Any:
 # -- loops
 
 
-def while_stmt(
-    test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, names: Values
-) -> None:
+def while_stmt(test: Thunk, body: Thunk, *state: Any) -> None:
     """A `while`: as an op if its test gives a tensor the first time."""
     with FuncGraph("tmp").as_default():
         first = test()
     if is_tensor(first):
-        _graph_while(test, body, get_state, set_state, names)
+        _graph_while(test, body, *state)
         return
     while first:
         body()
@@ -180,15 +159,9 @@ def while_stmt(
 
 
 def for_stmt(
-    iterated: Any,
-    extra_test: Thunk | None,
-    body: Callable[[Any], None],
-    get_state: Getter,
-    set_state: Setter,
-    names: Values,
+    iterated: Any, extra_test: Thunk | None, body: Callable[[Any], None], *state: Any
 ) -> None:
     """A `for`: as an op over a tensor, or whatever has `__autograph_for__`."""
-    state = (get_state, set_state, names)
     if hasattr(iterated, "__autograph_for__"):
         # NB: TensorFlow has a registry of types; here datasets and iterators have a method
         iterated.__autograph_for__(lambda items: _for_iterator(items, extra_test, body, *state))
@@ -212,45 +185,41 @@ def _python_truth(value: Any) -> bool:
         ) from error
 
 
-def _tested(main: Any, extra_test: Thunk | None) -> Any:
-    return main if extra_test is None else cond(main, extra_test, lambda: False)
-
-
 def _counting(
-    body: Thunk, value: list[Any], test: Thunk, get_state: Getter, set_state: Setter, names: Values
+    body: Thunk, value: list[Any], test: Thunk, extra_test: Any, get: Any, put: Any, names: Values
 ) -> None:
     """A loop with one more variable: `value[0]`."""
 
-    def get() -> Values:
-        return (value[0], *get_state())
-
-    def put(values: Values) -> None:
+    def put_all(values: Values) -> None:
         value[0], *rest = values
-        set_state(tuple(rest))
+        put(tuple(rest))
 
-    _graph_while(test, body, get, put, ("<internal iterate>", *names))
+    def tested() -> Any:
+        return test() if extra_test is None else cond(test(), extra_test, lambda: False)
+
+    names = ("<internal iterate>", *names)
+    _graph_while(tested, body, lambda: (value[0], *get()), put_all, names)
 
 
 def _for_range(iterated: Any, extra_test: Any, body: Any, *state: Any) -> None:
     start, limit, delta = iterated.op.inputs
-    number = [start]
+    number, known = [start], known_value(delta)
 
     def step() -> None:
         body(number[0])
         number[0] += delta
 
     def test() -> Any:
-        known = known_value(delta)
-        if known is None:
-            up = O.LogicalAnd(delta >= 0, number[0] < limit)
-            return _tested(O.LogicalOr(up, O.LogicalAnd(delta < 0, number[0] > limit)), extra_test)
-        return _tested(number[0] < limit if known >= 0 else number[0] > limit, extra_test)
+        if known is not None:
+            return number[0] < limit if known >= 0 else number[0] > limit
+        up = O.LogicalAnd(delta >= 0, number[0] < limit)
+        return O.LogicalOr(up, O.LogicalAnd(delta < 0, number[0] > limit))
 
-    _counting(step, number, test, *state)
+    _counting(step, number, test, extra_test, *state)
 
 
 def _for_rows(iterated: Any, extra_test: Any, body: Any, *state: Any) -> None:
-    count = len_(iterated)
+    count = _len(iterated)
     rows = TensorArray(iterated.dtype, size=count).unstack(iterated)
     index: list[Any] = [0]
 
@@ -258,7 +227,7 @@ def _for_rows(iterated: Any, extra_test: Any, body: Any, *state: Any) -> None:
         body(rows.read(index[0]))
         index[0] += 1
 
-    _counting(step, index, lambda: _tested(index[0] < count, extra_test), *state)
+    _counting(step, index, lambda: index[0] < count, extra_test, *state)
 
 
 def _for_iterator(iterator: Any, extra_test: Any, body: Any, *state: Any) -> None:
@@ -278,19 +247,18 @@ def _for_iterator(iterator: Any, extra_test: Any, body: Any, *state: Any) -> Non
         after = cond(has_next[0], main, lambda: entry or (0,))
         set_state(after if entry else ())
 
-    _counting(step, has_next, lambda: _tested(has_next[0], extra_test), *state)
+    _counting(step, has_next, lambda: has_next[0], extra_test, *state)
 
 
-def _graph_while(
-    test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, names: Values
-) -> None:
+def _graph_while(test: Thunk, body: Thunk, get_state: Any, set_state: Any, names: Values) -> None:
     """A loop as an op. Raises ValueError for a variable that has no value before it, and that no
     placeholder can be found for.
     """
-    original = get_state()
-    missing = [value is None or isinstance(value, _MISSING) for value in original]
-    before = _initial(body, get_state, set_state, original, names) if any(missing) else original
-    extra = any(missing)  # one more variable says whether it ran at all
+    before = get_state()
+    unset = [n for n, v in zip(names, before, strict=True) if v is None or isinstance(v, _MISSING)]
+    extra = bool(unset)  # one more variable says whether it ran at all
+    if extra:
+        before = _initial(body, get_state, set_state, before, names)
 
     def condition(*values: Any) -> Any:
         set_state(values[extra:])
@@ -299,28 +267,21 @@ def _graph_while(
     def step(*values: Any) -> Values:
         set_state(values[extra:])
         body()
-        after = get_state()
-        for name, first, last in zip(names, values[extra:], after, strict=True):
-            _check_alike(name, first, last, "before the loop", "after one iteration")
+        after: Values = get_state()
+        _check_alike(names, values[extra:], after, "before the loop", "after one iteration")
         return (True, *after) if extra else after
 
     after = while_loop(condition, step, (False, *before) if extra else before)
     if extra:
-        unset = ", ".join(name for name, absent in zip(names, missing, strict=True) if absent)
-        ran = Assert(after[0], [f"loop must iterate at least once to initialize {unset}"])
-        with control_dependencies([ran]):
+        told = f"loop must iterate at least once to initialize {', '.join(unset)}"
+        with control_dependencies([Assert(after[0], [told])]):
             after = map_structure(
                 lambda part: arrays.identity(part) if is_tensor(part) else part, tuple(after[1:])
             )
     set_state(tuple(after))
 
 
-_MISSING = (Undefined, UndefinedReturnValue)
-
-
-def _initial(
-    body: Thunk, get_state: Getter, set_state: Setter, before: Values, names: Values
-) -> Values:
+def _initial(body: Thunk, get_state: Any, set_state: Any, before: Values, names: Values) -> Values:
     """Values for variables that the body will set: zeros like what it gives when it is tried out."""
 
     def like(value: Any) -> Any:
@@ -328,6 +289,12 @@ def _initial(
             tensor = convert_to_tensor(value)
             return placeholder(current(), tensor.dtype, tensor.shape)
         return value
+
+    def zeros(value: Any) -> Any:
+        if not is_tensor(value):
+            return type(value)(0)
+        dims = [] if value.shape.rank is None else value.shape.as_list()
+        return arrays.zeros([dim or 0 for dim in dims], value.dtype)
 
     try:
         with FuncGraph("tmp").as_default():
@@ -343,44 +310,28 @@ def _initial(
         elif after is None or isinstance(after, _MISSING):
             raise ValueError(f"'{name}' must be defined before the loop")
         else:
-            values.append(map_structure(_zeros, after))
+            values.append(map_structure(zeros, after))
     return tuple(values)
-
-
-def _zeros(value: Any) -> Any:
-    if not is_tensor(value):
-        return type(value)(0)
-    dims = [] if value.shape.rank is None else value.shape.as_list()
-    return arrays.zeros([dim or 0 for dim in dims], value.dtype)
 
 
 # -- Python's functions
 
 
-def len_(value: Any) -> Any:
-    """`len(value)`."""
-    if isinstance(value, TensorArray):
-        return value.size()
+def _len(value: Any) -> Any:
     if not is_tensor(value):
-        return len(value)
+        return value.size() if isinstance(value, TensorArray) else len(value)
     known = value.shape[0] if value.shape.rank else None
     return arrays.shape(value)[0] if known is None else known
 
 
-def _range(*arguments: Any) -> Any:
-    if not any(map(is_tensor, arguments)):
-        return range(*arguments)
-    return arrays.range_(*arguments)
-
-
-def _number(kind: Any, dtype: Any) -> Callable[..., Any]:
-    return lambda value=0: arrays.cast(value, dtype) if is_tensor(value) else kind(value)
+def _where_tensors(python: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given: function(*given) if any(map(is_tensor, given)) else python(*given)
 
 
 OVERLOADS: dict[Any, Callable[..., Any]] = {
-    len: len_,
-    range: _range,
-    abs: lambda value: numbers.abs_(value) if is_tensor(value) else abs(value),
-    int: _number(int, int32),
-    float: _number(float, "float32"),
+    len: _len,
+    range: _where_tensors(range, arrays.range_),
+    abs: _where_tensors(abs, numbers.abs_),
+    int: _where_tensors(int, lambda value: arrays.cast(value, int32)),
+    float: _where_tensors(float, lambda value: arrays.cast(value, "float32")),
 }
