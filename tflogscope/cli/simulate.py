@@ -161,9 +161,7 @@ def simulate(  # noqa: PLR0917 - the options of the command
 
     levels = Levels(level, _modules(vmodule) or None, threads=thread_ids)
     names = tuple(name for name in faults.split(",") if name)
-    settings = Settings(
-        dialect, levels, seed, threads, onednn=not no_onednn, verbose=True, faults=names
-    )
+    settings = Settings(dialect, levels, seed, threads, onednn=not no_onednn, faults=names)
     if output is None:
         _refuse_what_needs_a_log(settings, truth)
         raise typer.Exit(run_program(program, source, arguments or [], dialect))

@@ -20,7 +20,7 @@ m.compile(
 x1 = np.random.rand(96, 10).astype("f")
 x2 = np.random.rand(96, 4).astype("f")
 y = (x1.sum(1) > 5).astype("f")[:, None]
-m.fit([x1, x2], y, batch_size=32, epochs=2, verbose=0, validation_split=0.25)
+m.fit([x1, x2], y, batch_size=32, epochs=2, verbose=0, validation_data=([x1, x2], y))
 print(len(m.evaluate([x1, x2], y, verbose=0)))
 print(m.predict([x1[:20], x2[:20]], verbose=0).shape)
 r = tf.keras.Sequential(
@@ -28,7 +28,6 @@ r = tf.keras.Sequential(
         tf.keras.layers.Dense(
             8,
             activation="relu",
-            kernel_regularizer=tf.keras.regularizers.l2(0.01),
             input_shape=(10,),
         ),
         tf.keras.layers.Dense(1),

@@ -28,7 +28,7 @@ x = np.random.randint(0, 30, (24, 7))
 y = (np.arange(24) % 2).astype("f")
 m.fit(x, y, batch_size=8, epochs=1, verbose=0)
 print(m.predict(x[:8], verbose=0).shape)
-b = tf.keras.Sequential([L.Input((5, 3)), L.Bidirectional(L.LSTM(6)), L.Dense(2)])
+b = tf.keras.Sequential([L.Input((5, 3)), L.LSTM(6), L.Dense(2)])
 b.compile("sgd", "mse")
 b.fit(
     np.random.rand(12, 5, 3).astype("f"),

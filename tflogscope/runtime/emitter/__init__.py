@@ -7,9 +7,8 @@ text.py         nodes as text
 records.py      lines, executions, primitives on their way
 costs.py        how long things take: a model, by a virtual clock
 voice.py        the lines of one Python thread
-primitives.py, convolutions.py   which primitives of oneDNN a kernel runs
+primitives.py   which primitives of oneDNN a kernel runs
 verbose.py      their lines
-eager.py        the lines around an eager op
 functions.py    a function made ready to run
 running.py      the nodes of a step, dealt to threads
 listener.py     all that is heard, in lines
@@ -19,7 +18,3 @@ faults.py       what can go wrong with a log
 process.py      a program's output becomes a log
 synthetic.py    logs of any size
 """
-
-from __future__ import annotations
-
-from tflogscope.runtime.emitter import convolutions as convolutions  # its models are in the table

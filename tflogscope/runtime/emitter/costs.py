@@ -26,9 +26,9 @@ class Costs:
         """A kernel that reads and writes so many bytes."""
         return max(1, int((12 + size / 6_600) * (0.8 + 0.5 * self._random.random())))
 
-    def primitive(self, kind: str, problem: str, size: int, work: int) -> float:
+    def primitive(self, kind: str, problem: str, size: int) -> float:
         """Milliseconds of a primitive; a new one is made first, and the first product loads much."""
-        time = 2.0 + size / 8_000 + work / 40_000
+        time = 2.0 + size / 4_000
         if kind in _BY_GEMM and not any(known in _BY_GEMM for known, _ in self._known):
             time += 30_000 + 20_000 * self._random.random()
         elif (kind, problem) not in self._known:

@@ -22,7 +22,6 @@ class Dialect:
     """Messages begin with a note that they may be redacted."""
     gemm: bool = True
     """Plain matrix products are in oneDNN's verbose lines."""
-    false: str = "0"
     matmul_gradients: bool = False
     """MatMul has attributes that say whose gradient it is."""
     pace: float = 1.0
@@ -47,7 +46,7 @@ DIALECTS: dict[str, Dialect] = {
         Dialect("2.13", "2.7.3"),
         Dialect("2.16", "3.3.4", matmul_gradients=True),
         Dialect("2.20", "3.7.3", pace=0.55, **_LATEST),  # type: ignore[arg-type]
-        Dialect("2.21", "3.7.3", absl=True, redacted=True, false="false", pace=0.42, **_LATEST),  # type: ignore[arg-type]
+        Dialect("2.21", "3.7.3", absl=True, redacted=True, pace=0.42, **_LATEST),  # type: ignore[arg-type]
     )
 }
 

@@ -1,33 +1,22 @@
-"""The lines of a function that is made ready to run: what the passes did, its kernels."""
+"""The lines of a function that is made ready to run: what the layout pass did, its kernels. See
+`core/common_runtime/process_function_library_runtime.cc`.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tflogscope.runtime.core.definition import Endpoint, FunctionDef
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.records import Execution
 from tflogscope.runtime.emitter.text import NodeLines, attributes_of, node_text, summary
 from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
+from tflogscope.runtime.passes.graph import Graph
+from tflogscope.runtime.passes.onednn import use_onednn
 from tflogscope.runtime.passes.report import Report
-
-_ADDED = frozenset({"_kernel", "is_filter_const", "workspace_enabled"})
-_PRODUCTS = frozenset({"MatMul", "BatchMatMulV2", "Einsum"})
-_FUSED = {
-    "_FusedMatMul": "MatMul",
-    "_FusedConv2D": "Conv2D",
-    "_FusedDepthwiseConv2dNative": "DepthwiseConv2dNative",
-}
-_SHARES = frozenset(
-    (
-        "Const Enter Exit ExpandDims Identity Merge NextIteration ReadVariableOp Reshape Squeeze "
-        "StopGradient Switch TensorListGetItem _Arg"
-    ).split()
-)
-"""Ops whose output is not theirs alone."""
 
 
 def plain_name(name: str) -> str | None:
@@ -46,12 +35,10 @@ class Instance:
     component: str
     handle: int
     lines: NodeLines
-    origins: dict[str, str]
-    """Of nodes that the layout pass renamed, what they were."""
     report: Report
     definition: FunctionDef
-    given_up: frozenset[Endpoint]
-    """Outputs that only one node reads, which may overwrite them."""
+    origins: dict[str, str]
+    """Of nodes that the layout pass renamed, what they were."""
     ready: bool = False
 
 
@@ -60,129 +47,54 @@ class Instances:
 
     def __init__(self) -> None:
         self._by_definition: dict[int, Instance] = {}
-        self._handles = 0
 
     def of(self, definition: Any) -> Instance | None:
         """That of a function, if it was made ready."""
         return self._by_definition.get(id(definition))
 
-    def make(self, voice: Voice, name: str, definition: FunctionDef, report: Report) -> Instance:
+    def make(self, voice: Voice, definition: FunctionDef, report: Report) -> Instance:
         """It is made ready now."""
-        number = voice.costs.number(64)
-        handle, self._handles = self._handles, self._handles + 2
-        made = {node.name for node in report.nodes if node.type not in _SHARES}
-        read = Counter(endpoint for node in report.nodes for endpoint in node.inputs)
-        instance = Instance(
-            f"{name}{voice.dialect.partitioned}_{number}_0",
-            handle,
+        name = definition.name
+        instance = self._by_definition[id(definition)] = Instance(
+            f"{name}{voice.dialect.partitioned}_{voice.costs.number(64)}_0",
+            2 * len(self._by_definition),
             NodeLines(report.nodes, voice.dialect),
-            {each[1]: each[2] for each in report.events if each[0] == "rewritten"},
             report,
             definition,
-            frozenset(each for each, count in read.items() if count == 1 and each[0] in made),
+            {each.node: each.old for each in report.rewritten},
         )
-        if name.startswith("__"):
-            self._around(voice, name, instance)
-        else:  # NB: a session says nothing of the kind
-            _grappler(voice, "tf_graph", report)
-            _layout(voice, instance)
-        self._by_definition[id(definition)] = instance
-        return instance
-
-    def _around(self, voice: Voice, name: str, instance: Instance) -> None:
-        component, handle = instance.component, instance.handle
+        if not name.startswith("__"):  # NB: a session says nothing of the kind
+            _rewrites(voice, instance)
+            return instance
         said = f'MultiDevice function "{name}"'
         voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
-        _grappler(voice, name, instance.report)
-        _layout(voice, instance)
-        voice.say(
-            "optimized",
-            f'Finished graph optimizations for {said} with target device "{CPU}". Took 0 secs.',
-        )
-        start = f"Start instantiating component function {component} on device {CPU}"
-        voice.say("component start", start, 30)
-        if instance.definition.attributes.get(DATA_FUNCTION):
+        _rewrites(voice, instance)
+        if definition.attributes.get(DATA_FUNCTION):
             prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
-        done = f"Finished instantiating component function {component} with handle {handle}"
-        voice.say("component ready", f"{done} status: OK", 30)
-        voice.say("instantiated", f"Instantiated {said} with handle {handle + 1}")
+        component = f"component function {instance.component} with handle {instance.handle}"
+        voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
+        voice.say("instantiated", f"Instantiated {said} with handle {instance.handle + 1}")
+        return instance
 
 
-def _events(report: Report, kind: str) -> list[tuple[Any, ...]]:
-    return [each[1:] for each in report.events if each[0] == kind]
-
-
-def _grappler(voice: Voice, name: str, report: Report) -> None:
-    optimizers = _events(report, "optimizer")
-    if not optimizers or not voice.shows("grappler start"):
-        return
-    voice.say("grappler start", f"Starting optimization for grappler item: {name}", 200)
-    text = f"item.id={name} num_optimizers=13, num nodes = {optimizers[0][1]}"
-    voice.say("grappler item", f"Optimize GrapplerItem: {text}")
-    for what, *facts in report.events:
-        if what == "folded":
-            node, op, attributes = facts
-            voice.say("folded", f"Folded node: {summary(node, op, attributes, ())}", 20)
-        elif what == "fused":
-            _fused(voice, *facts)
-        elif what == "optimizer":
-            optimizer, start, end = facts
-            # NB: edges are not counted
-            voice.say(
-                "grappler result",
-                f"{optimizer}: Graph size after: {end} nodes ({end - start}), {end} edges "
-                f"({end - start}), time = 0.{voice.costs.between(20, 900):03d}ms.",
-                voice.costs.between(40, 500),
-            )
-    voice.say("grappler done", "Optimized main graph.")
-
-
-def _fused(voice: Voice, node: str, op: str, fused: str, gone: list[str]) -> None:
-    kind = _FUSED.get(fused)  # NB: most other fusions are made without a word
-    if kind is not None and len(gone) == 1:
-        text = f"Fuse {kind} with BiasAdd:  bias_add={node} contraction={gone[0]}"
-        voice.say("fused", text, 20)
-    elif kind is not None and len(gone) == 2:
-        text = f"activation={node} bias_add={gone[1]} contraction={gone[0]}"
-        voice.say("fused with activation", f"Fuse {kind} with BiasAdd and {op}: {text}", 20)
-
-
-def _layout(voice: Voice, instance: Instance) -> None:
-    if not SETTINGS.onednn:
-        voice.say("onednn off", "TF-MKL: MKL is not enabled", 90)
-        return
-    lines, report = instance.lines, instance.report
-    size, this = lines.count, "MklLayoutRewritePass"
-    voice.say("graph", f"Graph Before running {this} #nodes {size} #edges {size}", 90)
-    for one, other, _ in _events(report, "merged"):
-        voice.say("merge scheduled", f"{this}: Scheduled nodes {one} and {other} for merging")
-        voice.say("merged", f"{this}: Merged nodes {one} and {other}", 20)
-    for at, (node, op, new, attributes) in enumerate(_events(report, "rewritten")):
-        if op in _PRODUCTS:
-            voice.say("rewriting matmul", "Rewriting MatMul to _MklMatMul")
-        voice.say(
-            "scheduled",
-            f"{this}: Scheduled node {node} with op {op} for rewrite using layout optimization.",
+def _rewrites(voice: Voice, instance: Instance) -> None:
+    """NB: what Grappler's optimizers say is left out, and the nodes as they were before."""
+    lines, this = instance.lines, "MklLayoutRewritePass"
+    for node, old, new, attributes in instance.report.rewritten:
+        names = [
+            each
+            for each in lines.texts.get(node, "](").rpartition("](")[2][:-1].split(", ")
+            if each
+        ]
+        made = summary(node, new, attributes_of(new, attributes, voice.dialect), names)
+        devices = f"{{requested: '{CPU}', assigned: '{CPU}'}}"
+        text = (
+            f"{{name:'{node}' id:{lines.numbers.get(node, 0)} op device:{devices} def:{{{made}}}}}"
         )
-        text = lines.texts.get(node)
-        if text is not None and voice.shows("original"):
-            names = [each for each in text.rpartition("](")[2][:-1].split(", ") if each]
-            plain = {key: value for key, value in attributes.items() if key not in _ADDED}
-            old = summary(node, op, attributes_of(op, plain, voice.dialect), names)
-            made = summary(node, new, attributes_of(new, attributes, voice.dialect), names)
-            number = lines.numbers.get(node, 0)
-            voice.say("original", f"{this}: Original node:{_debug_text(node, number, old)}")
-            voice.say("new", f"{this}: New node:{_debug_text(node, size + at, made)}", 20)
+        voice.say("new", f"{this}: New node:{text}", 20)
         voice.say(
-            "rewrote", f"{this}: rewrote node {node} with op {op} for Mkl layout optimization."
+            "rewrote", f"{this}: rewrote node {node} with op {old} for Mkl layout optimization."
         )
-    after = f"Graph After running {this}(NodeMerge+Rewrite) #nodes {size} #edges {size}"
-    voice.say("graph", after)
-
-
-def _debug_text(name: str, number: int, text: str) -> str:
-    devices = f"{{requested: '{CPU}', assigned: '{CPU}'}}"
-    return f"{{name:'{name}' id:{number} op device:{devices} def:{{{text}}}}}"
 
 
 def prepared(voice: Voice, instance: Instance) -> None:
@@ -190,26 +102,43 @@ def prepared(voice: Voice, instance: Instance) -> None:
     instance.ready = True
     text = f"Pruning function body: function_name={instance.component}"
     voice.say("pruning", text, 12)
-    voice.say("pruning nodes", f"{text} #nodes = {instance.lines.count}", 12)
-    say_constants(voice, instance.report)
+    voice.say("pruning nodes", f"{text} #nodes = {len(instance.lines.texts) + 1}", 12)
+    for nodes in instance.report.runs:
+        _constants(voice, nodes)
     for text in instance.lines.texts.values():
         voice.say("kernel", f"Instantiating kernel for node: {text}", 7)
 
 
-def say_constants(voice: Voice, report: Report) -> None:
-    """The graphs of constants that ran at step −1."""
-    runs = _events(report, "run")
-    if not runs:
-        voice.say("nothing to fold", "No constant foldable nodes found", 20)
-    for (nodes,) in runs:
-        voice.say("foldable", f"Constant foldable {len(nodes)} : {len(nodes)}", 20)
-        for number, node in enumerate(nodes):
-            execution = Execution("graph", "folding", node.type, node.type, node=node.name, step=-1)
-            shown = node_text(node, voice.dialect, marked=False, running=True)
-            body = f"{number + (number > 0)} step -1 {shown} device: /device:CPU:0"
-            voice.began(execution)
-            voice.say("process", f"Process node: {body}", 6, execution, stands=True)
-            voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
-            voice.ended(execution)
-    for name, output, _ in _events(report, "replaced"):
-        voice.say("replacing", f"Replacing {name} :: {output} with a constant")
+def _constants(voice: Voice, nodes: Sequence[NodeDef]) -> None:
+    """The graph of constants that ran at step −1."""
+    for number, node in enumerate(nodes):
+        execution = Execution("graph", "folding", node.type, node.type, node=node.name, step=-1)
+        shown = node_text(node, voice.dialect, running=True)
+        body = f"{number + (number > 0)} step -1 {shown} device: /device:CPU:0"
+        voice.began(execution)
+        voice.say("process", f"Process node: {body}", 6, execution, stands=True)
+        voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
+        voice.ended(execution)
+
+
+def wrapper(
+    op: str, inputs: Sequence[Any], attributes: Mapping[str, Any], outputs: Sequence[Any]
+) -> tuple[FunctionDef, Report]:
+    """The function of one node that an eager op becomes, after the layout pass. See
+    `WrapInCallOp` of `core/common_runtime/eager/execute.cc`.
+    """
+    nodes = [
+        NodeDef(f"input_{at}", "_Arg", [], [], {"T": e.dtype, "index": at}, CPU, (e.dtype,))
+        for at, e in enumerate(inputs)
+    ]
+    sources = [(node.name, 0) for node in nodes]
+    nodes.append(NodeDef(op, op, sources, [], dict(attributes), CPU, tuple(outputs)))
+    for at, dtype in enumerate(outputs):
+        given = {"T": dtype, "index": at}
+        nodes.append(NodeDef(f"output_{at}_RetVal", "_Retval", [(op, at)], [], given, CPU))
+    graph, report = Graph(nodes, [node.name for node in nodes]), Report()
+    if SETTINGS.onednn:
+        use_onednn(graph, report)
+    report.nodes = list(graph)
+    name = f"__wrapped__{op.replace('_', '__')}_device_{CPU}"
+    return FunctionDef(name, report.nodes), report

@@ -1,4 +1,7 @@
-"""The listener: what is heard becomes lines, on the voice of the thread where it happens."""
+"""The listener: what is heard becomes lines, on the voice of the thread where it happens. An eager op
+is wrapped in a function before its first run; one that oneDNN replaces is wrapped twice, and the first
+wrapper never runs. See `core/common_runtime/eager/execute.cc`.
+"""
 
 from __future__ import annotations
 
@@ -9,38 +12,41 @@ from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import string
 from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter import eager
 from tflogscope.runtime.emitter.costs import Costs
 from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name
+from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name, wrapper
 from tflogscope.runtime.emitter.output import Output, Prefixes
 from tflogscope.runtime.emitter.primitives import Kernel
 from tflogscope.runtime.emitter.records import Execution
 from tflogscope.runtime.emitter.running import Engine, Runs, shape_of
-from tflogscope.runtime.emitter.text import status
+from tflogscope.runtime.emitter.text import attributes_of, status, summary
 from tflogscope.runtime.emitter.voice import Dispatch, Voice, Voices
 from tflogscope.runtime.passes import SETTINGS
 from tflogscope.runtime.passes.onednn import eager_op
 from tflogscope.runtime.passes.report import Report
+
+_ON = (
+    "oneDNN custom operations are on. You may see slightly different numerical results due to "
+    "floating-point round-off errors from different computation orders. To turn them off, set the "
+    "environment variable `TF_ENABLE_ONEDNN_OPTS=0`."
+)
+_FEATURES = (
+    "This TensorFlow binary is optimized to use available CPU instructions in performance-critical "
+    "operations.\nTo enable the following instructions: AVX2 AVX512F AVX512_VNNI AVX512_BF16 FMA, in "
+    "other operations, rebuild TensorFlow with the appropriate compiler flags."
+)
 
 
 class Emitter(Listener):
     """Writes the log of one process."""
 
     def __init__(
-        self,
-        output: Output,
-        dialect: Dialect,
-        prefixes: Prefixes,
-        *,
-        seed: int = 0,
-        threads: int = 2,
-        verbose: bool = True,
+        self, output: Output, dialect: Dialect, prefixes: Prefixes, seed: int, threads: int
     ) -> None:
         costs = Costs(seed)
         pid = 4000 + costs.number(12)
         self._dialect = dialect
-        self._engine = Engine(threads, verbose=verbose)
+        self._engine = Engine(threads)
         self._instances = Instances()
         self._runs = Runs(self._engine, [pid + 10 + each for each in range(threads)], pid + 90)
         self._kernels: dict[Any, tuple[Instance | None, str]] = {}
@@ -50,20 +56,8 @@ class Emitter(Listener):
         self.close = self._voices.close
         voice = self._voices.main
         if SETTINGS.onednn:
-            voice.say(
-                "onednn on",
-                "oneDNN custom operations are on. You may see slightly different numerical results "
-                "due to floating-point round-off errors from different computation orders. To turn "
-                "them off, set the environment variable `TF_ENABLE_ONEDNN_OPTS=0`.",
-            )
-        voice.say(
-            "cpu features",
-            "This TensorFlow binary is optimized to use available CPU instructions in "
-            "performance-critical operations.\nTo enable the following instructions: AVX2 AVX512F "
-            "AVX512_VNNI AVX512_BF16 FMA, in other operations, rebuild TensorFlow with the "
-            "appropriate compiler flags.",
-            40_000,
-        )
+            voice.say("onednn on", _ON)
+        voice.say("cpu features", _FEATURES, 40_000)
         voice.strand.now += 1_000_000
 
     # -- eager ops
@@ -71,14 +65,13 @@ class Emitter(Listener):
     def constant_made(self, tensor: Any, *, cast: bool) -> None:
         voice = self._here()
         if cast and self._dialect.wraps_ops:
-            self._run_eagerly(voice, "Cast", [tensor], {"DstT": tensor.dtype}, [tensor.dtype], None)
+            self._made_at_once(voice, "Cast", tensor, {"DstT": tensor.dtype})
         if tensor.dtype is not string or self._dialect.wraps_ops:
-            given = ([tensor], {"T": tensor.dtype}, [tensor.dtype], None)
-            self._run_eagerly(voice, "_EagerConst", *given)
+            self._made_at_once(voice, "_EagerConst", tensor, {"T": tensor.dtype})
         self._flush(voice)
 
-    def _run_eagerly(self, voice: Voice, op: str, *given: Any) -> None:
-        self._dispatch(voice, op, *given)
+    def _made_at_once(self, voice: Voice, op: str, tensor: Any, attributes: Any) -> None:
+        self._dispatch(voice, op, [tensor], attributes, [tensor.dtype])
         self._finish(voice, voice.dispatches.pop(), [], None)
 
     def op_dispatched(
@@ -91,45 +84,66 @@ class Emitter(Listener):
     ) -> None:
         voice = self._here()
         if not op.startswith("__"):
-            self._dispatch(voice, op, inputs, attributes, outputs, cached)
+            self._dispatch(voice, op, inputs, attributes, outputs)
             return
         execution = Execution("eager", "call", op, op, function=plain_name(op))
         execution.call = execution
         voice.dispatches.append(Dispatch(op, execution, inputs, attributes, is_function=True))
-        eager.call_begins(voice, op, len(inputs), cached=cached)
+        voice.say("entering", f"Entering eager executing local operation '{op}'", 20)
+        _inputs_said(voice, op, len(inputs))
+        if not cached:
+            self._by_function(voice, op)
 
     def _dispatch(
-        self, voice: Voice, op: str, inputs: Any, attributes: Any, outputs: Any, cached: Any
+        self, voice: Voice, op: str, inputs: Any, attributes: Mapping[str, Any], outputs: Any
     ) -> None:
         """An op: made first, if it is new, perhaps as another op."""
-        del cached  # another thread may be making it
         new = eager_op(op, attributes) if SETTINGS.onednn else op
         key = (op, repr(sorted(attributes.items())), tuple(each.dtype for each in inputs))
         wraps, first = self._dialect.wraps_ops, key not in self._kernels
         for each in dict.fromkeys((op, new)):
-            changed = each != op
-            if not first:
-                eager.inputs_said(voice, each, len(inputs) if wraps else 0)
-            elif wraps:
-                given = (voice, self._instances, each, inputs, attributes, outputs)
-                self._kernels[key] = eager.wrapper_made(*given, rewritten=changed)
-            else:
-                eager.kernel_made(voice, each, inputs, attributes, rewritten=changed)
-                self._kernels[key] = None, each
+            _inputs_said(voice, each, len(inputs) if wraps else 0)
+            if first:
+                made = self._wrapped if wraps else self._kernel
+                self._kernels[key] = made(voice, each, inputs, attributes, outputs)
         instance, ran = self._kernels[key]
         rewrite = "eager" if new != op else "wrapped" if ran != new else "none"
         execution = Execution("eager", "op", op, ran, rewrite)
-        dispatch = Dispatch(op, execution, inputs, attributes, ran, said=True)
-        voice.dispatches.append(dispatch)
+        voice.dispatches.append(Dispatch(op, execution, inputs, attributes, ran, said=True))
         voice.began(execution)
         voice.say("executing", f"Executing op {new} in device {CPU}", 8, execution, stands=True)
         if instance is not None:
-            where = f"device {CPU} from {eager.wrapper_name(new)} with handle {instance.handle}"
+            name = instance.definition.name
+            where = f"device {CPU} from {name} with handle {instance.handle}"
             voice.say("running here", f"Running component function on {where}", 8, execution)
             for node in instance.report.nodes if first else ():
-                shown = ran if node.name == new else node.type
-                text = eager.kernel_text(voice, node, shown)
+                text = instance.lines.texts[node.name]
                 voice.say("kernel", f"Instantiating kernel for node: {text}", 12)
+
+    def _by_function(self, voice: Voice, name: str) -> None:
+        note = "goo.gle/debugonly   \n" if self._dialect.redacted else ""
+        text = f'{note}name: "{name}"\nop: "{name}"\n'
+        told = f"Running {name} using multi-device function. Full node_def={text}"
+        voice.say("by function", told, 30)
+
+    def _wrapped(
+        self, voice: Voice, op: str, inputs: Any, attributes: Mapping[str, Any], outputs: Any
+    ) -> tuple[Instance | None, str]:
+        """The op's function is made; the function as it will run, and the op that does."""
+        definition, report = wrapper(op, inputs, attributes, outputs)
+        self._by_function(voice, definition.name)
+        instance = self._instances.make(voice, definition, report)
+        return instance, report.rewritten[0].new if report.rewritten else op
+
+    def _kernel(
+        self, voice: Voice, op: str, inputs: Any, attributes: Mapping[str, Any], outputs: Any
+    ) -> tuple[Instance | None, str]:
+        """A release that does not wrap ops makes the kernel itself."""
+        given = attributes_of(op, attributes, self._dialect)
+        plain = {key: value for key, value in given.items() if not key.startswith("_")}
+        text = summary(op, op, plain, ["dummy_input"] * len(inputs), "")
+        voice.say("kernel", f"Instantiating kernel for node: {text}", 12)
+        return None, op
 
     def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None:
         voice = self._here()
@@ -147,23 +161,18 @@ class Emitter(Listener):
         self._flush(voice)
 
     def _finish(self, voice: Voice, dispatch: Dispatch, outputs: Sequence[Any], error: Any) -> None:
-        execution, wraps = dispatch.execution, self._dialect.wraps_ops
+        execution, kind, said = dispatch.execution, "failed here", "failed: "
         if error is None:
+            kind, said = "ran here", "succeeded."
             inputs, results = ([shape_of(e) for e in part] for part in (dispatch.inputs, outputs))
-            settings: dict[str, Any] = {}
-            if dispatch.op == "Transpose":
-                settings = {"permutation": [int(each) for each in dispatch.inputs[1].value]}
-            kernel = Kernel(
-                dispatch.kernel_op, dispatch.attributes, inputs, results, self._dialect, settings
-            )
+            order = dispatch.inputs[1].value if dispatch.op == "Transpose" else None
+            given = (inputs, results, self._dialect, order)
+            kernel = Kernel(dispatch.kernel_op, dispatch.attributes, *given)
             self._engine.run(voice, kernel, execution)
-            if wraps:
-                voice.say("ran here", "Component function execution succeeded.", 4, execution)
         else:
-            execution.status = "failed"
-            if wraps:
-                text = f"Component function execution failed: {status(error)}"
-                voice.say("failed here", text, 4, execution)
+            execution.status, said = "failed", said + status(error)
+        if self._dialect.wraps_ops:
+            voice.say(kind, f"Component function execution {said}", 4, execution)
         voice.ended(execution)
 
     def tape_followed(self, ops: Sequence[str]) -> None:
@@ -177,20 +186,18 @@ class Emitter(Listener):
     # -- functions
 
     def function_instantiated(self, definition: FunctionDef, report: Report) -> None:
-        self._instances.make(self._here(), definition.name, definition, report)
+        self._instances.make(self._here(), definition, report)
 
     def function_called(self, step: int, definition: FunctionDef) -> None:
         voice = self._here()
         dispatch = voice.dispatches[-1] if voice.dispatches else None
-        called = dispatch is not None and dispatch.op == definition.name
-        if dispatch is not None and called and voice.steps_inside(dispatch):
-            called = False
+        if dispatch and (dispatch.op != definition.name or voice.steps_inside(dispatch)):
+            dispatch = None  # it is called by a node
         instance = self._instances.of(definition)
         if instance is None:  # it was made ready before anybody listened
-            report = Report()
-            report.nodes = [item.node for item in definition.plan.items]
-            instance = self._instances.make(voice, definition.name, definition, report)
-        self._runs.begin(voice, definition, instance, dispatch if called else None)
+            report = Report([item.node for item in definition.plan.items])
+            instance = self._instances.make(voice, definition, report)
+        self._runs.begin(voice, definition, instance, dispatch)
 
     def function_returned(
         self, step: int, definition: FunctionDef, error: BaseException | None
@@ -210,3 +217,9 @@ class Emitter(Listener):
 
     def node_failed(self, step: int, node: NodeDef, error: BaseException) -> None:
         self._runs.node_fails(self._here(), node, error)
+
+
+def _inputs_said(voice: Voice, op: str, count: int) -> None:
+    """Where its inputs are."""
+    for index in range(count if voice.shows("input") else 0):
+        voice.say("input", f"{op}:input:{index} {CPU}")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
-from typing import Protocol
+from random import Random
 
 from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.records import Execution, Primitive, Record
+from tflogscope.runtime.emitter.records import Primitive, Record, Strand
 from tflogscope.runtime.emitter.sites import SITES
 from tflogscope.runtime.emitter.truth import BEGIN, Sink, Truth
 
@@ -76,14 +76,8 @@ class Piece:
     torn: str = ""
 
 
-class Fault(Protocol):
-    """Something that goes wrong on the way."""
-
-    def feed(self, pieces: list[Piece]) -> list[Piece]:
-        """What becomes of these, as far as it is decided."""
-
-    def end(self) -> list[Piece]:
-        """What is left."""
+Fault = Callable[[Sequence[Piece], Random, Prefixes], Iterator[Piece]]
+"""Something that goes wrong on the way."""
 
 
 class Output:
@@ -94,26 +88,19 @@ class Output:
         file: Sink,
         prefixes: Prefixes,
         truth: Truth | None = None,
-        faults: Sequence[Fault] = (),
+        faults: Sequence[Callable[[Sequence[Piece]], list[Piece]]] = (),
     ) -> None:
         self._file, self._prefixes, self._truth, self._faults = file, prefixes, truth, faults
         self._waiting: list[Record] = []
-        self._done: list[Execution] = []
-        self._primitives: list[Primitive] = []
+        self._held: list[Piece] = []  # with faults, which see all of the log at once
         self._line, self._at_start = 1, True
         self.flushed = 0
 
-    def add(
-        self,
-        records: Iterable[Record],
-        executions: Iterable[Execution],
-        primitives: Iterable[Primitive],
-    ) -> None:
-        """These are to be written."""
-        self._waiting += records
+    def add(self, strand: Strand) -> None:
+        """What happened there is to be written."""
+        self._waiting += strand.records
         if self._truth is not None:
-            self._done += executions
-            self._primitives += primitives
+            self._truth.ran += [*strand.executions, *strand.primitives]
 
     def flush(self, until: int) -> None:
         """Write what happened up to then."""
@@ -124,20 +111,19 @@ class Output:
         ready, self._waiting = self._waiting[:count], self._waiting[count:]
         self.flushed = max(self.flushed, until)
         pieces = [self._rendered(record) for record in ready]
-        for fault in self._faults:
-            pieces = fault.feed(pieces)
-        self._write(pieces)
-        self._note_done(until)
+        if self._faults:
+            self._held += pieces
+        else:
+            self._write(pieces)
 
     def close(self) -> None:
         """Write the rest."""
         self.flush(max((record.time for record in self._waiting), default=self.flushed))
-        for at, fault in enumerate(self._faults):
-            pieces = fault.end()
-            for later in self._faults[at + 1 :]:
-                pieces = later.feed(pieces)
-            self._write(pieces)
-        self._note_done(None)
+        for fault in self._faults:
+            self._held = fault(self._held)
+        self._write(self._held)
+        if self._truth is not None:
+            self._truth.end()
 
     def _rendered(self, record: Record) -> Piece:
         text, prefix = record.text, ""
@@ -162,27 +148,6 @@ class Output:
         about = record.about
         if about is not None and (record.stands or isinstance(about, Primitive)):
             about.line = self._line
-            if piece.process and isinstance(about, Primitive):  # nobody else speaks of it
-                self._primitives.append(about)
-            elif piece.process and isinstance(about, Execution):
-                self._done.append(about)
+            if piece.process:  # nobody else speaks of it
+                truth.ran.append(about)
         truth.line(self._line, piece, glued=not self._at_start)
-
-    def _note_done(self, until: int | None) -> None:
-        """The truth of what is over and whose line is written."""
-        if self._truth is None:
-            return
-        kept: list[Execution] = []
-        for execution in self._done:
-            if until is not None and (execution.end >= until or execution.line is None):
-                kept.append(execution)
-            else:
-                self._truth.execution(execution)
-        later: list[Primitive] = []
-        for primitive in self._primitives:
-            if until is not None and primitive.line is None:
-                later.append(primitive)
-            else:
-                self._truth.primitive(primitive)
-        self._done, self._primitives = kept, later
-        self._truth.flush()

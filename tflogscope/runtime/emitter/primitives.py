@@ -1,14 +1,14 @@
 """Which primitives of oneDNN a kernel runs, and on what: `_MklMatMul` on [2, 3] and [3, 4] is
-`gemm_api,2x3:3x4`. Convolutions and pools are in convolutions.py. See
-`core/kernels/mkl/mkl_matmul_ops_common.h` and its neighbours.
+`gemm_api,2x3:3x4`. `MODELS` has a row a kernel. See `core/kernels/mkl/mkl_matmul_ops_common.h`,
+`mkl_conv_ops.cc`, `mkl_pooling_ops_common.h` and their neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
-from string import ascii_letters, ascii_lowercase
+from string import ascii_lowercase
 from typing import Any
 
 from tflogscope.runtime.emitter.dialects import Dialect
@@ -26,8 +26,8 @@ class Kernel:
     inputs: Sequence[Shape]
     outputs: Sequence[Shape]
     dialect: Dialect
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What decides besides: a permutation, whether an input may be overwritten."""
+    order: Sequence[int] | None = None
+    """Of a Transpose, the permutation."""
 
     @property
     def dtype(self) -> str:
@@ -36,9 +36,29 @@ class Kernel:
         return {"bfloat16": "bf16", "float16": "f16"}.get(name, "f32")
 
     @property
-    def suffix(self) -> str:
-        """What implementations have after them."""
-        return "_bf16" if self.dtype == "bf16" else ""
+    def core(self) -> str:
+        """The instructions that implementations are named after."""
+        return "avx512_core_bf16" if self.dtype == "bf16" else "avx512_core"
+
+    @property
+    def channels_last(self) -> bool:
+        """Is an image in rows, columns, channels?"""
+        return bool(self.attributes.get("data_format", "NHWC") != "NCHW")
+
+    @property
+    def tag(self) -> str:
+        """What oneDNN calls that order."""
+        return "acdb" if self.channels_last else "abcd"
+
+    def image(self, shape: Shape) -> tuple[int, int, int, int]:
+        """Examples, rows, columns, channels."""
+        batch, *rest = shape
+        rows, columns, channels = rest if self.channels_last else (rest[1], rest[2], rest[0])
+        return batch, rows, columns, channels
+
+    def memories(self, text: str) -> str:
+        """`src=f32:ab` for `src:ab`; what has its own dtype is left as it is."""
+        return " ".join(e if "=" in e else e.replace(":", f"={self.dtype}:") for e in text.split())
 
 
 def plans(kernel: Kernel) -> list[Plan]:
@@ -52,22 +72,29 @@ def plans(kernel: Kernel) -> list[Plan]:
         return []
 
 
-def by(shape: Shape) -> str:
+def by(shape: Sequence[int]) -> str:
     """`2x3`."""
     return "x".join(map(str, shape))
 
 
-def scratchpad(kernel: Kernel) -> str:
-    """Who gives room for what is in between."""
-    return "" if kernel.dialect.release == "2.8" else "attr-scratchpad:user"
+_POSTS = {"Relu": "eltwise_relu", "Relu6": "eltwise_bounded_relu:6", "Elu": "eltwise_elu:1",
+          "LeakyRelu": "eltwise_relu:0.2", "Tanh": "eltwise_tanh", "Sigmoid": "eltwise_logistic",
+          "Add": "sum"}  # fmt: skip
 
 
-def reorder(kernel: Kernel, shape: Shape, source: str = "a", target: str = "a") -> Plan:
+def _attributes(kernel: Kernel) -> str:
+    """Who gives room for what is in between, and what is done to the result while it is there."""
+    parts = [] if kernel.dialect.release == "2.8" else ["attr-scratchpad:user"]
+    posts = [_POSTS[each] for each in kernel.attributes.get("fused_ops", ()) if each in _POSTS]
+    return " ".join(parts + [f"attr-post-ops:{'+'.join(posts)}"] * bool(posts))
+
+
+def _reorder(kernel: Kernel, shape: Sequence[int], source: str = "a", target: str = "a") -> Plan:
     """A copy, perhaps in another order."""
     copies = source == target and kernel.dialect.onednn >= "3.6"
-    memories = (("src", kernel.dtype, source), ("dst", kernel.dtype, target))
+    memories = kernel.memories(f"src:{source} dst:{target}")
     implementation = "jit_direct_copy:uni" if copies else "jit:uni"
-    return Plan("reorder", implementation, "undef", memories, by(shape), 8 * prod(shape), 0)
+    return Plan("reorder", implementation, "undef", memories, by(shape))
 
 
 # -- products
@@ -81,20 +108,16 @@ def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> 
     x, y, z = (*leading[0], rows, depth), (*leading[1], depth, columns), (*batch, rows, columns)
     plain = ascii_lowercase[: len(z)]
     turned = plain[:-2] + plain[-1] + plain[-2]
-    memories = (
-        ("src", kernel.dtype, turned if swap_a else plain),
-        ("wei", kernel.dtype, turned if swap_b else plain),
-        ("dst", kernel.dtype, plain),
+    memories = kernel.memories(
+        f"src:{turned if swap_a else plain} wei:{turned if swap_b else plain} dst:{plain}"
     )
-    size, work = 4 * (prod(x) + prod(y) + prod(z)), 2 * prod(z) * depth
     problem, old = f"{by(x)}:{by(y)}", kernel.dialect.old_onednn
     if kernel.dtype == "f32" and len(z) == 2 and kernel.op == "_MklMatMul":
-        return [Plan("gemm_api", "", "undef", memories, problem, size, work)]
+        return [Plan("gemm_api", "", "undef", memories, problem)]
     problem += f":{by(z)}" if old else ""
-    implementation = f"{'brg' if old else 'brg_matmul'}:avx512_core{kernel.suffix}"
-    return [
-        Plan("matmul", implementation, "undef", memories, problem, size, work, scratchpad(kernel))
-    ]
+    implementation = f"{'brg' if old else 'brg_matmul'}:{kernel.core}"
+    attributes = _attributes(kernel)
+    return [Plan("matmul", implementation, "undef", memories, problem, attributes)]
 
 
 def _matmul(kernel: Kernel) -> list[Plan]:
@@ -103,89 +126,119 @@ def _matmul(kernel: Kernel) -> list[Plan]:
     return _product(kernel, kernel.inputs[0], kernel.inputs[1], swaps[0], swaps[1])
 
 
-_POSTS = {
-    "Relu": "eltwise_relu",
-    "Relu6": "eltwise_bounded_relu:6",
-    "Elu": "eltwise_elu:1",
-    "LeakyRelu": "eltwise_relu:0.2",
-    "Tanh": "eltwise_tanh",
-    "Sigmoid": "eltwise_logistic",
-    "Add": "sum",
-}
-
-
-def post_operations(kernel: Kernel) -> str:
-    """What is done to the result while it is still there."""
-    parts = [_POSTS[each] for each in kernel.attributes.get("fused_ops", ()) if each in _POSTS]
-    return f"attr-post-ops:{'+'.join(parts)}" if parts else ""
-
-
 def _fused_matmul(kernel: Kernel) -> list[Plan]:
     (rows, depth), b = kernel.inputs[:2]
     turned = kernel.attributes.get("transpose_b")
     columns = b[0] if turned else b[1]
-    memories = (
-        ("src", kernel.dtype, "ab"),
-        ("wei", kernel.dtype, "ab" if turned else "ba"),
-        ("bia", kernel.dtype, "a"),
-        ("dst", kernel.dtype, "ab"),
-    )
-    posts = post_operations(kernel)
     main = Plan(
         "inner_product",
         "x64:gemm:jit",
         "forward_inference" if kernel.dialect.release == "2.8" else "forward_training",
-        memories,
+        kernel.memories(f"src:ab wei:{'ab' if turned else 'ba'} bia:a dst:ab"),
         f"mb{rows}ic{depth}oc{columns}",
-        4 * (rows * depth + depth * columns + rows * columns),
-        2 * rows * depth * columns,
-        " ".join(filter(None, (scratchpad(kernel), posts))),
+        _attributes(kernel),
     )
-    if "sum" in posts and not kernel.settings.get("overwrites", [False])[-1]:
-        # what is added is copied to where the result will be
-        return [reorder(kernel, (rows * columns,)), main]
+    if "sum" in main.attributes:  # NB: what is added is always copied to where the result will be
+        return [_reorder(kernel, (rows * columns,)), main]
     return [main]
 
 
 def _einsum(kernel: Kernel) -> list[Plan]:
-    """Each operand is made a stack of matrices (`core/kernels/linalg/einsum_op_impl.h`)."""
-    if len(kernel.inputs) != 2:
-        return []
+    """Each operand is made a stack of matrices (`core/kernels/linalg/einsum_op_impl.h`). NB: of
+    two operands that have no dimension alone that is summed.
+    """
     terms, _, result = str(kernel.attributes["equation"]).partition("->")
-    pairs = zip(terms.split(","), kernel.inputs, strict=True)
-    names = [_labels(term, len(shape)) for term, shape in pairs]
-    order = {label: at for at, label in enumerate(dict.fromkeys([*names[0], *names[1]]))}
-
-    def role(label: str) -> str:
-        if label not in ascii_letters:
-            return "broadcast"
-        shared = label in names[0] and label in names[1]
-        if label in result:
-            return "batch" if shared else "free"
-        return "contracted" if shared else "reduced"
-
+    names = terms.split(",")
+    order = "".join(dict.fromkeys("".join(names)))
+    shared = [each for each in order if each in names[0] and each in names[1]]
+    batch = [each for each in shared if each in result]
+    contracted = [each for each in shared if each not in result]
     matrices, swaps = [], []
     for name, shape in zip(names, kernel.inputs, strict=True):
         sizes = dict(zip(name, shape, strict=True))
-        left = [label for label in sizes if role(label) != "reduced"]
-        of = {each: [label for label in left if role(label) == each] for each in _ROLES}
-        leading = [*of["broadcast"], *sorted(of["batch"], key=order.__getitem__)]
-        free, contracted = (prod(sizes[e] for e in of[each]) for each in ("free", "contracted"))
+        free = [each for each in order if each in name and each not in shared]
         # an operand that has its contracted dimensions before its free ones may stay as it is
-        turned = sorted(left, key=lambda e: (_ROLES.index(role(e)), order[e])) == left
-        last = (contracted, free) if turned else (free, contracted)
-        matrices.append((*(sizes[label] for label in leading), *last))
+        turned = batch + contracted + free == list(name)
+        last = [prod(sizes[each] for each in part) for part in (free, contracted)]
+        stack = (sizes[each] for each in batch)
+        matrices.append((*stack, *(reversed(last) if turned else last)))
         swaps.append(turned)
     return _product(kernel, matrices[0], matrices[1], swaps[0], not swaps[1])
 
 
-_ROLES = ("broadcast", "batch", "contracted", "free", "reduced")
+# -- windows: convolutions and pools
 
 
-def _labels(term: str, rank: int) -> list[str]:
-    before, dots, after = term.partition("...")
-    hidden = rank - len(before) - len(after) if dots else 0
-    return [*before, *(f"...{at}" for at in range(hidden, 0, -1)), *after]
+def _window(kernel: Kernel, image: Shape, result: Shape, size: Sequence[int]) -> str:
+    """`ih10oh8kh3sh1dh0ph0_iw…`."""
+    first, parts = (1 if kernel.channels_last else 2), []
+    for at, axis in enumerate("hw"):
+        stride, step = (
+            (kernel.attributes.get(name) or (1, 1, 1, 1))[first + at]
+            for name in ("strides", "dilations")
+        )
+        into, out = kernel.image(image)[1 + at], kernel.image(result)[1 + at]
+        before = max(0, (out - 1) * stride + (size[at] - 1) * step + 1 - into) // 2
+        if kernel.attributes.get("padding") == "VALID":
+            before = 0
+        parts.append(
+            f"i{axis}{into}o{axis}{out}k{axis}{size[at]}s{axis}{stride}d{axis}{step - 1}p{axis}{before}"
+        )
+    return "_".join(parts)
+
+
+def _convolution(kernel: Kernel) -> list[Plan]:
+    """A convolution; its weights are put in another order first."""
+    op, (one, two), (given,) = kernel.op, kernel.inputs[:2], kernel.outputs[:1]
+    of_filter, of_input = "BackpropFilter" in op, "BackpropInput" in op
+    image, weights, result = one, two, given
+    if of_filter:
+        image, weights, result = one, given, kernel.inputs[2]
+    elif of_input:
+        image, weights, result = given, two, kernel.inputs[2]
+    batch, _, _, depth = kernel.image(result)
+    channels, size = kernel.image(image)[3], (weights[0], weights[1])
+    depthwise, backward = "Depthwise" in op, of_filter or of_input
+    prop = "backward_weights" if of_filter else "backward_data" if of_input else "forward_training"
+    if kernel.dialect.release == "2.8" and not backward:
+        prop = "forward_inference"
+    plain, blocked = ("decab", "Abcde16a") if depthwise else ("cdba", "Acdb16a")
+    bias = "bia:a" if "Fused" in op or "WithBias" in op else "bia="
+    window = _window(kernel, image, result, size)
+    main = Plan(
+        "convolution",
+        f"{'jit_dw' if depthwise else 'jit' if of_filter else 'brgconv'}:{kernel.core}",
+        prop,
+        kernel.memories(f"src:{kernel.tag} wei:{blocked} {bias} dst:{kernel.tag}"),
+        f"{f'g{channels}' if depthwise else ''}mb{batch}_ic{channels}oc{depth}_{window}",
+        "" if backward else _attributes(kernel),
+        "alg:convolution_direct",
+    )
+    shape = (channels, depth // channels, 1, *size) if depthwise else (depth, channels, *size)
+    if of_filter:
+        return [main, _reorder(kernel, shape, blocked, plain)]
+    return [_reorder(kernel, shape, plain, blocked), main]
+
+
+def _pooling(kernel: Kernel) -> list[Plan]:
+    old, maximum, backward = kernel.dialect.old_onednn, "Max" in kernel.op, "Grad" in kernel.op
+    image, result = kernel.inputs[0], kernel.outputs[0]
+    if backward:
+        image, result = kernel.outputs[0], kernel.inputs[2 if maximum else 1]
+    batch, _, _, channels = kernel.image(image)
+    first = 1 if kernel.channels_last else 2
+    window = _window(kernel, image, result, kernel.attributes["ksize"][first : first + 2])
+    room = f"ws=u8:{kernel.tag}" if maximum else "ws=" if old else ""
+    return [
+        Plan(
+            "pooling_v2" if old else "pooling",
+            "jit:avx512_core",
+            "backward_data" if backward else "forward_training",
+            kernel.memories(f"src:{kernel.tag} dst:{kernel.tag} {room}"),
+            f"mb{batch}ic{channels}_{window}",
+            auxiliary=f"alg:pooling_{'max' if maximum else 'avg_exclude_padding'}",
+        )
+    ]
 
 
 # -- others
@@ -194,64 +247,61 @@ def _labels(term: str, rank: int) -> list[str]:
 def _softmax(kernel: Kernel) -> list[Plan]:
     shape, old = kernel.inputs[0], kernel.dialect.old_onednn
     tag = ascii_lowercase[: len(shape)]
-    memories = [("src", kernel.dtype, tag), ("dst", kernel.dtype, tag)]
-    if kernel.dialect.onednn.startswith("3.3"):
-        memories.append(("diff_dst", "", ""))
+    gradient = "diff_dst=" if kernel.dialect.onednn.startswith("3.3") else ""
     return [
         Plan(
             "softmax_v2" if old else "softmax",
             "jit:avx512_core" if old else "jit:avx512_core_bf16",
             "forward_inference",
-            tuple(memories),
+            kernel.memories(f"src:{tag} dst:{tag} {gradient}"),
             by(shape),
-            8 * prod(shape),
-            10 * prod(shape),
             auxiliary=f"alg:softmax_accurate axis:{len(shape) - 1}",
         )
     ]
 
 
 def _transpose(kernel: Kernel) -> list[Plan]:
-    shape, order = kernel.inputs[0], kernel.settings.get("permutation")
+    shape, order = kernel.inputs[0], kernel.order
     if order is None or len(shape) < 2:
         return []
     moved = [at for at in order if shape[at] > 1]
     if moved == sorted(moved):  # nothing moves in memory
         return []
     names = ascii_lowercase[: len(shape)]
-    return [reorder(kernel, shape, names, "".join(names[at] for at in order))]
+    return [_reorder(kernel, shape, names, "".join(names[at] for at in order))]
 
 
 def _batch_norm(kernel: Kernel) -> list[Plan]:
-    backward, last = "Grad" in kernel.op, kernel.attributes.get("data_format", "NHWC") == "NHWC"
+    backward = "Grad" in kernel.op
     shape = kernel.inputs[1 if backward else 0]
-    batch, height, width, channels = shape if last else [shape[at] for at in (0, 2, 3, 1)]
+    batch, height, width, channels = kernel.image(shape)
     training = bool(kernel.attributes.get("is_training", True))
     flags = ("" if training else "G") + "S" + ("R" if kernel.op.endswith("Ex") else "")
-    tag = "acdb" if last else "abcd"
+    gradient = f"diff:{kernel.tag}" if backward else "diff="
     return [
         Plan(
             "batch_normalization",
-            "bnorm_tbb_jit:avx2" if last else "ncsp_bnorm:any",
+            "bnorm_tbb_jit:avx2" if kernel.channels_last else "ncsp_bnorm:any",
             "backward" if backward else "forward_training" if training else "forward_inference",
-            (("data", kernel.dtype, tag), ("diff", kernel.dtype if backward else "", tag)),
+            kernel.memories(f"data:{kernel.tag} {gradient}"),
             f"mb{batch}ic{channels}ih{height}iw{width}",
-            8 * prod(shape),
-            8 * prod(shape),
             auxiliary=f"flags:{flags}",
         )
     ]
 
 
-MODELS: dict[str, Callable[[Kernel], list[Plan]]] = {
-    "_MklMatMul": _matmul,
-    "_MklBatchMatMulV2": _matmul,
-    "_MklNativeFusedMatMul": _fused_matmul,
-    "_MklEinsum": _einsum,
-    "_MklSoftmax": _softmax,
-    "_MklTranspose": _transpose,
-    "_MklNativeFusedBatchNormV3": _batch_norm,
-    "_MklNativeFusedBatchNormEx": _batch_norm,
-    "_MklNativeFusedBatchNormGradV3": _batch_norm,
+_TABLE: dict[Callable[[Kernel], list[Plan]], str] = {
+    _matmul: "_MklMatMul _MklBatchMatMulV2",
+    _fused_matmul: "_MklNativeFusedMatMul",
+    _einsum: "_MklEinsum",
+    _softmax: "_MklSoftmax",
+    _transpose: "_MklTranspose",
+    _batch_norm: "_MklNativeFusedBatchNormV3 _MklNativeFusedBatchNormEx "
+    "_MklNativeFusedBatchNormGradV3",
+    _convolution: "_MklNativeConv2D _MklNativeFusedConv2D _MklNativeConv2DBackpropInput "
+    "_MklNativeConv2DBackpropFilter _MklNativeConv2DBackpropFilterWithBias "
+    "_MklNativeDepthwiseConv2dNative _MklNativeFusedDepthwiseConv2dNative "
+    "_MklNativeDepthwiseConv2dNativeBackpropFilter _MklNativeDepthwiseConv2dNativeBackpropInput",
+    _pooling: "_MklNativeMaxPool _MklNativeMaxPoolGrad _MklNativeAvgPool _MklNativeAvgPoolGrad",
 }
-"""The model of each kernel's primitives; convolutions.py adds its own."""
+MODELS = {name: model for model, names in _TABLE.items() for name in names.split()}

@@ -32,8 +32,6 @@ class Settings:
     threads: int = 2
     """On how many threads nodes run."""
     onednn: bool = True
-    verbose: bool = True
-    """ONEDNN_VERBOSE=1."""
     faults: Sequence[str] = ()
 
 
@@ -62,14 +60,7 @@ def writing(
         file = stack.enter_context(opened(log))
         beside = None if truth is None else Truth(stack.enter_context(opened(truth)))
         output = Output(file, prefixes, beside, faults)
-        emitter = Emitter(
-            output,
-            chosen,
-            prefixes,
-            seed=settings.seed,
-            threads=settings.threads,
-            verbose=settings.verbose,
-        )
+        emitter = Emitter(output, chosen, prefixes, settings.seed, settings.threads)
         stack.callback(emitter.close)
         stack.enter_context(telling.listen(emitter))
         for name in ("stdout", "stderr"):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core.definition import FunctionDef, NodeDef
+from tflogscope.runtime.core.definition import Endpoint, FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import OpError
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.functions import Instance, plain_name, prepared
@@ -39,8 +39,8 @@ def shape_of(value: Any) -> Shape:
 class Engine:
     """Kernels, with the time they take and the primitives they run."""
 
-    def __init__(self, threads: int, *, verbose: bool) -> None:
-        self._threads, self._verbose = threads, verbose
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
         self._introduced = False
         self._allocations = 0
 
@@ -53,9 +53,9 @@ class Engine:
         elif found[0].kind == "gemm_api":
             voice.say("sgemm", "MKL DNN SGEMM called")
         for plan in found:
-            ms = voice.costs.primitive(plan.kind, plan.problem, plan.size, plan.work)
+            ms = voice.costs.primitive(plan.kind, plan.problem, size)
             voice.strand.now += 3 + int(ms * 1000)
-            if not self._verbose or (plan.kind == "gemm_api" and not voice.dialect.gemm):
+            if plan.kind == "gemm_api" and not voice.dialect.gemm:
                 continue
             if not self._introduced:
                 self._introduced = True
@@ -103,10 +103,11 @@ class Step:
     name: str
     call: Execution | None
     is_data: bool
+    called: bool
+    """By a node or eagerly, and not by an op that runs a function itself."""
     items: list[_Item] = field(default_factory=list)
     last: dict[str, int] = field(default_factory=dict)
     outputs: dict[str, list[Any]] = field(default_factory=dict)
-    """The values that nodes gave, as far as they are small; else their shapes."""
 
     def waits(self, node: NodeDef) -> list[int]:
         """The items that it comes after."""
@@ -114,15 +115,10 @@ class Step:
         found = {self.last[name] for name in names if name in self.last}
         return sorted(found) or [0] * bool(self.items)  # all wait for _SOURCE
 
-    def shape(self, endpoint: tuple[str, int]) -> Shape:
-        """The shape of what an output gave last."""
+    def value(self, endpoint: Endpoint) -> Any:
+        """What an output gave last."""
         found = self.outputs.get(endpoint[0], [])
-        return found[endpoint[1]][0] if endpoint[1] < len(found) else ()
-
-    def value(self, endpoint: tuple[str, int]) -> Any:
-        """That value, if it is small."""
-        found = self.outputs.get(endpoint[0], [])
-        return found[endpoint[1]][1] if endpoint[1] < len(found) else None
+        return found[endpoint[1]] if endpoint[1] < len(found) else None
 
 
 class Runs:
@@ -145,10 +141,11 @@ class Runs:
     ) -> None:
         """A function begins to run."""
         name = definition.name
-        by_node = bool(voice.items) and voice.items[-1].node.type in _CALLS
+        called = dispatch is not None
         if dispatch is not None and not dispatch.said:
             self.say_executing(voice, dispatch)
-        if dispatch is not None or by_node:
+        if called or (voice.items and voice.items[-1].node.type in _CALLS):
+            called = True
             text = f"device {CPU} from {name} with handle {instance.handle}"
             about = None if dispatch is None else dispatch.execution
             voice.say("running", f"Running component function on {text}", 20, about)
@@ -159,7 +156,7 @@ class Runs:
         if not data:
             outer = voice.steps[-1].call if voice.steps else None
             call = outer if dispatch is None else dispatch.execution
-        voice.steps.append(Step(number, instance, name, call, data))
+        voice.steps.append(Step(number, instance, name, call, data, called))
         voice.strands.append(Strand(self._data_thread if data else voice.strand.thread))
         if not instance.ready and name.startswith("__"):
             prepared(voice, instance)
@@ -209,21 +206,18 @@ class Runs:
         shapes = [shape_of(each) for each in outputs]
         before = step.outputs.get(node.name)
         step.outputs[node.name] = [
-            before[at] if value is DEAD and before else (shape, _small(value))
-            for at, (value, shape) in enumerate(zip(outputs, shapes, strict=True))
+            before[at] if value is DEAD and before else value for at, value in enumerate(outputs)
         ]
         if item.execution.kind == "op":
-            inputs = [step.shape(endpoint) for endpoint in node.inputs]
-            settings = _settings(step, node)
-            kernel = Kernel(node.type, node.attributes, inputs, shapes, voice.dialect, settings)
+            inputs = [shape_of(step.value(endpoint)) for endpoint in node.inputs]
+            order = step.value(node.inputs[1]) if node.type == "_MklTranspose" else None
+            kernel = Kernel(node.type, node.attributes, inputs, shapes, voice.dialect, order)
             self._engine.run(voice, kernel, item.execution)
         if voice.shows("memory") and node.type != "_Retval":
             for index, shape in enumerate(shapes[: len(node.dtypes)]):
                 self._engine.output(voice, step.number, node, index, shape)
         kind, says = ("async done", "Async") if node.type in _ASYNC else ("done", "Synchronous")
-        voice.say(kind, f"{says} kernel done: {self._said(step, node)}", 10, item.execution)
-        voice.ended(item.execution)
-        voice.strands.pop()
+        self._over(voice, item, kind, f"{says} kernel done: {self._said(step, node)}")
 
     def node_is_dead(self, voice: Voice, node: NodeDef) -> None:
         """It is in a branch not taken."""
@@ -232,9 +226,7 @@ class Runs:
         text = f"Process node: {self._said(step, node, ' is dead')}"
         voice.say("process", text, 10, item.execution, stands=True)
         text = f"Synchronous kernel done: {self._said(step, node, ' is dead: ')}"
-        voice.say("done", text, 10, item.execution)
-        voice.ended(item.execution)
-        voice.strands.pop()
+        self._over(voice, item, "done", text)
 
     def node_fails(self, voice: Voice, node: NodeDef, error: BaseException) -> None:
         """Its kernel raised an error."""
@@ -246,7 +238,11 @@ class Runs:
             voice.say("op failed", f"OP_REQUIRES failed at {node.type.lower()}_op.cc:1 : {text}", 6)
         voice.say("node failed", f"{address} Compute status: {text}{where}", 6, item.execution)
         voice.say("done", f"Synchronous kernel done: {self._said(step, node)}", 4, item.execution)
-        voice.say("aborting", f"[{CPU}] Executor start aborting: {text}{where}", 4)
+        self._over(voice, item, "aborting", f"[{CPU}] Executor start aborting: {text}{where}")
+
+    @staticmethod
+    def _over(voice: Voice, item: _Item, kind: str, text: str) -> None:
+        voice.say(kind, text, 10, item.execution)
         voice.ended(item.execution)
         voice.strands.pop()
 
@@ -264,28 +260,11 @@ class Runs:
         outer = voice.strand
         outer.take(inner, outer.now, inner.thread)
         outer.now += inner.now
-        by_node = bool(voice.items) and voice.items[-1].node.type in _CALLS
-        dispatch = voice.dispatches[-1] if voice.dispatches else None
-        called = dispatch is not None and step.call is dispatch.execution
-        if by_node or (dispatch is not None and called and not voice.steps_inside(dispatch)):
+        if step.called:
             place = f"Component function execution on target {CPU} from {name} with handle"
             said = "succeeded." if error is None else f"failed: {status(error)}"
             kind = "ran" if error is None else "failed"
             voice.say(kind, f"{place} {step.instance.handle} {said}", 12)
-
-
-def _small(value: Any) -> Any:
-    small = isinstance(value, np.ndarray) and value.size <= 64 and value.dtype.kind == "i"
-    return value if small else None
-
-
-def _settings(step: Step, node: NodeDef) -> dict[str, Any]:
-    if node.type == "_MklTranspose":
-        order = step.value(node.inputs[1])
-        return {} if order is None else {"permutation": [int(each) for each in order]}
-    if node.type.endswith("FusedMatMul"):
-        return {"overwrites": [each in step.instance.given_up for each in node.inputs]}
-    return {}
 
 
 def _deal(step: Step, into: Strand, threads: Sequence[int]) -> int:

@@ -37,20 +37,9 @@ _TABLE = {
         "exiting": (1, 0, 2125, 2203, 2265, 2272),
         "executing": (1, 1292, 1678, 1756, 1768, 1775),
         "input": (1, 910, 1198, 1265, 1194, 1199),
-        "preferred device": (1, 994, 1247, 1314, 1244, 1249),
-        "placed op": (1, 995, 1248, 1315, 1245, 1250),
-        "new kernel": (2, 951, 1341, 1412, 1370, 1376),
-        "device set": (1, 1001, 1347, 1418, 1376, 1382),
-        "outputs on device": (2, 970, 1382, 1453, 1413, 1419),
-        "wrapper": (1, 0, 1007, 1019, 982, 986),
-        "compilation device": (1, 0, 593, 605, 580, 581),
-        "by function": (2, 1062, 1447, 1518, 1519, 1526),
-        "by kernel": (2, 1085, 1470, 1541, 1539, 1546),
-        "caching": (2, 0, 0, 1568, 1580, 1587)},
+        "by function": (2, 1062, 1447, 1518, 1519, 1526)},
     "tensorflow/core/common_runtime/process_function_library_runtime.cc": {
         "instantiating": (1, 772, 521, 495, 514, 518),
-        "optimized": (1, 0, 591, 571, 599, 603),
-        "component start": (1, 1096, 718, 704, 738, 742),
         "component ready": (1, 1105, 727, 713, 744, 748),
         "instantiated": (1, 1141, 763, 762, 831, 835),
         "running here": (1, 1293, 917, 918, 988, 992),
@@ -62,7 +51,6 @@ _TABLE = {
     "tensorflow/core/common_runtime/function.cc": {"pruning": (2, 896, 899, 913, 0, 0)},
     "tensorflow/core/common_runtime/function_def_utils.cc": {
         "pruning nodes": (2, 0, 0, 0, 143, 145)},
-    "tensorflow/core/common_runtime/function_utils.cc": {"graph": (2, 78, 78, 78, 78, 78)},
     "tensorflow/core/common_runtime/executor.cc": {
         "process": (1, 779, 841, 874, 879, 879),
         "done": (2, 832, 898, 931, 936, 936),
@@ -74,29 +62,9 @@ _TABLE = {
         "W op failed": (0, 1738, 1821, 1832, 1848, 1851)},
     "tensorflow/core/framework/log_memory.cc": {"memory": (2, 34, 34, 34, 34, 34)},
     "tensorflow/core/kernels/mkl/mkl_matmul_op.cc": {"sgemm": (2, 157, 162, 163, 163, 163)},
-    "tensorflow/core/grappler/optimizers/meta_optimizer.cc": {  # 2.20 has none of these lines
-        "grappler start": (1, 914, 1045, 1052, 0, 1059),
-        "grappler item": (2, 669, 779, 785, 0, 791),
-        "grappler result": (1, 834, 960, 967, 0, 973),
-        "grappler done": (1, 946, 1078, 1085, 0, 1092)},
-    "tensorflow/core/grappler/optimizers/remapper.cc": {
-        "fused": (2, 1911, 2570, 3242, 0, 3377),
-        "fused with activation": (2, 1958, 2617, 3344, 0, 3479)},
-    "tensorflow/core/grappler/optimizers/constant_folding.cc": {
-        "folded": (2, 1516, 1526, 1528, 0, 1536)},
     "tensorflow/core/common_runtime/mkl_layout_pass.cc": {
-        "merge scheduled": (1, 3982, 4116, 4148, 4097, 4097),
-        "merged": (1, 3986, 4120, 4152, 4101, 4101),
-        "rewriting matmul": (2, 1459, 1492, 1535, 1480, 1480),
-        "scheduled": (1, 4031, 4165, 4197, 4146, 4146),
-        "original": (1, 3606, 3740, 3765, 3714, 3714),
         "new": (1, 3627, 3761, 3786, 3735, 3735),
-        "rewrote": (1, 4036, 4170, 4202, 4151, 4151),
-        "onednn off": (2, 4078, 4212, 4244, 4193, 4193)},
-    "tensorflow/core/common_runtime/constant_folding.cc": {
-        "nothing to fold": (1, 616, 625, 644, 644, 644),
-        "foldable": (1, 634, 643, 662, 662, 662),
-        "replacing": (1, 567, 574, 593, 593, 593)},
+        "rewrote": (1, 4036, 4170, 4202, 4151, 4151)},
     "./tensorflow/c/eager/tape.h": {
         "tape": (1, 714, 723, 723, 724, 724),
         "gradient of": (1, 776, 785, 785, 786, 786),

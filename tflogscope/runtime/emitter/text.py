@@ -67,37 +67,29 @@ def summary(
     attributes: Mapping[str, Any],
     inputs: Sequence[str],
     device: str = CPU,
-    *,
-    marked: bool = True,
 ) -> str:
-    """A node; `marked` by a pass that looks for reference variables."""
+    """A node."""
     shown = {
         key: attribute_text(value)
         for key, value in attributes.items()
         if not key.startswith(("__", "_graph", "_has_manual"))
     }
-    if marked and op != "_Retval" and "__copied" not in attributes:
-        shown["_XlaHasReferenceVars"] = "false"
     parts = [f"{key}={shown[key]}" for key in sorted(shown)]
     if device and op not in {"_Arg", "_Retval"}:
         parts.append(f'_device="{device}"')
     return f"{{{{node {name}}}}} = {op}[{', '.join(parts)}]({', '.join(inputs)})"
 
 
-def node_text(
-    node: NodeDef, dialect: Dialect, *, marked: bool = True, running: bool = False
-) -> str:
+def node_text(node: NodeDef, dialect: Dialect, *, running: bool = False) -> str:
     """A node of a function; a constant that runs no longer has its value."""
     if node.name == "_SOURCE":
         return "{{node _SOURCE}} = NoOp[]()"
-    device = node.device or CPU
-    if running and node.type == "Const":
-        kept = {"dtype": node.attributes["dtype"]}
-        return summary(node.name, node.type, kept, (), device, marked=False)
     inputs = [f"{name}:{output}" if output else name for name, output in node.inputs]
     inputs += [f"^{name}" for name in node.controls]
     attributes = attributes_of(node.type, node.attributes, dialect)
-    return summary(node.name, node.type, attributes, inputs, device, marked=marked)
+    if running and node.type == "Const":
+        inputs, attributes = [], {"dtype": node.attributes["dtype"]}
+    return summary(node.name, node.type, attributes, inputs, node.device or CPU)
 
 
 def attributes_of(op: str, attributes: Mapping[str, Any], dialect: Dialect) -> Mapping[str, Any]:
@@ -108,22 +100,19 @@ def attributes_of(op: str, attributes: Mapping[str, Any], dialect: Dialect) -> M
 
 
 class NodeLines:
-    """The nodes of a function with their numbers."""
+    """The nodes of a function as they are made and as they run, and their numbers."""
 
     def __init__(self, nodes: Sequence[NodeDef], dialect: Dialect) -> None:
-        self.texts: dict[str, str] = {}
-        self.running: dict[str, str] = {}
-        self.numbers: dict[str, int] = {}
-        number = 0
         source = [] if nodes and nodes[0].name == "_SOURCE" else [NodeDef("_SOURCE", "NoOp")]
-        for node in (*source, *nodes):
-            self.numbers[node.name] = number
-            number += 2 if number == 0 else 1  # 1 is the sink
-            self.texts[node.name] = node_text(node, dialect)
-            constant = node.type == "Const"
-            shown = node_text(node, dialect, running=True) if constant else self.texts[node.name]
-            self.running[node.name] = shown
-        self.count = number
+        every = [*source, *nodes]
+        self.texts = {node.name: node_text(node, dialect) for node in every}
+        self.running = {
+            node.name: node_text(node, dialect, running=True)
+            if node.type == "Const"
+            else self.texts[node.name]
+            for node in every
+        }
+        self.numbers = {node.name: at + (at > 0) for at, node in enumerate(every)}  # 1 is the sink
 
 
 def status(error: BaseException) -> str:

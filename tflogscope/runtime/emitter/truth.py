@@ -24,11 +24,12 @@ class Sink(Protocol):
 
 
 class Truth:
-    """Writes it."""
+    """Writes it: lines as they come, what ran at the end, when it is known which lines are there."""
 
     def __init__(self, file: Sink) -> None:
         self._file = file
         self._count = 0
+        self.ran: list[Execution | Primitive] = []
 
     def line(self, number: int, piece: Any, *, glued: bool) -> None:
         """Line `number` begins with this record; `glued`: after what the program printed."""
@@ -45,8 +46,7 @@ class Truth:
             glued=glued or None,
         )
 
-    def execution(self, execution: Execution) -> None:
-        """It ran."""
+    def _execution(self, execution: Execution) -> None:
         names = ("mode", "kind", "op", "kernel", "rewrite", "node", "function")
         self._write(
             truth="execution",
@@ -62,8 +62,7 @@ class Truth:
             line=execution.line,
         )
 
-    def primitive(self, primitive: Primitive) -> None:
-        """It ran."""
+    def _primitive(self, primitive: Primitive) -> None:
         self._write(
             truth="primitive",
             execution=self._number(primitive.execution),
@@ -74,9 +73,13 @@ class Truth:
             line=primitive.line,
         )
 
-    def flush(self) -> None:
-        """Let others see it."""
-        self._file.flush()
+    def end(self) -> None:
+        """Write what ran."""
+        for each in self.ran:
+            if isinstance(each, Primitive):
+                self._primitive(each)
+            else:
+                self._execution(each)
 
     def _number(self, about: Execution | Primitive | None) -> int | None:
         if about is None:

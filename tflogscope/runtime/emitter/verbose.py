@@ -13,10 +13,6 @@ _TEMPLATE = (
     "operation,engine,primitive,implementation,prop_kind,memory_descriptors,attributes,auxiliary,"
     "problem_desc,exec_time"
 )
-_GRAPH_TEMPLATE = (
-    "operation,engine,partition_id,partition_kind,op_names,data_formats,logical_tensors,fpmath_mode,"
-    "implementation,backend,exec_time"
-)
 
 
 @dataclass(slots=True)
@@ -26,13 +22,9 @@ class Plan:
     kind: str
     implementation: str
     prop: str
-    memories: tuple[tuple[str, str, str], ...]
-    """Each with its name, its dtype ("" if there is none) and its format."""
+    memories: str
+    """`src=f32:ab wei=f32:ba bia=`: names with dtypes and formats; those without are not there."""
     problem: str
-    size: int
-    """How many bytes it reads and writes."""
-    work: int
-    """How many operations it makes."""
     attributes: str = ""
     auxiliary: str = ""
 
@@ -43,25 +35,17 @@ def _mark(dialect: Dialect) -> str:
 
 def header(dialect: Dialect, threads: int) -> list[str]:
     """What comes before the first primitive."""
-    mark, version = _mark(dialect), dialect.onednn
+    version = dialect.onednn
     count = "" if version < "2.6" else f",nthr:{threads}"
-    lines = [
-        f"{mark},info,oneDNN v{version} (commit N/A)",
-        f"{mark},info,cpu,runtime:threadpool{count}",
-        f"{mark},info,cpu,isa:Intel AVX-512 with Intel DL Boost and bfloat16 support",
-        f"{mark},info,gpu,runtime:none",
-    ]
-    if version < "3.3":
-        return [*lines, f"{mark},info,prim_template:{_TEMPLATE}"]
-    if version >= "3.5":
-        lines += [
-            f"{mark},info,graph,backend,0:dnnl_backend",
-            f"{mark},info,experimental functionality for sparse domain is enabled",
-        ]
-    lines.append(f"{mark},primitive,info,template:{_TEMPLATE}")
-    if version >= "3.5":
-        lines.append(f"{mark},graph,info,template:{_GRAPH_TEMPLATE}")
-    return lines
+    template = "info,prim_template" if version < "3.3" else "primitive,info,template"
+    texts = (
+        f"info,oneDNN v{version} (commit N/A)",
+        f"info,cpu,runtime:threadpool{count}",
+        "info,cpu,isa:Intel AVX-512 with Intel DL Boost and bfloat16 support",
+        "info,gpu,runtime:none",
+        f"{template}:{_TEMPLATE}",
+    )
+    return [f"{_mark(dialect)},{text}" for text in texts]
 
 
 def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
@@ -69,7 +53,7 @@ def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
     component = "" if dialect.onednn < "3.3" else "primitive,"
     gemm = plan.kind == "gemm_api"
     series = "2" if gemm else dialect.onednn.rpartition(".")[0]  # gemm_api has kept the old way
-    memories = " ".join(_memory(*each, series) for each in plan.memories)
+    memories = " ".join(_memory(each, series) for each in plan.memories.split())
     attributes = plan.attributes
     if attributes and dialect.onednn < "3.5":
         attributes += " "
@@ -80,9 +64,10 @@ def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
     return f"{_mark(dialect)},{component}exec,cpu,{','.join(fields)}"
 
 
-def _memory(name: str, dtype: str, tag: str, series: str) -> str:
-    joint = ":" if series >= "3.6" else "_"
+def _memory(text: str, series: str) -> str:
+    name, _, described = text.partition("=")
+    dtype, _, tag = described.partition(":")
+    joint, strides = ":" if series >= "3.6" else "_", "" if series < "3" else ":"
     if not dtype:
-        return f"{name}{joint}undef::undef::{'f0' if series < '3' else ':'}"
-    strides = "" if series < "3" else ":"
+        return f"{name}{joint}undef::undef::{strides or 'f0'}"
     return f"{name}{joint}{dtype}::blocked:{tag}{strides}:f0"

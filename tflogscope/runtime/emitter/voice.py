@@ -141,7 +141,7 @@ class Voices:
 
     def _hand_over(self, voice: Voice) -> None:
         strand = voice.strands[0]
-        self._output.add(strand.records, strand.executions, strand.primitives)
+        self._output.add(strand)
         strand.records, strand.executions, strand.primitives = [], [], []
 
     def flush(self, voice: Voice) -> None:

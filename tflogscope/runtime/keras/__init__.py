@@ -21,7 +21,7 @@ from tflogscope.runtime.keras import (
     optimizers,
     state,
 )
-from tflogscope.runtime.keras.layers import attention, base, core, recurrent, windows
+from tflogscope.runtime.keras.layers import attention, base, cells, core, recurrent, windows
 from tflogscope.runtime.library import random
 
 __all__ = ["namespace"]
@@ -46,34 +46,28 @@ def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
 
 def _layers() -> dict[str, Any]:
     found: dict[str, Any] = {"Layer": base.Layer, "Input": core.Input}
-    for module in (core, windows, attention, recurrent):
+    for module in (core, windows, attention, cells, recurrent):
         found |= _public(module, base.Layer)
-    short = {"MaxPooling": "MaxPool", "AveragePooling": "AvgPool"}
-    for long, name in short.items():
-        found |= {f"{name}{rank}": found[f"{long}{rank}"] for rank in ("1D", "2D")}
+    for rank in ("1D", "2D"):
+        found[f"MaxPool{rank}"] = found[f"MaxPooling{rank}"]
     return found
 
 
 def namespace(version: str) -> dict[str, dict[str, Any]]:
     """The modules of `keras.`, by their dotted names; "" is `keras` itself."""
-    layers, kinds = _layers(), models
-    shared = {"Model": kinds.Model, "Sequential": kinds.Sequential, "Input": core.Input}
+    layers = _layers()
+    shared = {"Model": models.Model, "Sequential": models.Sequential, "Input": core.Input}
     modules: dict[str, dict[str, Any]] = {
         "layers": layers,
         "models": shared,
         "activations": {**activations.ACTIVATIONS, "get": activations.get},
-        "regularizers": {"l2": activations.l2, "L2": activations.l2},
         "initializers": {**initializers.CLASSES, "get": initializers.get},
         "losses": {**losses.CLASSES, **losses.FUNCTIONS, "Loss": losses.Loss, "get": losses.get},
         "metrics": {**metrics.CLASSES, **losses.FUNCTIONS, "Metric": metrics.Metric},
         "optimizers": {**optimizers.CLASSES, "Optimizer": optimizers.Optimizer},
         "callbacks": _public(callbacks, callbacks.Callback),
         "utils": {"set_random_seed": set_random_seed, "to_categorical": to_categorical},
-        "backend": {
-            "clear_session": state.clear_session,
-            "epsilon": state.epsilon,
-            "floatx": state.floatx,
-        },
+        "backend": {"clear_session": state.clear_session},
     }
     return {
         "": {**shared, "layers": layers, "Layer": base.Layer, "__version__": version},

@@ -1,4 +1,6 @@
-"""The data of `fit`, `evaluate` and `predict`: arrays become a dataset of batches of their indices."""
+"""The data of `fit`, `evaluate` and `predict`: arrays become a dataset of batches of their indices. See
+`keras/engine/data_adapter.py` (`TensorLikeDataAdapter`).
+"""
 
 from __future__ import annotations
 
@@ -24,43 +26,31 @@ def unpack(data: Any) -> tuple[Any, Any]:
     return (*data, None)[:2]
 
 
-def _packed(x: Any, y: Any) -> Any:
-    if y is None:
-        return (x,) if isinstance(x, (list, tuple)) else x
-    return x, y
-
-
-def _as_tuples(value: Any) -> Any:
-    return tuple(_as_tuples(e) for e in value) if isinstance(value, (list, tuple)) else value
-
-
 class Batches:
     """Data in batches, for some epochs. NB: in Keras 2 one iterator goes through all epochs of arrays."""
 
     def __init__(
         self,
-        data: tuple[Any, Any],
-        batch_size: int | None = None,
-        steps: int | None = None,
+        x: Any,
+        y: Any,
+        size: int | None,
+        execution: Any,
         epochs: int = 1,
         shuffle: bool = False,
-        execution: Any = None,
     ) -> None:
-        self._steps, self._execution = steps, execution
+        self._execution = execution
         self._ask(2)
         self._iterator: Any = None
-        self._is_dataset = isinstance(data[0], Dataset)
+        self._is_dataset = isinstance(x, Dataset)
         if self._is_dataset:
-            self._dataset = data[0]
-            size = int(self._dataset.cardinality())
-            self.count = steps or (size if size >= 0 else None)
+            self._dataset, cardinality = x, int(x.cardinality())
+            self._count = cardinality if cardinality >= 0 else None
             return
-        inputs = _packed(*data)
-        length = len(nest.flatten(inputs)[0])
-        size = batch_size or (math.ceil(length / steps) if steps else 32)
-        self.count = steps or math.ceil(length / size)
+        inputs = (x, y) if y is not None else (x,) if isinstance(x, (list, tuple)) else x
+        inputs, length, size = _as_tuples(inputs), len(nest.flatten(inputs)[0]), size or 32
+        self._count = math.ceil(length / size)
         floats = nest.map_structure(_in_floatx, inputs)
-        self._dataset = _gathered(_as_tuples(floats), length, size, epochs, shuffle)
+        self._dataset = _gathered(floats, length, size, epochs, shuffle)
 
     def _ask(self, times: int) -> None:
         """NB: Keras 2 reads how many steps to execute at once again and again."""
@@ -72,11 +62,11 @@ class Batches:
         self._iterator = None
 
     def steps(self) -> Iterator[tuple[int, Any]]:
-        anew = self._steps is None and (keras3() or self._is_dataset)
-        if self._iterator is None or anew:
+        """The numbers of the steps of an epoch, and the iterator."""
+        if self._iterator is None or keras3() or self._is_dataset:
             self._iterator = iter(self._dataset)
         step = 0
-        while self.count is None or step < self.count:
+        while self._count is None or step < self._count:
             self._ask(1)
             yield step, self._iterator
             step += 1
@@ -84,7 +74,11 @@ class Batches:
             self._iterator = iter(self._dataset)
 
     def ran_out(self, step: int) -> None:
-        self.count, self._iterator = step, None
+        self._count, self._iterator = step, None
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _in_floatx(value: Any) -> Any:
@@ -118,13 +112,3 @@ def _gathered(inputs: Any, length: int, size: int, epochs: int, shuffled: bool) 
     dataset = Dataset.zip((indices, Dataset.from_tensors(inputs).repeat()))
     dataset = dataset.map(grab_batch, num_parallel_calls=-1)
     return dataset.with_options().with_options().prefetch(-1)
-
-
-def train_validation_split(arrays: Any, share: float) -> tuple[Any, Any]:
-    length = next(len(each) for each in nest.flatten(arrays) if each is not None)
-    cut = math.floor(length * (1.0 - share))
-
-    def part(start: int, end: int) -> Any:
-        return nest.map_structure(lambda each: None if each is None else each[start:end], arrays)
-
-    return part(0, cut), part(cut, length)

@@ -1,4 +1,6 @@
-"""First values of weights, and the draws of Keras: a seed per initializer, drawn when it is made."""
+"""First values of weights, and the draws of Keras: a seed per initializer, drawn when it is made. See
+`keras/initializers/initializers.py` of Keras 2, `random_initializers.py` of Keras 3.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,10 @@ import math
 import random as python_random
 from typing import Any
 
-from tflogscope.runtime.core import errors
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, int32, int64
-from tflogscope.runtime.keras.state import floatx, found, keras3, snake_case
+from tflogscope.runtime.keras.state import Configured, floatx, found, keras3, snake_case
 from tflogscope.runtime.library import arrays, random
 from tflogscope.runtime.library.matrices import diag_part, matrix_transpose
 
@@ -33,119 +34,79 @@ def stateless_seed(seed: Any) -> Any:
     return arrays.cast(O.FloorMod(seed, int32.max - 1), int32)
 
 
-class _Initializer:
-    """Gives the first value of a weight. The arguments of a kind are its attributes, with defaults."""
+class Initializer(Configured):
+    """Gives the first value of a weight."""
+
+    where = "tf.keras.initializers."
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        names = [n for kind in type(self).__mro__[::-1] for n in vars(kind).get("options", ())]
-        given = dict(zip(names, args, strict=False)) | kwargs
-        vars(self).update(given)
-        if getattr(self, "seed", 0) is None:
-            self.seed = default_seed()
+        self.configure(args, kwargs)
 
-    def __getattr__(self, name: str) -> Any:
-        return errors.missing(f"tf.keras.initializers.{type(self).__name__}", name)
+    def read(self, name: str, value: Any) -> Any:
+        return default_seed() if name == "seed" and value is None else value
 
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+        raise NotImplementedError
 
-class Zeros(_Initializer):
-    """All 0."""
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return arrays.zeros(shape, dtype or floatx())
-
-
-class Ones(_Initializer):
-    """All 1."""
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return arrays.ones(shape, dtype or floatx())
-
-
-class Constant(_Initializer):
-    """All the same number."""
-
-    options = ("value",)
-    value: Any = 0.0
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        if keras3():
-            return arrays.cast(self.value, as_dtype(dtype or floatx())) * arrays.ones(shape, dtype)
-        return constant(self.value, dtype or floatx(), shape)
-
-
-class _Random(_Initializer):
-    """Draws: `first` and `second` are the limits, or mean and deviation."""
-
-    seed: Any = None
-
-    def _draw(self, kind: str, shape: Any, first: float, second: float, dtype: Any) -> Any:
-        draw = getattr(random, f"stateless_{kind}")
+    def draw(self, kind: str, shape: Any, first: float, second: float, dtype: Any) -> Any:
+        """Draw: `first` and `second` are the limits, or mean and deviation."""
         dtype = as_dtype(dtype or floatx())
         seed = stateless_seed(self.seed)
         if keras3() and kind == "uniform":
             first, second = arrays.cast(first, dtype), arrays.cast(second, dtype)
-        return draw(shape, seed, first, second, dtype)
+        return getattr(random, f"stateless_{kind}")(shape, seed, first, second, dtype)
 
 
-class RandomUniform(_Random):
+class Zeros(Initializer):
+    """All 0."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+        return arrays.zeros(shape, dtype or floatx())
+
+
+class Ones(Initializer):
+    """All 1."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+        return arrays.ones(shape, dtype or floatx())
+
+
+class RandomUniform(Initializer):
     """Uniform between two limits."""
 
-    options = ("minval", "maxval", "seed")
-    minval: float = -0.05
-    maxval: float = 0.05
+    options = {"minval": -0.05, "maxval": 0.05, "seed": None}
 
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return self._draw("uniform", shape, self.minval, self.maxval, dtype)
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+        return self.draw("uniform", shape, self.minval, self.maxval, dtype)
 
 
-class RandomNormal(_Random):
-    """Normal."""
+class _Scaled(Initializer):
+    """Scaled by how many numbers go in and out of the layer: `VarianceScaling`."""
 
-    options = ("mean", "stddev", "seed")
-    mean: float = 0.0
-    stddev: float = 0.05
-    kind = "normal"
+    options = {"seed": None}
+    scale: float
+    mode: str
+    distribution: str
 
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
-        return self._draw(self.kind, shape, self.mean, self.stddev, dtype)
-
-
-class TruncatedNormal(RandomNormal):
-    """Normal, within two deviations."""
-
-    kind = "truncated_normal"
-
-
-class VarianceScaling(_Random):
-    """Scaled by how many numbers go in and out of the layer."""
-
-    options = ("scale", "mode", "distribution", "seed")
-    scale: float = 1.0
-    mode = "fan_in"
-    distribution = "truncated_normal"
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
         window = math.prod(shape[:-2])
         ins, outs = (shape[-2] * window, shape[-1] * window) if len(shape) > 1 else [shape[0]] * 2
-        fan = {"fan_in": ins, "fan_out": outs, "fan_avg": (ins + outs) / 2.0}[self.mode]
-        scale = self.scale / max(1.0, fan)
+        scale = self.scale / max(1.0, ins if self.mode == "fan_in" else (ins + outs) / 2.0)
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * scale)
-            return self._draw("uniform", shape, -limit, limit, dtype)
+            return self.draw("uniform", shape, -limit, limit, dtype)
         stddev = math.sqrt(scale) / 0.87962566103423978  # of a standard normal cut off at ±2
-        return self._draw("truncated_normal", shape, 0.0, stddev, dtype)
+        return self.draw("truncated_normal", shape, 0.0, stddev, dtype)
 
 
-class Orthogonal(_Random):
+class Orthogonal(Initializer):
     """An orthogonal matrix."""
 
-    options = ("gain", "seed")
-    gain: float = 1.0
+    options = {"gain": 1.0, "seed": None}
 
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> Any:
+    def __call__(self, shape: Any, dtype: Any = None) -> Any:
         rows, columns = math.prod(shape[:-1]), shape[-1]
-        tall = (max(rows, columns), min(rows, columns))
-        drawn = self._draw("normal", tall, 0.0, 1.0, dtype)
+        drawn = self.draw("normal", sorted((rows, columns), reverse=True), 0.0, 1.0, dtype)
         orthogonal, triangle = O.Qr(drawn)
         orthogonal *= O.Sign(diag_part(triangle))  # makes the matrix unique
         if rows < columns:
@@ -153,23 +114,16 @@ class Orthogonal(_Random):
         return self.gain * arrays.reshape(orthogonal, shape)
 
 
-def _scaled(name: str, scale: float, mode: str, distribution: str) -> type[VarianceScaling]:
-    body = {"scale": scale, "mode": mode, "distribution": distribution, "options": ("seed",)}
-    return type(name, (VarianceScaling,), body)
-
-
-_KINDS: list[type[_Initializer]] = [
-    Zeros, Ones, Constant, RandomUniform, RandomNormal, TruncatedNormal, VarianceScaling, Orthogonal,
-    *(_scaled(f"{name}{kind}", scale, mode, distribution)
-      for name, scale, mode in (
-          ("Glorot", 1.0, "fan_avg"), ("He", 2.0, "fan_in"), ("Lecun", 1.0, "fan_in"))
-      for kind, distribution in (("Uniform", "uniform"), ("Normal", "truncated_normal"))),
+_SCALED = {"Glorot": (1.0, "fan_avg"), "He": (2.0, "fan_in"), "Lecun": (1.0, "fan_in")}
+_KINDS: list[type[Initializer]] = [
+    Zeros, Ones, RandomUniform, Orthogonal,
+    *(type(f"{name}{kind}", (_Scaled,),
+           {"scale": scale, "mode": mode, "distribution": kind.lower(), "__module__": __name__})
+      for name, (scale, mode) in _SCALED.items() for kind in ("Uniform", "Normal")),
 ]  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in _KINDS}
-
-
 _TABLE = CLASSES | {snake_case(name): kind for name, kind in CLASSES.items()}
-_TABLE |= {"uniform": RandomUniform, "normal": RandomNormal}
+_TABLE["uniform"] = RandomUniform
 
 
 def get(identifier: Any) -> Any:

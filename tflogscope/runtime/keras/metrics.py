@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core import context
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, float32
 from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.tensors import EagerTensor
 from tflogscope.runtime.function.autograph.conversion import convert
-from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.keras import initializers, losses
 from tflogscope.runtime.keras.losses import same_rank
-from tflogscope.runtime.keras.primitives import accumulate, argmax, as_floats
-from tflogscope.runtime.keras.state import keras3, mask_of, scope_of_keras3, snake_case, unique_name
+from tflogscope.runtime.keras.primitives import accumulate, argmax, as_floats, make_variable
+from tflogscope.runtime.keras.state import found, keras3, refuse, snake_case, unique_name
 from tflogscope.runtime.library import arrays, numbers
 
 
@@ -31,12 +29,6 @@ class Metric:
         self.dtype = as_dtype(dtype or float32)
         self.variables: list[Any] = []
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in ("update_state", "result"):
-            if name in vars(cls):
-                setattr(cls, name, _staged(vars(cls)[name], identical=name == "result"))
-
     def add_weight(
         self,
         name: str | None = None,
@@ -45,21 +37,9 @@ class Metric:
         dtype: Any = None,
         **_: Any,
     ) -> Any:
-        initialize, wanted = initializers.get(initializer or "zeros"), as_dtype(dtype or self.dtype)
-        with (
-            scope_of_keras3(self.name, self)
-            if keras3()
-            else nullcontext()
-            if context.executing_eagerly()
-            else context.init_scope()
-        ):
-            variable = Variable(
-                lambda: initialize(tuple(shape), dtype=wanted),
-                name=name,
-                dtype=wanted,
-                shape=shape,
-                trainable=False,
-            )
+        start, wanted = initializers.get(initializer or "zeros"), as_dtype(dtype or self.dtype)
+        given = (self, name, tuple(shape), start, wanted)
+        variable = make_variable(*given, trainable=False, lifted=not keras3())
         self.variables.append(variable)
         return variable
 
@@ -73,102 +53,52 @@ class Metric:
 
     def reset_state(self) -> None:
         for variable in self.variables:
-            if not keras3():
-                variable.assign(np.zeros(variable.shape.as_list(), variable.dtype.as_numpy_dtype))
-            elif isinstance(self, (Sum, Mean)):
-                variable.assign(0)
+            if keras3():
+                variable.assign(0 if isinstance(self, Mean) else arrays.zeros_like(variable))
             else:
-                variable.assign(arrays.zeros(variable.shape, variable.dtype))
+                variable.assign(np.zeros(variable.shape.as_list(), variable.dtype.as_numpy_dtype))
 
 
-def _staged(function: Callable[..., Any], *, identical: bool) -> Callable[..., Any]:
-    """NB: Keras 2 converts the methods of metrics for graphs, and copies what they give."""
-
-    def method(self: Metric, *args: Any, **kwargs: Any) -> Any:
-        if keras3() or context.executing_eagerly():
-            found = function(self, *args, **kwargs)
-        else:
-            found = convert(function)(self, *args, **kwargs)
-        copied = identical and not keras3()
-        return nest.map_structure(arrays.identity, found) if copied else found
-
-    method.__name__ = function.__name__
-    return method
-
-
-class _Reduced(Metric):
-    """A sum over all values, and of them how many."""
-
-    counts = True
+class Mean(Metric):
+    """The mean of all values, from their sum and how many they are. NB: weights are one number."""
 
     def __init__(self, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name or snake_case(type(self).__name__), dtype)
         self.total = self.add_weight("total")
-        if self.counts:
-            self.count = self.add_weight("count")
-
-    def _gather(self, values: Any, sample_weight: Any) -> Any:
-        values, weights = self._weighted(arrays.cast(values, self.dtype), sample_weight)
-        total = numbers.reduce_sum(values)
-        with _after(total):
-            update = accumulate(self.total, total)
-        if not self.counts:
-            return update
-        if weights is not None:
-            number = numbers.reduce_sum(weights)
-        elif keras3():
-            rank = values.shape.rank
-            number = (values.shape[0] or arrays.shape_v2(values)[0]) if rank else 1
-            number = arrays.cast(number, self.dtype)
-        else:
-            number = arrays.cast(arrays.size(values), self.dtype)
-        with _after(update):
-            return accumulate(self.count, number)
-
-    def _weighted(self, values: Any, weights: Any) -> tuple[Any, Any]:
-        reduction = numbers.reduce_mean if self.counts else numbers.reduce_sum
-        if weights is not None:
-            weights = arrays.cast(weights, self.dtype)
-            values, weights = (
-                same_rank(values, weights) if weights.shape.rank else (values, weights)
-            )
-            if values.shape.rank > weights.shape.rank and (keras3() or weights.shape.rank):
-                axes = list(range(weights.shape.rank, values.shape.rank))
-                values = reduction(values, axis=axes)
-            if keras3():
-                shape = arrays.shape_v2(values) if None in values.shape.as_list() else values.shape
-                weights = O.BroadcastTo(weights, shape)
-            elif weights.shape != values.shape:
-                weights = weights * arrays.ones_like(values)
-            values = O.Mul(values, weights)
-        if keras3() and (values.shape.rank or 0) > 1:
-            values = reduction(values, axis=list(range(1, values.shape.rank)))
-        return values, weights
-
-    def _value(self) -> Any:
-        if self.counts:
-            return numbers.div_no_nan(self.total, self.count)
-        return arrays.identity(self.total)
+        self.count = self.add_weight("count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
         return self._gather(values, sample_weight)
 
+    def _gather(self, values: Any, weights: Any = None) -> Any:
+        values = arrays.cast(values, self.dtype)
+        if weights is not None:
+            weights = arrays.cast(weights, self.dtype)
+            weights = O.BroadcastTo(weights, values.shape) if keras3() else weights
+            values = O.Mul(values, weights)
+        if keras3() and (values.shape.rank or 0) > 1:
+            values = numbers.reduce_mean(values, axis=list(range(1, values.shape.rank)))
+        total = numbers.reduce_sum(values)
+        with _after(total):
+            update = accumulate(self.total, total)
+        number = self._number(values) if weights is None else numbers.reduce_sum(weights)
+        with _after(update):
+            return accumulate(self.count, number)
+
+    def _number(self, values: Any) -> Any:
+        if not keras3():
+            return arrays.cast(arrays.size(values), self.dtype)
+        rank = values.shape.rank
+        number = (values.shape[0] or arrays.shape_v2(values)[0]) if rank else 1
+        return arrays.cast(number, self.dtype)
+
     def result(self) -> Any:
-        return self._value()
+        mean = numbers.div_no_nan(self.total, self.count)
+        return mean if keras3() else arrays.identity(mean)
 
 
 def _after(value: Any) -> Any:
     return nullcontext() if keras3() else control_dependencies([value])
-
-
-class Mean(_Reduced):
-    """The mean of all values."""
-
-
-class Sum(_Reduced):
-    """Their sum."""
-
-    counts = False
 
 
 class MeanMetricWrapper(Mean):
@@ -176,25 +106,19 @@ class MeanMetricWrapper(Mean):
 
     function: Any = None
 
-    def __init__(
-        self, fn: Any = None, name: str | None = None, dtype: Any = None, **kw: Any
-    ) -> None:
-        super().__init__(name, dtype)
-        self._fn, self._options = fn or type(self).function, kw
+    def __init__(self, name: str | None = None, dtype: Any = None, fn: Any = None) -> None:
+        self._fn = fn or type(self).function
+        super().__init__(name or self._fn.__name__, dtype)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(self, y_true: Any, y_pred: Any, **others: Any) -> Any:  # type: ignore[override]
+        refuse("Metric.update_state", others)
         if keras3():
-            mask = mask_of(y_pred)
-            values = self._fn(y_true, y_pred, **self._options)
-            if mask is not None:
-                mask = arrays.cast(mask, self.dtype)
-                sample_weight = mask if sample_weight is None else sample_weight * mask
-            return self._gather(values, sample_weight)
+            return self._gather(self._fn(y_true, y_pred))
         y_true, y_pred = arrays.cast(y_true, self.dtype), arrays.cast(y_pred, self.dtype)
         if y_pred.shape.rank - y_true.shape.rank != 1 or y_pred.shape[-1] == 1:
             y_true, y_pred = same_rank(y_true, y_pred)
         function = self._fn if context.executing_eagerly() else convert(self._fn)
-        return self._gather(function(y_true, y_pred, **self._options), sample_weight)
+        return self._gather(function(y_true, y_pred))
 
 
 # -- functions: a value per example
@@ -244,34 +168,27 @@ _ALL = losses.FUNCTIONS | _FUNCTIONS
 
 def _class(name: str) -> type[MeanMetricWrapper]:
     title = "".join(word.title() for word in name.split("_"))
-    made = lambda self, *args, **kwargs: MeanMetricWrapper.__init__(  # noqa: E731
-        self, None, **{"name": name} | dict(zip(("name", "dtype"), args, strict=False)) | kwargs
-    )
-    body = {"function": staticmethod(_ALL[name]), "__init__": made, "__module__": __name__}
+    body = {"function": staticmethod(_ALL[name]), "__module__": __name__}
     return type(title, (MeanMetricWrapper,), body)
 
 
-_TITLES = {name: _class(name) for name in _ALL if len(name) > 3}
-CLASSES: dict[str, Any] = {kind.__name__: kind for kind in _TITLES.values()}
-CLASSES |= {"Mean": Mean, "Sum": Sum}
+CLASSES: dict[str, Any] = {k.__name__: k for k in map(_class, _ALL) if len(k.__name__) > 3}
+CLASSES |= {"Mean": Mean}
 
 
 def get(identifier: Any, y_true: Any, y_pred: Any) -> Any:
-    name = identifier if isinstance(identifier, str) else getattr(identifier, "__name__", None)
-    if isinstance(identifier, Metric):
-        return identifier
-    if identifier in {"accuracy", "acc"}:
+    """A metric; `accuracy` is one of three, by the shapes."""
+    if identifier in ("accuracy", "acc"):
         fewer = y_true.shape.rank < y_pred.shape.rank
         sparse = fewer or (y_true.shape[-1] == 1 and y_pred.shape[-1] > 1)
-        kind = (
-            "binary" if y_pred.shape[-1] == 1 else "sparse_categorical" if sparse else "categorical"
-        )
-        return _TITLES[f"{kind}_accuracy"](name=name)
-    if isinstance(identifier, str):
-        if identifier not in _ALL | CLASSES:
-            raise ValueError(f"Unknown metric function: '{identifier}'.")
-        identifier = (CLASSES | _ALL)[identifier]
-    return identifier() if isinstance(identifier, type) else MeanMetricWrapper(identifier, name)
+        kind = "sparse_categorical" if sparse else "categorical"
+        kind = "binary" if y_pred.shape[-1] == 1 else kind
+        return MeanMetricWrapper(identifier, fn=_ALL[f"{kind}_accuracy"])
+    if isinstance(identifier, str) and identifier in _ALL:
+        return MeanMetricWrapper(identifier, fn=_ALL[identifier])
+    if callable(identifier) and not isinstance(identifier, (Metric, type)):
+        return MeanMetricWrapper(fn=identifier)
+    return found(identifier, CLASSES, "metric function")
 
 
 def number_of(value: Any) -> Any:

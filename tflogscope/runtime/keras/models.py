@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tflogscope.runtime.core import context, nest
+from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.keras.keras_tensor import KerasTensor, in_order
 from tflogscope.runtime.keras.layers.core import Input, InputLayer
-from tflogscope.runtime.keras.losses import same_rank
 from tflogscope.runtime.keras.state import call_state, keras3
 from tflogscope.runtime.keras.training import Trainer
-from tflogscope.runtime.library.arrays import cast
+from tflogscope.runtime.library.arrays import cast, squeeze
 
 
 class Model(Trainer):
@@ -67,19 +67,15 @@ class Functional(Model):
             "outputs": nest.flatten(outputs),
         }
         self.__dict__["_order"], layers = in_order(self.inputs, self.outputs)
-        self.__dict__["_parts"] = layers
+        vars(self)["_parts"] = layers
         self.built = True
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Any = None) -> Any:
         del training  # layers know it from the call that is under way
         if isinstance(inputs, Mapping) and not isinstance(self._inputs, Mapping):
             inputs = [inputs[each.name] for each in self.inputs]
         flat = nest.flatten(inputs)
         values = {id(t): _fitting(value, t) for t, value in zip(self.inputs, flat, strict=True)}
-        masks = [None] * len(flat) if mask is None else nest.flatten(mask)
-        for tensor, its_mask in zip(self.inputs, masks, strict=True):
-            if its_mask is not None:
-                values[id(tensor)]._keras_mask = its_mask
         for node in self._order:
             node.run(values)
         return nest.pack_sequence_as(self._outputs, [values[id(each)] for each in self.outputs])
@@ -93,9 +89,13 @@ class Functional(Model):
 
 
 def _fitting(value: Any, tensor: KerasTensor) -> Any:
+    """With the rank and type of the input. See `Functional._conform_to_reference_input`."""
     value = convert_to_tensor(value) if not isinstance(value, Tensor) else value
-    if value.shape.rank is not None and tensor.shape.rank is not None:
-        value, _ = same_rank(value, tensor) if value.shape.rank > tensor.shape.rank else (value, 0)
+    more = (value.shape.rank or 0) - (tensor.shape.rank or 0)
+    if more == 1 and value.shape[-1] == 1:
+        value = squeeze(value, [-1])
+    elif more == -1 and tensor.shape[-1] == 1:
+        value = O.ExpandDims(value, -1)
     return cast(value, tensor.dtype)
 
 
@@ -118,11 +118,10 @@ class Sequential(Functional):
             self.connect(self.inputs, [layer(self.outputs[0])])
         elif isinstance(layer, InputLayer):
             self.connect([layer.output], [layer.output])
-        elif len(self._stack) == 1:
-            shape = tuple(layer.inputs[0].shape) if getattr(layer, "inputs", None) else None
-            shape = layer.known_shape if shape is None else shape
-            if shape is not None:
-                self._begin(shape, layer.dtype)
+        elif len(self._stack) == 1 and isinstance(layer, Model) and layer.inputs:
+            self._begin(tuple(layer.inputs[0].shape), layer.dtype)
+        elif len(self._stack) == 1 and layer.input_shape is not None:
+            self._begin((None, *layer.input_shape), layer.dtype)
 
     def _begin(self, shape: Any, dtype: Any) -> None:
         layers = self._stack
@@ -143,9 +142,9 @@ class Sequential(Functional):
                 self._begin((None, *tuple(inputs.shape)[1:]), inputs.dtype)
         self.built = True
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Any = None) -> Any:
         if self.outputs is not None:
-            return super().call(inputs, training, mask)
+            return super().call(inputs, training)
         for layer in self._stack:
             keywords = {"training": training} if layer.takes("training") else {}
             inputs = layer(inputs, **keywords)

@@ -1,5 +1,6 @@
-"""What all of Keras shares: its settings, names that are given automatically, the scopes of layers, and
-the call that is under way. `keras3()` is where the recipes of Keras 2 and Keras 3 part.
+"""What all of Keras shares: its settings, names that are given automatically, constructors whose arguments
+are a table, the scopes of layers, and the call that is under way. `keras3()` is where the recipes of
+Keras 2 and Keras 3 part.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
-from tflogscope.runtime.core import context
+from tflogscope.runtime.core import context, errors
 from tflogscope.runtime.core.release import since
 
+OURS = "tflogscope.runtime."
 _uids: Counter[str] = Counter()
 
 
@@ -23,10 +25,6 @@ def keras3() -> bool:
 
 def floatx() -> str:
     return "float32"
-
-
-def epsilon() -> float:
-    return 1e-7
 
 
 def snake_case(name: str) -> str:
@@ -44,6 +42,43 @@ def unique_name(kind: str) -> str:
 
 def clear_session() -> None:
     _uids.clear()
+
+
+def refuse(what: str, options: dict[str, Any]) -> None:
+    """Raises NotInThisRuntime for an option that is not there, unless it is turned off."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            raise errors.NotInThisRuntime(f"{what}({name}=…)")
+
+
+class Configured:
+    """Its constructor's arguments are a table: names in Keras' order with defaults; `...` is no default."""
+
+    options: ClassVar[dict[str, Any]] = {}
+    shared: ClassVar[dict[str, Any]] = {}
+    """Arguments that are only given by name."""
+    where = ""
+    name: Any
+
+    def configure(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Make the arguments attributes."""
+        given = dict(zip(self.options, args, strict=False)) | kwargs
+        for name, default in (self.shared | self.options).items():
+            value = given.pop(name, default)
+            if value is ...:
+                raise TypeError(f"{type(self).__name__} needs {name!r}")
+            object.__setattr__(self, name, self.read(name, value))
+        refuse(f"{self.where}{type(self).__name__}", given)
+
+    def read(self, name: str, value: Any) -> Any:
+        """An argument as an attribute: what is given by its name is looked up."""
+        del name
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        if self.where and type(self).__module__.startswith(OURS):
+            return errors.missing(f"{self.where}{type(self).__name__}", name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 class _CallState(threading.local):

@@ -1,4 +1,6 @@
-"""How a model is trained: what `compile` keeps, one step, the function of a step, and the loops."""
+"""How a model is trained: what `compile` keeps, one step, the function of a step, and the loop. See
+`keras/engine/training.py` of Keras 2, `keras/src/backend/tensorflow/trainer.py` of Keras 3.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,53 @@ from tflogscope.runtime.function.gradient_tape import GradientTape
 from tflogscope.runtime.function.polymorphic import function as tf_function
 from tflogscope.runtime.function.polymorphic import functions_run_eagerly
 from tflogscope.runtime.function.variables import Variable
-from tflogscope.runtime.keras import optimizers
-from tflogscope.runtime.keras.batches import Batches, train_validation_split, unpack
-from tflogscope.runtime.keras.callbacks import CallbackList
-from tflogscope.runtime.keras.compiled import Compiled, batch_of, matched
+from tflogscope.runtime.keras import losses, metrics, optimizers
+from tflogscope.runtime.keras.batches import Batches, unpack
+from tflogscope.runtime.keras.callbacks import CallbackList, History
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.metrics import Mean, Metric, number_of
-from tflogscope.runtime.keras.state import keras3, scope_of_keras3
+from tflogscope.runtime.keras.state import keras3, refuse, scope_of_keras3
 from tflogscope.runtime.library import arrays, numbers
+
+
+class Compiled:
+    """The loss and the metrics of `compile`, made when the first output is there. NB: of one output."""
+
+    def __init__(self, loss: Any, given: Any) -> None:
+        self._loss, self._given, self.total = losses.get(loss), given, Mean(name="loss")
+        self._metrics: list[Any] | None = None
+        self._asked = False
+
+    def metrics(self) -> list[Any]:
+        """All of them, that which gathers the loss first."""
+        return [self.total, *(self._metrics or [])] if keras3() or self._asked else []
+
+    def loss(self, y: Any, y_pred: Any) -> Any:
+        """The loss of these."""
+        self._asked = True
+        return self._loss(matched(y, y_pred), y_pred)
+
+    def update(self, y: Any, y_pred: Any) -> None:
+        """Give the metrics one more batch."""
+        if self._metrics is None:
+            self._metrics = [metrics.get(e, y, y_pred) for e in nest.flatten(self._given or [])]
+        label = matched(y, y_pred)
+        for metric in self._metrics:
+            metric.update_state(label, y_pred)
+
+
+def matched(label: Any, output: Any) -> Any:
+    """NB: Keras 2 makes a column of labels, and casts them."""
+    if keras3():
+        return label
+    if label.shape.rank == 1 and output.shape.rank == 2:
+        label = O.ExpandDims(label, -1)
+    alike = label.dtype.is_floating == output.dtype.is_floating
+    return arrays.cast(label, output.dtype) if alike else label
+
+
+def _batch_of(tensor: Any) -> Any:
+    return arrays.shape_v2(tensor)[0]
 
 
 class Trainer(Layer):
@@ -39,13 +80,10 @@ class Trainer(Layer):
 
     def make_counters(self) -> None:
         """NB: Keras 2 counts the steps of each kind by a variable."""
-        self.__dict__["_counters"] = {}
-        self.__dict__["_functions"] = {}
-        if not keras3() and not context.inside_function():
-            kinds = ("train", "test", "predict")
-            self.__dict__["_counters"] = {k: Variable(0, dtype="int64") for k in kinds}
-
-    # -- compiling
+        counts = not keras3() and not context.inside_function()
+        kinds = ("train", "test", "predict") if counts else ()
+        counters = {kind: Variable(0, dtype="int64") for kind in kinds}
+        vars(self).update({"_counters": counters, "_functions": {}})
 
     def compile(
         self,
@@ -53,14 +91,13 @@ class Trainer(Layer):
         loss: Any = None,
         metrics: Any = None,
         run_eagerly: bool | None = None,
-        **_: Any,
+        **others: Any,
     ) -> None:
-        self.__dict__["optimizer"] = optimizers.get(optimizer)
+        refuse("Model.compile", others)
+        vars(self)["optimizer"] = optimizers.get(optimizer)
         if not keras3():
-            self.__dict__["_execution"] = Variable(1, dtype="int64")
-        self.__dict__["loss"] = loss
-        self.__dict__["compiled"] = Compiled(loss, metrics, Mean(name="loss"))
-        self.__dict__["_functions"] = {}
+            vars(self)["_execution"] = Variable(1, dtype="int64")
+        vars(self).update({"loss": loss, "compiled": Compiled(loss, metrics), "_functions": {}})
         self.run_eagerly = functions_run_eagerly() if run_eagerly is None else run_eagerly
 
     @property
@@ -68,8 +105,6 @@ class Trainer(Layer):
         """The metrics of `compile`, and those that are its own."""
         found = self.compiled.metrics() if self.compiled else []
         return [*found, *(each for each in vars(self).values() if isinstance(each, Metric))]
-
-    metrics_names = property(lambda self: [each.name for each in self.metrics])
 
     def reset_metrics(self) -> None:
         for metric in self.metrics:
@@ -83,7 +118,8 @@ class Trainer(Layer):
             y_pred = self._forward(x, training=True)
             loss = self._tracked(x, y, y_pred)
         variables = self.trainable_variables
-        self.optimizer.minimize(loss, variables, tape=tape)
+        gradients = tape.gradient(loss, variables)
+        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return self.compute_metrics(x, y, y_pred)
 
     def test_step(self, data: Any) -> dict[str, Any]:
@@ -101,26 +137,19 @@ class Trainer(Layer):
     def _tracked(self, x: Any, y: Any, y_pred: Any) -> Any:
         loss = self.compute_loss(x, y, y_pred)
         if keras3():
-            self.compiled.total.update_state(loss, sample_weight=batch_of(nest.flatten(x)[0]))
+            self.compiled.total.update_state(loss, sample_weight=_batch_of(nest.flatten(x)[0]))
         return loss
 
-    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, *_: Any) -> Any:
+    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None) -> Any:
         if keras3():
             with scope_of_keras3("compile_loss", self.compiled):
-                found = self.compiled.loss(y, y_pred)
-            found += [numbers.reduce_sum(each) for each in self.losses]
-            return (
-                found[0] if len(found) == 1 else numbers.reduce_sum(arrays.stack(found), axis=None)
-            )
-        values = self.compiled.loss(y, y_pred)
-        batch = batch_of(matched(y, y_pred)[0])
-        if self.losses:
-            values.append(numbers.add_n(self.losses))
-        self.compiled.total.update_state(numbers.add_n(values), sample_weight=batch)
-        return numbers.add_n(values)
+                return self.compiled.loss(y, y_pred)
+        found = self.compiled.loss(y, y_pred)
+        batch = _batch_of(matched(y, y_pred))
+        self.compiled.total.update_state(numbers.add_n([found]), sample_weight=batch)
+        return numbers.add_n([found])
 
-    def compute_metrics(self, x: Any, y: Any, y_pred: Any, *_: Any) -> dict[str, Any]:
-        del x
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any) -> dict[str, Any]:
         self.compiled.update(y, y_pred)
         return self.get_metrics_result()
 
@@ -136,6 +165,9 @@ class Trainer(Layer):
         found: Callable[..., Any] = self._functions[kind]
         return found
 
+    def _staged(self, function: Callable[..., Any]) -> Any:
+        return function if self.run_eagerly else tf_function(function, reduce_retracing=True)
+
     def _made(self, kind: str, step: Callable[[Any], Any]) -> Callable[..., Any]:
         counter = self._counters[kind]
         if self._execution is not None:
@@ -143,8 +175,8 @@ class Trainer(Layer):
 
         def run_step(data: Any) -> Any:
             outputs = step(data)
-            after = [] if context.executing_eagerly() else _tensors(outputs)[:1]
-            with control_dependencies(after):
+            found = [each for each in nest.flatten(outputs) if isinstance(each, Tensor)]
+            with control_dependencies([] if context.executing_eagerly() else found[:1]):
                 counter.assign_add(1)
             return outputs
 
@@ -152,11 +184,9 @@ class Trainer(Layer):
             return run_step(next(iterator))
 
         one.__name__ = one.__qualname__ = f"{kind}_function"
-        return one if self.run_eagerly else tf_function(one, reduce_retracing=True)
+        return self._staged(one)  # type: ignore[no-any-return]
 
     def _made3(self, kind: str, step: Callable[[Any], Any]) -> Callable[..., Any]:
-        staged = (lambda each: each) if self.run_eagerly else _staged
-
         @do_not_convert
         def one_step_on_data(data: Any) -> Any:
             return step(data)
@@ -167,15 +197,15 @@ class Trainer(Layer):
             def one_step_on_data_distributed(data: Any) -> Any:
                 return one_step_on_data(data[0])
 
-            run = staged(one_step_on_data_distributed)
+            run = self._staged(one_step_on_data_distributed)
             return lambda iterator: run([iterator.get_next()])
-        inner = staged(one_step_on_data)
+        inner = self._staged(one_step_on_data)
 
         @do_not_convert
         def multi_step_on_iterator(iterator: Any) -> Any:
             return Optional.from_value(inner(iterator.get_next()))
 
-        outer = staged(multi_step_on_iterator)
+        outer = self._staged(multi_step_on_iterator)
 
         def run_once(iterator: OwnedIterator) -> Any:
             outputs = outer(iterator)
@@ -185,7 +215,7 @@ class Trainer(Layer):
 
         return run_once
 
-    # -- the loops
+    # -- the loop
 
     def fit(
         self,
@@ -195,17 +225,14 @@ class Trainer(Layer):
         epochs: int = 1,
         verbose: Any = "auto",
         callbacks: Any = None,
-        validation_split: float = 0.0,
         validation_data: Any = None,
         shuffle: bool = True,
-        steps_per_epoch: int | None = None,
+        **others: Any,
     ) -> Any:
-        if validation_split and validation_data is None:
-            (x, y), validation_data = train_validation_split((x, y), validation_split)
-        once = self._execution
-        batches = Batches((x, y), batch_size, steps_per_epoch, epochs, shuffle, once)
-        told = self._callbacks(callbacks, verbose, epochs, batches, history=True)
-        self.__dict__["stop_training"] = False
+        refuse("Model.fit", others)
+        batches = Batches(x, y, batch_size, self._execution, epochs, shuffle)
+        vars(self).update({"history": History(verbose), "stop_training": False})
+        told = CallbackList(callbacks, self, self.history)
         function = self._begin_loop("train")
         told.tell("train_begin")
         batches.begin()
@@ -214,10 +241,10 @@ class Trainer(Layer):
         for epoch in range(epochs):
             self.reset_metrics()
             told.tell("epoch_begin", epoch)
-            logs = self._epoch("train", batches, function, told)
+            logs = self._logs(self._epoch("train", batches, function, told))
             if validation_data is not None:
                 if held is None:
-                    held = Batches(unpack(validation_data), batch_size, execution=once)
+                    held = Batches(*unpack(validation_data), batch_size, self._execution)
                 found = self._evaluate(held, told)
                 logs = logs | {f"val_{name}": value for name, value in found.items()}
             told.tell("epoch_end", epoch, logs)
@@ -226,99 +253,75 @@ class Trainer(Layer):
         told.tell("train_end", logs)
         return self.history
 
-    def _begin_loop(self, kind: str) -> Callable[..., Any]:
-        function = self._step_function(kind)
-        if not keras3():
-            self._counters[kind].assign(0)
-        return function
-
-    def _callbacks(
-        self, callbacks: Any, verbose: Any, epochs: int, batches: Batches, *, history: bool = False
-    ) -> CallbackList:
-        if isinstance(callbacks, CallbackList):
-            return callbacks
-        level = 1 if verbose == "auto" else int(verbose)
-        params = {"verbose": level, "epochs": epochs, "steps": batches.count}
-        return CallbackList(callbacks, self, params, history=history)
-
-    def _epoch(
-        self, kind: str, batches: Batches, function: Callable[..., Any], told: CallbackList
-    ) -> dict[str, Any]:
-        outputs: Any = None
-        for step, iterator in batches.steps():
-            told.tell(f"{kind}_batch_begin", step)
-            try:
-                outputs = function(iterator)
-            except (StopIteration, OutOfRangeError):
-                batches.ran_out(step)
-                break
-            told.tell(f"{kind}_batch_end", step, outputs)
-            if kind == "train" and self.stop_training:
-                break
-        results = self.get_metrics_result()
-        if isinstance(outputs, dict) and set(outputs) != set(results):
-            results = outputs
-        numbers_of: dict[str, Any] = nest.map_structure(number_of, results)
-        return dict(sorted(numbers_of.items())) if keras3() else numbers_of
-
     def evaluate(
         self,
         x: Any = None,
         y: Any = None,
         batch_size: int | None = None,
-        verbose: Any = "auto",
-        steps: int | None = None,
         callbacks: Any = None,
         return_dict: bool = False,
+        **others: Any,
     ) -> Any:
-        batches = Batches((x, y), batch_size, steps, execution=self._execution)
-        logs = self._evaluate(batches, self._callbacks(callbacks, verbose, 1, batches))
+        refuse("Model.evaluate", others | {"verbose": None})
+        batches = Batches(x, y, batch_size, self._execution)
+        logs = self._evaluate(batches, CallbackList(callbacks, self))
         if return_dict:
             return logs
-        results = [logs[name] for name in self.metrics_names if name in logs]
+        results = [logs[metric.name] for metric in self.metrics if metric.name in logs]
         return results[0] if len(results) == 1 else results
+
+    def predict(
+        self, x: Any, batch_size: int | None = None, callbacks: Any = None, **others: Any
+    ) -> Any:
+        refuse("Model.predict", others | {"verbose": None})
+        batches = Batches(x, None, batch_size, self._execution)
+        told = CallbackList(callbacks, self)
+        function = self._begin_loop("predict")
+        batches.begin()
+        told.tell("predict_begin")
+        found = self._epoch("predict", batches, function, told)
+        told.tell("predict_end")
+        return nest.map_structure(_concatenated, *found)
 
     def _evaluate(self, batches: Batches, told: CallbackList) -> dict[str, Any]:
         function = self._begin_loop("test")
         batches.begin()
         told.tell("test_begin")
         self.reset_metrics()
-        logs = self._epoch("test", batches, function, told)
+        logs = self._logs(self._epoch("test", batches, function, told))
         told.tell("test_end", logs)
         return logs
 
-    def predict(
-        self,
-        x: Any,
-        batch_size: int | None = None,
-        verbose: Any = "auto",
-        steps: int | None = None,
-        callbacks: Any = None,
-    ) -> Any:
-        batches = Batches((x, None), batch_size, steps, execution=self._execution)
-        told = self._callbacks(callbacks, verbose, 1, batches)
-        function = self._begin_loop("predict")
-        batches.begin()
-        told.tell("predict_begin")
+    def _begin_loop(self, kind: str) -> Callable[..., Any]:
+        function = self._step_function(kind)
+        if not keras3():
+            self._counters[kind].assign(0)
+        return function
+
+    def _epoch(
+        self, kind: str, batches: Batches, function: Callable[..., Any], told: CallbackList
+    ) -> list[Any]:
+        """What the steps give."""
         found = []
         for step, iterator in batches.steps():
-            told.tell("predict_batch_begin", step)
+            told.tell(f"{kind}_batch_begin", step)
             try:
                 found.append(function(iterator))
             except (StopIteration, OutOfRangeError):
                 batches.ran_out(step)
                 break
-            told.tell("predict_batch_end", step)
-        told.tell("predict_end")
-        return nest.map_structure(_concatenated, *found)
+            told.tell(f"{kind}_batch_end", step, None if kind == "predict" else found[-1])
+            if kind == "train" and self.stop_training:
+                break
+        return found
 
-
-def _staged(function: Callable[..., Any]) -> Any:
-    return tf_function(function, reduce_retracing=True)
-
-
-def _tensors(structure: Any) -> list[Any]:
-    return [each for each in nest.flatten(structure) if isinstance(each, Tensor)]
+    def _logs(self, outputs: list[Any]) -> dict[str, Any]:
+        results = self.get_metrics_result()
+        last = outputs[-1] if outputs else None
+        if isinstance(last, dict) and set(last) != set(results):
+            results = last  # of a step that the user has defined
+        logs: dict[str, Any] = nest.map_structure(number_of, results)
+        return dict(sorted(logs.items())) if keras3() else logs
 
 
 def _concatenated(*batches: Any) -> Any:

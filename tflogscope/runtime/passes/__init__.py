@@ -56,11 +56,8 @@ def optimize(definition: FunctionDef) -> tuple[FunctionDef, Report]:
     report = Report()
     graph = Graph.of(lowered(definition))
     if SETTINGS.grappler and len(graph) >= _SMALLEST:
-        for _ in range(_ROUNDS):
-            for name, optimizer in _optimizers(definition, report):
-                before = len(graph)
-                optimizer(graph)
-                report.note("optimizer", name, before, len(graph))
+        for optimizer in _optimizers(definition) * _ROUNDS:
+            optimizer(graph)
         for node in graph:
             if node.type in {"Assign", "AssignVariableOp"}:  # nothing is sent elsewhere
                 node.attributes["_grappler_relax_allocator_constraints"] = True
@@ -75,21 +72,18 @@ def optimize(definition: FunctionDef) -> tuple[FunctionDef, Report]:
     return ready, report
 
 
-def _optimizers(
-    definition: FunctionDef, report: Report
-) -> list[tuple[str, Callable[[Graph], None]]]:
+def _optimizers(definition: FunctionDef) -> list[Callable[[Graph], None]]:
     """Grappler's, in the order of `meta_optimizer.cc`."""
-    all_: list[tuple[str, Callable[[Graph], None]]] = [
-        ("model_pruner", prune),
-        ("common_subgraph_elimination", remove_duplicates),
-        ("constant_folding", lambda graph: fold_constants(graph, report)),
-        ("shape_optimizer", _use_sizes),
-        ("arithmetic_optimizer", rewrite_arithmetic),
-        ("remapper", lambda graph: remap(graph, report, onednn=SETTINGS.onednn)),
-        ("dependency_optimizer", simplify_dependencies),
-    ]
     folds = not definition.attributes.get(DATA_FUNCTION)
-    return [each for each in all_ if folds or each[0] != "constant_folding"]
+    return [
+        prune,
+        remove_duplicates,
+        *[fold_constants] * folds,
+        _use_sizes,
+        rewrite_arithmetic,
+        lambda graph: remap(graph, onednn=SETTINGS.onednn),
+        simplify_dependencies,
+    ]
 
 
 def _use_sizes(graph: Graph) -> None:

@@ -65,7 +65,6 @@ def _fold(graph: Graph, numbers: Iterator[int], report: Report) -> bool:
                     continue
                 name = f"{node.name}/_{next(numbers)}__cf__{next(constants)}"
                 graph.constant(name, value, dtype, node.device, waits[node.name])
-                report.note("replaced", node.name, place, name)
                 for each in reading:
                     inputs = [(name, 0) if e == endpoint else e for e in each.inputs]
                     graph.rewire(each, inputs)
@@ -111,7 +110,7 @@ def _note_run(
                 facts = {"T": node.dtypes[output], "tensor_name": f"{source}:{output}"}
                 label = f"_send_{source}_{output}"
                 nodes.append(NodeDef(label, "_Send", [(source, output)], [], facts))
-    report.note("run", nodes)
+    report.runs.append(nodes)
 
 
 def _drop_unneeded(graph: Graph) -> None:

@@ -16,12 +16,10 @@ from tflogscope.runtime.core.errors import KERNEL_ERRORS
 from tflogscope.runtime.core.registry import bind, lookup, output_values
 from tflogscope.runtime.core.shapes import known
 from tflogscope.runtime.ops.flow import DEAD, LOWERED
-from tflogscope.runtime.passes.dependencies import CHANGES_FRAME, control_anchor
+from tflogscope.runtime.passes.dependencies import CHANGES_FRAME
 from tflogscope.runtime.passes.graph import Graph, is_stateful
-from tflogscope.runtime.passes.report import Report
 from tflogscope.runtime.passes.shapes import Properties
 from tflogscope.runtime.passes.simplify import (
-    REDUCTIONS,
     become_constant,
     optimized_name,
     simplify,
@@ -32,13 +30,13 @@ _TOO_LARGE = 100 * 1024
 _NEVER = CHANGES_FRAME | {"Merge", "LoopCond", "Const", "Placeholder", "PlaceholderWithDefault"}
 
 
-def fold_constants(graph: Graph, report: Report) -> None:
+def fold_constants(graph: Graph) -> None:
     """Fold until nothing changes any more."""
     properties = Properties(graph)  # NB: as it was at the start; new nodes have none
     while True:
         count = len(graph)
         _materialize(graph, properties)
-        failed = _fold(graph, properties, report)
+        failed = _fold(graph, properties)
         modified = simplify(graph, properties, failed)
         if not modified and len(graph) == count:
             return
@@ -58,6 +56,7 @@ def computed(node: NodeDef, inputs: Sequence[Any]) -> list[Any] | None:
 
 
 def _materialize(graph: Graph, properties: Properties) -> None:
+    """NB: neither axes of reductions, nor what is filled with one number."""
     for node in graph:
         if node.type in {"Shape", "Size", "Rank"}:
             _shape(graph, node, properties)
@@ -67,10 +66,6 @@ def _materialize(graph: Graph, properties: Properties) -> None:
     for node in graph:
         if node.type == "BroadcastGradientArgs":
             _broadcast_arguments(graph, node, properties)
-        elif node.type in REDUCTIONS:
-            _reduction_indices(graph, node, properties)
-        elif node.type in {"Fill", "ZerosLike", "OnesLike"}:
-            _filled(graph, node, properties)
 
 
 def _shape(graph: Graph, node: NodeDef, properties: Properties) -> None:
@@ -127,46 +122,10 @@ def _reduced(one: Sequence[int], other: Sequence[int]) -> tuple[list[int], list[
     ]
 
 
-def _reduction_indices(graph: Graph, node: NodeDef, properties: Properties) -> None:
-    """A sum over all axes names them, whatever they are computed from."""
-    shape, name = properties.shape(node.inputs[0]), optimized_name(node, "-reduction_indices")
-    source = graph.source(node, 1)
-    if source.type == "Const" or not shape.rank or name in graph:
-        return
-    count = properties.shape(node.inputs[1]).num_elements()
-    full = properties.shape((node.name, 0)).rank == 0 or count == shape.rank
-    if not full:
-        readers = graph.readers(node.name)
-        full = bool(readers) and all(
-            reader.type == "Reshape" and properties.shape((reader.name, 0)).num_elements() == 1
-            for reader in readers
-        )
-    if full:
-        dtype = source.dtypes[node.inputs[1][1]]
-        value = np.arange(shape.rank, dtype=dtype.as_numpy_dtype)
-        after = control_anchor(graph, node.inputs[1])
-        graph.constant(name, value, dtype, node.device, [after])
-        graph.set_input(node, 1, (name, 0))
-
-
-def _filled(graph: Graph, node: NodeDef, properties: Properties) -> None:
-    shape, dtype = properties.shape((node.name, 0)), node.dtypes[0]
-    if not shape.is_fully_defined() or not dtype.is_array:
-        return
-    element: Any = np.array(node.type == "OnesLike")
-    if node.type == "Fill":
-        element = value_of(graph.source(node, 1))
-        if element is None or graph.source(node, 0).type != "Const":
-            return
-    if element.dtype != object:
-        value = np.full(shape.sizes(), element.astype(dtype.as_numpy_dtype)[()])
-        become_constant(graph, node, value)
-
-
 # -- what only depends on constants
 
 
-def _fold(graph: Graph, properties: Properties, report: Report) -> set[str]:
+def _fold(graph: Graph, properties: Properties) -> set[str]:
     """Compute what can be computed; the nodes whose kernels refused."""
     waiting = deque(node for node in graph if _can_fold(graph, node, properties))
     done: set[str] = set()
@@ -177,7 +136,7 @@ def _fold(graph: Graph, properties: Properties, report: Report) -> set[str]:
             continue
         done.add(node.name)
         readers = graph.readers(node.name)
-        if _fold_node(graph, node, report):
+        if _fold_node(graph, node):
             there = [each for each in readers if each.name in graph]
             waiting += [each for each in there if _can_fold(graph, each, properties)]
         else:
@@ -204,11 +163,10 @@ def _can_fold(graph: Graph, node: NodeDef, properties: Properties) -> bool:
     return True
 
 
-def _fold_node(graph: Graph, node: NodeDef, report: Report) -> bool:
+def _fold_node(graph: Graph, node: NodeDef) -> bool:
     values = computed(node, [value_of(graph[name]) for name, _ in node.inputs])
     if values is None:
         return False
-    report.note("folded", node.name, node.type, node.attributes)
     waits = dict.fromkeys(node.controls)
     for name, _ in node.inputs:
         waits.update(dict.fromkeys(graph[name].controls))

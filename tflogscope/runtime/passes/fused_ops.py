@@ -37,9 +37,6 @@ def _fused(base: str) -> Callable[..., Any]:
         for each in attributes["fused_ops"]:
             if each in {"BiasAdd", "Add"}:
                 y = y + others.pop(0)
-            elif each == "FusedBatchNorm":
-                scale, offset, mean, variance = others[:4]
-                y = (y - mean) / np.sqrt(variance + attributes["epsilon"]) * scale + offset
             else:
                 y = _run(each, {"alpha": attributes["leakyrelu_alpha"]}, y)
         return y

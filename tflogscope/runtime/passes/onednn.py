@@ -10,7 +10,7 @@ from typing import Any
 from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.dtypes import bfloat16, float32, float64, uint8
 from tflogscope.runtime.passes.graph import Graph, topological
-from tflogscope.runtime.passes.report import Report
+from tflogscope.runtime.passes.report import Report, Rewrite
 
 LABEL = "MklNameChangeOp"
 """`_kernel` of the rewritten nodes."""
@@ -51,7 +51,7 @@ def use_onednn(graph: Graph, report: Report) -> None:
     """Merge nodes that one kernel does together, then rename."""
     for name in reversed(topological(graph) or list(graph.nodes)):
         if name in graph:
-            _merge_gradients(graph, graph[name], report)
+            _merge_gradients(graph, graph[name])
     for name in topological(graph) or list(graph.nodes):
         _rewrite(graph, graph[name], report)
 
@@ -59,7 +59,7 @@ def use_onednn(graph: Graph, report: Report) -> None:
 # -- merges
 
 
-def _merge_gradients(graph: Graph, node: NodeDef, report: Report) -> None:
+def _merge_gradients(graph: Graph, node: NodeDef) -> None:
     """The gradients of a filter and of a bias come from one kernel."""
     if node.type != "BiasAddGrad":
         return
@@ -72,7 +72,6 @@ def _merge_gradients(graph: Graph, node: NodeDef, report: Report) -> None:
     if other.attributes.get("padding") == "EXPLICIT":
         return
     type = "__MklDummyConv2DBackpropFilterWithBias"
-    report.note("merged", node.name, other.name, type)
     graph.rewire(other, other.inputs, [*other.controls, *node.controls])
     kept = {key: value for key, value in other.attributes.items() if key[:5] != "_has_"}
     graph.retype(other, type, kept)
@@ -110,14 +109,14 @@ def _rewrite(graph: Graph, node: NodeDef, report: Report) -> None:
         attributes["workspace_enabled"] = True
     attributes["_kernel"] = LABEL
     graph.retype(node, new, attributes)
-    report.note("rewritten", node.name, old, new, attributes)
+    report.rewritten.append(Rewrite(node.name, old, new, attributes))
 
 
-def _not_explicit(graph: Graph, node: NodeDef) -> bool:  # noqa: ARG001 - a condition
+def _not_explicit(graph: Graph, node: NodeDef) -> bool:
     return bool(node.attributes.get("padding") != "EXPLICIT")
 
 
-def _fused_matmul(graph: Graph, node: NodeDef) -> bool:  # noqa: ARG001
+def _fused_matmul(graph: Graph, node: NodeDef) -> bool:
     return not node.attributes.get("transpose_a", False)
 
 

@@ -13,8 +13,6 @@ _Edges = tuple[list[Endpoint], list[str]]
 def prune(graph: Graph) -> None:
     """Remove what is not needed."""
     _keep_fanin(graph)
-    if _split_identities(graph):
-        _keep_fanin(graph)
     trivial = {
         node.name
         for node in graph
@@ -81,45 +79,3 @@ def _forwarded(node: NodeDef, graph: Graph, gone: set[str], known: dict[str, _Ed
         read = {name for name, _ in inputs}
         known[node.name] = inputs, [each for each in dict.fromkeys(controls) if each not in read]
     return known[node.name]
-
-
-def _split_identities(graph: Graph) -> bool:
-    """An IdentityN of which not all is needed becomes several nodes."""
-    needed: dict[str, set[int]] = {}
-    visited = set(graph.kept)
-    waiting: list[tuple[str, int | None]] = []
-    for name in sorted(graph.kept):
-        waiting += [*graph[name].inputs, *((each, None) for each in graph[name].controls)]
-    while waiting:
-        name, output = waiting.pop()
-        node = graph[name]
-        if name in visited or (node.type == "IdentityN" and output in needed.get(name, ())):
-            continue
-        if node.type != "IdentityN":
-            visited.add(name)
-            waiting += node.inputs
-        elif output is not None:
-            needed.setdefault(name, set()).add(output)
-            waiting.append(node.inputs[output])
-        waiting += [(each, None) for each in node.controls if each not in visited]
-    partly = [name for name, outputs in needed.items() if len(outputs) < len(graph[name].inputs)]
-    for name in partly:
-        _split(graph, graph[name], sorted(needed[name]))
-    return bool(partly)
-
-
-def _split(graph: Graph, node: NodeDef, needed: list[int]) -> None:
-    places: list[Endpoint] = []
-    for place, endpoint in enumerate(node.inputs):
-        if place in needed:
-            places.append((node.name, needed.index(place)))
-            continue
-        name, dtype = f"{node.name}-{place}-grappler-ModelPruner", node.dtypes[place]
-        graph.add(NodeDef(name, "Identity", [endpoint], [], {"T": dtype}, node.device, (dtype,)))
-        places.append((name, 0))
-    for reader in graph.readers(node.name):
-        inputs = [places[at] if name == node.name else (name, at) for name, at in reader.inputs]
-        graph.rewire(reader, inputs)
-    graph.rewire(node, [node.inputs[place] for place in needed])
-    node.dtypes = tuple(node.dtypes[place] for place in needed)
-    node.attributes["T"] = node.dtypes

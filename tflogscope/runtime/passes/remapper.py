@@ -1,5 +1,5 @@
 """The remapper: products with a bias, an activation or a normalisation after them become one op. See
-`core/grappler/optimizers/remapper.cc`, for CPUs with oneDNN.
+`core/grappler/optimizers/remapper.cc`, for CPUs with oneDNN. NB: not the normalisation of inference.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from tflogscope.runtime.core.definition import Endpoint, NodeDef
 from tflogscope.runtime.core.dtypes import bfloat16, float32, float64
 from tflogscope.runtime.core.shapes import known
 from tflogscope.runtime.passes.graph import Graph, depth_first
-from tflogscope.runtime.passes.report import Report
 from tflogscope.runtime.passes.shapes import Properties, same_shape
 from tflogscope.runtime.passes.simplify import ADDITIONS
 
@@ -42,7 +41,6 @@ class _Fusing:
     """The graph, and what has been done to it. Without oneDNN only some patterns are tried."""
 
     graph: Graph
-    report: Report
     properties: Properties
     onednn: bool
     done: set[str] = field(default_factory=set)
@@ -62,7 +60,6 @@ class _Fusing:
         self, last: NodeDef, type: str, inputs: Sequence[Endpoint], attributes: Any, *gone: NodeDef
     ) -> bool:
         """Make the last node the fused op; the others go."""
-        self.report.note("fused", last.name, last.type, type, [node.name for node in gone])
         self.graph.rewire(last, inputs)
         self.graph.retype(last, type, attributes)
         self.done.add(last.name)
@@ -73,11 +70,11 @@ class _Fusing:
         return True
 
 
-def remap(graph: Graph, report: Report, *, onednn: bool) -> None:
+def remap(graph: Graph, *, onednn: bool) -> None:
     """Fuse what fits a pattern: the last node of the graph first, for each the first pattern."""
     order = depth_first(graph)
     graph.reorder(order)
-    fusing = _Fusing(graph, report, Properties(graph), onednn)
+    fusing = _Fusing(graph, Properties(graph), onednn)
     patterns = (*_ONEDNN, *_ALWAYS) if onednn else _ALWAYS
     for name in reversed(order):
         if name in graph and name not in fusing.done:
@@ -104,12 +101,12 @@ def _supported(fusing: _Fusing, product: NodeDef) -> bool:
 
 
 def _attributes(
-    product: NodeDef, ops: tuple[str, ...], arguments: int, last: NodeDef, epsilon: float = 0.0
+    product: NodeDef, ops: tuple[str, ...], arguments: int, last: NodeDef
 ) -> dict[str, Any]:
     given = product.attributes
     copied = {name: given[name] for name in _COPIED[product.type] if name in given}
     alpha = last.attributes["alpha"] if last.type == "LeakyRelu" else 0.2
-    made = {"fused_ops": ops, "num_args": arguments, "epsilon": epsilon, "leakyrelu_alpha": alpha}
+    made = {"fused_ops": ops, "num_args": arguments, "epsilon": 0.0, "leakyrelu_alpha": alpha}
     if product.type == "Conv2D":
         made |= {"num_host_args": 0, "TArgs": (given["T"],) * arguments, "filter_format": "HWIO"}
     return copied | made
@@ -190,54 +187,7 @@ def _bias_addition(fusing: _Fusing, node: NodeDef) -> bool:
     return False
 
 
-def _squeeze_bias(fusing: _Fusing, node: NodeDef) -> bool:
-    """A one-dimensional convolution: the bias goes before the Squeeze."""
-    if node.type != "BiasAdd" or fusing.has_controls(node):
-        return False
-    graph, squeeze = fusing.graph, fusing.graph.source(node, 0)
-    if squeeze.type != "Squeeze" or not fusing.inner(squeeze, node):
-        return False
-    convolution = graph.source(squeeze, 0)
-    if convolution.type != "Conv2D" or not fusing.inner(convolution, node):
-        return False
-    if 3 in squeeze.attributes.get("squeeze_dims", ()) or not _supported(fusing, convolution):
-        return False
-    added = node.inputs[1]
-    graph.rewire(node, [(convolution.name, 0)])
-    graph.retype(node, "Squeeze", squeeze.attributes)
-    graph.rewire(squeeze, [], [])
-    fusing.done |= {node.name, squeeze.name}
-    fusing.gone.append(squeeze.name)
-    attributes = _attributes(convolution, ("BiasAdd",), 1, node)
-    return fusing.fuse(convolution, "_FusedConv2D", [*convolution.inputs[:2], added], attributes)
-
-
 # -- batch normalisation
-
-
-def _convolution_before(fusing: _Fusing, norm: NodeDef) -> NodeDef | None:
-    """The convolution that a normalisation with known mean and variance follows."""
-    if norm.type != _NORM or norm.attributes.get("is_training", True) or fusing.has_controls(norm):
-        return None
-    if any(reader.inputs[at][1] for reader, at in fusing.graph.data_readers(norm.name)):
-        return None
-    found = fusing.graph.source(norm, 0)
-    fits = found.type == "Conv2D" and fusing.inner(found, norm) and _supported(fusing, found)
-    return found if fits else None
-
-
-def _convolution_norm(fusing: _Fusing, node: NodeDef) -> bool:
-    activated = node.type in _ACTIVATIONS["MatMul"] and not fusing.has_controls(node)
-    norm = fusing.graph.source(node, 0) if activated else node
-    convolution = _convolution_before(fusing, norm)
-    if convolution is None or (activated and not fusing.inner(norm, node)):
-        return False
-    ops = ("FusedBatchNorm", node.type) if activated else ("FusedBatchNorm",)
-    attributes = _attributes(convolution, ops, 4, node, norm.attributes["epsilon"])
-    inputs = [*convolution.inputs[:2], *norm.inputs[1:5]]
-    gone = [convolution, norm] if activated else [convolution]
-    node.dtypes = node.dtypes[:1]
-    return fusing.fuse(node, "_FusedConv2D", inputs, attributes, *gone)
 
 
 def _norm_activation(fusing: _Fusing, node: NodeDef) -> bool:
@@ -264,7 +214,5 @@ _ONEDNN: tuple[_Pattern, ...] = (_bias_addition,)
 _ALWAYS: tuple[_Pattern, ...] = (
     _bias,
     _bias_activation,
-    _squeeze_bias,
-    _convolution_norm,
     _norm_activation,
 )

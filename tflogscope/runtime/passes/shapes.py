@@ -9,8 +9,7 @@ two such sizes are equal from an op that wants them to be; here they stay differ
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from math import prod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from tflogscope.runtime.core.definition import Endpoint, NodeDef
 from tflogscope.runtime.core.dtypes import int32, resource
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import lookup, registered
-from tflogscope.runtime.core.shapes import SCALAR, UNKNOWN, TensorShape, known
+from tflogscope.runtime.core.shapes import SCALAR, UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import SymbolicTensor
 from tflogscope.runtime.passes.graph import Graph, topological
 
@@ -56,17 +55,10 @@ class Properties:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         order = topological(graph) or list(graph.nodes)
-        self._varies: set[tuple[str, int]] = set()  # dimensions that a loop changes
-        merges = [name for name in order if graph[name].type == "Merge"]
-        while True:
-            self._tensors: dict[str, list[_Known]] = {}
-            self._numbers: Iterator[int] = itertools.count(-2, -1)
-            for name in order:
-                self._tensors[name] = self._outputs(graph[name])
-            found = {(name, axis) for name in merges for axis in self._changed(graph[name])}
-            if found <= self._varies:
-                return
-            self._varies |= found
+        self._tensors: dict[str, list[_Known]] = {}
+        self._numbers = itertools.count(-2, -1)
+        for name in order:
+            self._tensors[name] = self._outputs(graph[name])
 
     def shape(self, endpoint: Endpoint) -> TensorShape:
         """What is known of that output's shape."""
@@ -90,15 +82,8 @@ class Properties:
         specs = self._specs(node, op)
         for place, dtype in enumerate(node.dtypes):
             shape, handle = specs[place] if place < len(specs) else (UNKNOWN, None)
-            axes = enumerate(shape.dims) if shape.dims is not None else None
-            if axes is not None:
-                changes = node.type == "Merge"
-                dims = [
-                    next(self._numbers)
-                    if dim is None or dim == -1 or (changes and (node.name, at) in self._varies)
-                    else dim
-                    for at, dim in axes
-                ]
+            if shape.dims is not None:
+                dims = [next(self._numbers) if dim in {None, -1} else dim for dim in shape.dims]
                 shape = TensorShape(dims)
             of = op
             if node.type == "ShapeN":
@@ -114,8 +99,10 @@ class Properties:
         if node.type == "Const":
             return [(TensorShape(np.shape(node.attributes["value"])), None)]
         if node.type == "Merge":
-            there = [each for each in inputs if each.op is not None]
-            return [(there[0].shape, there[0].handle_data), (SCALAR, None)] if there else []
+            return [
+                (_common([each.shape for each in inputs]), inputs[0].handle_data),
+                (SCALAR, None),
+            ]
         if node.type in {"Switch", "_SwitchN", "Enter", "Identity", "Exit", "NextIteration"}:
             kept = node.type not in {"Exit", "NextIteration"}
             return [(inputs[0].shape, inputs[0].handle_data if kept else None)] * len(node.dtypes)
@@ -125,31 +112,15 @@ class Properties:
             found = [each[1:] for each in op.definition.infer(inputs, node.attributes)]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return []
-        if node.type == "Reshape":
-            return [(_reshaped(found[0][0], inputs[0].shape), None)]
         return [(each[0], each[1] if len(each) > 1 else None) for each in found]
 
-    def _changed(self, merge: NodeDef) -> list[int]:
-        """The axes on which what comes round a loop, or out of branches, is not the same size."""
-        shapes = [self.shape(endpoint) for endpoint in merge.inputs]
-        if len({shape.rank for shape in shapes}) != 1 or not shapes[0].dims:
-            return []
-        columns = zip(*(shape.dims or () for shape in shapes), strict=True)
-        return [axis for axis, column in enumerate(columns) if len(set(column)) > 1]
 
-
-def _reshaped(shape: TensorShape, source: TensorShape) -> TensorShape:
-    """`reshape(x, [-1, 784])`: what is left over is the dimension that nobody knows."""
-    if shape.dims is None or source.dims is None:
-        return shape
-    gaps, unknown = [[dim for dim in each if not known(dim)] for each in (shape.dims, source.dims)]
-    sizes = [
-        prod(dim for dim in each if dim is not None and dim > 0)
-        for each in (shape.dims, source.dims)
-    ]
-    if len(gaps) != 1 or len(unknown) != 1 or sizes[0] != sizes[1]:
-        return shape
-    return TensorShape([dim if known(dim) else unknown[0] for dim in shape.dims])
+def _common(shapes: list[TensorShape]) -> TensorShape:
+    """What all have. NB: of what comes round a loop nothing is known yet."""
+    if len({shape.rank for shape in shapes}) != 1 or shapes[0].dims is None:
+        return UNKNOWN
+    columns = zip(*(shape.dims or () for shape in shapes), strict=True)
+    return TensorShape([each[0] if len(set(each)) == 1 else None for each in columns])
 
 
 def same_shape(one: TensorShape, other: TensorShape) -> bool:

@@ -1,16 +1,15 @@
-"""Constant folding's rules for single ops: one whose constant input makes it trivial. See `ConstantFolding::SimplifyNode`. NB: the rules that some program
-has met; TensorFlow has about twice as many.
+"""Constant folding's rules for single ops: one whose constant input makes it trivial. See
+`ConstantFolding::SimplifyNode`. NB: five of some twenty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
 from tflogscope.runtime.core.definition import NodeDef
-from tflogscope.runtime.core.dtypes import bool_, int32
 from tflogscope.runtime.core.release import since
 from tflogscope.runtime.passes.dependencies import control_anchor
 from tflogscope.runtime.passes.graph import Graph
@@ -18,9 +17,13 @@ from tflogscope.runtime.passes.shapes import Properties, same_shape
 
 ADDITIONS = frozenset({"Add", "AddV2"})
 REDUCTIONS = frozenset({"Sum", "Prod", "Min", "Max", "Mean", "Any", "All"})
-_MULTIPLICATIONS = frozenset({"Mul", "LogicalAnd"})
-_SUMS = ADDITIONS | {"BiasAdd", "LogicalOr"}
-_MATMULS = frozenset({"MatMul", "BatchMatMulV2"})
+_NEUTRAL = {
+    **dict.fromkeys(("Mul", "LogicalAnd"), (1, True)),
+    **dict.fromkeys(("Add", "AddV2", "BiasAdd", "LogicalOr"), (0, True)),
+    "Sub": (0, False),
+    "RealDiv": (1, False),
+}
+"""Ops and what changes nothing as their second input; of some as their first one, too."""
 Rule = Callable[[Graph, NodeDef, Properties], bool]
 
 
@@ -64,16 +67,6 @@ def _hands_on(graph: Graph, node: NodeDef, place: int = 0) -> bool:
 # -- ops that do nothing
 
 
-def _transpose_of_nothing(graph: Graph, node: NodeDef, properties: Properties) -> bool:
-    if node.type != "Transpose":
-        return False
-    shape, order = properties.shape(node.inputs[0]), properties.value(node.inputs[1])
-    if shape.dims is None or order is None or len(order) != len(shape.dims):
-        return False
-    pairs = enumerate(zip(shape.dims, order, strict=True))
-    return all(size == 1 or k == at for k, (size, at) in pairs) and _hands_on(graph, node)
-
-
 def _reshape_to_same(graph: Graph, node: NodeDef, properties: Properties) -> bool:
     wanted = value_of(graph.source(node, 1)) if node.type == "Reshape" else None
     shape = properties.shape(node.inputs[0]) if wanted is not None else None
@@ -91,112 +84,41 @@ def _reduction_of_nothing(graph: Graph, node: NodeDef, properties: Properties) -
         return False
     if axes.size == 0:
         return _hands_on(graph, node)
-    before, after = properties.shape(node.inputs[0]), properties.shape((node.name, 0))
-    if not before.is_fully_defined() or not after.is_fully_defined():
+    before, keeps = properties.shape(node.inputs[0]), node.attributes.get("keep_dims", False)
+    if not before.is_fully_defined() or not keeps:
         return False
-    sizes, keeps = before.sizes(), node.attributes.get("keep_dims", False)
-    if keeps and all(-len(sizes) <= at < len(sizes) and sizes[at] == 1 for at in axes.ravel()):
-        return _hands_on(graph, node)
-    one = before.num_elements() == after.num_elements() == 1
-    if not one or not after.rank or keeps or "T" not in node.attributes:
-        return False
-    name, value = optimized_name(node, "_shape_const"), np.ones(after.rank, np.int32)
-    graph.constant(name, value, int32, node.device, [node.inputs[1][0]])
-    graph.set_input(node, 1, (name, 0))
-    graph.retype(node, "Reshape", {"T": node.attributes["T"], "Tshape": int32})
-    return True
+    sizes = before.sizes()
+    ones = all(-len(sizes) <= at < len(sizes) and sizes[at] == 1 for at in axes.ravel())
+    return ones and _hands_on(graph, node)
 
 
-def _switch_on_itself(graph: Graph, node: NodeDef, _: Properties) -> bool:
-    """What comes out of `Switch(p, p)` is known on either side."""
-    if node.type != "Switch" or node.inputs[0] != node.inputs[1]:
-        return False
-    names = [optimized_name(node, suffix) for suffix in ("_const_false", "_const_true")]
-    readers = graph.readers(node.name)
-    done = len(readers) != 2 or all(  # TensorFlow takes any other number for done, too
-        reader.type == "Identity" and not graph.data_readers(reader.name) for reader in readers
-    )
-    if done or any(name in graph for name in names):
-        return False
-    for output, name in enumerate(names):
-        anchor = control_anchor(graph, (node.name, output))
-        graph.constant(name, np.array(bool(output)), bool_, node.device, [anchor])
-    for reader in readers:
-        for at, (source, output) in enumerate(list(reader.inputs)):
-            if source == node.name:
-                graph.set_input(reader, at, (names[output], 0))
-    return True
-
-
-# -- neutral elements and zeros
-
-
-def _all_are(graph: Graph, node: NodeDef, value: int) -> bool:
-    if node.type in {"ZerosLike", "OnesLike"}:
-        return value == (node.type == "OnesLike")
-    if node.type == "Fill":
-        return _all_are(graph, graph.source(node, 1), value)
-    constant = value_of(node)
-    return constant is not None and constant.dtype != object and bool(np.all(constant == value))
+# -- neutral elements
 
 
 def _neutral_element(graph: Graph, node: NodeDef, properties: Properties) -> bool:
-    if node.type not in _MULTIPLICATIONS | _SUMS | _MATMULS | {"Sub", "RealDiv"}:
+    """NB: only what hands on an input as it is; nothing that broadcasts."""
+    if node.type not in _NEUTRAL:
         return False
+    neutral, commutes = _NEUTRAL[node.type]
     output = properties.shape((node.name, 0))
-    fits = [same_shape(output, properties.shape(endpoint)) for endpoint in node.inputs[:2]]
-    x, y = graph.source(node, 0), graph.source(node, 1)
-    multiplies, adds = node.type in _MULTIPLICATIONS, node.type in _SUMS
-    neutral = 1 if multiplies or node.type == "RealDiv" else 0
-    if node.type in _MATMULS:
-        return _zero(graph, node, properties, fits)
-    if (multiplies or adds) and _all_are(graph, x, neutral):
-        return _pass_on(graph, node, 1, properties, fits[1])
-    if fits[1] and node.type == "Sub" and _all_are(graph, x, 0):
-        return _become_unary(graph, node, "Neg")
-    if fits[1] and node.type == "RealDiv" and _all_are(graph, x, 1):
-        return _become_unary(graph, node, "Reciprocal")
-    if _all_are(graph, y, neutral):
-        return _pass_on(graph, node, 0, properties, fits[0])
-    return multiplies and _zero(graph, node, properties, fits)
-
-
-def _become_unary(graph: Graph, node: NodeDef, type: str) -> bool:
-    first, second = node.inputs
-    graph.rewire(node, [second], [first[0], *node.controls])
-    graph.retype(node, type, node.attributes)
-    return True
-
-
-def _pass_on(graph: Graph, node: NodeDef, place: int, properties: Properties, fits: bool) -> bool:
-    shape, dtype = properties.shape((node.name, 0)), node.dtypes[0]
-    name = optimized_name(node, f"-broadcastto_shape-{place}")
-    if not fits:
-        if not shape.is_fully_defined() or name in graph:
-            return False
-        after = control_anchor(graph, node.inputs[1 - place])
-        graph.constant(name, np.array(shape.sizes(), np.int32), int32, node.device, [after])
-    _hands_on(graph, node, place)
-    if not fits:
-        graph.rewire(node, [node.inputs[0], (name, 0)])
-        graph.retype(node, "BroadcastTo", {"T": dtype, "Tidx": int32})
-    elif any(each.type in {"Assign", "ApplyGradientDescent"} for each in graph):
-        graph.retype(node, "Snapshot", {"T": dtype})  # the tensor itself may change
-    return True
-
-
-def _zero(graph: Graph, node: NodeDef, properties: Properties, fits: Sequence[bool]) -> bool:
-    if since(2, 17) and node.dtypes[0].is_floating:
-        return False  # the other one may be NaN
-    output, dtype = properties.shape((node.name, 0)), node.dtypes[0].as_numpy_dtype
-    zeros = [_all_are(graph, graph.source(node, place), 0) for place in range(2)]
-    if any(zeros) and output.is_fully_defined():
-        become_constant(graph, node, np.zeros(output.sizes(), dtype))
-        return True
-    for place in range(2):
-        if node.type in _MULTIPLICATIONS and zeros[place] and fits[place]:
+    for place in (0, 1) if commutes else (0,):
+        other = value_of(graph.source(node, 1 - place))
+        fits = same_shape(output, properties.shape(node.inputs[place]))
+        if fits and other is not None and other.dtype != object and np.all(other == neutral):
             return _hands_on(graph, node, place)
     return False
+
+
+def _product_with_zero(graph: Graph, node: NodeDef, properties: Properties) -> bool:
+    """Such as the momentum of SGD that has none. NB: since 2.17 the other one may be NaN."""
+    if node.type != "Mul" or (since(2, 17) and node.dtypes[0].is_floating):
+        return False
+    output = properties.shape((node.name, 0))
+    values = [value_of(graph.source(node, place)) for place in range(2)]
+    if not output.is_fully_defined() or not any(e is not None and np.all(e == 0) for e in values):
+        return False
+    become_constant(graph, node, np.zeros(output.sizes(), node.dtypes[0].as_numpy_dtype))
+    return True
 
 
 def _multiply_by_reciprocal(graph: Graph, node: NodeDef, _: Properties) -> bool:
@@ -212,10 +134,9 @@ def _multiply_by_reciprocal(graph: Graph, node: NodeDef, _: Properties) -> bool:
 
 
 RULES: tuple[Rule, ...] = (
-    _transpose_of_nothing,
-    _switch_on_itself,
     _reduction_of_nothing,
     _reshape_to_same,
     _neutral_element,
+    _product_with_zero,
     _multiply_by_reciprocal,
 )

@@ -11,56 +11,68 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core import context, errors, nest
+from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.variables import Variable
-from tflogscope.runtime.keras import initializers
+from tflogscope.runtime.keras import activations, initializers
 from tflogscope.runtime.keras.keras_tensor import Node, from_tensor, is_symbolic, to_placeholder
+from tflogscope.runtime.keras.primitives import make_variable
 from tflogscope.runtime.keras.state import (
+    OURS,
+    Configured,
     call_state,
     floatx,
     keras3,
     layer_scope,
     mask_of,
-    scope_of_keras3,
+    refuse,
     unique_name,
 )
 from tflogscope.runtime.library.arrays import cast
 
 __all__ = ["Layer"]
 
-_IGNORED = {"autocast", "dynamic", "dtype", "implementation", "input_length", "seed"}
-_OURS = "tflogscope.runtime."
+_SHARED = {
+    "trainable": True,
+    "name": None,
+    "dtype": None,
+    "input_shape": None,
+}
 
 
-class Layer:
-    """The base of all layers."""
+class Layer(Configured):
+    """The base of all layers. Its options are shared; a layer's own come first."""
 
+    where = "tf.keras.layers."
+    shared = _SHARED
     own_first = True
     supports_masking = False
     converts_inputs = True
+    built: Any
+    input_shape: Any
 
-    def __init__(self, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
-        self._parts: list[Any]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "input_dim" in kwargs and "input_dim" not in self.options:
+            kwargs["input_shape"] = (kwargs.pop("input_dim"),)
         vars(self).setdefault("_parts", [])
-        self.name = name or unique_name(type(self).__name__)
-        self.built = False
-        vars(self).update(_trainable=trainable, _losses=[], nodes=[])
-        self.dtype = as_dtype(kwargs.get("dtype") or floatx())
-        shape = kwargs.pop("input_shape", None)
-        if "input_dim" in kwargs:
-            shape = (kwargs.pop("input_dim"),)
-        batch_shape = None if shape is None else (kwargs.pop("batch_size", None), *shape)
-        self.known_shape = kwargs.pop("batch_input_shape", batch_shape)
-        weights = {k for k in kwargs if k.endswith("_regularizer")}
-        self.of_weights = {name: kwargs.pop(name) for name in weights}
-        for option in kwargs:
-            if option not in _IGNORED:
-                raise TypeError(f"('Keyword argument not understood:', '{option}')")
+        vars(self).update(built=False, nodes=[])
+        self.configure(args, kwargs)
+
+    def read(self, name: str, value: Any) -> Any:
+        """NB: names are given automatically; `*_initializer` and `activation` may be names."""
+        if name == "name":
+            return value or unique_name(type(self).__name__)
+        if name == "dtype":
+            return as_dtype(value or floatx())
+        if name.endswith("_initializer"):
+            return initializers.get(value)
+        if name.endswith("activation"):
+            return activations.get(value)
+        return value
 
     # -- what subclasses define
 
@@ -92,9 +104,13 @@ class Layer:
     def _computed(self, inputs: Any, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.converts_inputs:
             inputs = nest.map_structure(self._converted, inputs)
-        if not call_state.depth:
-            self._forget_losses()
-        masks = self._give_mask(inputs, kwargs)
+        if self._ours:
+            known = self._parameters()
+            refuse(
+                f"the call of {type(self).__name__}",
+                {n: kwargs[n] for n in kwargs if n not in known and n != "training"},
+            )
+        mask = self._give_mask(inputs, kwargs)
         training = self._give_training(rest, kwargs)
         with call_state.enter(training):
             if keras3():
@@ -103,12 +119,16 @@ class Layer:
             with layer_scope(self):
                 self._build_once(inputs, rest, kwargs)
                 outputs = self._function()(inputs, *rest, **kwargs)
-            self._set_mask(inputs, outputs, masks)
+            if self.supports_masking and isinstance(outputs, Tensor):
+                outputs._keras_mask = self.compute_mask(inputs, mask)
             return outputs
 
+    @property
+    def _ours(self) -> bool:
+        return type(self).call.__module__.startswith(OURS)
+
     def _function(self) -> Callable[..., Any]:
-        ours = type(self).call.__module__.startswith(_OURS)
-        plain = ours or keras3() or context.executing_eagerly()
+        plain = self._ours or keras3() or context.executing_eagerly()
         return self.call if plain else convert(self.call)
 
     def _converted(self, value: Any) -> Any:
@@ -147,15 +167,11 @@ class Layer:
         return name in self._parameters()
 
     def _give_mask(self, inputs: Any, kwargs: dict[str, Any]) -> Any:
-        if kwargs.get("mask") is not None:
-            return kwargs["mask"]
-        flat = [mask_of(each) for each in nest.flatten(inputs)]
-        if all(mask is None for mask in flat):
-            return None
-        masks = nest.pack_sequence_as(inputs, flat)
-        if self.takes("mask"):
-            kwargs["mask"] = masks
-        return masks
+        """NB: only of one input, and only recurrent layers use it."""
+        mask = mask_of(inputs)
+        if mask is not None and self.takes("mask"):
+            kwargs["mask"] = mask
+        return mask
 
     def _give_training(self, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         names = list(self._parameters())
@@ -169,16 +185,6 @@ class Layer:
             kwargs["training"] = training
         return training
 
-    def _set_mask(self, inputs: Any, outputs: Any, masks: Any) -> None:
-        own = type(self).compute_mask is not Layer.compute_mask
-        flat = [each for each in nest.flatten(outputs) if isinstance(each, Tensor)]
-        if not (self.supports_masking or own) or all(mask_of(e) is not None for e in flat):
-            return
-        computed = self.compute_mask(inputs, masks)
-        if computed is not None:
-            for tensor, mask in zip(flat, nest.flatten(computed), strict=False):
-                tensor._keras_mask = mask
-
     # -- weights
 
     def add_weight(
@@ -187,7 +193,6 @@ class Layer:
         shape: Any = (),
         dtype: Any = None,
         initializer: Any = None,
-        regularizer: Any = None,
         trainable: bool = True,
         **_: Any,
     ) -> Any:
@@ -198,18 +203,8 @@ class Layer:
         initialize = initializers.get(default if initializer is None else initializer)
         dims = tuple(shape)
         lifted = call_state.symbolic or not keras3()
-        with (
-            scope_of_keras3(self.name, self) if keras3() else nullcontext(),
-            context.init_scope() if lifted else nullcontext(),
-        ):
-            variable: Any = Variable(
-                lambda: initialize(dims, dtype=wanted),
-                trainable=trainable,
-                name=name,
-                dtype=wanted,
-                shape=dims,
-            )
-        variable.regularizer = regularizer or self.of_weights.get(f"{name}_regularizer")
+        given = (self, name, dims, initialize, wanted)
+        variable = make_variable(*given, trainable=trainable, lifted=lifted)
         self._track(variable)
         return variable
 
@@ -256,55 +251,24 @@ class Layer:
 
     @property
     def trainable(self) -> bool:
-        return bool(vars(self)["_trainable"])
+        return bool(vars(self)["trainable"])
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
-        vars(self)["_trainable"] = value
+        vars(self)["trainable"] = value
         for layer in self._sublayers():
             layer.trainable = value
 
     def get_weights(self) -> list[Any]:
         return [variable.numpy() for variable in self.weights]
 
-    def set_weights(self, weights: list[Any]) -> None:
-        for variable, value in zip(self.weights, weights, strict=True):
-            variable.assign(value)
-
     def count_params(self) -> int:
         return sum(int(np.prod(variable.shape.as_list())) for variable in self.weights)
-
-    # -- losses of its own
-
-    def add_loss(self, loss: Any) -> None:
-        if not call_state.symbolic:
-            self._losses.extend(nest.flatten(loss))
-
-    @property
-    def losses(self) -> list[Any]:
-        layers = self._all_layers()
-        found = [each for layer in layers for each in layer._losses]
-        for layer in layers:
-            for variable in layer._own_variables():
-                if getattr(variable, "regularizer", None) is not None:
-                    label = f"{variable.name.partition(':')[0]}/Regularizer"
-                    with nullcontext() if keras3() else context.name_scope(label):
-                        found.append(variable.regularizer(variable))
-        return found
-
-    def _forget_losses(self) -> None:
-        for layer in self._all_layers():
-            layer._losses.clear()
 
     # -- in a model
 
     output = property(lambda self: self.nodes[0].outputs)
     input = property(lambda self: self.nodes[0].arguments[0])
-
-    def __getattr__(self, name: str) -> Any:
-        if type(self).__module__.startswith(_OURS):
-            return errors.missing(f"tf.keras.layers.{type(self).__name__}", name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 def _symbol(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Convolutions and pools, over one dimension or two."""
+"""Convolutions and pools, over one dimension or two. NB: channels come last."""
 
 from __future__ import annotations
 
@@ -6,80 +6,65 @@ from collections.abc import Callable
 from typing import Any
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.keras import activations, initializers, primitives
+from tflogscope.runtime.keras import primitives
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.state import keras3
 from tflogscope.runtime.library import arrays, nn, numbers
-from tflogscope.runtime.library.slices import where
 
 
-def _sizes(value: Any, rank: int) -> tuple[int, ...]:
-    return (value,) * rank if isinstance(value, int) else tuple(value)
-
-
-class _Convolution(Layer):
-    """What convolutions share. NB: channels come last."""
-
+class _Windowed(Layer):
     rank = 2
-    bias: Any = None
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
-        dilation_rate: Any = 1,
-        activation: Any = None,
-        use_bias: bool = True,
-        bias_initializer: Any = "zeros",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.kernel_size, self.strides = _sizes(kernel_size, self.rank), _sizes(strides, self.rank)
-        self.dilation_rate = _sizes(dilation_rate, self.rank)
-        self.padding, self.use_bias = padding.upper(), use_bias
-        self.activation = activations.get(activation)
-        self.bias_initializer = initializers.get(bias_initializer)
+    def read(self, name: str, value: Any) -> Any:
+        """NB: one number is the size of a window in each dimension."""
+        if name in {"kernel_size", "pool_size", "strides", "dilation_rate"} and value is not None:
+            return (value,) * self.rank if isinstance(value, int) else tuple(value)
+        return value.upper() if name == "padding" else super().read(name, value)
 
-    def _make(self, name: str, shape: Any, initializer: Any) -> Any:
-        return self.add_weight(name, (*self.kernel_size, *shape), initializer=initializer)
+    @property
+    def form(self) -> str:
+        """`data_format` of TensorFlow's ops."""
+        return "NWC" if self.rank == 1 else "NHWC"
 
-    def _make_bias(self, size: int) -> None:
+
+class Conv2D(_Windowed):
+    """A convolution of images."""
+
+    options = {
+        "filters": ...,
+        "kernel_size": ...,
+        "strides": 1,
+        "padding": "valid",
+        "dilation_rate": 1,
+        "activation": None,
+        "use_bias": True,
+        "kernel_initializer": "glorot_uniform",
+        "bias_initializer": "zeros",
+    }
+    label = "kernel"
+
+    def _sizes(self, channels: int) -> tuple[int, int, int]:
+        return channels, self.filters, self.filters
+
+    def build(self, input_shape: Any) -> None:
+        into, out, bias = self._sizes(input_shape[-1])
+        shape = (*self.kernel_size, into, out)
+        label = "kernel" if keras3() else self.label
+        self.kernel = self.add_weight(label, shape, initializer=self.kernel_initializer)
+        self.bias = None
         if self.use_bias:
-            self.bias = self.add_weight("bias", (size,), initializer=self.bias_initializer)
+            self.bias = self.add_weight("bias", (bias,), initializer=self.bias_initializer)
 
-    def _finished(self, outputs: Any) -> Any:
+    def call(self, inputs: Any) -> Any:
+        outputs = self._convolved(inputs)
         if self.bias is not None:
             outputs = primitives.add_bias(outputs, self.bias, of_window=True)
         return self.activation(outputs)
 
-
-class Conv2D(_Convolution):
-    """A convolution of images."""
-
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
-        kernel_initializer: Any = "glorot_uniform",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(kernel_size, strides, padding, **kwargs)
-        self.filters, self.kernel_initializer = filters, initializers.get(kernel_initializer)
-
-    def build(self, input_shape: Any) -> None:
-        shape = (input_shape[-1], self.filters)
-        self.kernel = self._make("kernel", shape, self.kernel_initializer)
-        self._make_bias(self.filters)
-
-    def call(self, inputs: Any) -> Any:
-        form = "NWC" if self.rank == 1 else "NHWC"
+    def _convolved(self, inputs: Any) -> Any:
         name = None if keras3() else type(self).__name__
         strides, rates = list(self.strides), list(self.dilation_rate)
-        outputs = nn.convolution(inputs, self.kernel, strides, self.padding, form, rates, name)
-        return self._finished(outputs)
+        return nn.convolution(inputs, self.kernel, strides, self.padding, self.form, rates, name)
 
 
 class Conv1D(Conv2D):
@@ -88,61 +73,45 @@ class Conv1D(Conv2D):
     rank = 1
 
 
-class DepthwiseConv2D(_Convolution):
+class DepthwiseConv2D(Conv2D):
     """A convolution of each channel of its own."""
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
-        depth_multiplier: int = 1,
-        depthwise_initializer: Any = "glorot_uniform",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(kernel_size, strides, padding, **kwargs)
-        self.depth_multiplier = depth_multiplier
-        self.depthwise_initializer = initializers.get(depthwise_initializer)
+    options = {
+        "kernel_size": ...,
+        "strides": 1,
+        "padding": "valid",
+        "depth_multiplier": 1,
+        "activation": None,
+        "use_bias": True,
+        "depthwise_initializer": "glorot_uniform",
+        "bias_initializer": "zeros",
+    }
+    label = "depthwise_kernel"
+    kernel_initializer = property(lambda self: self.depthwise_initializer)
 
-    def build(self, input_shape: Any) -> None:
-        shape = (input_shape[-1], self.depth_multiplier)
-        name = "kernel" if keras3() else "depthwise_kernel"
-        self.depthwise_kernel = self._make(name, shape, self.depthwise_initializer)
-        self._make_bias(shape[0] * shape[1])
+    def _sizes(self, channels: int) -> tuple[int, int, int]:
+        return channels, self.depth_multiplier, channels * self.depth_multiplier
 
-    def call(self, inputs: Any) -> Any:
+    def _convolved(self, inputs: Any) -> Any:
         steps = (1, *self.strides, 1)
-        kernel = self.depthwise_kernel
-        return self._finished(
-            nn.depthwise_conv2d(inputs, kernel, steps, self.padding, data_format="NHWC")
-        )
+        return nn.depthwise_conv2d(inputs, self.kernel, steps, self.padding, data_format="NHWC")
 
 
-# -- pools
-
-
-class _Pooling(Layer):
-    rank = 2
+class _Pooling(_Windowed):
+    options = {"pool_size": 2, "strides": None, "padding": "valid"}
     pool: Callable[..., Any]
 
-    def __init__(
-        self, pool_size: Any = 2, strides: Any = None, padding: str = "valid", **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.pool_size = _sizes(pool_size, self.rank)
-        self.strides = _sizes(pool_size if strides is None else strides, self.rank)
-        self.padding = padding.upper()
-
     def call(self, inputs: Any) -> Any:
-        form = "NWC" if self.rank == 1 else "NHWC"
-        label = None if keras3() else "MaxPool" if self.pool is nn.max_pool else "AvgPool"
+        sizes, label = self.pool_size, None
+        strides = sizes if self.strides is None else self.strides
+        if not keras3() and self.pool is nn.max_pool:
+            label = "MaxPool"
         if keras3() or self.rank == 2:
-            name = label if self.pool is nn.max_pool else None
-            return type(self).pool(inputs, self.pool_size, self.strides, self.padding, form, name)
+            return type(self).pool(inputs, sizes, strides, self.padding, self.form, label)
         image = O.ExpandDims(inputs, 2)  # NB: Keras 2 pools sequences as images one pixel wide
-        sizes, steps = ((1, *each, 1, 1) for each in (self.pool_size, self.strides))
-        pool = nn.avg_pool2d if self.pool is nn.avg_pool else nn.max_pool
-        return arrays.squeeze(pool(image, sizes, steps, self.padding, "NHWC", label), [2])
+        sizes, strides = (1, *sizes, 1, 1), (1, *strides, 1, 1)
+        pooled = type(self).pool(image, sizes, strides, self.padding, "NHWC", label)
+        return arrays.squeeze(pooled, [2])
 
 
 class MaxPooling2D(_Pooling):
@@ -163,59 +132,16 @@ class MaxPooling1D(MaxPooling2D):
     rank = 1
 
 
-class AveragePooling1D(AveragePooling2D):
-    """The mean of each window of steps."""
-
-    rank = 1
-
-
-class _Global(Layer):
-    axes: Any = (1, 2)
-    reduction: Callable[..., Any]
-
-    def __init__(self, keepdims: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.keepdims = keepdims
-
-    def call(self, inputs: Any) -> Any:
-        axes = self.axes if isinstance(self.axes, int) else list(self.axes)
-        return type(self).reduction(inputs, axes, self.keepdims)
-
-
-class GlobalAveragePooling2D(_Global):
+class GlobalAveragePooling2D(Layer):
     """The mean of each channel."""
 
-    reduction = staticmethod(numbers.reduce_mean)
+    axes: Any = [1, 2]
 
-
-class GlobalMaxPooling2D(_Global):
-    """The largest of each channel."""
-
-    reduction = staticmethod(numbers.reduce_max)
-
-
-class GlobalMaxPooling1D(GlobalMaxPooling2D):
-    """The largest over all steps."""
-
-    axes = 1
+    def call(self, inputs: Any) -> Any:
+        return numbers.reduce_mean(inputs, self.axes, False)
 
 
 class GlobalAveragePooling1D(GlobalAveragePooling2D):
-    """The mean over all steps that count."""
+    """The mean over all steps."""
 
     axes = 1
-
-    def call(self, inputs: Any, mask: Any = None) -> Any:
-        if mask is None:
-            return super().call(inputs)
-        if keras3():
-            shown = arrays.cast(O.ExpandDims(mask, 2), "bool")
-            inputs, wide = where(shown, inputs, 0.0), arrays.cast(shown, inputs.dtype)
-        else:
-            wide = O.ExpandDims(arrays.cast(mask, inputs.dtype), 2)
-            inputs *= wide
-        total = numbers.reduce_sum(inputs, 1, self.keepdims)
-        return total / numbers.reduce_sum(wide, 1, self.keepdims)
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        del inputs, mask
