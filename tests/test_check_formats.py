@@ -90,6 +90,8 @@ def hostile(name: str) -> dict[str, Any]:
     for table in (made.timeline, made.coverage):
         for row in table:
             row["source"] = f"logs/{name}"
+    for row in made.timeline:
+        row["python"] = f"{name}:31"
     said = facts(made)
     said["policy"] = said["baseline"] = name
     said["notes"] = [name]

@@ -210,7 +210,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     What an example writes stays here.
     """
-    for name in ("sample_logs", "docs", "grammars", "benchmarks"):
+    for name in ("sample_logs", "docs", "grammars", "benchmarks", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     for name in ("run.log", "before.log", "after.log"):
         shutil.copy(SAMPLE, tmp_path / name)  # an example may write to it

@@ -36,7 +36,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("device status", _TEXT)
     | columns("primitives", _COUNT)
     | columns("primitive_us", _REAL)
-    | columns("cause", _TEXT),
+    | columns("cause python", _TEXT),
     "ops": columns("mode kind op kernel rewrite", _TEXT)
     | columns("executions dead", _COUNT)
     | columns("total_us", _NUMBER)
@@ -45,7 +45,9 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("primitives", _COUNT)
     | columns("primitive_us", _REAL)
     | columns("implementations functions causes", _TEXT)
-    | columns("first_line", _LINE),
+    | columns("first_line", _LINE)
+    | columns("python", _TEXT)
+    | columns("python_executions", _COUNT),
     "functions": columns("function", _TEXT)
     | columns("function_uid", _LINE)
     | columns("flavour", _TEXT)
@@ -56,7 +58,8 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("total_us", _NUMBER)
     | columns("mean_us", _REAL)
     | columns("nodes eligible_nodes rewritten_nodes", _COUNT)
-    | columns("first_line", _LINE),
+    | columns("first_line", _LINE)
+    | columns("python", _TEXT),
     "nodes": columns("function", _TEXT)
     | columns("function_uid", _LINE)
     | columns("node op kernel dtype attributes inputs rewrite", _TEXT)
@@ -64,7 +67,8 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("reason", _TEXT)
     | columns("executions", _COUNT)
     | columns("total_us", _NUMBER)
-    | columns("line", _LINE),
+    | columns("line", _LINE)
+    | columns("python", _TEXT),
     "rewrites": columns("source", _TEXT)
     | columns("line", _LINE)
     | columns("function", _TEXT)
@@ -79,12 +83,16 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("duration_us", _REAL)
     | columns("onednn_version", _TEXT)
     | columns("timeline_line", _LINE)
-    | columns("link", _TEXT),
+    | columns("link python", _TEXT),
     "coverage": columns("source", _TEXT)
     | columns("bytes lines records recognised ignored unknown continuation", _LINE)
     | columns("blank torn bad_bytes", _LINE)
     | columns("vlog_level", pl.UInt8)
     | columns("tensorflow_dialect onednn_version", _TEXT),
+    "stacks": columns("source", _TEXT)
+    | columns("line", _LINE)
+    | columns("id", _COUNT)
+    | columns("python frames", _TEXT),
 }
 VALUES = {
     "mode": {"eager", "graph"},

@@ -11,11 +11,11 @@ from tflogscope.exports.traces import TRACE_FORMATS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tflogscope"
-# The runtime stands apart; the program starts in `__main__`.
+# The runtime stands apart, the hook runs in other programs; this one starts in `__main__`.
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path
     for path in sorted(PACKAGE.rglob("*.py"))
-    if "runtime" not in path.parts and path.name not in ("__init__.py", "__main__.py")
+    if not {"runtime", "hook"} & {*path.parts} and path.name not in ("__init__.py", "__main__.py")
 }
 
 EXEMPT = {"tflogscope.pytest_plugin"}  # pytest loads it by its entry point

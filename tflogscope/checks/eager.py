@@ -75,6 +75,7 @@ def _violation(row: dict[str, Any], baseline: Baseline) -> Violation:
         lines,
         CAUSES.get(cause, CAUSES["unknown"]),
         baseline.take(_KEY, subject, amount),
+        row["python"],
     )
 
 

@@ -55,7 +55,7 @@ class Evidence:
         the first one that is called.
         """
         ran = self.run.primitives.filter(pl.col("event") == "exec").select(
-            "source", "line", "implementation", "link", "timeline_line"
+            "source", "line", "implementation", "link", "timeline_line", "python"
         )
         eager = self.eager.select("source", "line", eager_function="near")
         executions = self.run.timeline.select("source", "line", "op", "function")
@@ -97,7 +97,8 @@ class Evidence:
 
 
 def evidence_columns() -> list[pl.Expr]:
-    """Aggregations for groups of rows in the order of the log: amount, source, lines, last_line.
+    """Aggregations for groups of rows in the order of the log: amount, source, lines, last_line,
+    python.
 
     Lines are the first ones of the first source.
     """
@@ -107,7 +108,13 @@ def evidence_columns() -> list[pl.Expr]:
         pl.col("source").first(),
         here.head(LINES).alias("lines"),
         here.last().alias("last_line"),
+        most_asked(),
     ]
+
+
+def most_asked() -> pl.Expr:
+    """`python`: the line of the program that asked for most rows; null: none is known."""
+    return pl.col("python").drop_nulls().mode().sort().first()
 
 
 def lines_of(row: dict[str, Any]) -> tuple[int, ...]:

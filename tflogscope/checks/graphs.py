@@ -9,7 +9,7 @@ import polars as pl
 
 from tflogscope.checks.advice import RECORD_OPS, RETRACES
 from tflogscope.checks.baseline import Baseline
-from tflogscope.checks.evidence import LINES, Evidence, matching, said_lines
+from tflogscope.checks.evidence import LINES, Evidence, matching, most_asked, said_lines
 from tflogscope.checks.policy import Policy
 from tflogscope.checks.verdict import Check, Violation
 from tflogscope.model.figures import count_of
@@ -38,7 +38,13 @@ def check_retraces(evidence: Evidence, policy: Policy, baseline: Baseline) -> It
             maintain_order="left",
         )
         .group_by("function", "python_function", maintain_order=True)
-        .agg(pl.col("source").first(), pl.col("line"), retraces=pl.len() - 1)
+        .agg(
+            pl.col("source").first(),
+            pl.col("line"),
+            # The calls that traced it again.
+            pl.col("python").slice(1).drop_nulls().mode().sort().first(),
+            retraces=pl.len() - 1,
+        )
         .sort("retraces", descending=True, maintain_order=True)
         .unique("function", keep="first", maintain_order=True)
     )
@@ -62,7 +68,8 @@ def _retraced(key: str, row: dict[str, Any], baseline: Baseline) -> Violation:
     again = tuple(row["line"][1:])
     text = f"{row['function']} was retraced {count_of(amount, 'time')}: {said_lines(again)}."
     known = baseline.take(key, subject, amount)
-    return Violation(subject, amount, text, row["source"], again[:LINES], RETRACES, known)
+    lines, python = again[:LINES], row["python"]
+    return Violation(subject, amount, text, row["source"], lines, RETRACES, known, python)
 
 
 def check_rewritten(evidence: Evidence, policy: Policy, baseline: Baseline) -> Iterator[Check]:
@@ -98,9 +105,9 @@ def check_rewritten(evidence: Evidence, policy: Policy, baseline: Baseline) -> I
             f"{names} kernels; needed: {limit:.1%}."
         )
         lines = tuple(left["line"].head(LINES))
-        violation = Violation(
-            subject, amount, _left_out(left, names), evidence.only_source, lines, "", known
-        )
+        said, source = _left_out(left, names), evidence.only_source
+        python = left.select(most_asked()).item()
+        violation = Violation(subject, amount, said, source, lines, "", known, python)
         shown = () if passed else (violation,)
         yield Check(key, section.pattern, passed, text, limit, 1 - amount, shown)
 
@@ -138,7 +145,7 @@ def check_kernels(evidence: Evidence, policy: Policy, baseline: Baseline) -> Ite
 
 def _alive(evidence: Evidence) -> pl.DataFrame:
     """What ran: nodes by their function, eager ops by the function that they belong to."""
-    columns = ("source", "line", "op", "kernel", "status")
+    columns = ("source", "line", "op", "kernel", "status", "python")
     timeline = evidence.run.timeline.filter(pl.col("mode") == "graph")
     nodes = timeline.select(*columns, near="function")
     rows = pl.concat([nodes, evidence.eager.select(*columns, "near")])
@@ -155,4 +162,5 @@ def _missing(key: str, pattern: str, ran: pl.DataFrame, baseline: Baseline) -> V
         kernels = ", ".join(instead["kernel"].drop_nulls().unique().sort())
         text += f" {op} ran as {kernels}: {said_lines(lines)}."
     source = instead["source"].item(0) if lines else None
-    return Violation(subject, 1, text, source, lines, "", baseline.take(key, subject, 1))
+    known, python = baseline.take(key, subject, 1), instead.select(most_asked()).item()
+    return Violation(subject, 1, text, source, lines, "", known, python)

@@ -58,7 +58,9 @@ def _forbidden(key: str, row: dict[str, Any], baseline: Baseline) -> Violation:
         f"{row['implementation']} ran {count_of(amount, 'time')}{op}{place}: {said_lines(lines)}."
     )
     known = baseline.take(key, subject, amount)
-    return Violation(subject, amount, text, row["source"], lines, IMPLEMENTATION, known)
+    return Violation(
+        subject, amount, text, row["source"], lines, IMPLEMENTATION, known, row["python"]
+    )
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ class Violation:
     lines: tuple[int, ...] = ()  # evidence: the first lines, then the last
     advice: str = ""
     known: float = 0  # how much of it the baseline holds
+    python: str | None = None  # the line of the program that asked for most of it
 
     @property
     def new(self) -> float:
@@ -101,6 +102,7 @@ def _check_facts(check: Check) -> Facts:
                 "text": each.text,
                 "source": each.source,
                 "lines": list(each.lines),
+                "python": each.python,
                 "advice": each.advice,
             }
             for each in check.violations

@@ -39,6 +39,14 @@ def explain(
             metavar="N", min=1, show_default=False, help="Explain what a line of the log is about."
         ),
     ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LINE",
+            show_default=False,
+            help="Explain what a line of the program asked for: train.py:31.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the same facts as one JSON object.")
     ] = False,
@@ -46,16 +54,20 @@ def explain(
     """Say why an op ran eagerly or in a graph, and why as this kernel.
 
     With the lines that show it, what would change it, and where in TensorFlow it is decided.
-    Without --op, --node or --line it explains what it finds in the whole run.
+    Without --op, --node, --line or --at it explains what it finds in the whole run.
 
     \b
     Examples:
       tflogscope explain run.log --op AddV2
       tflogscope explain run.log --node dense/MatMul
       tflogscope explain run.log --line 4711
+      tflogscope explain run.log --at train.py:31
     """
-    if sum(asked is not None for asked in (op, node, line)) > 1:
-        raise UsageError("--op, --node and --line are three questions", "explain", "Ask one.")
+    asked = (op, node, line, at)
+    if sum(each is not None for each in asked) > 1:
+        raise UsageError(
+            "--op, --node, --line and --at are different questions", "explain", "Ask one."
+        )
     with opened(named_inputs(logs)) as run:
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import harmless
@@ -65,8 +77,8 @@ def explain(
 
         console = make_console()
         with console.capture() as screen:  # printed after the progress bar is gone
-            if op is not None or node is not None or line is not None:
-                facts = run.explain(op=op, node=node, line=line)
+            if asked != (None,) * 4:
+                facts = run.explain(op=op, node=node, line=line, at=at)
                 render_explanation(facts, console)
             else:
                 findings = run.findings.to_dicts()

@@ -42,6 +42,13 @@ def record(
             "without it, a file named after the time of day.",
         ),
     ] = None,
+    lines: Annotated[
+        bool,
+        typer.Option(
+            "--lines/--no-lines",
+            help="Write down which line of the program asked for an eager op or a graph's node.",
+        ),
+    ] = True,
     force: Force = False,
 ) -> None:
     """Run a program and record its log, in a few per cent of the size of a full one.
@@ -56,7 +63,13 @@ def record(
     """
     from tflogscope.recording import header, recorder
     from tflogscope.recording.log_file import LogFile
-    from tflogscope.recording.settings import exact_onednn, installed, least_severity, settings
+    from tflogscope.recording.settings import (
+        exact_onednn,
+        installed,
+        least_severity,
+        settings,
+        with_lines,
+    )
 
     if not command:
         raise UsageError(
@@ -66,6 +79,8 @@ def record(
     found = {"tflogscope": tflogscope.__version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
     environment = {**os.environ, **settings(tensorflow, found)}
+    if lines:
+        environment |= with_lines(os.environ)
     recorded = recorder.record(
         command,
         environment,

@@ -22,23 +22,25 @@ def trace(
     *,
     output: Output = None,
     format_name: Annotated[
-        Literal["chrome", "perfetto", "speedscope"] | None,
+        Literal["chrome", "perfetto", "speedscope", "folded"] | None,
         typer.Option(
             "--format", help="The format. By default what the file's suffix says, else chrome."
         ),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write the run as a trace, for Perfetto, chrome://tracing or speedscope.
+    """Write the run as a trace, for Perfetto, chrome://tracing, speedscope or flame graphs.
 
     A track for each thread, or, where the log has no threads, lanes in which nothing overlaps.
-    Calls are above their ops, ops above their oneDNN primitives.
+    Calls are above their ops, ops above their oneDNN primitives. A file for flame graphs (.folded)
+    has the time of each stack instead.
 
     \b
     Examples:
       tflogscope trace run.log -o trace.json.gz
       tflogscope trace run.log -o trace.pftrace
       tflogscope trace run.log -o run.speedscope.json
+      tflogscope trace run.log -o run.folded
     """
     inputs = named_inputs(logs)
     path = None if output in (None, "-") else output

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tflogscope.escapes import safe
+from tflogscope.exports.places import Place, noted, places
 
 _SHOWN = 10  # GitHub shows so many errors of a step
+_NOWHERE = Place(None, None)
 
 
 def github_text(verdict: dict[str, Any]) -> str:
@@ -23,23 +25,24 @@ def github_text(verdict: dict[str, Any]) -> str:
         rest = errors[_SHOWN - 1 :]
         texts = " ".join(violation["text"] for _, violation in rest if violation)
         text = f"And {len(rest)} more: {texts}"
-        commands[-1] = _error(check["name"], text, None, [])
+        commands[-1] = _error(check["name"], text)
     return "".join(f"{command}\n" for command in commands)
 
 
 def _command(check: dict[str, Any], violation: dict[str, Any] | None) -> str:
     if violation is None:
-        return _error(check["name"], check["text"], None, [])
+        return _error(check["name"], check["text"])
+    place, log = places(violation)
     text = f"{violation['text']} {violation['advice']}".rstrip()
-    return _error(check["name"], text, violation["source"], violation["lines"])
+    return _error(check["name"], noted(text, log), place)
 
 
-def _error(name: str, text: str, source: str | None, lines: list[int]) -> str:
+def _error(name: str, text: str, place: Place = _NOWHERE) -> str:
     named = {"title": f"tflogscope check: {name}"}
-    if source is not None:
-        named["file"] = source
-    if source is not None and lines:
-        named["line"] = str(lines[0])
+    if place.file is not None:
+        named["file"] = place.file
+    if place.file is not None and place.line is not None:
+        named["line"] = str(place.line)
     properties = ",".join(f"{key}={_property(value)}" for key, value in named.items())
     return f"::error {properties}::{_data(text)}"
 

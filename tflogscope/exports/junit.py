@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tflogscope.escapes import escape, safe
+from tflogscope.exports.places import noted, places
 
 # What XML can't hold, not even escaped (XML 1.0, 2.2), and `safe` lets through: it shows nothing.
 _NO_CHARACTERS = re.compile("[\ufffe\uffff]")
@@ -61,8 +62,9 @@ def junit_text(verdict: dict[str, Any]) -> str:
 def _details(check: dict[str, Any]) -> str:
     lines = [check["text"]]
     for each in check["violations"]:
-        place = f"{each['source']}:{each['lines'][0]}: " if each["lines"] else ""
-        lines.append(f"{place}{each['text']} {each['advice']}".rstrip())
+        place, log = places(each)
+        where = "" if place.line is None else f"{place.file}:{place.line}: "
+        lines.append(noted(f"{where}{each['text']} {each['advice']}".rstrip(), log))
     return "\n".join(map(_xml, lines))
 
 

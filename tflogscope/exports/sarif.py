@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from tflogscope.escapes import safe
 from tflogscope.exports.json_text import harmless
+from tflogscope.exports.places import Place, places
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -42,35 +43,40 @@ def sarif_text(verdict: dict[str, Any]) -> str:
 
 def _results(check: dict[str, Any], sources: list[str]) -> list[dict[str, Any]]:
     if not check["violations"]:  # the log can't tell, and that is the result
-        return [_result(check["name"], check["text"], {}, sources[0], [])]
+        nowhere: dict[str, Any] = {"source": sources[0], "lines": [], "python": None, "subject": {}}
+        return [_result(check["name"], check["text"], nowhere)]
     return [
         _result(
             check["name"],
             f"{each['text']} {each['advice']}".rstrip(),
-            each["subject"],
-            each["source"] or sources[0],
-            each["lines"],
+            {**each, "source": each["source"] or sources[0]},
         )
         for each in check["violations"]
     ]
 
 
-def _result(
-    name: str, text: str, subject: dict[str, str | None], source: str, lines: list[int]
-) -> dict[str, Any]:
+def _result(name: str, text: str, violation: dict[str, Any]) -> dict[str, Any]:
+    subject, lines = violation["subject"], violation["lines"]
     identity = json.dumps([name, subject], sort_keys=True)
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(source)}}
-    if lines:
-        place["region"] = {"startLine": lines[0]}
+    place, log = places(violation)
+    shown = {"message": {"text": "The log shows it here."}}
     return {
         "message": {"text": _message(text)},
-        "locations": [{"physicalLocation": place}],
+        "locations": [_location(place)],
+        **({"relatedLocations": [{**_location(log), **shown}]} if log else {}),
         # The same from run to run, as long as the violation is: no lines, no counts.
         "partialFingerprints": {
             "tflogscope/v1": hashlib.sha256(identity.encode()).hexdigest(),
         },
         "properties": {"subject": subject, "lines": lines},
     }
+
+
+def _location(place: Place) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.file or "")}}
+    if place.line is not None:
+        physical["region"] = {"startLine": place.line}
+    return {"physicalLocation": physical}
 
 
 def _message(text: str) -> str:

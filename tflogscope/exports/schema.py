@@ -13,6 +13,7 @@ TABLES: tuple[str, ...] = (
     "primitives",
     "coverage",
     "findings",
+    "stacks",
 )
 
 DATETIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6f"  # ISO 8601, as the log prints it: without a zone

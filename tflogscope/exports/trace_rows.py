@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from tflogscope.model.run import Run
     from tflogscope.model.slices.table import Slices
 
-OF_OPS = ("op", "kernel", "rewrite", "node", "function", "device", "status", "cause", "source")
+OF_OPS = (
+    "op",
+    "kernel",
+    "rewrite",
+    "node",
+    "function",
+    "device",
+    "status",
+    "cause",
+    "python",
+    "source",
+)
 OF_PRIMITIVES = (
     "implementation",
     "prop_kind",
@@ -42,7 +53,9 @@ class TraceRows:
 
     `slices` is the layout. `frame` has a row for each of its slices, in the same order: text (row
     of `texts`), the columns of NUMBERS, and duration_us, what a primitive's line says; null: none.
-    `texts`: name, category, and the columns of TEXTS; a null is not an argument.
+    `texts`: name, category, the columns of TEXTS, and stack (row of `stacks`); a null is not an
+    argument.
+    `stacks`: lists of frames of the program, the outermost first.
     `open_ops`, where it changes: ns, eager, graph, how many ops are open from then on.
     `rewritten_share`, for equal parts of the time: ns, percent, of the time of ops that part of
     those rewritten; 0 where none ran. `kernels`: whose they were rewritten to.
@@ -51,6 +64,7 @@ class TraceRows:
     slices: Slices
     frame: pl.DataFrame
     texts: pl.DataFrame
+    stacks: pl.Series
     open_ops: pl.DataFrame
     rewritten_share: pl.DataFrame
     kernels: str
@@ -81,6 +95,7 @@ def trace_rows(run: Run, made_by: str) -> TraceRows:
         slices=slices,
         frame=facts.select("text", *NUMBERS, "duration_us"),
         texts=pl.concat([op_texts, primitive_texts], how="diagonal"),
+        stacks=run.stacks["frames"].str.split(";").list.reverse(),
         open_ops=_open_ops(slices.frame, is_op, is_graph),
         rewritten_share=_rewritten_share(slices.frame, is_op, is_rewritten),
         kernels=" and ".join(run.rewriters["kernels"]),
@@ -133,7 +148,7 @@ def _op_texts(texts: pl.DataFrame) -> pl.DataFrame:
         kernel=pl.when(~is_call).then("kernel"),
         rewrite=pl.when(is_rewritten).then("rewrite"),
         source=pl.when(pl.lit(several)).then("source"),
-    ).select("name", "category", *OF_OPS)
+    ).select("name", "category", *OF_OPS, "stack")
 
 
 def _primitives(frame: pl.DataFrame, primitives: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

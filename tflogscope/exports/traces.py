@@ -55,6 +55,7 @@ TRACE_FORMATS: dict[str, TraceFormat] = {
             "trace_speedscope",
             "speedscope_json",
         ),
+        TraceFormat("folded", (".folded",), False, "trace_folded", "folded_stacks"),
         TraceFormat("chrome", (".json",), False, "trace_chrome", "chrome_json"),
         TraceFormat(
             "perfetto",

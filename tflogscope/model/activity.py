@@ -282,5 +282,7 @@ def _gap(run: Run, shown: pl.DataFrame, begin: int, end: int) -> Gap:
 def _place(slice_: pl.DataFrame, line: pl.Expr, texts: pl.DataFrame) -> tuple[int, str] | None:
     if slice_.is_empty():
         return None
-    op = texts["op"][int(slice_["text"][0])]
-    return int(slice_.select(line).item()), "(cut off)" if op is None else str(op)
+    text = texts.row(int(slice_["text"][0]), named=True)
+    op = "(cut off)" if text["op"] is None else str(text["op"])
+    name = op if text["python"] is None else f"{op}, {text['python']}"
+    return int(slice_.select(line).item()), name

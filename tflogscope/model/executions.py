@@ -215,11 +215,11 @@ class Executions:
 
     # ---- the table -----------------------------------------------------------------------------
 
-    def timeline(self, linked: pl.DataFrame, causes: pl.Series) -> pl.DataFrame:
+    def timeline(self, linked: pl.DataFrame, causes: pl.Series, python: pl.Series) -> pl.DataFrame:
         """The `timeline` table of the contract.
 
         `linked` has the columns `primitives` and `primitive_us`, one row per row of `frame`;
-        `causes` one value for each.
+        `causes` and `python` one value for each.
         """
         frame = self.frame
         definitions = self.runs.definitions
@@ -249,6 +249,7 @@ class Executions:
                     primitives=linked["primitives"],
                     primitive_us=linked["primitive_us"],
                     cause=causes,
+                    python=python,
                 ),
             ],
             how="horizontal",

@@ -29,6 +29,7 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns, is_rewritten
+from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.model.reasons.table import Reasons
 
@@ -50,6 +51,7 @@ class Explainer:
     graph_nodes: pl.DataFrame
     reasons: Reasons
     eager_kernels: pl.DataFrame
+    lines: PythonLines
 
     @cached_property
     def statuses(self) -> pl.DataFrame:
@@ -130,6 +132,33 @@ class Explainer:
             )
         rows = np.arange(frame.height) == np.flatnonzero(rows)[0]
         return self._facts({"line": number}, rows) | {"execution": self._execution(rows)}
+
+    def at(self, place: str) -> Facts:
+        """Explain what a line of the program asked for, `train.py:31`, itself or through others.
+
+        Raises:
+            UsageError: the log has no lines, or this one asked for nothing.
+        """
+        if self.lines.stacks.is_empty():
+            hint = "Record it with tflogscope record, without --no-lines."
+            raise UsageError("this log has no lines of a program", "--at", hint)
+        asked = self.lines.asked_at(place)
+        rows, itself = asked["asked"].to_numpy(), int(asked["itself"].sum())
+        if not rows.any():
+            raise _not_there("line of the program", place, self.lines.python.unique().to_list())
+        return self._facts({"at": place}, rows) | {"ops": self._asked(rows), "itself": itself}
+
+    def _asked(self, rows: Chosen) -> list[Facts]:
+        """Ops, functions and nodes: how often each ran and how long, the most time first."""
+        frame = self.executions.frame.filter(pl.Series(rows))
+        signatures = self.executions.signatures.select("mode", "kind", "op")
+        named = frame.hstack(signatures.select(pl.all().gather(frame["signature"])))
+        groups = named.filter(pl.col("kind") != "plumbing").group_by("mode", "kind", "op")
+        asked = [
+            {"mode": mode, "kind": kind, "op": op, **_counted(here)}
+            for (mode, kind, op), here in groups
+        ]
+        return sorted(asked, key=lambda each: (-(each["total_us"] or 0), -each["runs"], each["op"]))
 
     def _nearest(self, line: int) -> str:
         rewrites = self.instantiations.rewrites
@@ -371,6 +400,10 @@ def _counts(frame: pl.DataFrame) -> list[Facts]:
 
 def _not_there(what: str, name: str, names: list[str]) -> UsageError:
     near = get_close_matches(name, names, n=3, cutoff=0.5)
-    lists = {"op": "tflogscope ops LOG", "node": "tflogscope export LOG --table nodes"}
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"{lists[what]} lists the {what}s."
+    lists = {
+        "op": "tflogscope ops LOG lists the ops.",
+        "node": "tflogscope export LOG --table nodes lists the nodes.",
+        "line of the program": "tflogscope export LOG --table stacks lists the lines.",
+    }
+    hint = f"Did you mean {' or '.join(near)}?" if near else lists[what]
     return UsageError(f"no execution of such a{'n' * (what == 'op')} {what}", name, hint)

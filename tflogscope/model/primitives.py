@@ -8,6 +8,7 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.executions import Executions, with_places
+from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.plugins import plugins_of
 
 PRIMITIVES_SCHEMA: dict[str, pl.DataType] = {
@@ -27,6 +28,7 @@ PRIMITIVES_SCHEMA: dict[str, pl.DataType] = {
     "onednn_version": pl.String(),
     "timeline_line": pl.UInt64(),
     "link": pl.String(),
+    "python": pl.String(),
 }
 
 # What a line says in words, and where in oneDNN, has no column of its own: headers, checks, errors,
@@ -37,7 +39,9 @@ _AUXILIARY = pl.concat_str(
 _QUARTER_HOUR = 15 * 60 * 1_000_000  # µs; all zones' offsets are multiples of it
 
 
-def primitives_table(events: Events, executions: Executions, links: pl.DataFrame) -> pl.DataFrame:
+def primitives_table(
+    events: Events, executions: Executions, links: pl.DataFrame, lines: PythonLines
+) -> pl.DataFrame:
     """The `primitives` table. Durations are in µs.
 
     `links` has `execution` (row of `Executions.frame`) and `link` of each row of
@@ -47,7 +51,8 @@ def primitives_table(events: Events, executions: Executions, links: pl.DataFrame
     # A plug-in has a oneDNN of its own. After the headers of both, a line may be of either.
     mixed = named.is_first_distinct() & named.is_not_null()
     known = (mixed.cum_sum() < 2) | pl.lit(not plugins_of(events).working)
-    ran_at = executions.frame["at"].gather(links["execution"].cast(pl.UInt32))
+    execution = links["execution"].cast(pl.UInt32)
+    ran_at = executions.frame["at"].gather(execution)
     ran = with_places(events, pl.DataFrame({"at": ran_at.fill_null(0)}))
     is_exec, is_header = pl.col("event") == "exec", pl.col("event") == "info"
     table = events.primitives.with_columns(
@@ -59,6 +64,7 @@ def primitives_table(events: Events, executions: Executions, links: pl.DataFrame
         auxiliary=_AUXILIARY,
         timeline_line=ran["line"].set(ran_at.is_null(), None),
         link=pl.when(is_exec).then(links["link"]),
+        python=lines.named(lines.of_executions.gather(execution)),
     )
     return with_places(events, table).select(*PRIMITIVES_SCHEMA)
 

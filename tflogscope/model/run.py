@@ -29,6 +29,7 @@ from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.python_functions import python_functions
+from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.eager import eager_kernels
 from tflogscope.model.reasons.table import Reasons, read_reasons
 from tflogscope.model.slices.table import Slices, read_slices
@@ -90,12 +91,16 @@ class Run:
 
     @cached_property
     def _causes(self) -> Causes:
-        return read_causes(self._executions, self._instantiations)
+        return read_causes(self._executions, self._instantiations, self._lines)
 
     @cached_property
     def _cause(self) -> pl.Series:
         """The cause of each row of `Executions.frame`; null where none is due."""
         return self._causes.by_execution(self._executions)
+
+    @cached_property
+    def _lines(self) -> PythonLines:
+        return PythonLines(self._executions)
 
     @cached_property
     def _graph_nodes(self) -> pl.DataFrame:
@@ -120,18 +125,22 @@ class Run:
     def timeline(self) -> pl.DataFrame:
         """One row per execution of an op: when, where, eager or graph, which kernel."""
         linked = self._linked.by_execution(self._executions.frame.height)
-        return self._executions.timeline(linked, self._cause)
+        return self._executions.timeline(
+            linked, self._cause, self._lines.named(self._lines.of_executions)
+        )
 
     @cached_property
     def ops(self) -> pl.DataFrame:
         """One row per (mode, kind, op, kernel, rewrite): how often and how long."""
-        return ops_table(self._executions, self._linked, self._causes)
+        return ops_table(self._executions, self._linked, self._causes, self._lines)
 
     @cached_property
     def functions(self) -> pl.DataFrame:
         """One row per graph function: traces, calls, nodes, how many of them rewritten."""
         executions, instantiations = self._executions, self._instantiations
-        return functions_table(executions, instantiations, self.nodes, self._same_functions)
+        return functions_table(
+            executions, instantiations, self.nodes, self._same_functions, self._lines
+        )
 
     def _same_functions(self, names: pl.Series) -> pl.DataFrame:
         return python_functions(names, self._graph_nodes, self.events)
@@ -149,7 +158,7 @@ class Run:
     @cached_property
     def nodes(self) -> pl.DataFrame:
         """One row per node of a graph function: its kernel, why it is not oneDNN's, executions."""
-        return nodes_table(self._executions, self._graph_nodes, self._reasons)
+        return nodes_table(self._executions, self._graph_nodes, self._reasons, self._lines)
 
     @cached_property
     def rewrites(self) -> pl.DataFrame:
@@ -164,7 +173,7 @@ class Run:
     @cached_property
     def primitives(self) -> pl.DataFrame:
         """One row per line of oneDNN or a plug-in's library: which primitive ran, for how long."""
-        return primitives_table(self.events, self._executions, self._linked.links)
+        return primitives_table(self.events, self._executions, self._linked.links, self._lines)
 
     @cached_property
     def coverage(self) -> pl.DataFrame:
@@ -176,7 +185,12 @@ class Run:
     def slices(self) -> Slices:
         """What a picture of the run shows: executions and primitives on tracks, in ns."""
         ran_by = self._linked.links["execution"]
-        return read_slices(self._executions, self._cause, self.primitives, ran_by)
+        return read_slices(self._executions, self._cause, self.primitives, ran_by, self._lines)
+
+    @cached_property
+    def stacks(self) -> pl.DataFrame:
+        """One row per stack of the program's own frames, from logs made by `record --lines`."""
+        return self._lines.table()
 
     def _evidence(self, recorded: summary.Facts) -> Evidence:
         return Evidence(
@@ -188,6 +202,7 @@ class Run:
             graph_nodes=self._graph_nodes,
             reasons=self._reasons,
             eager_kernels=self._eager_kernels,
+            lines=self._lines,
             recorded=recorded,
         )
 
@@ -208,12 +223,18 @@ class Run:
         return read_memory(self._sources, self.events)
 
     def explain(
-        self, *, op: str | None = None, node: str | None = None, line: int | None = None
+        self,
+        *,
+        op: str | None = None,
+        node: str | None = None,
+        line: int | None = None,
+        at: str | None = None,
     ) -> dict[str, Any]:
         """Why an op, a node or the execution on a line ran where it ran, and as this kernel.
 
-        Exactly one of the three is given. `op` is an op type or a kernel, `node` a node's name or
-        the end of it after a `/`, `line` a line (from 1) of the first source. Durations are in µs.
+        Exactly one of the four is given. `op` is an op type or a kernel, `node` a node's name or
+        the end of it after a `/`, `line` a line (from 1) of the first source, `at` a line of the
+        program, `train.py:31`, in logs that have these. Durations are in µs.
 
         Raises UsageError if the log has no such execution.
         """
@@ -225,6 +246,7 @@ class Run:
             self._graph_nodes,
             self._reasons,
             self._eager_kernels,
+            self._lines,
         )
         if op is not None:
             return explainer.op(op)
@@ -232,7 +254,9 @@ class Run:
             return explainer.node(node)
         if line is not None:
             return explainer.line(line)
-        raise UsageError("nothing is asked for", "explain", "Give op, node or line.")
+        if at is not None:
+            return explainer.at(at)
+        raise UsageError("nothing is asked for", "explain", "Give op, node, line or at.")
 
     @cached_property
     def unexpected_eager(self) -> pl.DataFrame:
@@ -265,6 +289,7 @@ class Run:
             "ops": ops,
             "functions": functions,
             "rewriters": self.rewriters,
+            "lines": self._lines.facts(),
             "onednn": onednn_facts(self.events, self._executions, self._linked),
             "libraries": library_facts(self._linked),
             "rewrites": summary.rewrite_facts(self.rewrites),
@@ -321,7 +346,8 @@ class Run:
 
         Args:
             path: the file; `.gz` at its end compresses it.
-            format_name: `chrome`, `perfetto` or `speedscope`; if not given, the suffix says it.
+            format_name: `chrome`, `perfetto`, `speedscope` or `folded`; if not given, the suffix
+                says it.
             force: replace the file if it exists.
 
         Raises:

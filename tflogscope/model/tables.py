@@ -21,12 +21,15 @@ from tflogscope.model.names import (
     rewrite_of_kernel,
     wrapped_op,
 )
+from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.table import Reasons
 
 _DEAD = STATUSES.index("dead")
 
 
-def ops_table(executions: Executions, linked: Linked, causes: Causes) -> pl.DataFrame:
+def ops_table(
+    executions: Executions, linked: Linked, causes: Causes, lines: PythonLines
+) -> pl.DataFrame:
     """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line."""
     alive = pl.col("status") != _DEAD
     duration = pl.col("duration_us").filter(alive)
@@ -64,6 +67,7 @@ def ops_table(executions: Executions, linked: Linked, causes: Causes) -> pl.Data
         executions.signatures.join(grouped, on="signature")
         .join(named, on="signature")
         .join(primitives, on="signature", how="left")
+        .join(_asked(executions, lines), on="signature", how="left")
         .sort("at")
     )
     return with_places(executions.events, table).select(
@@ -85,7 +89,22 @@ def ops_table(executions: Executions, linked: Linked, causes: Causes) -> pl.Data
         functions="functions",
         causes="causes",
         first_line="line",
+        python="python",
+        python_executions="python_executions",
     )
+
+
+def _asked(executions: Executions, lines: PythonLines) -> pl.DataFrame:
+    """The line that most of a signature's executions come from: python, python_executions."""
+    alive = executions.frame.select("signature", "status", stack=lines.of_executions)
+    counted = alive.filter(pl.col("status") != _DEAD).drop_nulls("stack")
+    stacks = counted.group_by("signature", "stack").agg(python_executions=pl.len())
+    named = stacks.with_columns(python=lines.named(stacks["stack"]))
+    total = named.group_by("signature", "python").agg(
+        pl.col("python_executions").sum().cast(pl.UInt32)
+    )
+    total = total.sort("python_executions", "python", descending=[True, False])
+    return total.unique("signature", keep="first", maintain_order=True)
 
 
 def _distinct(column: str) -> pl.Expr:
@@ -127,11 +146,14 @@ def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.Da
     return table.sort("at", maintain_order=True)
 
 
-def nodes_table(executions: Executions, nodes: pl.DataFrame, reasons: Reasons) -> pl.DataFrame:
+def nodes_table(
+    executions: Executions, nodes: pl.DataFrame, reasons: Reasons, lines: PythonLines
+) -> pl.DataFrame:
     """The `nodes` table, of `graph_nodes` and their reasons."""
     table = nodes.with_columns(
         eligible=reasons.eligible,
         reason=reasons.names,
+        python=lines.named(lines.of_nodes(nodes["name"], nodes["node"])),
         **function_columns(pl.col("name")),
     )
     return with_places(executions.events, table).select(
@@ -149,6 +171,7 @@ def nodes_table(executions: Executions, nodes: pl.DataFrame, reasons: Reasons) -
         "executions",
         "total_us",
         "line",
+        "python",
     )
 
 
@@ -205,6 +228,7 @@ def functions_table(
     instantiations: Instantiations,
     nodes: pl.DataFrame,
     same: Callable[[pl.Series], pl.DataFrame],
+    lines: PythonLines,
 ) -> pl.DataFrame:
     """The `functions` table: one row per graph function that was made ready, called or run.
 
@@ -248,6 +272,7 @@ def functions_table(
     )
     traces = same(table["name"]).select("name", "traces")
     table = table.join(traces, on="name", how="left", maintain_order="left")
+    table = table.with_columns(python=lines.named(lines.of_functions(table["name"])))
     made_line = with_places(executions.events, table.select(at=pl.col("made_at").fill_null(0)))
     return (
         with_places(executions.events, table)
@@ -266,6 +291,7 @@ def functions_table(
             eligible_nodes=pl.col("eligible_nodes").fill_null(0).cast(pl.UInt32),
             rewritten_nodes=pl.col("rewritten_nodes").fill_null(0).cast(pl.UInt32),
             first_line="line",
+            python="python",
         )
     )
 

@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 
 Write = Callable[[bytes], object]
 
-# How a line of log begins: a record of TensorFlow (classic or absl), or a line of oneDNN.
+# How a line of log begins: a record of TensorFlow (classic or absl), a line of oneDNN, or
+# of what `--lines` adds to the program.
 _CLASSIC = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: (?P<classic>[IWEF]) "
 _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
-_LOG_LINE = re.compile(rb"(?:%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN))
+_LINES = rb"tflogscope (?:op|node|gradient|function|stack|off) \d"
+_LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))
 _SEVERITIES = b"IWEF"
 # What the executor says as warnings at VLOG level 1 and above, and only there
@@ -24,6 +26,7 @@ _OF_VLOG = re.compile(
     rb"(?:.*/)?(?:executor|propagator_debug_utils|(?:simple_)?propagator_state)\.cc"
 )
 _MAY_BEGIN = b"0123456789IWEFod"
+_LINES_BEGIN = b"tflogscope "
 _MAY_GO_ON = b"T} \t\r\n\f\v"
 _MAY_OPEN = b"abcdefghijklmnopqrstuvwxyz_"
 _DECIDES = 160  # bytes of a line that are enough to know what it is
@@ -108,6 +111,8 @@ class PassOn:
         first = self._open[:1]
         return (
             first in self._may_begin
+            or self._open.startswith(_LINES_BEGIN)
+            or _LINES_BEGIN.startswith(self._open)
             or (self._after_log and first in _MAY_GO_ON)
             or (self._in_dump and first in _MAY_OPEN)
         )

@@ -6,10 +6,16 @@ the level file by file (tsl/platform/default/logging.cc, LogMessage::VmoduleActi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
+from tflogscope.repository import repository
+
+HOOK = Path(__file__).parent / "hook"
+"""The folder that Python finds its `sitecustomize` in, in a recorded program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,16 @@ def settings(tensorflow: str | None, packages: Container[str] = ()) -> Mapping[s
 def installed(packages: Container[str]) -> list[Rewriter]:
     """The plug-ins among packages."""
     return [each for each in REWRITERS if each.package in packages]
+
+
+def with_lines(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """What else to set so that the program says which of its lines asks for an op.
+
+    Its files are named from the root of the repository, where there is one, as `check` needs it.
+    """
+    path = [str(HOOK), *filter(None, [environment.get("PYTHONPATH")])]
+    folder = repository(Path.cwd()) or Path.cwd()
+    return {"PYTHONPATH": os.pathsep.join(path), "TFLOGSCOPE_LINES": str(folder)}
 
 
 def least_severity(environment: Mapping[str, str]) -> int:

@@ -23,6 +23,8 @@ Facts = dict[str, Any]
 SCHEMA_VERSION = 1
 # A screen is to be taken in at a glance; `ops` and `export` have all.
 _OPS_SHOWN = 5
+_LINES_SHOWN = 5
+_OPS_NAMED = 2  # of a line
 _FUNCTIONS_SHOWN = 8
 _NAME_KEEPS = 12  # cells, where there is not room for all columns
 _FINDINGS_SHOWN = 3
@@ -44,6 +46,7 @@ def render(run: Run, console: Console) -> None:
     _recorded(facts["recorded"], console)
     _modes(facts, console)
     _ops(facts["ops"], whose(facts), console)
+    _lines(facts["lines"], console)
     _functions(facts["functions"], whose(facts), console)
     render_onednn(facts, console)
     several = len(facts["recorded"]["sources"]) > 1
@@ -189,7 +192,7 @@ def _ops(ops: list[Facts], kernels: str, console: Console) -> None:
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
     heading(f"Ops, by {'total time' if timed else 'runs'}{rest}", console)
     shown = ops[:_OPS_SHOWN]
-    names = [shorten((op["op"] or "(cut off)").removeprefix(MERGED), NAME_WIDTH) for op in shown]
+    names = [shorten(_op_name(op["op"]), NAME_WIDTH) for op in shown]
     columns = [Column("op", names, least=_NAME_KEEPS)]
     for mode in ("eager", "graph"):
         runs = [_count(op[f"{mode}_runs"]) for op in shown]
@@ -207,6 +210,27 @@ def _kernels(op: Facts) -> str:
     """The share of an op's runs that were kernels of oneDNN, or of a plug-in."""
     rewritten = op["eager_rewritten"] + op["graph_rewritten"]
     return percent(rewritten, op["eager_runs"] + op["graph_runs"]) if rewritten else ""
+
+
+def _lines(lines: list[Facts], console: Console) -> None:
+    """The lines of the program that asked for the most eager ops."""
+    eager = [line for line in lines if line["eager_runs"]]
+    if not eager:
+        return
+    more = len(eager) - _LINES_SHOWN
+    rest = f" ({_LINES_SHOWN} of {len(eager)}; all: --json)" if more > 0 else ""
+    timed = any(line["eager_us"] for line in eager)
+    heading(f"Lines of the program, by eager {'time' if timed else 'ops'}{rest}", console)
+    shown = eager[:_LINES_SHOWN]
+    mostly = [", ".join(map(_op_name, line["ops"][:_OPS_NAMED])) for line in shown]
+    columns = [
+        Column("line", [shorten(line["python"], NAME_WIDTH) for line in shown], least=_NAME_KEEPS),
+        Column("ops", [_count(line["eager_runs"]) for line in shown], is_number=True),
+        Column("time", [_duration(line["eager_us"]) for line in shown], is_number=True),
+        Column("mostly", [shorten(each, NAME_WIDTH) for each in mostly], least=_NAME_KEEPS),
+        Column("in", [shorten(line["function"], NAME_WIDTH) for line in shown], least=_NAME_KEEPS),
+    ]
+    _draw(columns, console)
 
 
 # ---- functions ----------------------------------------------------------------------------------
@@ -274,7 +298,8 @@ def _findings(findings: list[Facts], console: Console, *, several: bool) -> None
     serious = [each for each in findings if each["severity"] != "note"]
     for each in serious[:_FINDINGS_SHOWN]:
         place = f" of {each['source']}" if several else ""
-        line = "" if each["line"] is None else f" See line {each['line']:,}{place}."
+        python = "" if each["python"] is None else f", {each['python']} in the program"
+        line = "" if each["line"] is None else f" See line {each['line']:,}{place}{python}."
         mark = "! " if each["severity"] == "error" else "- "
         print_paragraph(f"{each['text']}{line}", console, mark)
     rest = serious[_FINDINGS_SHOWN:] + [each for each in findings if each["severity"] == "note"]
@@ -329,6 +354,10 @@ def _limits(limits: list[Facts], console: Console) -> None:
     heading("What this log can't tell", console)
     for limit in limits:
         print_paragraph(limit["text"], console, "- ")
+
+
+def _op_name(op: str | None) -> str:
+    return (op or "(cut off)").removeprefix(MERGED)
 
 
 # ---- pieces -------------------------------------------------------------------------------------

@@ -71,6 +71,8 @@ def _render_table(violations: list[dict[str, Any]], unit: str, console: Console)
     amounts = [f"{each['amount']:,}" for each in shown]
     columns.append(Column(unit, amounts, is_number=True))
     columns.append(Column("lines", [_lines(each["lines"]) for each in shown]))
+    if any(each["python"] for each in shown):
+        columns.append(Column("mostly at", [each["python"] or "" for each in shown], least=_LEAST))
     if any(each["known"] for each in shown):
         known = [f"{each['known']:,}" for each in shown]
         columns.append(Column("in baseline", known, is_number=True))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.grammar.rewriters import REWRITERS, names_of
 from tflogscope.model.figures import count_of
+from tflogscope.model.names import MERGED
+from tflogscope.views.grid import Column, draw_grid
 from tflogscope.views.pieces import NAME_WIDTH, heading
 from tflogscope.views.table import duration
 from tflogscope.views.text import print_paragraph, shorten, text
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 Facts = dict[str, Any]
 _INDENT = "  "
 _GROUPS_SHOWN = 6
+_ASKED_SHOWN = 12
+_LEAST = 12  # cells of a name
 _STATUS = 400  # cells of a status that is quoted
 
 # What made a kernel one of oneDNN or of a plug-in, and where that is decided.
@@ -46,6 +50,8 @@ def render_explanation(facts: Facts, console: Console) -> None:
         _execution(facts, console)
     else:
         print_paragraph(_modes(eager, graph), console, _INDENT)
+    if what == "at":
+        _asked(facts, console)
     if facts.get("fused_into"):
         print_paragraph(
             f"More of them ran as part of {' and '.join(facts['fused_into'])}, which grappler made "
@@ -74,6 +80,28 @@ def render_explanation(facts: Facts, console: Console) -> None:
         for entry in facts["primitives"][:_GROUPS_SHOWN]:
             _primitive(entry, console)
         _more(len(facts["primitives"]), console)
+
+
+def _asked(facts: Facts, console: Console) -> None:
+    """The ops, calls and nodes that a line of the program asked for."""
+    runs = sum(each["runs"] + each["dead"] for each in facts["ops"])
+    if facts["itself"] < runs:
+        said = f"{facts['itself']:,} of these by itself, the others in code that it called."
+        print_paragraph(said, console, _INDENT)
+    heading("What it asked for", console)
+    shown = facts["ops"][:_ASKED_SHOWN]
+    names = [
+        shorten((each["op"] or "(cut off)").removeprefix(MERGED), NAME_WIDTH) for each in shown
+    ]
+    how = {"eager": "eagerly", "graph": "in graphs"}
+    columns = [
+        Column("op", names, least=_LEAST),
+        Column("", ["a call" if each["kind"] == "call" else how[each["mode"]] for each in shown]),
+        Column("runs", [f"{each['runs']:,}" for each in shown], is_number=True),
+        Column("time", [_time(each).strip(" ()") for each in shown], is_number=True),
+    ]
+    draw_grid(columns, console, indent=2)
+    _more(len(facts["ops"]), console, _ASKED_SHOWN)
 
 
 def _why_eagerly(facts: Facts, console: Console) -> None:
@@ -110,6 +138,8 @@ def render_findings(
         print_paragraph(each["text"], console, _INDENT)
         if each["lines"]:
             print_paragraph(each["lines"].replace(";", ", "), console, f"{_INDENT}lines   ")
+        if each["python"]:
+            print_paragraph(each["python"], console, f"{_INDENT}program ")
         print_paragraph(each["advice"], console, f"{_INDENT}change  ")
         print_paragraph(where, console, f"{_INDENT}where   ")
 
@@ -309,6 +339,6 @@ def _primitive(entry: Facts, console: Console) -> None:
     )
 
 
-def _more(count: int, console: Console) -> None:
-    if count > _GROUPS_SHOWN:
-        print_paragraph(f"and {count - _GROUPS_SHOWN} more (--json has all)", console, _INDENT)
+def _more(count: int, console: Console, shown: int = _GROUPS_SHOWN) -> None:
+    if count > shown:
+        print_paragraph(f"and {count - shown} more (--json has all)", console, _INDENT)

@@ -14,10 +14,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
+from tflogscope.model.causes.frames import frame_rules
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import CauseGrammar, Rule, cause_grammar
 from tflogscope.model.executions import Executions
 from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.python_lines import PythonLines
 
 Integers = NDArray[np.int64]
 
@@ -81,8 +83,13 @@ class Causes:
         return found.select("dispatch", "rule", "at")
 
 
-def read_causes(executions: Executions, instantiations: Instantiations) -> Causes:
-    """Find the first rule that fits each eager op; the last one fits all."""
+def read_causes(
+    executions: Executions, instantiations: Instantiations, lines: PythonLines
+) -> Causes:
+    """Find the first rule that fits each eager op; the last one fits all.
+
+    Where a frame of the program proves another cause, that counts.
+    """
     grammar = cause_grammar()
     eager = executions.dispatches.eager
     ops = read_eager_ops(executions, instantiations.kernels, grammar.variables)
@@ -93,7 +100,17 @@ def read_causes(executions: Executions, instantiations: Instantiations) -> Cause
             rule[at >= 0] = number
     rule[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
     rule[eager["is_call"].to_numpy()] = -1
-    return Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
+    causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
+    if lines.stacks.is_empty():
+        return causes
+    proven = frame_rules(lines, eager["op"], causes.names)
+    for number, each in enumerate(grammar.rules):
+        rows = np.flatnonzero((proven == each.id).fill_null(value=False).to_numpy())
+        rows = rows[(causes.names.gather(rows) != each.cause).to_numpy()]
+        rule[rows] = number
+        if each.id in proof:
+            proof[each.id][rows] = causes.at[rows]
+    return Causes(causes.at, grammar.rules, rule, proof)
 
 
 def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Integers]:

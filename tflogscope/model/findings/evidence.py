@@ -17,6 +17,7 @@ from tflogscope.model.first_calls import first_calls
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns
+from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.eager import kernels_of_dispatches
 from tflogscope.model.reasons.table import Reasons
 from tflogscope.model.unexpected import eager_executions
@@ -56,6 +57,7 @@ class Evidence:
     graph_nodes: pl.DataFrame
     reasons: Reasons
     eager_kernels: pl.DataFrame
+    lines: PythonLines
     recorded: dict[str, Any]
 
     @cached_property

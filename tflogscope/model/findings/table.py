@@ -30,6 +30,7 @@ SCHEMA = {
     "source": pl.String,
     "line": pl.UInt64,
     "lines": pl.String,
+    "python": pl.String,
 }
 
 
@@ -37,7 +38,8 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     """One row per finding, the columns of SCHEMA.
 
     Errors come first, then the most time at stake; what has none comes last. `line` is the first
-    line of the evidence, `lines` the first eight of that source.
+    line of the evidence, `lines` the first eight of that source, `python` the line of the program
+    that asked for most of it.
     """
     found = list(_all(evidence))
     if not found:
@@ -52,7 +54,8 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
         lines=pl.col("line").filter(pl.col("source") == pl.col("source").first()),
     )
     per = per.with_columns(pl.col("lines").cast(pl.List(pl.String)).list.join(";"))
-    table = frame.join(per, on="row", how="left").sort(
+    table = frame.join(per, on="row", how="left").with_columns(python=_asked(found, evidence))
+    table = table.sort(
         "severity_rank",
         "time_us",
         "kind",
@@ -61,6 +64,20 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
         nulls_last=True,
     )
     return table.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+
+
+def _asked(found: list[Finding], evidence: Evidence) -> pl.Series:
+    """The line of the program that asked for most of the evidence of each finding."""
+    if evidence.lines.stacks.is_empty():
+        return pl.repeat(None, len(found), dtype=pl.String, eager=True)
+    rows = [(row, int(at)) for row, finding in enumerate(found) for at in finding.at]
+    every = pl.DataFrame(rows, {"row": pl.Int64, "at": pl.Int64}, orient="row")
+    every = every.with_columns(python=evidence.lines.begun_at(every["at"]))
+    counted = every.drop_nulls().group_by("row", "python", maintain_order=True).agg(count=pl.len())
+    most = counted.sort("count", descending=True, maintain_order=True).unique("row", keep="first")
+    return pl.DataFrame({"row": pl.int_range(len(found), eager=True)}).join(
+        most, on="row", how="left", maintain_order="left"
+    )["python"]
 
 
 def _all(evidence: Evidence) -> Iterator[Finding]:

@@ -9,20 +9,24 @@ from numpy.typing import NDArray
 from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.pairing import mixed_keys
+from tflogscope.model.python_lines import PythonLines
 
 Integers = NDArray[np.int64]
 
 
-def alike(executions: Executions, causes: pl.Series) -> tuple[Integers, pl.DataFrame]:
+def alike(
+    executions: Executions, causes: pl.Series, lines: PythonLines
+) -> tuple[Integers, pl.DataFrame]:
     """Number the distinct descriptions of executions.
 
     Args:
         executions: the run.
         causes: the cause of each row of `Executions.frame`.
+        lines: which stack of the program asked for each.
 
     Returns:
         Per row of `Executions.frame` the number of its description; and these, with the columns of
-        the `timeline` table that are texts, and function_uid.
+        the `timeline` table that are texts, function_uid, and stack (row of the `stacks` table).
     """
     frame, events = executions.frame, executions.events
     definitions, eager = executions.runs.definitions, executions.dispatches.eager
@@ -31,6 +35,7 @@ def alike(executions: Executions, causes: pl.Series) -> tuple[Integers, pl.DataF
         device=pl.coalesce("definition", pl.col("dispatch") + definitions.height)
     ).to_series()
     first = np.array([span.first for span in events.spans] or [0])
+    stack = lines.of_executions
     key = mixed_keys(
         frame["signature"].to_numpy(),
         frame["definition"].fill_null(-1).to_numpy(),
@@ -39,6 +44,7 @@ def alike(executions: Executions, causes: pl.Series) -> tuple[Integers, pl.DataF
         _codes(causes).to_numpy(),
         frame["status"].to_numpy(),
         np.searchsorted(first, frame["at"].to_numpy() // PLACES, side="right"),
+        *([] if lines.stacks.is_empty() else [stack.cast(pl.Int64).fill_null(-1).to_numpy()]),
     )
     _, example, number = np.unique(key, return_index=True, return_inverse=True)
     one = frame.select(pl.all().gather(example))
@@ -52,7 +58,12 @@ def alike(executions: Executions, causes: pl.Series) -> tuple[Integers, pl.DataF
             ),
             executions.functions(pl.Series(example)).drop("name"),
             pl.DataFrame(
-                {"device": devices.gather(device.gather(example)), "cause": causes.gather(example)}
+                {
+                    "device": devices.gather(device.gather(example)),
+                    "cause": causes.gather(example),
+                    "python": lines.named(stack.gather(example)),
+                    "stack": stack.gather(example),
+                }
             ),
             with_places(events, one.select("at")).select("source"),
         ],

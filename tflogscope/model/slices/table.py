@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.slices.alike import alike
 from tflogscope.model.slices.lanes import assign_lanes, nests
 from tflogscope.model.slices.primitive_slices import primitive_slices
@@ -56,7 +57,11 @@ class Slices:
 
 
 def read_slices(
-    executions: Executions, causes: pl.Series, primitives: pl.DataFrame, ran_by: pl.Series
+    executions: Executions,
+    causes: pl.Series,
+    primitives: pl.DataFrame,
+    ran_by: pl.Series,
+    lines: PythonLines,
 ) -> Slices:
     """Lay out a run. Branches that were not taken are left out: nothing ran.
 
@@ -65,6 +70,7 @@ def read_slices(
         causes: the cause of each row of `Executions.frame`.
         primitives: the `primitives` table.
         ran_by: the row of `Executions.frame` that each primitive belongs to, null: not known.
+        lines: which line of the program asked for each execution.
     """
     clock = _clock(executions.frame, primitives)
     rows = _rows(executions, clock)
@@ -77,7 +83,7 @@ def read_slices(
     frame, tracks = _with_tracks(known, inner)
     frame = _in_order(frame)
     origin = int(frame["begin_ns"].to_numpy().min()) if frame.height else 0
-    number, texts = alike(executions, causes)
+    number, texts = alike(executions, causes, lines)
     frame = frame.with_columns(pl.col("begin_ns", "end_ns") - origin).hstack(
         _facts(executions, frame, number)
     )

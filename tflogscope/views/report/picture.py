@@ -21,7 +21,7 @@ _ATTRIBUTES = 8_000_000  # characters of node definitions, which gzip makes a tw
 _KEYS = ["function", "function_uid", "node"]
 _TEXTS = (
     *("mode", "kind", "op", "kernel", "rewrite", "node", "status", "function", "function_uid"),
-    *("flavour", "device", "cause", "source"),
+    *("flavour", "device", "cause", "python", "source"),
 )
 _OF_NODES = ("dtype", "attributes", "inputs", "eligible", "reason")
 _OF_PRIMITIVES = (

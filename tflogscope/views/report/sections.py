@@ -143,9 +143,14 @@ def _finding(row: Facts) -> Markup:
         " ",
         element("code", row["id"]),
         None if time is None else element("span", time, class_="stake"),
+        None if row["python"] is None else joined(" ", _line_of_program(row["python"])),
         paragraph(row["text"]),
         paragraph(element("b", "Do: "), row["advice"], *links, "." if links else None),
     )
+
+
+def _line_of_program(python: str) -> Markup:
+    return element("a", element("code", python), href="#lines")
 
 
 def _evidence(entries: list[Facts]) -> Iterator[Markup]:
@@ -180,6 +185,7 @@ _OPS = (
     Column("implementations", "Implementations", "list"),
     Column("functions", "Functions", "list", on_paper=False),
     Column("causes", "Causes", "list"),
+    Column("python", "Mostly asked for by", "name", "a line of the program"),
     Column("first_line", "First line", "line"),
 )
 
@@ -258,6 +264,7 @@ _FUNCTIONS = (
     Column("nodes", "Nodes", "count"),
     Column("eligible_nodes", "Eligible nodes", "count", "that whoever rewrites nodes knows"),
     Column("rewritten_nodes", "Rewritten", "count"),
+    Column("python", "First called by", "name", "a line of the program"),
     Column("first_line", "First line", "line"),
 )
 
@@ -285,6 +292,34 @@ def functions(said: Facts, notes: list[str], *, full: bool) -> Markup:
         "Functions",
         paragraph(text, more),
         table("functions-table", "Graph functions and their traces", _FUNCTIONS, rows, tools=True),
+    )
+
+
+_LINES = (
+    Column("python", "Line", "name"),
+    Column("function", "Function", "name", "of Python"),
+    Column("eager_runs", "Eager ops", "count"),
+    Column("eager_us", "Their time", "us"),
+    Column("ops", "Such as", "list"),
+    Column("calls", "Calls", "count", "of graph functions"),
+    Column("graph_runs", "Runs of nodes", "count", "of nodes that the line made"),
+    Column("graph_us", "Their time", "us"),
+    Column("first_line", "First line", "line", "of the log"),
+)
+
+
+def lines(said: Facts, notes: list[str], *, full: bool) -> Markup:
+    """What each line of the program asked for, the most eager time first."""
+    rows = [{**row, "ops": ";".join(filter(None, row["ops"] or ()))} for row in said["lines"]]
+    if not rows:
+        text = "The log has none. tflogscope record writes them down."
+        return section("lines", "Lines of the program", paragraph(text))
+    if not full and len(rows) > ROWS:
+        notes.append(f"The table of lines shows {ROWS:,} of {len(rows):,} rows.")
+        rows = rows[:ROWS]
+    caption = "What each line of the program asked for"
+    return section(
+        "lines", "Lines of the program", table("lines-table", caption, _LINES, rows, tools=True)
     )
 
 

@@ -93,6 +93,7 @@
       ["Rewrite", rewrite(texts, text)],
       ["Why not rewritten", because(data, says("reason"))],
       ["Cause", because(data, says("cause"))],
+      ["Line of the program", says("python")],
       ["Node", says("node")],
       ["Function", functionOf(texts, text)],
       ["Call", slices.call[at] < 0 ? null : call < 0 ? String(slices.call[at]) : link(data, call, String(slices.call[at]))],

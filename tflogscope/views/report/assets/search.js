@@ -1,7 +1,7 @@
 "use strict";
 /* Search: which slices have a text in one of their names; and which one a line belongs to. */
 (() => {
-  const SEARCHED = ["op", "kernel", "node", "function", "rewrite", "cause", "reason"];
+  const SEARCHED = ["op", "kernel", "node", "function", "rewrite", "cause", "reason", "python"];
   const OF_PRIMITIVES = ["primitive", "implementation", "problem"];
 
   function found(columns, names, size, wanted) {

@@ -1,0 +1,134 @@
+"""Logs recorded with `record --lines`, of a program that says which line asks for which op."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.conftest import Open
+from tests.makelog import Log
+from tflogscope import Run, open_log
+
+HERE = Path(__file__).parent / "lines"
+LOGS = sorted(HERE.glob("*.log.zst"))
+PROGRAM = HERE / "program.py"
+ASKS = {
+    op: f"program.py:{number}"
+    for number, line in enumerate(PROGRAM.read_text().splitlines(), 1)
+    if (found := re.search(r"  #: (.*)", line))
+    for op in found[1].split()
+}
+
+
+@pytest.fixture(scope="module", params=LOGS, ids=lambda path: path.name.split("__")[1][:-8])
+def run(request: pytest.FixtureRequest) -> Run:
+    return open_log(request.param)
+
+
+def test_each_op_has_the_line_that_asks_for_it(run: Run) -> None:
+    expected = pl.col("op").replace_strict(ASKS, default=None)
+    known = run.timeline.with_columns(expected=expected).drop_nulls("expected")
+    assert set(known["op"]) == set(ASKS)
+    wrong = known.filter(pl.col("python").ne_missing(pl.col("expected")))
+    assert wrong.select("line", "op", "node", "expected", "python").rows() == []
+
+
+def test_all_eager_ops_have_a_line(run: Run) -> None:
+    eager = run.timeline.filter(mode="eager")
+    assert eager.height > 50
+    assert eager["python"].null_count() == 0
+
+
+def test_nodes_that_python_made_have_a_line(run: Run) -> None:
+    # Lowering makes the others: `while/enter/_5`, `cond/switch_pred/_2`.
+    made = run.nodes.filter(~pl.col("node").str.contains(r"/_\d+$|_SOURCE|_SINK|^(?:Func|Arg)/"))
+    assert made.filter(pl.col("op").is_in(list(ASKS)))["python"].null_count() == 0
+
+
+def test_functions_have_the_line_of_their_first_call(run: Run) -> None:
+    lines = dict(run.functions.select("function", "python").rows())
+    assert lines["step"] == "program.py:41"
+
+
+def test_ops_have_the_line_that_asks_for_most(run: Run) -> None:
+    (row,) = run.ops.filter(mode="eager", op="Asinh").to_dicts()
+    assert (row["python"], row["python_executions"]) == (ASKS["Asinh"], row["executions"])
+
+
+def test_the_stacks(run: Run) -> None:
+    stacks = run.stacks
+    assert stacks["id"].to_list() == list(range(stacks.height))
+    frames = dict(stacks.select("python", "frames").rows())
+    assert frames[ASKS["Asinh"]].split(";")[:2] == ["program.py:11 deep", "program.py:15 shallow"]
+    assert frames[ASKS["Expm1"]] == f"{ASKS['Expm1']} body;<py_function>"
+
+
+@pytest.mark.parametrize(
+    ("lines", "python"),
+    [
+        (['tflogscope stack 7.1 [["a.py",3,"f"]]', "tflogscope op 7 7.1 AddV2"], "a.py:3"),
+        (["tflogscope op 7 7.1 AddV2"], None),  # its stack is lost
+        (['tflogscope stack 7.1 [["a.py",3', "tflogscope op 7 7.1 AddV2"], None),  # or torn
+        (['tflogscope stack 7.1 [["a.py",3,"f"]]', "tflogscope op 7 7.1 Mul"], None),
+        (['tflogscope stack 7.1 [["a.py",3,"f"]]', "tflogscope op 7 7.0 AddV2"], None),
+    ],
+)
+def test_a_line_that_is_not_sure_is_null(
+    opened: Open, lines: list[str], python: str | None
+) -> None:
+    log = Log()
+    for line in lines:
+        log.raw(line)
+    log.executing("AddV2")
+    assert opened(log).timeline["python"].to_list() == [python]
+
+
+def test_an_op_that_was_not_announced_takes_no_line_of_another(opened: Open) -> None:
+    log = Log()
+    log.raw('tflogscope stack 7.1 [["a.py",3,"f"]]')
+    log.raw("tflogscope op 7 7.1 AddV2")
+    log.executing("AddV2")
+    log.executing("AddV2")
+    assert opened(log).timeline["python"].to_list() == ["a.py:3", None]
+
+
+# ---- causes that frames prove --------------------------------------------------------------------
+
+
+def test_what_a_metric_asks_for_has_that_cause(run: Run) -> None:
+    frames = run.stacks["frames"].gather(run._lines.of_executions)
+    asked = run.timeline.with_columns(frames=frames).filter(mode="eager", kind="op")
+    of_metric = pl.col("frames").str.starts_with("<metric>;")
+    assert set(asked.filter(of_metric)["cause"]) <= {"metrics", "constant"}
+    assert asked.filter(of_metric).height or asked.filter(cause="metrics").is_empty()
+
+
+@pytest.mark.parametrize(
+    ("frames", "ops", "cause"),
+    [
+        ('["metric",["a.py",3,"f"]]', ["VarHandleOp"], "metrics"),
+        ('["metric",["a.py",3,"f"]]', ["Mul"], "metrics"),
+        ('["metric",["a.py",3,"f"]]', ["_EagerConst"], "constant"),
+        ('[["a.py",3,"f"],"metric"]', ["Mul"], "outside-function"),  # a metric of the program
+        ('["optimizer",["a.py",3,"f"]]', ["VarHandleOp", "AssignVariableOp"], "optimizer-slots"),
+        ('["optimizer",["a.py",3,"f"]]', ["Mul"], "outside-function"),  # it applies gradients
+        ('["gradient",["a.py",3,"f"]]', ["Mul"], "gradient-tape"),
+        ('[["a.py",3,"f"],"py_function",["a.py",9,"g"]]', ["Mul"], "py-function"),
+        ('[["<py_function>",3,"f"]]', ["Mul"], "outside-function"),
+        ('["nothing",["a.py",3,"f"]]', ["Mul"], "outside-function"),
+    ],
+)
+def test_a_frame_proves_a_cause(opened: Open, frames: str, ops: list[str], cause: str) -> None:
+    log = Log()
+    log.raw(f"tflogscope stack 7.1 {frames}")
+    for op in ops:
+        log.raw(f"tflogscope op 7 7.1 {op}")
+        log.executing(op)
+    made = opened(log)
+    assert made.timeline["cause"].to_list() == [cause] * len(ops)
+    if cause != "constant":
+        (entry,) = made.explain(op=ops[0])["eager"]["causes"]
+        assert entry["evidence"] == [2 + 1]

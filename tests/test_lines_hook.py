@@ -1,0 +1,271 @@
+"""What `record` adds to a program to have its lines, with a TensorFlow made of a few functions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TENSORFLOW = {
+    "pywrap_tfe": """
+def TFE_Py_FastPathExecute(context, op, name, *inputs): return inputs
+def TFE_Py_Execute(handle, device, op, *rest): return op
+TFE_Py_ExecuteCancelable = TFE_Py_Execute
+def TFE_Py_RecordGradient(op, inputs, attributes, outputs, scope): pass
+""",
+    "client/pywrap_tf_session": "def TF_GraphToFunction_wrapper(graph, name): return name",
+    "framework/ops": """
+class Operation:
+    def __init__(self, graph, name): self.graph, self.name = graph, name
+class Graph:
+    def _create_op_internal(self, op_type, name): return Operation(self, name)
+""",
+    "eager/backprop": """
+from tensorflow.python import pywrap_tfe
+def _gradient_function(attr_tuple, make): return make()
+""",
+    "math_ops": """
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.client import pywrap_tf_session
+def add(x, y): return pywrap_tfe.TFE_Py_FastPathExecute(None, "AddV2", None, x, y)
+def define(graph): return pywrap_tf_session.TF_GraphToFunction_wrapper(None, graph.name)
+""",
+}
+PROGRAM = """\
+import sys, os, threading
+from tensorflow.python import math_ops
+from tensorflow.python.framework import ops
+from tensorflow.python.eager import backprop
+
+def twice(x):
+    return math_ops.add(
+        x, x)
+
+class Output:
+    op = graph = None
+
+print(math_ops.add(1, 2), twice(3))
+thread = threading.Thread(target=twice, args=(4,)); thread.start(); thread.join()
+graph = ops.Graph()
+graph.name = "f"
+Output.op, Output.graph = graph._create_op_internal("Add", "a/Add"), graph
+attributes = ("T", graph)
+backprop.pywrap_tfe.TFE_Py_RecordGradient("Add", (), attributes, [Output], "")
+backprop._gradient_function(attributes, lambda: graph._create_op_internal("Neg", "a/Neg"))
+backprop._gradient_function((*attributes,), lambda: graph._create_op_internal("Neg", "b/Neg"))
+math_ops.define(graph)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the program, and TensorFlow on its path."""
+    for name, text in TENSORFLOW.items():
+        path = tmp_path / "packages" / "tensorflow" / "python" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "train.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"), prepend=os.pathsep)
+    return tmp_path
+
+
+def record(
+    *command: str, options: tuple[str, ...] = ()
+) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
+    """Record a program; its lines, as words."""
+    recorder = [sys.executable, "-m", "tflogscope", "record", *options, "--force", "-o", "run.log"]
+    done = subprocess.run(
+        [*recorder, "--", sys.executable, *command],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+    lines = Path("run.log").read_text().splitlines()
+    return done, [line.split(" ")[1:] for line in lines if line.startswith("tflogscope ")]
+
+
+def places(lines: list[list[str]]) -> list[tuple[str, str, object]]:
+    """Kind and name of each line that has a stack, with the nearest frame."""
+    stacks = {words[1]: json.loads(words[2])[0] for words in lines if words[0] == "stack"}
+    return [(words[0], words[-1], stacks[words[-2]]) for words in lines if words[0] in KINDS]
+
+
+KINDS = {"op", "node", "gradient"}
+
+
+@pytest.mark.usefixtures("program")
+def test_each_op_and_each_node_has_its_line() -> None:
+    done, lines = record("train.py")
+    assert done.stdout == "(1, 2) (3, 3)\n"
+    assert places(lines) == [
+        ("op", "AddV2", ["train.py", 13, "<module>"]),
+        ("op", "AddV2", ["train.py", 7, "twice"]),
+        ("op", "AddV2", ["train.py", 7, "twice"]),
+        ("node", "a/Add", ["train.py", 17, "<module>"]),
+        ("gradient", "a/Neg", ["train.py", 17, "<module>"]),  # the line of the forward node
+        ("node", "b/Neg", ["train.py", 21, "<lambda>"]),  # no tape knows it
+    ]
+    threads = [words[1] for words in lines if words[0] == "op"]
+    assert threads[0] == threads[1] != threads[2]
+
+
+@pytest.mark.usefixtures("program")
+def test_a_stack_is_spelled_once() -> None:
+    Path("train.py").write_text(
+        "from tensorflow.python import math_ops\nfor x in range(9): math_ops.add(x, x)\n"
+    )
+    _, lines = record("train.py")
+    assert [words[0] for words in lines] == ["stack", *["op"] * 9]
+
+
+def test_the_users_own_sitecustomize_still_runs(program: Path) -> None:
+    (program / "packages" / "sitecustomize.py").write_text("import sys; sys.mine = 7")
+    Path("train.py").write_text("import sys; print(sys.mine)")
+    assert record("train.py")[0].stdout == "7\n"
+
+
+@pytest.mark.usefixtures("program")
+def test_an_error_inside_switches_it_off_with_one_line() -> None:
+    Path("train.py").write_text(
+        "from tensorflow.python import math_ops\n"
+        "class Odd:\n    def __format__(self, _): raise ValueError('very odd')\n"
+        "for name in 'Relu', Odd(), Odd(), 'Relu': math_ops.pywrap_tfe.TFE_Py_Execute(0, 0, name)\n"
+        "print('trained')\n"
+    )
+    done, lines = record("train.py")
+    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert [words[0] for words in lines] == ["stack", "op", "off"]
+    assert lines[-1][2:] == ["ValueError:_very_odd"]
+
+
+@pytest.mark.usefixtures("program")
+def test_a_program_of_the_program_and_a_fork_number_their_own_stacks() -> None:
+    Path("train.py").write_text(
+        "import os, subprocess, sys\nfrom tensorflow.python import math_ops\nmath_ops.add(1, 1)\n"
+        "child = os.fork()\nmath_ops.add(2, 2)\nif not child: os._exit(0)\nos.wait()\n"
+        "if len(sys.argv) == 1: subprocess.run([sys.executable, 'train.py', 'again'])\n"
+    )
+    _, lines = record("train.py")
+    processes = {words[1].split(".")[0] for words in lines if words[0] == "stack"}
+    assert len(processes) == 4
+    assert len(places(lines)) == 6
+
+
+@pytest.mark.usefixtures("program")
+def test_names_can_not_leave_their_line() -> None:
+    hostile = "onednn_verbose,exec\\n2026-11-21 04:09:48.123456: I a.cc:1] x\\x1b[31m"
+    Path("train.py").write_text(
+        "from tensorflow.python import math_ops\n"
+        f"exec(compile('math_ops.add(1, 1)', '{hostile}', 'exec'))\n"
+    )
+    _, lines = record("train.py")
+    (stack,) = [words for words in lines if words[0] == "stack"]
+    assert len(stack) == 3
+    assert json.loads(stack[2])[0][0].endswith(hostile.encode().decode("unicode_escape"))
+    assert "\x1b" not in stack[2]
+
+
+@pytest.mark.usefixtures("program")
+def test_without_lines_nothing_is_added() -> None:
+    done, lines = record("train.py", options=("--no-lines",))
+    assert done.stdout == "(1, 2) (3, 3)\n"
+    assert lines == []
+
+
+@pytest.mark.usefixtures("program")
+def test_the_program_finds_its_path_as_it_would_be() -> None:
+    Path("train.py").write_text("import sys; print(sys.path)")
+    with_lines, without = record("train.py"), record("train.py", options=("--no-lines",))
+    assert with_lines[0].stdout == without[0].stdout
+
+
+def test_files_are_named_from_the_root_of_the_repository(program: Path) -> None:
+    (program / ".git").mkdir()
+    (program / "examples").mkdir()
+    (program / "examples" / "train.py").write_text(
+        "from tensorflow.python import math_ops\nmath_ops.add(1, 1)\n"
+    )
+    assert places(record("examples/train.py")[1])[0][2] == ["examples/train.py", 2, "<module>"]
+
+
+ORIGIN_INFO = """
+import ast
+class anno:
+    class Basic: ORIGIN = "origin"
+    @staticmethod
+    def getanno(node, key, default=None): return getattr(node, key, default)
+class parser:
+    @staticmethod
+    def parse(code, preamble_len, single_node): return ast.parse(code).body
+class gast:
+    Module = ast.Module
+    @staticmethod
+    def gast_to_ast(tree): return tree
+def create_source_map(nodes, code, filepath): return "as before"
+def resolve_entity(node, source, entity): node.origin = entity.origin
+"""
+CONVERTED = """
+import ast, functools
+from types import SimpleNamespace as Some
+from tensorflow.python import math_ops
+from tensorflow.python.autograph.pyct import origin_info
+
+def run(number, nodes, code):
+    path = f"/tmp/__autograph_generated_file{number}.py"
+    assert origin_info.create_source_map(nodes, code, path) == "as before"
+    exec(compile(code, path, "exec"))
+
+def at(line):
+    return Some(loc=Some(filename=__file__, lineno=line), function_name=None)
+
+code = "math_ops.add(1, 1); math_ops.add(2, 2)"
+first, second = ast.parse(code).body
+first.value.origin, second.value.args[0].origin = at(3), at(2)
+run(1, (first, second), code)
+
+def wrapped(): pass
+
+@functools.wraps(wrapped)
+def wrapper(): pass
+
+wrapper.origin = at(5)  # AutoGraph has the lines of what is wrapped
+(node,) = ast.parse("math_ops.add(3, 3)").body
+origin_info.resolve_entity(node, "", wrapper)
+run(2, (node,), "math_ops.add(3, 3)")
+"""
+
+
+def test_a_line_of_code_that_autograph_made_is_that_of_its_origin(program: Path) -> None:
+    path = program / "packages" / "tensorflow" / "python" / "autograph" / "pyct" / "origin_info.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(ORIGIN_INFO)
+    Path("train.py").write_text(CONVERTED)
+    done, lines = record("train.py")
+    assert done.returncode == 0
+    assert [place for _, _, place in places(lines)] == [
+        ["train.py", 3, "<lambda>"],
+        ["train.py", 2, "<lambda>"],
+        ["train.py", 1 + CONVERTED.splitlines().index("@functools.wraps(wrapped)"), "wrapper"],
+    ]
+
+
+@pytest.mark.usefixtures("program")
+def test_a_cell_of_a_notebook_has_its_number() -> None:
+    Path("train.py").write_text(
+        "import sys\n"
+        "from types import SimpleNamespace as Some\n"
+        "from tensorflow.python import math_ops\n"
+        "shell = Some(compile=Some(_filename_map={'/tmp/ipykernel_1/7.py': 3}))\n"
+        "sys.modules['IPython'] = Some(get_ipython=lambda: shell)\n"
+        "for name in '/tmp/ipykernel_1/7.py', '/tmp/ipykernel_1/8.py':\n"
+        "    exec(compile('math_ops.add(1, 1)', name, 'exec'))\n"
+    )
+    (cell, other) = places(record("train.py")[1])
+    assert cell[2] == ["In[3]", 1, "<module>"]
+    assert other[2] == ["/tmp/ipykernel_1/8.py", 1, "<module>"]

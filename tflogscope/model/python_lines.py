@@ -1,0 +1,263 @@
+"""Which line of the program asked for an execution, from what `record` wrote into the log.
+
+`recording/hook/tflogscope_lines.py` writes these lines. Without them everything here is null.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from tflogscope.model.executions import STATUSES, Executions, with_places
+
+# Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
+# that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
+_ARGUMENTS = ("_EagerConst", "Cast", "ReadVariableOp")
+
+
+class PythonLines:
+    """The stacks of the log, and which of them asked for what. A stack is a row of `stacks`."""
+
+    def __init__(self, executions: Executions) -> None:
+        self._executions = executions
+        self._events = executions.events
+
+    @cached_property
+    def stacks(self) -> pl.DataFrame:
+        """Stacks in the order of the log: at, process, stack, python, function, frames.
+
+        python and function are those of the nearest frame. A stack that is torn is left out.
+        """
+        messages = self._events.messages("python_stack").select("at", "process", "stack", "frames")
+        rows = [_read(text) for text in messages["frames"].to_list()]
+        schema = dict.fromkeys(("python", "function", "frames"), pl.String)
+        read = pl.DataFrame(rows, schema, orient="row")
+        whole = messages.drop("frames").hstack(read).drop_nulls("python")
+        return whole.unique(["process", "stack"], keep="first", maintain_order=True)
+
+    @cached_property
+    def python(self) -> pl.Series:
+        """The nearest frame of each stack, `train.py:31`."""
+        return self.stacks["python"]
+
+    def table(self) -> pl.DataFrame:
+        """The `stacks` table: source, line, id, python, frames."""
+        stacks = self.stacks.with_row_index("id")
+        placed = with_places(self._events, stacks.select("at", "id", "python", "frames"))
+        return placed.select("source", "line", "id", "python", "frames")
+
+    def _with_rows(self, messages: pl.DataFrame, process: str = "process") -> pl.DataFrame:
+        """Put the row of `stacks` into `row` (null: the stack is not there)."""
+        rows = self.stacks.select("process", "stack", row=pl.int_range(pl.len(), dtype=pl.UInt32))
+        return messages.join(
+            rows,
+            left_on=[process, "stack"],
+            right_on=["process", "stack"],
+            how="left",
+            maintain_order="left",
+        )
+
+    # ---- eager ---------------------------------------------------------------------------------
+
+    @cached_property
+    def of_dispatches(self) -> pl.Series:
+        """The stack of each eager dispatch.
+
+        An op is announced on the thread that then runs it. Several threads are told apart only
+        where TensorFlow's records say theirs.
+        """
+        said = self._with_rows(self._events.messages("python_op")).select(
+            "at", "row", "op", thread=pl.col("os_thread").cast(pl.Int64), said_at="at"
+        )
+        eager = self._executions.dispatches.eager.select(
+            "dispatch",
+            "at",
+            op=pl.when("is_call").then("name").otherwise("op"),
+            thread=pl.col("thread").cast(pl.Int64),
+        )
+        if said.is_empty():
+            return pl.repeat(None, eager.height, dtype=pl.UInt32, eager=True)
+        if (eager["thread"] < 0).any():
+            said, eager = (each.with_columns(thread=pl.lit(-1)) for each in (said, eager))
+        own = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)
+        used = pl.col("said_at") == pl.col("said_at").shift().over("thread", "op")
+        last = eager.join_asof(said.drop("op"), on="at", by="thread", check_sortedness=False)
+        return own.select(
+            pl.when(pl.col("op").is_in(_ARGUMENTS))
+            .then(last["row"])
+            .when(~used.fill_null(False))
+            .then("row")
+        ).to_series()
+
+    # ---- graphs --------------------------------------------------------------------------------
+
+    @cached_property
+    def _functions(self) -> pl.DataFrame:
+        """Functions by full name: name, process, graph, row."""
+        said = self._with_rows(self._events.messages("python_function"), "stack_process")
+        return said.select("process", "graph", "row", name="function").unique(
+            "name", keep="first", maintain_order=True
+        )
+
+    def of_functions(self, names: pl.Series) -> pl.Series:
+        """The stack that first called each function, by its full name."""
+        found = pl.DataFrame({"name": names}).join(
+            self._functions.select("name", "row"), on="name", how="left", maintain_order="left"
+        )
+        return found["row"]
+
+    def of_nodes(self, names: pl.Series, nodes: pl.Series) -> pl.Series:
+        """The stack of each node, given by the full name of its function and its own.
+
+        Where a function is inlined, its nodes have the caller's name before their own: then the
+        longest end that is a node's name counts, if all nodes of that name have one line.
+        """
+        said = self._with_rows(
+            self._events.messages("python_node", "python_gradient"), "stack_process"
+        ).select("process", "graph", "node", "row")
+        wanted = pl.DataFrame({"name": names, "node": nodes}).with_row_index("wanted")
+        if said.is_empty():
+            return pl.repeat(None, wanted.height, dtype=pl.UInt32, eager=True)
+        first = said.unique(["process", "graph", "node"], keep="first", maintain_order=True)
+        exact = wanted.join(self._functions.drop("row"), on="name", how="left").join(
+            first, on=["process", "graph", "node"], how="left"
+        )
+        exact = exact.sort("wanted")
+        open_ = exact.filter(pl.col("row").is_null()).select("wanted", "node")
+        ends = open_.select("wanted", piece=pl.col("node").str.split("/")).with_columns(
+            skip=pl.int_ranges(pl.col("piece").list.len())
+        )
+        ends = ends.explode("skip").select(
+            "wanted",
+            "skip",
+            node=pl.col("piece").list.slice(pl.col("skip")).list.join("/"),
+        )
+        lines = said.with_columns(python=pl.lit(self.python).gather(pl.col("row")))
+        alike = lines.group_by("node").agg(
+            row=pl.when(pl.col("python").n_unique() == 1).then(pl.col("row").first())
+        )
+        found = ends.join(alike, on="node").sort("wanted", "skip").unique("wanted", keep="first")
+        return (
+            exact.select("wanted", "row")
+            .join(found.select("wanted", end="row"), on="wanted", how="left")
+            .sort("wanted")
+            .select(pl.coalesce("row", "end"))
+            .to_series()
+        )
+
+    # ---- executions ----------------------------------------------------------------------------
+
+    @cached_property
+    def of_executions(self) -> pl.Series:
+        """The stack of each row of `Executions.frame`."""
+        executions = self._executions
+        frame = executions.frame.select("dispatch", "step_row", "definition")
+        if self.stacks.is_empty():
+            return pl.repeat(None, frame.height, dtype=pl.UInt32, eager=True)
+        eager = self.of_dispatches
+        pairs = frame.drop_nulls("definition").select(
+            "definition", name=pl.lit(executions.steps["name"]).gather(pl.col("step_row"))
+        )
+        pairs = pairs.unique(maintain_order=True)
+        node = executions.runs.definitions["node"].gather(pairs["definition"].cast(pl.UInt32))
+        pairs = pairs.with_columns(row=self.of_nodes(pairs["name"], node))
+        return (
+            frame.with_columns(
+                name=pl.lit(executions.steps["name"]).gather(pl.col("step_row")),
+                eager=pl.lit(eager).gather(pl.col("dispatch")),
+            )
+            .join(
+                pairs,
+                on=["definition", "name"],
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
+            )
+            .select(pl.coalesce("eager", "row"))
+            .to_series()
+        )
+
+    def named(self, rows: pl.Series) -> pl.Series:
+        """`train.py:31` of stacks."""
+        return self.python.gather(rows)
+
+    def begun_at(self, at: pl.Series) -> pl.Series:
+        """`train.py:31` of the executions that begin there; null: none does."""
+        begins = self._executions.frame.select("at", row=self.of_executions)
+        begins = begins.unique("at", keep="first")
+        found = at.rename("at").to_frame().join(begins, on="at", how="left", maintain_order="left")
+        return self.named(found["row"])
+
+    def asked_at(self, place: str) -> pl.DataFrame:
+        """Which rows of `Executions.frame` a line asked for: itself, asked (or what it called).
+
+        `place` is a line as in `python`, or the end of one after a `/`.
+        """
+        frames = pl.concat_str(pl.lit(";"), "frames", pl.lit(";"))
+        wanted, nearest = re.escape(place.replace(";", ",")), pl.col("python")
+        itself = (nearest == place) | nearest.str.ends_with(f"/{place}")
+        meant = self.stacks.select(
+            itself=itself, asked=itself | frames.str.contains(f"[;/]{wanted} ")
+        )
+        return meant.select(pl.all().gather(self.of_executions).fill_null(value=False))
+
+    def facts(self) -> list[dict[str, Any]]:
+        """What each line asked for, the most eager time first.
+
+        python, function (its name), eager_runs, eager_us (ops, calls left out), ops (eager op
+        types, the most time first), calls, graph_runs, graph_us (nodes that it made), source,
+        first_line.
+        """
+        if self.stacks.is_empty():
+            return []
+        frame = self._executions.frame
+        signatures = self._executions.signatures.select("mode", "kind", "op")
+        rows = frame.select("at", "duration_us", "status", row=self.of_executions).hstack(
+            signatures.select(pl.all().gather(frame["signature"]))
+        )
+        rows = rows.filter(pl.col("status") != STATUSES.index("dead")).drop_nulls("row")
+        rows = rows.with_columns(
+            self.stacks.select("python", "function").select(pl.all().gather(rows["row"]))
+        )
+        eager = (pl.col("mode") == "eager") & (pl.col("kind") == "op")
+        graph = (pl.col("mode") == "graph") & (pl.col("kind") == "op")
+        us = pl.col("duration_us")
+        by_op = rows.filter(eager).group_by("python", "op").agg(us.sum(), runs=pl.len())
+        ops = (
+            by_op.sort("duration_us", "runs", "op", descending=[True, True, False])
+            .group_by("python", maintain_order=True)
+            .agg(ops="op")
+        )
+        table = rows.group_by("python").agg(
+            pl.col("at").min(),
+            pl.col("function").first(),
+            eager_runs=eager.sum(),
+            eager_us=pl.when(us.filter(eager).count() > 0).then(us.filter(eager).sum()),
+            calls=(pl.col("kind") == "call").sum(),
+            graph_runs=graph.sum(),
+            graph_us=pl.when(us.filter(graph).count() > 0).then(us.filter(graph).sum()),
+        )
+        table = table.join(ops, on="python", how="left").sort(
+            "eager_us", "eager_runs", "at", descending=[True, True, False], nulls_last=True
+        )
+        placed = with_places(self._events, table)
+        return placed.rename({"line": "first_line"}).to_dicts()
+
+
+def _read(text: str) -> tuple[str, str, str] | tuple[None, None, None]:
+    """The nearest frame, its function, and all of them, `;`-joined; null if the stack is torn."""
+    try:
+        frames = json.loads(text)
+        named = [
+            f"<{each}>" if isinstance(each, str) else f"{each[0]}:{each[1]} {each[2]}"
+            for each in frames
+        ]
+        nearest = next(each for each in frames if not isinstance(each, str))
+        joined = ";".join(each.replace(";", ",") for each in named)
+        return f"{nearest[0]}:{nearest[1]}", str(nearest[2]), joined
+    except (ValueError, TypeError, LookupError, StopIteration):
+        return None, None, None

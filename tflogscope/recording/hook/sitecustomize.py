@@ -1,0 +1,34 @@
+"""What Python runs when it starts in a program that is recorded with `--lines`.
+
+It waits for TensorFlow to be imported, and runs the `sitecustomize` that this one hides. It has to
+work in Python 3.8, and without tflogscope.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+
+def _run_hidden() -> None:
+    """Run the user's own sitecustomize: the next one on the path."""
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+try:
+    import tflogscope_lines  # type: ignore[import-not-found]  # it is beside this file
+
+    sys.meta_path.insert(0, tflogscope_lines.Finder())
+except Exception as error:  # noqa: BLE001  never the program's
+    os.write(2, f"tflogscope off {os.getpid()} {type(error).__name__}\n".encode())
+
+# The program's path is as it would be; programs that it starts find this folder by PYTHONPATH.
+_here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  quick to import
+sys.path[:] = [each for each in sys.path if os.path.abspath(each) != _here]  # noqa: PTH100
+_run_hidden()

@@ -1,0 +1,402 @@
+"""Writes which line of the program asked for an eager op, and for a node of a graph.
+
+It runs inside the recorded program, in TensorFlow 2.8 to 2.21 and Python 3.8 and later, without
+tflogscope. `grammars/lines.toml` describes what it writes.
+
+It does not use TensorFlow's op callbacks. They belong to one thread, they come when an op has
+ended, and not at all for one that fails. Every release looks up the few functions of C++ that start
+an op (`TFE_Py_FastPathExecute`, …) in their module each time it calls them, so a function that
+writes a line and then calls the original can take their place. Nothing else changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.machinery
+import json
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Sequence
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from tflogscope_autograph import (  # type: ignore[import-not-found]  # it is beside this file
+    Origin,
+    Origins,
+    moved,
+)
+
+_FRAMES = 24  # of a stack, the nearest ones
+_LINE = 3900  # characters of them: a pipe takes no more than 4,096 bytes as one piece
+_NAME = 300  # characters of a file's or a function's name
+_KNOWN = 1 << 16  # so many places are remembered
+
+# Whose frames are left out, besides all that is installed.
+_LIBRARIES = {"tensorflow", "keras", "tf_keras", "keras_core", "tensorflow_estimator"}
+# Frames that are left out but say something: what is in the file's name, and what is written.
+_MARKS = (
+    ("/tensorflow/python/ops/script_ops.py", "py_function"),
+    ("/tensorflow/python/eager/backprop.py", "gradient"),
+    ("/tensorflow/python/data/", "dataset"),
+    ("/optimizers/", "optimizer"),
+    ("/optimizer_v2/", "optimizer"),
+    ("/metrics/", "metric"),
+    ("/initializers/", "initializer"),
+)
+_CONSTANT = "_EagerConst"  # the op that makes a tensor of a value
+
+
+class _Lines:
+    """The state: which stacks there are. A process that is forked begins anew."""
+
+    def __init__(self) -> None:
+        self.on = True
+        self.folder = os.environ.get("TFLOGSCOPE_LINES", "")
+        self.lock = threading.Lock()
+        self.generated: dict[str, Origins] = {}
+        self.moved: dict[int, tuple[Any, Origin]] = {}
+        self.installed = _installed()
+        self.graphs = 0
+        self.forked()
+
+    def forked(self) -> None:
+        """Number everything from the beginning, for this process."""
+        self.process = os.getpid()
+        self.lock = threading.Lock()
+        self.codes: dict[int, tuple[CodeType, str | bool]] = {}
+        self.stacks: dict[tuple[int | str, ...], int] = {}
+        self.texts: dict[str, int] = {}
+        self.taped: dict[int, tuple[Any, int]] = {}
+
+    # ---- where the program is ------------------------------------------------------------------
+
+    def stack(self, frame: FrameType | None) -> int:
+        """The number of the stack of the user's own frames; 0 if there is none of these."""
+        codes, first = self.codes, frame
+        key: list[int | str] = []
+        own = False
+        while frame is not None:
+            code = frame.f_code
+            found = codes.get(id(code))
+            kind = self._kind(code, frame) if found is None else found[1]
+            if kind is True:
+                own = True
+                key.append(id(code))
+                key.append(frame.f_lasti)
+            elif kind and not (key and key[-1] == kind):
+                key.append(kind)
+            frame = frame.f_back
+        if not own:
+            return 0
+        known = self.stacks.get(tuple(key))
+        return self._new(tuple(key), first) if known is None else known
+
+    def _kind(self, code: CodeType, frame: FrameType) -> str | bool:
+        """Whether a frame is the user's own, or what it says if it isn't."""
+        if len(self.codes) > _KNOWN:
+            with self.lock:
+                self.codes, self.stacks = {}, {}
+        name, module = code.co_filename, frame.f_globals.get("__name__", "")
+        kind: str | bool = True
+        origins = self.generated.get(name)
+        if origins:  # AutoGraph rewrites functions of Keras, too
+            name, module = origins.file, ""
+        if name.startswith("<"):  # `<string>` is the program with `python -c`, else it is called
+            main = getattr(sys.modules.get("__main__"), "__file__", None) is None
+            kind = (module == "__main__" and main) or name.startswith(("<ipython", "<stdin"))
+        else:
+            path = os.path.abspath(name).replace(os.sep, "/")  # noqa: PTH100
+            outside = str(module).partition(".")[0] in _LIBRARIES or "__autograph_generated" in path
+            if outside or path.startswith(self.installed) or "/site-packages/" in path:
+                kind = next((mark for part, mark in _MARKS if part in path), False)
+        self.codes[id(code)] = (code, kind)  # a code that is kept keeps its id
+        return kind
+
+    def _new(self, key: tuple[int | str, ...], frame: FrameType | None) -> int:
+        frames: list[object] = []
+        while frame is not None and len(frames) < _FRAMES:
+            kind = self.codes.get(id(frame.f_code), (None, False))[1]
+            if kind is True:
+                frames.append(self._place(frame))
+            elif kind and (not frames or frames[-1] != kind):
+                frames.append(kind)
+            frame = frame.f_back
+        text = _text(json.dumps(frames, separators=(",", ":")))
+        while len(text) > _LINE:
+            frames.pop()
+            text = _text(json.dumps(frames, separators=(",", ":")))
+        with self.lock:
+            number = self.texts.get(text)
+            if number is None:
+                number = self.texts[text] = len(self.texts) + 1
+                self.write(f"stack {self.process}.{number} {text}")
+            self.stacks[key] = number
+        return number
+
+    def _place(self, frame: FrameType) -> tuple[str, int, str]:
+        name, line, function = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+        origins = self.generated.get(name)
+        if origins:
+            name, line, function = origins.of(frame)
+        name = _cell(name)
+        if not name.startswith(("<", "In[")):
+            name = os.path.abspath(name)  # noqa: PTH100
+            if self.folder and name.startswith(self.folder + os.sep):
+                name = name[len(self.folder) + 1 :].replace(os.sep, "/")
+        return name[-_NAME:], line, function[:_NAME]
+
+    # ---- what is written -----------------------------------------------------------------------
+
+    def write(self, text: str) -> None:
+        """Write one line, at once and past all buffers."""
+        os.write(2, f"tflogscope {text}\n".encode("ascii", "backslashreplace"))
+
+    def op(self, name: str | bytes, frame: FrameType) -> None:
+        """An op, or a function, is about to be run eagerly."""
+        if isinstance(name, bytes):
+            name = name.decode()
+        number = self.stack(frame)
+        self.write(f"op {threading.get_native_id()} {self.process}.{number} {name}")
+
+    def node(self, op: Any, frame: FrameType) -> None:
+        """A node was added to a graph."""
+        graph = op.graph
+        forward = _forward(frame)
+        number = forward or self.stack(frame)
+        if number:
+            kind = "gradient" if forward else "node"
+            _nodes(graph)[op.name] = number
+            self.write(f"{kind} {self.graph(graph)} {self.process}.{number} {_text(op.name)}")
+
+    def function(self, name: str, frame: FrameType) -> None:
+        """A graph is made into a function."""
+        graph = frame.f_locals.get("graph", frame.f_locals.get("temp_graph"))
+        if graph is not None:
+            number = f"{self.process}.{self.stack(frame)}"
+            self.write(f"function {self.graph(graph)} {number} {_text(name)}")
+
+    def tape(self, attributes: Any, outputs: Any) -> None:
+        """A tape takes down a node; `_forward` finds it by its attributes."""
+        graph = getattr(outputs[0], "graph", None) if outputs else None
+        if attributes and graph is not None:
+            if len(self.taped) > _KNOWN:
+                self.taped = {}
+            self.taped[id(attributes)] = (attributes, _nodes(graph).get(outputs[0].op.name, 0))
+
+    def graph(self, graph: Any) -> str:
+        """The graph's number, with the process that gave it."""
+        number: str | None = getattr(graph, "_tflogscope_number", None)
+        if number is None:
+            with self.lock:
+                self.graphs += 1
+                number = graph._tflogscope_number = f"{self.process}.{self.graphs}"  # noqa: SLF001
+        return number
+
+    def off(self, error: Exception) -> None:
+        """Stop for good: an error here is never the program's."""
+        if self.on:
+            self.on = False
+            said = _text(f"{type(error).__name__}: {error}".replace(" ", "_"))[:_NAME]
+            with contextlib.suppress(OSError):
+                self.write(f"off {self.process} {said}")
+
+
+def _installed() -> tuple[str, ...]:
+    """The folders of Python's own modules and of packages, with `/` at the end."""
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    paths = [sysconfig.get_paths().get(name) for name in names]
+    paths += [os.path.dirname(os.__file__), os.path.dirname(__file__)]  # noqa: PTH120
+    known = {os.path.abspath(each).replace(os.sep, "/") + "/" for each in paths if each}  # noqa: PTH100
+    return tuple(sorted(known))
+
+
+def _cell(name: str) -> str:
+    """`In[3]` for the file that IPython makes of a notebook's cell, else the name itself."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cells = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return f"In[{cells[name]}]" if name in cells else name
+
+
+def _text(text: str) -> str:
+    """Text that is a word, whatever is in it, and that looks like no record."""
+    text = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+    return text.replace(" ", "\\u0020").replace("_verbose,", "\\u005fverbose,")
+
+
+def _nodes(graph: Any) -> dict[str, int]:
+    """The stacks of a graph's nodes, by their names."""
+    found: dict[str, int] | None = getattr(graph, "_tflogscope_nodes", None)
+    if found is None:
+        found = graph._tflogscope_nodes = {}  # noqa: SLF001
+    return found
+
+
+def _forward(frame: FrameType | None) -> int:
+    """The stack of the forward node if a gradient of it is being made, else 0."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name in _GRADIENTS and code.co_filename.endswith(_GRADIENTS[code.co_name]):
+            values = frame.f_locals
+            op = values.get("op")
+            if op is not None:
+                return _nodes(op.graph).get(op.name, 0)
+            # A tape hands back the very tuple of attributes that it was given.
+            attributes, number = _lines.taped.get(id(values.get("attr_tuple")), (None, 0))
+            return number if attributes is values.get("attr_tuple") else 0
+        frame = frame.f_back
+    return 0
+
+
+_GRADIENTS = {
+    "_gradient_function": "backprop.py",
+    "_MaybeCompile": "gradients_util.py",
+}
+
+# ---- what takes the place of TensorFlow's functions --------------------------------------------
+
+
+def _before(original: Callable[..., Any], at: int) -> Callable[..., Any]:
+    """The function of C++ that starts the op whose name is argument `at`."""
+
+    def execute(*args: Any) -> Any:
+        if _lines.on:
+            try:
+                _lines.op(args[at], sys._getframe(1))  # noqa: SLF001
+            except Exception as error:  # noqa: BLE001
+                _lines.off(error)
+        return original(*args)
+
+    return execute
+
+
+def _as_of(module: ModuleType, function: Any) -> Any:
+    """Put a function into the module's file: TensorFlow leaves frames of its own out of errors."""
+    function.__code__ = function.__code__.replace(co_filename=module.__file__)
+    return function
+
+
+def _patch_tfe(module: Any) -> None:
+    for name, at in ("FastPathExecute", 1), ("Execute", 2), ("ExecuteCancelable", 2):
+        original = getattr(module, f"TFE_Py_{name}")
+        setattr(module, f"TFE_Py_{name}", _as_of(module, _before(original, at)))
+
+    original = module.TFE_Py_RecordGradient
+
+    def record(*args: Any) -> Any:
+        if _lines.on:
+            try:
+                _lines.tape(args[2], args[3])
+            except Exception as error:  # noqa: BLE001
+                _lines.off(error)
+        return original(*args)
+
+    module.TFE_Py_RecordGradient = _as_of(module, record)
+
+
+def _patch_session(module: Any) -> None:
+    original = module.TF_GraphToFunction_wrapper
+
+    def make(*args: Any) -> Any:
+        if _lines.on:
+            try:
+                _lines.function(args[1], sys._getframe(1))  # noqa: SLF001
+            except Exception as error:  # noqa: BLE001
+                _lines.off(error)
+        return original(*args)
+
+    module.TF_GraphToFunction_wrapper = _as_of(module, make)
+
+
+def _patch_ops(module: Any) -> None:
+    original = module.Graph._create_op_internal  # noqa: SLF001
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        op = original(*args, **kwargs)
+        if _lines.on:
+            try:
+                _lines.node(op, sys._getframe(1))  # noqa: SLF001
+            except Exception as error:  # noqa: BLE001
+                _lines.off(error)
+        return op
+
+    module.Graph._create_op_internal = _as_of(module, create)  # noqa: SLF001
+
+
+def _patch_constants(module: Any) -> None:
+    original = module.convert_to_eager_tensor
+
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        if _lines.on:
+            try:
+                _lines.op(_CONSTANT, sys._getframe(1))  # noqa: SLF001
+            except Exception as error:  # noqa: BLE001
+                _lines.off(error)
+        return original(*args, **kwargs)
+
+    module.convert_to_eager_tensor = _as_of(module, convert)
+
+
+def _patch_autograph(module: Any) -> None:
+    original = module.create_source_map
+
+    def create(nodes: Any, code: Any, filepath: str) -> Any:
+        made = original(nodes, code, filepath)
+        try:
+            _lines.generated[filepath] = Origins(module, nodes, code, _lines.moved)
+        except Exception as error:  # noqa: BLE001
+            _lines.off(error)
+        return made
+
+    module.create_source_map = _as_of(module, create)
+    resolve_original = module.resolve_entity
+
+    def resolve(node: Any, source: str, entity: Any) -> None:
+        resolve_original(node, source, entity)
+        try:
+            _lines.moved.update(moved(module, node, entity))
+        except Exception as error:  # noqa: BLE001
+            _lines.off(error)
+
+    module.resolve_entity = _as_of(module, resolve)
+
+
+_PATCHES: dict[str, Callable[[Any], None]] = {
+    "tensorflow.python.pywrap_tfe": _patch_tfe,
+    "tensorflow.python.client.pywrap_tf_session": _patch_session,
+    "tensorflow.python.framework.ops": _patch_ops,
+    "tensorflow.python.framework.constant_op": _patch_constants,
+    "tensorflow.python.autograph.pyct.origin_info": _patch_autograph,
+}
+
+
+class Finder:
+    """Waits for the modules of TensorFlow, each of which is changed once it has been run."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find a module as Python would, and see to it that it is changed."""
+        patch = _PATCHES.get(name)
+        if patch is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            loader = spec.loader
+            original = loader.exec_module
+
+            def run(module: ModuleType) -> None:
+                original(module)
+                try:
+                    patch(module)
+                except Exception as error:  # noqa: BLE001
+                    _lines.off(error)
+
+            loader.exec_module = run  # type: ignore[method-assign]
+        return spec
+
+
+_lines = _Lines()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lines.forked)
