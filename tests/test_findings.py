@@ -14,8 +14,8 @@ from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, SOURCE, Log
 from tests.samples import run_of
 from tflogscope import Run
+from tflogscope.grammar.tables import schema
 from tflogscope.model.findings.kinds import KINDS
-from tflogscope.model.findings.table import SCHEMA
 from tflogscope.views.analyze import render
 from tflogscope.views.text import make_console
 
@@ -34,7 +34,7 @@ def test_a_program_without_anything_to_find_has_the_columns(opened: Open) -> Non
     log.eager_op("AssignVariableOp", 2)
     run = opened(log)
     assert run.findings.is_empty()
-    assert run.findings.schema == SCHEMA
+    assert run.findings.schema == schema("findings")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.grammar.tables import schema
 from tflogscope.native import library as c
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ _COUNTS = (
     "torn",
     "bad_bytes",
 )
-SCHEMA: dict[str, pl.DataType] = {
-    "source": pl.String(),
-    **dict.fromkeys(_COUNTS, pl.UInt64()),
-    "vlog_level": pl.UInt8(),
-    "tensorflow_dialect": pl.String(),
-}
+
+
+def _schema() -> dict[str, pl.DataType]:
+    """The columns that are known here."""
+    columns = schema("coverage")
+    return {name: kind for name, kind in columns.items() if name != "onednn_version"}
 
 
 def coverage_table(events: Events, unknown_at: NDArray[np.int64]) -> pl.DataFrame:
@@ -63,7 +64,7 @@ def coverage_table(events: Events, unknown_at: NDArray[np.int64]) -> pl.DataFram
         rows.append(
             {"source": span.name, **counts, "vlog_level": level, "tensorflow_dialect": dialect}
         )
-    return pl.DataFrame(rows, schema=SCHEMA)
+    return pl.DataFrame(rows, schema=_schema())
 
 
 def highest_level(events: Events) -> int | None:

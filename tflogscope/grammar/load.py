@@ -45,7 +45,7 @@ _MESSAGE_KEYS = {
 _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
 #: Files that say nothing of messages: what the model knows of TensorFlow and oneDNN.
-_OF_THE_MODEL = {"causes.toml", "ops.toml"}
+_OF_THE_MODEL = {"causes.toml", "ops.toml", "tables.toml"}
 
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import PLACES, Events
+from tflogscope.grammar.tables import as_table
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
@@ -254,7 +255,7 @@ class Executions:
             ],
             how="horizontal",
         )
-        return with_places(self.events, table)
+        return as_table("timeline", with_places(self.events, table))
 
 
 # A clock that steps back gives no duration.

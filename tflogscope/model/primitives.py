@@ -7,29 +7,10 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.rewriters import BY_ID
+from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.plugins import plugins_of
-
-PRIMITIVES_SCHEMA: dict[str, pl.DataType] = {
-    "source": pl.String(),
-    "line": pl.UInt64(),
-    "time": pl.Datetime("us"),
-    "event": pl.String(),
-    "engine": pl.String(),
-    "primitive": pl.String(),
-    "implementation": pl.String(),
-    "prop_kind": pl.String(),
-    "memory_descriptors": pl.String(),
-    "attributes": pl.String(),
-    "auxiliary": pl.String(),
-    "problem": pl.String(),
-    "duration_us": pl.Float64(),
-    "onednn_version": pl.String(),
-    "timeline_line": pl.UInt64(),
-    "link": pl.String(),
-    "python": pl.String(),
-}
 
 # What a line says in words, and where in oneDNN, has no column of its own: headers, checks, errors,
 # and why an implementation did not fit.
@@ -66,7 +47,7 @@ def primitives_table(
         link=pl.when(is_exec).then(links["link"]),
         python=lines.named(lines.of_executions.gather(execution)),
     )
-    return with_places(events, table).select(*PRIMITIVES_SCHEMA)
+    return as_table("primitives", with_places(events, table))
 
 
 def _zone(events: Events) -> int:

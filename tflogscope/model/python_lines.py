@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import STATUSES, Executions, with_places
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
@@ -48,7 +49,7 @@ class PythonLines:
         """The `stacks` table: source, line, id, python, frames."""
         stacks = self.stacks.with_row_index("id")
         placed = with_places(self._events, stacks.select("at", "id", "python", "frames"))
-        return placed.select("source", "line", "id", "python", "frames")
+        return as_table("stacks", placed)
 
     def _with_rows(self, messages: pl.DataFrame, process: str = "process") -> pl.DataFrame:
         """Put the row of `stacks` into `row` (null: the stack is not there)."""

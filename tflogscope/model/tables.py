@@ -7,6 +7,7 @@ from collections.abc import Callable
 import polars as pl
 
 from tflogscope.grammar.rewriters import BY_ID
+from tflogscope.grammar.tables import as_table
 from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.figures import rounded, summed
@@ -70,28 +71,12 @@ def ops_table(
         .join(_asked(executions, lines), on="signature", how="left")
         .sort("at")
     )
-    return with_places(executions.events, table).select(
-        "mode",
-        "kind",
-        "op",
-        "kernel",
-        "rewrite",
-        pl.col("executions", "dead").cast(pl.UInt32),
+    placed = with_places(executions.events, table).with_columns(
         total_us=pl.when(pl.col("known") > 0).then("total_us"),
-        mean_us="mean_us",
-        min_us="min_us",
-        p50_us="p50_us",
-        p95_us="p95_us",
-        max_us="max_us",
         primitives=pl.col("primitives").fill_null(0),
-        primitive_us="primitive_us",
-        implementations="implementations",
-        functions="functions",
-        causes="causes",
         first_line="line",
-        python="python",
-        python_executions="python_executions",
     )
+    return as_table("ops", placed)
 
 
 def _asked(executions: Executions, lines: PythonLines) -> pl.DataFrame:
@@ -156,23 +141,7 @@ def nodes_table(
         python=lines.named(lines.of_nodes(nodes["name"], nodes["node"])),
         **function_columns(pl.col("name")),
     )
-    return with_places(executions.events, table).select(
-        "function",
-        "function_uid",
-        "node",
-        "op",
-        "kernel",
-        "dtype",
-        "attributes",
-        "inputs",
-        "rewrite",
-        "eligible",
-        "reason",
-        "executions",
-        "total_us",
-        "line",
-        "python",
-    )
+    return as_table("nodes", with_places(executions.events, table))
 
 
 def _nodes_run(executions: Executions) -> pl.DataFrame:
@@ -274,26 +243,14 @@ def functions_table(
     table = table.join(traces, on="name", how="left", maintain_order="left")
     table = table.with_columns(python=lines.named(lines.of_functions(table["name"])))
     made_line = with_places(executions.events, table.select(at=pl.col("made_at").fill_null(0)))
-    return (
-        with_places(executions.events, table)
-        .with_columns(made_line=made_line["line"])
-        .select(
-            "function",
-            "function_uid",
-            "flavour",
-            "traces",
-            instantiated_line=pl.when(pl.col("made_at").is_not_null()).then("made_line"),
-            instantiation_us=pl.when("complete").then("instantiation_us"),
-            calls=pl.col("calls").fill_null(0).cast(pl.UInt32),
-            total_us=pl.when(pl.col("known") > 0).then("total_us"),
-            mean_us="mean_us",
-            nodes=pl.col("nodes").fill_null(0).cast(pl.UInt32),
-            eligible_nodes=pl.col("eligible_nodes").fill_null(0).cast(pl.UInt32),
-            rewritten_nodes=pl.col("rewritten_nodes").fill_null(0).cast(pl.UInt32),
-            first_line="line",
-            python="python",
-        )
+    placed = with_places(executions.events, table).with_columns(
+        pl.col("calls", "nodes", "eligible_nodes", "rewritten_nodes").fill_null(0),
+        instantiated_line=pl.when(pl.col("made_at").is_not_null()).then(made_line["line"]),
+        instantiation_us=pl.when("complete").then("instantiation_us"),
+        total_us=pl.when(pl.col("known") > 0).then("total_us"),
+        first_line="line",
     )
+    return as_table("functions", placed)
 
 
 def rewrites_table(
@@ -311,18 +268,11 @@ def rewrites_table(
     ]
     table = pl.concat(rows).sort("at", maintain_order=True)
     names = function_columns(pl.col("name"))
-    return with_places(executions.events, table).select(
-        "source",
-        "line",
+    placed = with_places(executions.events, table).with_columns(
         function=pl.when(pl.col("wrapped_op").is_null()).then(names["function"]),
         function_uid=names["function_uid"],
-        wrapped_op="wrapped_op",
-        node="node",
-        from_op="from_op",
-        to_op="to_op",
-        by="by",
-        ran="ran",
     )
+    return as_table("rewrites", placed)
 
 
 def _by_layout_pass(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.executions import with_places
 from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.evidence import Evidence, Finding
@@ -19,23 +20,9 @@ _LINES = 8  # of the evidence
 
 _BY_ID = {kind.id: (number, kind) for number, kind in enumerate(KINDS)}
 
-SCHEMA = {
-    "id": pl.String,
-    "severity": pl.String,
-    "subject": pl.String,
-    "count": pl.UInt32,
-    "time_us": pl.Float64,
-    "text": pl.String,
-    "advice": pl.String,
-    "source": pl.String,
-    "line": pl.UInt64,
-    "lines": pl.String,
-    "python": pl.String,
-}
-
 
 def findings_table(evidence: Evidence) -> pl.DataFrame:
-    """One row per finding, the columns of SCHEMA.
+    """The `findings` table: one row per finding.
 
     Errors come first, then the most time at stake; what has none comes last. `line` is the first
     line of the evidence, `lines` the first eight of that source, `python` the line of the program
@@ -43,7 +30,7 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     """
     found = list(_all(evidence))
     if not found:
-        return pl.DataFrame(schema=SCHEMA)
+        return pl.DataFrame(schema=schema("findings"))
     rows = [_row(finding, evidence.span_us) for finding in found]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_row_index("row")
     lines = frame.select("row", "at").explode("at", empty_as_null=True).drop_nulls("at")
@@ -63,7 +50,7 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
         descending=[False, True, False, False],
         nulls_last=True,
     )
-    return table.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    return as_table("findings", table)
 
 
 def _asked(found: list[Finding], evidence: Evidence) -> pl.Series:
