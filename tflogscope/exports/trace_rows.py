@@ -16,7 +16,7 @@ from tflogscope.model.intervals import open_time, parts
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
-    from tflogscope.model.slices.table import Slices
+    from tflogscope.model.slices.slices import Slices
 
 OF_OPS = (
     "op",

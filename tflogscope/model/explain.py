@@ -20,8 +20,8 @@ from tflogscope.errors import UsageError
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES
+from tflogscope.model.causes.causes import Causes
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
-from tflogscope.model.causes.table import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import summed
@@ -31,7 +31,7 @@ from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns, is_rewritten
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons import rules as reason_rules
-from tflogscope.model.reasons.table import Reasons
+from tflogscope.model.reasons.reasons import Reasons
 
 Facts = dict[str, Any]
 Chosen = NDArray[np.bool_]

@@ -13,7 +13,7 @@ from tflogscope import model
 from tflogscope.errors import UsageError
 from tflogscope.events.events import Events
 from tflogscope.model import summary
-from tflogscope.model.causes.table import Causes, read_causes
+from tflogscope.model.causes.causes import Causes, read_causes
 from tflogscope.model.difference import difference
 from tflogscope.model.dispatches import Dispatches, read_dispatches
 from tflogscope.model.executions import Executions
@@ -31,8 +31,8 @@ from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.python_functions import python_functions
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.eager import eager_kernels
-from tflogscope.model.reasons.table import Reasons, read_reasons
-from tflogscope.model.slices.table import Slices, read_slices
+from tflogscope.model.reasons.reasons import Reasons, read_reasons
+from tflogscope.model.slices.slices import Slices, read_slices
 from tflogscope.model.steps import read_steps
 from tflogscope.model.tables import (
     functions_table,

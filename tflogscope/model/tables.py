@@ -8,7 +8,7 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.grammar.tables import as_table
-from tflogscope.model.causes.table import Causes
+from tflogscope.model.causes.causes import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.figures import rounded, summed
 from tflogscope.model.instantiations import Instantiations
@@ -23,7 +23,7 @@ from tflogscope.model.names import (
     wrapped_op,
 )
 from tflogscope.model.python_lines import PythonLines
-from tflogscope.model.reasons.table import Reasons
+from tflogscope.model.reasons.reasons import Reasons
 
 _DEAD = STATUSES.index("dead")
 

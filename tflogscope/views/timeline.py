@@ -17,7 +17,7 @@ from tflogscope.views.text import print_paragraph, safe, shorten, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tflogscope.model.slices.table import Slices
+    from tflogscope.model.slices.slices import Slices
 
 _NAME = 24  # cells of a lane's name at most
 _LEAST_NAME = 10

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.calls import Activity, read_calls
-from tflogscope.model.causes.table import Causes
+from tflogscope.model.causes.causes import Causes
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls
@@ -19,7 +19,7 @@ from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.eager import kernels_of_dispatches
-from tflogscope.model.reasons.table import Reasons
+from tflogscope.model.reasons.reasons import Reasons
 from tflogscope.model.unexpected import eager_executions
 
 _NAMED = 4  # of what a sentence lists

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tflogscope.model.executions import Executions
 from tflogscope.model.links.assignment import NO_SLOT
 from tflogscope.model.links.candidates import open_pairs
-from tflogscope.model.links.evidence import NO, UNKNOWN, habits, oddities, shape_fit
 from tflogscope.model.links.kernels import ONCE, VAGUE, roles
+from tflogscope.model.links.signs import NO, UNKNOWN, habits, oddities, shape_fit
 from tflogscope.model.thresholds import HABITS, MISFITS
 
 Integers = NDArray[np.int64]
