@@ -78,7 +78,8 @@ def fuzz(target: str, seconds: int, work: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     for seed in fuzzing.seeds(target):
         (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
-    (here / "words").write_text(dictionary(target))
+    words = dictionary(target)
+    (here / "words").write_text(words)
     known: set[str] = set()
 
     def one(data: bytes) -> None:
@@ -104,7 +105,7 @@ def fuzz(target: str, seconds: int, work: Path) -> None:
         [
             sys.argv[0],
             f"-max_total_time={seconds}",
-            f"-dict={here / 'words'}",
+            *([f"-dict={here / 'words'}"] if words else []),  # libFuzzer takes no empty one
             f"-artifact_prefix={findings}/",
             f"-max_len={LONGEST.get(target, 600)}",
             "-timeout=60",
