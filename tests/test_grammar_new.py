@@ -101,6 +101,7 @@ def test_a_form_of_the_executors_line(tmp_path: Path) -> None:
         (EXECUTOR.replace('"nodes"', '"knots"'), "nodes"),
         (EXECUTOR.replace('${inputs:text})"', '${inputs:word})"'), "inputs"),
         (EXECUTOR.replace('"device"]', '"thread"]'), "thread"),
+        (EXECUTOR.replace('"id", "step"', '"step", "id"'), "in the order"),
     ],
 )
 def test_what_the_scanner_can_not_read_is_said(tmp_path: Path, entries: str, said: str) -> None:

@@ -167,6 +167,10 @@ class _Compiler:
             tokens = (*head, *(kept or ()), *(tail or ()))
             if missing := uses.keys() - dict(fields_of(tokens)).keys():
                 raise GrammarError(f"`scan` has no field {min(missing)!r}", place)
+            if [name for name in dict(fields_of(tokens)) if name in uses] != [*uses]:
+                # The scanner makes the key of a run of its fields as they come.
+                said = "`starts` and `ends` name fields in the order in which the text has them"
+                raise GrammarError(said, place, "It is the same order in starts and in their ends.")
             end = [] if _is_open(tokens[-1]) else [_Step("end")]
             first, rest = _steps(head, tokens[len(head) :], uses, place), []
             if kept is None:
