@@ -64,8 +64,8 @@ _TEXTS = {
     ),
     "stack-traces": (
         "How long making functions ready takes without a log: TensorFlow wrote {count} of its own "
-        "stack traces, for {time}{xla}. That time is in the durations of what was made ready then, "
-        "ops and calls. tflogscope record prints none."
+        "stack traces, for {time}{xla}. That time is in what functions took to be made ready, and "
+        "in the calls that waited for them. tflogscope record prints none."
     ),
     "low-level": "Which shapes the ops had, and what was fused: that needs VLOG level 2.",
     "no-memory": (
@@ -285,14 +285,14 @@ def _running(executions: Executions, _: Instantiations) -> Iterator[str]:
 
 
 def _traced(executions: Executions, instantiations: Instantiations) -> Iterator[str]:
-    """The last records of a thread that ran ops are of tracing: it dispatched nothing after them.
+    """The last records of a thread that ran ops are of tracing: nothing was dispatched after them.
 
     Such are the tape's, and steps -1 outside any instantiation: those that work out shapes
     (core/common_runtime/eval_const_tensor.cc).
     """
     events, eager = executions.events, executions.dispatches.eager
-    own = eager.group_by("thread").agg(ran=pl.coalesce("end_at", "at").max())
-    if own.is_empty():
+    ran = eager.select(pl.coalesce("end_at", "at").max()).item()
+    if ran is None:
         return
     marks = events.messages(*TAPE_RECORDS).select("at", "thread")
     steps = events.runs.filter(pl.col("step") == FOLDING_STEP)
@@ -302,8 +302,9 @@ def _traced(executions: Executions, instantiations: Instantiations) -> Iterator[
         made, left_on="at", right_on="begin", by="thread", check_sortedness=False
     )
     shapes = shapes.filter(~(pl.col("until") > pl.col("at")).fill_null(value=False))
-    last = pl.concat([marks, shapes.select("at", "thread")]).join(own, on="thread")
-    if (last["at"] > last["ran"]).any():
+    threads = eager["thread"].unique().implode()
+    last = pl.concat([marks, shapes.select("at", "thread")]).filter(pl.col("thread").is_in(threads))
+    if (last["at"] > ran).any():
         starts, ends = (events.messages(id_)["at"].len() for id_ in ("tape_start", "tape_end"))
         gradients = ", its gradients just then" if starts > ends else ""
         yield (

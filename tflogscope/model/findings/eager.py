@@ -258,8 +258,8 @@ def _steady(near: str, ops: pl.DataFrame) -> Finding:
         near,
         ops.height,
         time,
-        f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)} after {which} calls of {near} "
-        f"({ops.height / after:.3g} on average): {most(ops['op'])}.",
+        f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)}, {ops.height / after:.3g} on "
+        f"average after {which} calls of {near}: {most(ops['op'])}.",
         ops["at"].to_list(),
         _KERAS_ADVICE if near in KERAS_STEPS else _ADVICE,
     )

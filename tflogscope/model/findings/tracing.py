@@ -156,7 +156,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         time,
         f"The first call of {slowest['function']} took {took}"
         f"{_parts(per.head(1), slowest['took_us'])}{_later(slowest)}{_traced(slowest)}{together}.",
-        per["at"].to_list(),
+        [slowest["at"]],
     )
 
 

@@ -264,7 +264,7 @@ _FUNCTIONS = (
     Column("nodes", "Nodes", "count"),
     Column("eligible_nodes", "Eligible nodes", "count", "that whoever rewrites nodes knows"),
     Column("rewritten_nodes", "Rewritten", "count"),
-    Column("python", "First called by", "name", "a line of the program"),
+    Column("python", "Traced for", "name", "the line of the program that ran when it was traced"),
     Column("first_line", "First line", "line"),
 )
 
