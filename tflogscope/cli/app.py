@@ -9,6 +9,7 @@ import typer
 import tflogscope
 from tflogscope.cli import (
     analyze,
+    benchdnn,
     check,
     diff,
     explain,
@@ -16,6 +17,7 @@ from tflogscope.cli import (
     ops,
     query,
     record,
+    redact,
     report,
     simulate,
     timeline,
@@ -74,7 +76,9 @@ app.command("diff")(diff.diff)
 app.command("query")(query.query)
 app.command("timeline")(timeline.timeline)
 app.command("trace")(trace.trace)
+app.command("benchdnn")(benchdnn.benchdnn)
 app.command("report")(report.report)
 app.command("check")(check.check)
+app.command("redact")(redact.redact)
 app.command("simulate", cls=simulate.Command, context_settings=simulate.CONTEXT)(simulate.simulate)
 app.command("record", context_settings=record.CONTEXT)(record.record)

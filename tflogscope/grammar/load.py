@@ -44,8 +44,8 @@ _MESSAGE_KEYS = {
 }  # fmt: skip
 _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
-#: Files that say nothing of messages: what the model knows of TensorFlow and oneDNN.
-_OF_THE_MODEL = {"causes.toml", "ops.toml", "tables.toml"}
+#: Files that say nothing of messages: what the layers above know of TensorFlow and oneDNN.
+_OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "redact.toml", "tables.toml"}
 
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)

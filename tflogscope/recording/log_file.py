@@ -37,7 +37,7 @@ class LogFile:
         if self._stream is None:
             with contextlib.suppress(OSError):  # a device has no length
                 self._raw.truncate(0)
-            self._stream = _packing(self._raw, self._path.suffix)
+            self._stream = packing(self._raw, self._path.suffix)
         return self._stream
 
     def write(self, data: bytes, /) -> object:
@@ -69,7 +69,7 @@ def log_file(path: Path, *, force: bool) -> Iterator[LogFile]:
         yield log
 
 
-def _packing(raw: BinaryIO, suffix: str) -> BinaryIO:
+def packing(raw: BinaryIO, suffix: str) -> BinaryIO:
     """What packs, and leaves `raw` open when it is closed."""
     if suffix == ".gz":
         import gzip

@@ -1,0 +1,75 @@
+"""Lines for benchdnn (tests/benchdnn.toml): those of oneDNN's converter, and nothing guessed."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tflogscope
+from tests.samples import NAMES, run_of
+from tflogscope.exports.benchdnn import benchdnn_cases, write_benchdnn
+from tflogscope.grammar.load import packaged_verbose_samples
+
+CASES = tomllib.loads((Path(__file__).parent / "benchdnn.toml").read_text())
+
+
+def cases(tmp_path: Path, *lines: str) -> pl.DataFrame:
+    """The cases of a log with these lines, each without its time: 0.25 ms."""
+    whole = (line if "_verbose," in line else f"onednn_verbose,{line}" for line in lines)
+    log = tmp_path / "run.log"
+    log.write_text("".join(f"{line},0.25\n" for line in whole))
+    return benchdnn_cases(tflogscope.open_log(log).primitives)
+
+
+@pytest.mark.parametrize("case", CASES["case"], ids=lambda case: case["line"].split()[0])
+def test_line(tmp_path: Path, case: dict[str, str]) -> None:
+    (row,) = cases(tmp_path, case["log"]).iter_rows(named=True)
+    assert (row["line"], row["reason"]) == (case["line"], None)
+
+
+@pytest.mark.parametrize("case", CASES["unsaid"], ids=lambda case: case["reason"])
+def test_nothing_is_guessed(tmp_path: Path, case: dict[str, str]) -> None:
+    (row,) = cases(tmp_path, case["log"]).iter_rows(named=True)
+    assert row["line"] is None
+    assert case["reason"] in row["reason"]
+
+
+def test_counts_and_order(tmp_path: Path) -> None:
+    first, second = CASES["case"][0]["log"], CASES["case"][1]["log"]
+    found = cases(tmp_path, first, second, second)
+    assert found["count"].to_list() == [2, 1]
+    assert found["time_us"].to_list() == [500, 250]
+    stream = io.BytesIO()
+    write_benchdnn(found, stream, "made by a test")
+    text = stream.getvalue().decode().splitlines()
+    assert "2 of 2 problems, 100.0% of the time" in text[0]
+    assert text[2:4] == ["# 2 × in 0.500 ms", CASES["case"][1]["line"]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_that_ran_is_said_or_counted(name: str) -> None:
+    ran = run_of(name).primitives.filter(event="exec").drop_nulls("primitive")
+    found = benchdnn_cases(ran)
+    assert found["count"].sum() == ran.height
+    assert found["time_us"].sum() == pytest.approx(ran["duration_us"].sum())
+    assert (found["line"].is_null() != found["reason"].is_null()).all()
+    # All that TensorFlow runs has a driver, but for dnnl_sgemm.
+    assert set(found.drop_nulls("reason")["primitive"]) <= {"gemm_api"}
+
+
+def test_every_era_of_the_grammar_is_read() -> None:
+    """No descriptor or attribute of a sample line is of a form that the table doesn't know."""
+    samples = [sample for sample in packaged_verbose_samples() if sample.fields["event"] == "exec"]
+    columns = [
+        "event", "engine", "primitive", "prop_kind", "memory_descriptors", "attributes",
+        "auxiliary", "problem", "duration_us",
+    ]  # fmt: skip
+    rows = [{name: sample.fields.get(name) for name in columns} for sample in samples]
+    found = benchdnn_cases(pl.DataFrame(rows, infer_schema_length=None))
+    assert found.drop_nulls("line").height > found.height / 2
+    unread = found.filter(pl.col("reason").str.contains("known form"))["primitive"].to_list()
+    assert set(unread) <= {"sdpa", "sum"}  # a buffer that was too small has `#`

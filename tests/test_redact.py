@@ -1,0 +1,202 @@
+"""Redacted logs hold no word of the program, and say the same as the log.
+
+The property is tested on all sample logs: by the words of the texts, and by all tables, findings
+and checks, once the pseudonyms are put back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tflogscope
+from tests.samples import NAMES, path_of, raw_log, run_of, unpacked
+from tflogscope import Run
+from tflogscope.checks.evaluation import check_run
+from tflogscope.cli.main import main
+from tflogscope.exports.redact import DROPPED, Redactor
+from tflogscope.exports.schema import TABLES
+from tflogscope.sources import Source
+
+KEY = b"the key of these tests"
+WORD = re.compile(rb"[A-Za-z_0-9\x80-\xff]*[A-Za-z\x80-\xff][A-Za-z_0-9\x80-\xff]*")
+OF_THE_FILE = {"source", "bytes", "checksum"}  # the redacted log is another file
+# Descriptors, problems and implementations of oneDNN have forms, not names.
+OF_ONEDNN = re.compile(rb"^(?:onednn|dnnl|mkldnn)_verbose,.*$", re.MULTILINE)
+AFFIXES = re.compile(
+    r"^_*(?:(?:inference|forward|backward|wrapped)_+)*(?:Dataset_)?"
+    r"|(?:_\d+|_partitioned)*(?:is)?_*$|(?:_[A-Za-z_]+_\d+)*_device_$"
+)
+
+
+@lru_cache(2)
+def redacted(name: str) -> tuple[Redactor, bytes]:
+    redactor = Redactor(KEY)
+    return redactor, b"".join(text for text, _ in redactor.blocks(Source(str(path_of(name)))))
+
+
+@pytest.fixture
+def of_log(tmp_path: Path, name: str) -> tuple[Run, Run, Redactor]:
+    """A sample log, the same redacted, and what did it."""
+    redactor, text = redacted(name)
+    path = tmp_path / "redacted.log"
+    path.write_bytes(text)
+    return run_of(name), tflogscope.open_log(path), redactor
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_word_of_the_program_is_left(name: str) -> None:
+    redactor, text = redacted(name)
+    known = {word.encode() for word in redactor.vocabulary}
+    theirs = set(WORD.findall(OF_ONEDNN.sub(b"", raw_log(name)))) - known
+    left = theirs & set(WORD.findall(OF_ONEDNN.sub(b"", text)))
+    # What is left of a name is a number with a unit, and TensorFlow's pieces around a known word.
+    parts = {word: AFFIXES.sub("", word.decode()).encode() for word in left}
+    stays = re.compile(rb"[\d_x]*(?:e\d*|us|ms|s|h|min)?|[IWEF](?:\d{4})?")
+    odd = {word for word, core in parts.items() if core not in known and not stays.fullmatch(core)}
+    assert not odd
+    names = {name.encode() for name in redactor.names.values() if name and not name[0].isdigit()}
+    assert not names & set(WORD.findall(OF_ONEDNN.sub(b"", text)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tables_are_the_same(name: str, of_log: tuple[Run, Run, Redactor]) -> None:
+    before, after, redactor = of_log
+    assert raw_log(name).count(b"\n") == redacted(name)[1].count(b"\n")
+    for table in TABLES:
+        expected, found = getattr(before, table), getattr(after, table)
+        assert found.height == expected.height, table
+        for column in set(expected.columns) - OF_THE_FILE:
+            old, new = expected[column], put_back(found[column], redactor)
+            different = [
+                (one, other) for one, other in zip(old, new, strict=True) if not same(one, other)
+            ]
+            assert not different, (table, column)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_checks_are_the_same(of_log: tuple[Run, Run, Redactor]) -> None:
+    before, after, _ = of_log
+    old, new = (check_run(run).checks for run in (before, after))
+    assert [(c.name, c.passed, c.measured) for c in old] == [
+        (c.name, c.passed, c.measured) for c in new
+    ]
+
+
+def put_back(column: pl.Series, redactor: Redactor) -> pl.Series:
+    """A column with the names of the program."""
+    if column.dtype != pl.String or not redactor.names:
+        return column
+    return column.str.replace_many([*redactor.names], [*redactor.names.values()])
+
+
+def same(one: object, other: object) -> bool:
+    """Equal, but for the order of names in a list, the log's own name, and where a text is cut."""
+    if isinstance(one, str) and isinstance(other, str):
+        if one.endswith(".log.zst") and other.endswith(".log"):
+            return True
+        if "…" in one + other:
+            return re.split(r"\W", one)[:5] == re.split(r"\W", other)[:5]
+        return sorted(one.split(";")) == sorted(other.split(";"))
+    return bool(one == other) if not isinstance(one, pl.Series) else one.to_list() == list(other)  # type: ignore[call-overload]
+
+
+# ---- what must not get through -------------------------------------------------------------------
+
+STAMP = "2026-11-21 03:56:54.527949: I tensorflow/core/common_runtime/"
+DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+EXECUTING, NODE = (
+    f"{STAMP}eager/execute.cc:1678] ",
+    f"{STAMP}executor.cc:841] Process node: 5 step 7 ",
+)
+HIDDEN_NODE = (
+    "{{node hidden/MatMul_1}} = MatMul[T=DT_FLOAT, "
+    '_user="alice", value=Tensor<type: string shape: [] values: 4711 hidden>]() device: '
+)
+GEMM = "src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0"
+HEADER = {"command": ["hidden"], "system": "alice", "environment": {"TF_X": "4711"}, "cpus": 2}
+ABORTING = "Executor start aborting: INVALID_ARGUMENT: card 4711 of alice at /home/alice"
+AUTOGRAPH = "WARNING:tensorflow:AutoGraph could not transform "
+SECRETS = [
+    "Acme customer 4711 said hello",
+    "/home/alice/hidden.py:12: some warning of 10.1.2.3",
+    f"{EXECUTING}Executing op MatMul in device {DEVICE.replace('localhost', 'hidden')}",
+    f"{EXECUTING}hidden text 4711",
+    f"{STAMP}hidden_file.cc:1] alice 4711",
+    f"{NODE}{HIDDEN_NODE}{DEVICE}",
+    f"{NODE}torn by alice 4711",
+    f"{STAMP}executor.cc:1200] [{DEVICE}] {ABORTING}",
+    "\t [[{{node hidden/alice_3}}]] 4711",
+    "WARNING:tensorflow:From /home/alice/hidden.py:4711: x is deprecated",
+    f"{AUTOGRAPH}<function hidden at 0x7f06d4c804a0> and will run it as-is.",
+    f"onednn_verbose,exec,cpu,gemm_api,,undef,{GEMM},,32x128:128x10,0.005alice 4711",
+    "onednn_verbose,alice 4711 hidden",
+    "onednn_verbose,v1,graph,exec,cpu,1,hidden_op,alice;hidden,,,fpm:strict,,0.1",
+    f"# tflogscope record {json.dumps(HEADER, separators=(',', ':'))}",
+    f"{NODE}{NODE}alice\x1f4711",
+    "\x1b[31malice\x07 h\u00efdden 4711",
+]
+
+
+def test_secrets_do_not_get_through(tmp_path: Path) -> None:
+    log, out, names = (tmp_path / name for name in ("run.log", "out.log", "map.json"))
+    log.write_text("".join(f"{line}\n" for line in SECRETS))
+    assert main(["redact", str(log), "-o", str(out), "--map", str(names)]) == 0
+    text = out.read_text()
+    for secret in ("alice", "hidden", "4711", "Acme", "10.1.2.3", "dden", "7f06d4c804a0", "home"):
+        assert secret not in text, secret
+    assert len(text.splitlines()) == len(SECRETS)
+    kept = [line for line in text.splitlines() if not line.endswith(DROPPED)]
+    assert any("MatMul_1}} = MatMul[T=DT_FLOAT" in line for line in kept)
+    assert {"hidden", "alice"} <= set(json.loads(names.read_text())["names"].values())
+
+
+def some_words(path: Path) -> Iterator[str]:
+    yield from re.findall(r"\bx[a-z2-7]{10}\b", path.read_text())
+
+
+def test_pseudonyms_depend_on_the_key(tmp_path: Path) -> None:
+    log = str(path_of("function_mlp__tf2.13.1__vlog2"))
+    first, same_key, other = (tmp_path / name for name in ("1.log", "2.log", "3.log"))
+    names = tmp_path / "map.json"
+    assert main(["redact", log, "-o", str(first), "--map", str(names)]) == 0
+    assert main(["redact", log, "-o", str(same_key), "--map", str(names)]) == 0
+    assert main(["redact", log, "-o", str(other)]) == 0
+    assert first.read_bytes() == same_key.read_bytes()
+    assert set(some_words(first)).isdisjoint(some_words(other))
+    mapped = json.loads(names.read_text())["names"]
+    assert set(some_words(first)) <= set(mapped)
+
+
+def test_kept_names_and_packing(tmp_path: Path) -> None:
+    log, out = str(path_of("function_mlp__tf2.13.1__vlog2")), tmp_path / "out.log.zst"
+    assert main(["redact", log, "-o", str(out), "--keep", "functions"]) == 0
+    assert b"__inference_train_" in unpacked(out)
+    assert main(["redact", log, "-o", str(out), "--force"]) == 0
+    assert b"__inference_train_" not in unpacked(out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--keep", "shapes"], 2),
+        (["--map", "out.log"], 2),
+        (["--map", "broken.json"], 2),
+        (["--map", "prints.log"], 2),
+        ([], 3),
+    ],
+)
+def test_wrong_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("prints.log").write_text("Epoch 1\nEpoch 2\n")
+    Path("broken.json").write_text("{}")
+    assert main(["redact", "prints.log", "-o", "out.log", *arguments]) == code
+    assert not Path("out.log").exists()

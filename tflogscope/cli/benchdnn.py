@@ -1,0 +1,45 @@
+"""`tflogscope benchdnn`: the primitives as lines for oneDNN's benchdnn."""
+
+from __future__ import annotations
+
+import typer
+
+import tflogscope
+from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
+from tflogscope.cli.output import Force, Output, refuse_input, standard_output
+from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+
+
+def benchdnn(
+    logs: Logs = None,
+    *,
+    where: Where = None,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Write the oneDNN primitives as lines that benchdnn runs.
+
+    One line per distinct problem, most costly first, below a comment with count and time. What
+    benchdnn has no words for is a comment with the reason, and is counted on standard error.
+
+    \b
+    Examples:
+      tflogscope benchdnn run.log -o cases.txt
+      tflogscope benchdnn run.log --where 'primitive == matmul'
+      grep -v '^#' cases.txt | xargs -L 1 ./benchdnn --mode=P
+    """
+    inputs = named_inputs(logs)
+    path = None if output in (None, "-") else output
+    if path is not None:
+        refuse_input(path, inputs)
+        refuse_bad_target(path, force=force)
+    with opened(inputs) as run:
+        primitives = chosen(run.primitives, where)
+    from tflogscope.exports.benchdnn import benchdnn_cases, write_benchdnn
+
+    cases = benchdnn_cases(primitives)
+    with standard_output() if path is None else atomic_file(path, force=force) as stream:
+        write_benchdnn(cases, stream, f"tflogscope {tflogscope.__version__}")
+    if left_out := cases["reason"].count():
+        said = f"No line for {left_out:,} of {cases.height:,} problems: the comments say why."
+        typer.echo(said, err=True)

@@ -1,0 +1,141 @@
+"""`tflogscope redact`: the same log with the program's own names replaced."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.output import Force, Output, refuse_input, standard_output
+from tflogscope.cli.progress import progress_bar
+from tflogscope.errors import NothingRecognised, UsageError
+from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.recording.log_file import packing
+from tflogscope.sources import find_sources
+
+if TYPE_CHECKING:
+    from tflogscope.exports.redact import Redactor
+
+_KEPT = {
+    "ops": ("ops", ("op", "kernel")),
+    "functions": ("functions", ("function",)),
+    "nodes": ("nodes", ("node",)),
+}
+
+
+def redact(
+    logs: Logs = None,
+    *,
+    output: Output = None,
+    map_file: Annotated[
+        str | None,
+        typer.Option(
+            "--map",
+            metavar="FILE",
+            show_default=False,
+            help="Keep key and names here (JSON). If the file exists, its key is used, and names "
+            "are added. It is not for sharing.",
+        ),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            "--keep",
+            metavar="KINDS",
+            show_default=False,
+            help="Names to leave as they are: ops, functions, nodes, with commas between.",
+        ),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write the same log with the program's own names replaced, to share it.
+
+    Names of nodes, functions, files, hosts, users and commands become stable pseudonyms. What the
+    program printed, and all that is not understood, is dropped and counted. Shapes, lines and
+    times stay.
+
+    \b
+    Examples:
+      tflogscope redact run.log -o shareable.log.zst
+      tflogscope redact run.log -o shareable.log.zst --map map.json
+      tflogscope redact run.log -o shareable.log.zst --keep functions,nodes
+    """
+    inputs = named_inputs(logs)
+    path = None if output in (None, "-") else output
+    for target in filter(None, (path, map_file)):
+        refuse_input(target, inputs)
+    if path is not None:
+        refuse_bad_target(path, force=force)
+        if map_file is not None and Path(path).resolve() == Path(map_file).resolve():
+            raise UsageError("the log and the map are one file", "--map", "Name another file.")
+    key, names = _read_map(map_file)
+    kept = _kept(keep, inputs)
+    from tflogscope.exports.redact import Redactor
+
+    redactor = Redactor(key, kept)
+    with standard_output() if path is None else atomic_file(path, force=force) as stream:
+        _write(redactor, inputs, stream, Path(path or "").suffix)
+    if map_file is not None:
+        facts = {"key": redactor.key.hex(), "names": names | redactor.names}
+        with atomic_file(map_file, force=True) as stream:
+            stream.write(json.dumps(facts, indent=1, sort_keys=True).encode())
+    said = f"{len(redactor.names):,} names replaced, {redactor.dropped:,} lines or records dropped."
+    typer.echo(said, err=True)
+
+
+def _write(redactor: Redactor, inputs: list[str], stream: BinaryIO, suffix: str) -> None:
+    """Write the logs, packed as the suffix says. Raises NothingRecognised."""
+    sources = find_sources(inputs)
+    sizes = [source.size for source in sources if source.size is not None]
+    total = sum(sizes) if len(sizes) == len(sources) else None
+    packed = packing(stream, suffix)
+    with progress_bar() as advance:
+        done = position = 0
+        for source in sources:
+            for text, position in redactor.blocks(source):
+                packed.write(text)
+                if advance:
+                    advance(done + position, total)
+            done += position
+    if not redactor.understood:
+        said = ", ".join(source.name for source in sources)
+        raise NothingRecognised("no TensorFlow or oneDNN record in it", said)
+    if packed is not stream:
+        packed.close()
+
+
+def _read_map(path: str | None) -> tuple[bytes | None, dict[str, str]]:
+    """The key and the names of a map that exists. Raises UsageError."""
+    if path is None or not Path(path).exists():
+        if path is not None:
+            refuse_bad_target(path, force=True)
+        return None, {}
+    try:
+        facts = json.loads(Path(path).read_text("utf-8"))
+        return bytes.fromhex(facts["key"]), dict(facts["names"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "Name a file that this command wrote, or one that does not exist."
+        raise UsageError("this is not a map of names", path, hint) from error
+
+
+def _kept(keep: str | None, inputs: list[str]) -> set[str]:
+    """The words of the names that are to stay. Raises UsageError."""
+    kinds = [kind for kind in (keep or "").split(",") if kind]
+    if unknown := [kind for kind in kinds if kind not in _KEPT]:
+        raise UsageError(
+            f"there is no kind {unknown[0]!r}", "--keep", f"There are {', '.join(_KEPT)}."
+        )
+    if not kinds:
+        return set()
+    if "-" in inputs:
+        raise UsageError("standard input is read once", "--keep", "Name a file.")
+    with opened(inputs) as run:
+        tables = [
+            (getattr(run, table), columns) for table, columns in (_KEPT[kind] for kind in kinds)
+        ]
+        names = {name for table, columns in tables for column in columns for name in table[column]}
+    return {word for name in names for word in re.findall(r"\w+", name or "")}

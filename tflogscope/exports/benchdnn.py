@@ -1,0 +1,290 @@
+"""Primitives of a log as lines that oneDNN's benchdnn runs.
+
+What differs by driver and by era of the verbose format is in grammars/onednn/benchdnn.toml, whose
+head describes it. Each distinct problem is put into words once. What a log, or benchdnn, has no
+words for gets a reason and no line: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from tflogscope.errors import GrammarError
+from tflogscope.grammar.load import packaged_file
+
+_FILE = "onednn/benchdnn.toml"
+_PROBLEM = [
+    "engine", "primitive", "prop_kind", "memory_descriptors", "attributes", "auxiliary", "problem",
+]  # fmt: skip
+_PLACE = re.compile(r"\{([^}]*)\}")
+_LAYOUT = re.compile(r"[A-Za-z]\w*")
+_WITH_LAYOUT = {"", "any", "blocked"}  # other kinds of layouts have no name
+
+
+class _CantSayError(Exception):
+    """Why there is no line for a problem."""
+
+
+def benchdnn_cases(primitives: pl.DataFrame) -> pl.DataFrame:
+    """The distinct problems that were executed, most costly first.
+
+    Args:
+        primitives: the table `primitives`, or some rows of it.
+
+    Returns:
+        line, primitive, problem, reason, count, time_us: `reason` is null where there is a line.
+    """
+    ran = primitives.filter(event="exec").drop_nulls("primitive")
+    found = ran.group_by(_PROBLEM, maintain_order=True).agg(
+        count=pl.len(), time_us=pl.col("duration_us").sum()
+    )
+    said = [_said(each) for each in found.select(_PROBLEM).iter_rows(named=True)]
+    cases = found.with_columns(
+        line=pl.Series([line for line, _ in said], dtype=pl.String),
+        reason=pl.Series([reason for _, reason in said], dtype=pl.String),
+    )
+    names = ["line", "primitive", "problem", "reason"]
+    cases = cases.group_by(names, maintain_order=True).agg(pl.col("count", "time_us").sum())
+    return cases.sort("time_us", descending=True, maintain_order=True)
+
+
+def write_benchdnn(cases: pl.DataFrame, stream: BinaryIO, made_by: str) -> None:
+    """Write lines, each below a comment: how often, for how long, and why there is no line."""
+    said = cases.drop_nulls("line")
+    said_us, all_us = (float(some["time_us"].sum()) for some in (said, cases))
+    share = f"{said_us / all_us:.1%}" if all_us else "none"
+    head = (
+        f"# {made_by}: {said.height:,} of {cases.height:,} problems, {share} of the time.\n"
+        "# Each line is the arguments of one call of benchdnn.\n"
+    )
+    stream.write(head.encode())
+    for row in cases.iter_rows(named=True):
+        cost = f"# {row['count']:,} × in {row['time_us'] / 1000:,.3f} ms"
+        what = f"{row['primitive']} {row['problem'] or ''}".strip()
+        text = f"{cost}\n{row['line']}" if row["line"] else f"{cost}: {what}: {row['reason']}"
+        stream.write(f"{text}\n".encode())
+
+
+@cache
+def _table() -> dict[str, Any]:
+    try:
+        return tomllib.loads(packaged_file(_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GrammarError(f"the file can't be read: {error}", _FILE) from error
+
+
+@cache
+def _drivers() -> dict[str, dict[str, Any]]:
+    return {kind: driver for driver in _table()["driver"] for kind in driver["primitives"]}
+
+
+def _said(row: Mapping[str, str | None]) -> tuple[str | None, str | None]:
+    """The line for a problem, or the reason why there is none."""
+    try:
+        return _line({name: text or "" for name, text in row.items()}), None
+    except _CantSayError as reason:
+        return None, str(reason)
+
+
+def _line(row: Mapping[str, str]) -> str:
+    kind = row["primitive"].removesuffix("_v2")
+    driver = _drivers().get(kind)
+    if driver is None:
+        raise _CantSayError(_table()["no_line"].get(kind, f"benchdnn has no driver for {kind}"))
+    facts = _facts(row, driver)
+    options = [
+        text
+        for option in [*_table()["head"], *driver["options"]]
+        if (text := _option(option, facts, driver)) is not None
+    ]
+    attributes = _attributes(row["attributes"], driver)
+    return " ".join([f"--{driver['name']}", *options, *attributes, _problem(row, facts, driver)])
+
+
+def _option(option: str, facts: Mapping[str, str], driver: Mapping[str, Any]) -> str | None:
+    """An option with its facts; None if it is to be left out."""
+    text = option.removeprefix("?")
+    for place in _PLACE.findall(text):
+        value = next((facts.get(name, name or None) for name in _known(place, facts)), None)
+        if value is None and option != text:
+            return None
+        if value is None:
+            raise _CantSayError(f"the line has no {place.split('|')[0]}")
+        text = text.replace(f"{{{place}}}", value)
+    name, is_set, value = text.removeprefix("--").partition("=")
+    changed = _changed(value, driver.get("change", {}).get(name, ()))
+    return None if changed is None else f"--{name}{is_set}{changed}"
+
+
+def _known(place: str, facts: Mapping[str, str]) -> list[str]:
+    """The names of a place that are known; the empty one always is."""
+    return [name for name in place.split("|") if name in facts]
+
+
+def _changed(value: str, changes: Any) -> str | None:
+    for pattern, to in changes:
+        if found := re.fullmatch(pattern, value):
+            if to is False:
+                return None
+            return found[found.re.groups].upper() if to == "upper" else found.expand(to)
+    return value
+
+
+def _problem(row: Mapping[str, str], facts: Mapping[str, str], driver: Mapping[str, Any]) -> str:
+    for pattern, to, *layout in driver["problem"]:
+        found = re.fullmatch(pattern, row["problem"])
+        if found and all(re.fullmatch(each, facts.get("tag.src", "")) for each in layout):
+            return found.expand(to)
+    raise _CantSayError("the driver does not read such a problem")
+
+
+# ---- facts of a line -----------------------------------------------------------------------------
+
+
+def _facts(row: Mapping[str, str], driver: Mapping[str, Any]) -> dict[str, str]:
+    facts = {"": "", "engine": row["engine"] or _table()["defaults"]["engine"]}
+    if row["prop_kind"] not in _table()["directions"]:
+        raise _CantSayError(f"benchdnn has no direction {row['prop_kind']}")
+    if direction := _table()["directions"][row["prop_kind"]]:
+        facts["dir"] = direction
+    for word in row["auxiliary"].split():
+        name, _, value = word.partition(":")
+        facts[f"aux.{name}"] = value
+    for word in row["memory_descriptors"].split():
+        _add_descriptor(facts, word, driver.get("strides", ()))
+    return facts
+
+
+def _add_descriptor(facts: dict[str, str], word: str, with_strides: Any) -> None:
+    """Add what a descriptor says; an argument that comes twice has both values, with a colon."""
+    parts = _parts(word)
+    arg = parts.get("arg", "data")
+    arg = _table()["arguments"].get(arg, arg)
+    found = {"dt": parts.get("dt"), "mask": parts.get("mask")}
+    if parts.get("dt") != "undef":
+        found["tag"] = _layout(arg, parts)
+        strides = parts.get("strides", "")
+        if strides and arg not in with_strides and found["tag"] != "any":
+            raise _CantSayError(f"the driver takes no strides of {arg}")
+        # An option for layouts excludes one for strides, and blocks have no strides.
+        if strides and found["tag"] != "any" and parts["tag"].islower():
+            found["strides"], found["tag"] = strides, None
+        kinds = _table()["compensation"]
+        extra = re.findall(r":([a-z0-9]+m)(\d+)", parts.get("extra", ""))
+        found["comp"] = "+".join(f"{kinds[k]}:{n}" for k, n in extra if k in kinds) or None
+        for name in ("dt", "tag"):
+            if found[name]:
+                facts.setdefault(f"{name}.first", str(found[name]))
+    for name, value in found.items():
+        if value is not None:
+            before = facts.get(f"{name}.{arg}")
+            facts[f"{name}.{arg}"] = value if before is None else f"{before}:{value}"
+
+
+def _parts(word: str) -> dict[str, str]:
+    for each in _table()["descriptor"]:
+        if found := re.fullmatch(each["pattern"], word):
+            return {name: value for name, value in found.groupdict().items() if value is not None}
+    raise _CantSayError(f"the descriptor {word[:60]} is of no known form")
+
+
+def _layout(arg: str, parts: Mapping[str, str]) -> str | None:
+    """The name of a layout; `any` where oneDNN chose it, or where it has more than a name says."""
+    if "a" in parts.get("props", "") or (arg == "wei" and parts.get("flags", "f0") != "f0"):
+        return "any"
+    if "tag" not in parts and "kind" not in parts:
+        return None
+    if parts.get("kind", "") not in _WITH_LAYOUT or not _LAYOUT.fullmatch(parts["tag"]):
+        raise _CantSayError(f"the layout of {arg} has no name")
+    return parts["tag"]
+
+
+# ---- attributes ----------------------------------------------------------------------------------
+
+
+def _attributes(text: str, driver: Mapping[str, Any]) -> list[str]:
+    """All attributes of a line as options."""
+    found = _read_attributes(text)
+    options = []
+    for entry in _table()["attribute"]:
+        name = next((name for name in (entry["name"], *entry.get("also", ())) if name in found), "")
+        if not name and not entry.get("always"):
+            continue
+        parts = found.pop(name, [])
+        if "post_ops" in entry:
+            parts = [_post_op(part, driver) for part in parts]
+        elif "quantized" in entry:
+            parts = [_quantized(part, entry["quantized"], driver) for part in parts]
+        value = _changed("+".join(parts), entry.get("change", ()))
+        options.append(f"--{entry['name']}={value}")
+    if found:
+        raise _CantSayError(f"benchdnn has nothing for {', '.join(sorted(found))}")
+    return options
+
+
+def _read_attributes(text: str) -> dict[str, list[str]]:
+    """The attributes by the name that they have today, each a list of parts."""
+    for era in _table()["attributes"]:
+        if re.fullmatch(f"(?:{era['item'].replace('?P<', '?P<_')})*", text):
+            found = {}
+            for item in re.finditer(era["item"], text):
+                name, value = item["name"], item.groupdict().get("quoted") or item["value"]
+                separator = era.get("separators", {}).get(name, "+")
+                parts = [part for part in (value or "").split(separator) if part]
+                found[era.get("names", {}).get(name, name)] = parts
+            return found
+    raise _CantSayError("its attributes are of no known form")
+
+
+def _post_op(text: str, driver: Mapping[str, Any]) -> str:
+    name, *given = text.split(":")
+    for entry in _table()["post_op"]:
+        if found := re.fullmatch(entry["pattern"], name):
+            name, *first = found.expand(entry.get("change", r"\g<0>")).split(":")
+            values = _values([*first, *given], entry["parts"], text)
+            if entry.get("mask"):
+                return f"{name}:{_policy(values[0], driver)}" if values[0] else name
+            while values and not entry.get("all") and values[-1] == entry["parts"][len(values) - 1]:
+                values.pop()
+            return ":".join([name, *map(str, values)])
+    raise _CantSayError(f"benchdnn has no post-op {name[:60]}")
+
+
+def _values(given: list[str], otherwise: list[Any], text: str) -> list[Any]:
+    """The parts of a text, those that are missing from `otherwise`, each of its type."""
+    missing = otherwise[len(given) :]
+    if len(given) > len(otherwise) or "!" in missing:
+        raise _CantSayError(f"benchdnn does not read {text[:60]}")
+    try:
+        return [type(kind)(part) for part, kind in zip(given, otherwise, strict=False)] + missing
+    except ValueError:
+        raise _CantSayError(f"benchdnn does not read {text[:60]}") from None
+
+
+def _quantized(text: str, otherwise: list[Any], driver: Mapping[str, Any]) -> str:
+    """`src:0:f16:1x32` (3.4 and later) or `src:0:2.5*` as an argument of scales or zero points."""
+    arg, mask, *rest = text.split(":")
+    value, kind = otherwise
+    if rest and re.fullmatch(r"[-+.\de]*\*?", rest[0]):
+        value = rest.pop(0).removesuffix("*") or value
+    kind_given, groups, *more = [*rest, "", ""][: max(2, len(rest))]
+    if more or not mask.isdigit():
+        raise _CantSayError(f"benchdnn does not read {text[:60]}")
+    policy = _policy(int(mask), driver)
+    parts = [arg, policy, *([str(value)] if policy == "common" else [])]
+    if groups or kind_given not in ("", kind):
+        parts.append(kind_given)
+    return ":".join([*parts, *([groups] if groups else [])])
+
+
+def _policy(mask: int, driver: Mapping[str, Any]) -> str:
+    masks = driver.get("masks", _table()["masks"])
+    found = masks[mask] if mask < len(masks) else _table()["beyond"]
+    assert isinstance(found, str)  # noqa: S101  for mypy
+    return found

@@ -1,0 +1,264 @@
+"""The same log with the program's own names replaced by keyed pseudonyms.
+
+What stays is TensorFlow's and oneDNN's vocabulary (grammars/redact.toml says what that is), and the
+numbers of records that are understood. All other words are replaced, each by the same pseudonym
+wherever it is, so that all tables are the same up to the names. What is not understood is dropped
+and counted. Lines stay lines, and times stay.
+
+A block is cut into pieces where a record begins; pieces become columns, and only distinct texts
+are looked at word by word.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import secrets
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from tflogscope.errors import GrammarError
+from tflogscope.grammar.fast import extract, match_messages
+from tflogscope.grammar.load import load_grammar, packaged_file
+from tflogscope.grammar.model import FileGrammar
+from tflogscope.grammar.template import pattern_of
+from tflogscope.model.origin import RECORD_MARK
+from tflogscope.sources import Source
+
+DROPPED = "redacted"
+MARK = RECORD_MARK.decode()
+_FILE, _WORDS = "redact.toml", "tensorflow/words.txt"
+_CUT = "\x1f"  # a control character; those of the log are escaped or dropped
+_WORD = re.compile(r"\w+")
+_FIELD = re.compile(
+    r"\$\{\w+(?::\w+)?\}|\$\{\w+:|\$\[\?\w+:|\$."
+)  # of a template: all but its texts
+_LENGTH = 6  # bytes of a pseudonym: one collision is likely only among ten million names
+
+
+class Redactor:
+    """Replaces names; one for all the logs that are to fit together.
+
+    Args:
+        key: what pseudonyms depend on; a new one by default.
+        keep: further words that stay.
+    """
+
+    def __init__(self, key: bytes | None = None, keep: Iterable[str] = ()) -> None:
+        self.key = secrets.token_bytes(16) if key is None else key
+        self.names: dict[str, str] = {}
+        """Of each pseudonym, what it is for."""
+        self.dropped = 0
+        """Records and lines that were not understood, so that they were not passed on."""
+        self.understood = 0
+        """Records and lines that were."""
+        self._grammar = load_grammar()
+        try:
+            self._facts: dict[str, Any] = tomllib.loads(packaged_file(_FILE).read_text("utf-8"))
+            words = packaged_file(_WORDS).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise GrammarError(f"the file can't be read: {error}", _FILE) from error
+        known = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
+        # The underscores before a name are an affix.
+        self.vocabulary = {*known, *(word.lstrip("_") for word in known), *keep}
+        self._affixes = [re.compile(affix["pattern"]) for affix in self._facts["affix"]]
+        self._number = re.compile(self._facts["number"])
+        self._renamed: dict[tuple[str, bool], str] = {}
+
+    def _own_words(self) -> Iterator[str]:
+        """The words of the grammar: literal texts of messages, and names of files."""
+        for message in self._grammar.by_id.values():
+            yield from _WORD.findall(_FIELD.sub(" ", message.template))
+        for file in self._grammar.files.values():
+            yield from _WORD.findall(f"{file.file} {file.source}")
+
+    # ---- words -----------------------------------------------------------------------------------
+
+    def pseudonym(self, name: str) -> str:
+        """The pseudonym of a name: a word of small letters and digits."""
+        digest = hashlib.blake2b(name.encode(), key=self.key, digest_size=_LENGTH).digest()
+        found = "x" + base64.b32encode(digest).decode().rstrip("=").lower()
+        self.names[found] = name
+        return found
+
+    def word(self, token: str, *, free: bool = False) -> str:
+        """What is written for a word; in free text, numbers are replaced as well."""
+        if (token, free) not in self._renamed:
+            self._renamed[token, free] = self._rename(token, free)
+        return self._renamed[token, free]
+
+    def _rename(self, token: str, free: bool) -> str:
+        if not _WORD.match(token) or token in self.vocabulary:
+            return token
+        if found := re.fullmatch(r"values: (.*)(>.?)", token, re.DOTALL):
+            return f"values: {self.pseudonym(found[1])}{found[2]}"
+        if self._number.fullmatch(token):
+            return self.pseudonym(token) if free else token
+        if re.fullmatch(r"0x[0-9a-f]+", token):
+            address = f"0x{self.pseudonym(token[2:]).encode().hex()[-12:]}"
+            self.names[address] = token
+            return address
+        for affix in self._affixes:
+            if found := affix.fullmatch(token):
+                before, name, after = found.groups()
+                if not self.vocabulary.issuperset(re.findall(r"_([A-Za-z_]*[A-Za-z])_\d+", after)):
+                    break
+                known = name in self.vocabulary
+                return token if known else f"{before}{self.pseudonym(name)}{after}"
+        return self.pseudonym(token)
+
+    def texts(self, texts: pl.Series, *, free: bool = False) -> pl.Series:
+        """Texts with their words replaced, each distinct text and word once."""
+        some = texts.drop_nulls().unique(maintain_order=True)
+        tokens = pl.DataFrame({"token": some.str.extract_all(self._facts["token"])})
+        tokens = tokens.with_row_index("row").explode("token").drop_nulls()
+        words = tokens["token"].unique()
+        new = pl.Series([self.word(token, free=free) for token in words], dtype=pl.String)
+        tokens = tokens.with_columns(pl.col("token").replace_strict(words, new))
+        joined = tokens.group_by("row", maintain_order=True).agg(pl.col("token").str.join())
+        rows = pl.DataFrame({"row": pl.arange(0, len(some), dtype=pl.UInt32, eager=True)})
+        found = rows.join(joined, "row", "left", maintain_order="left")["token"].fill_null("")
+        return texts.replace_strict(some, found, return_dtype=pl.String, default=None)
+
+    # ---- lines -----------------------------------------------------------------------------------
+
+    def blocks(self, source: Source) -> Iterator[tuple[bytes, int]]:
+        """The log of a source, block by block, and how many bytes on disk were read for it."""
+        for block in source.blocks():
+            lines = pl.Series("text", [block.text.decode()]).str.split("\n").explode()
+            yield self._block(lines.head(-1)), block.position
+
+    def _block(self, lines: pl.Series) -> bytes:
+        cut = lines.str.replace_all(_CUT, "", literal=True)
+        cut = cut.str.replace_all(f"({self._stamps}|{self._markers})", f"{_CUT}$1")
+        pieces = pl.DataFrame({"piece": cut.str.split(_CUT)}).with_row_index("line")
+        pieces = pieces.explode("piece").with_row_index("at")
+        some = pieces.select(pl.col("piece").unique(maintain_order=True))
+        new = self._pieces(some["piece"])
+        pieces = pieces.join(some.with_columns(new=new), "piece", "left", maintain_order="left")
+        full = pieces["new"].filter(pieces["new"] != "")
+        dropped = int(full.str.ends_with(DROPPED).sum())
+        self.dropped += dropped
+        self.understood += len(full) - dropped
+        whole = pieces.group_by("line", maintain_order=True).agg(pl.col("new").str.join())
+        return ("\n".join(whole["new"].to_list()) + "\n").encode()
+
+    @cached_property
+    def _stamps(self) -> str:
+        """How a record begins, in any dialect: time and severity."""
+        patterns = []
+        for prefix in self._grammar.prefixes.values():
+            site = pattern_of(prefix.tokens)[1:-1]
+            patterns.append(re.sub(r"\(\?P<\w+>", "(?:", prefix.pattern[1:].removesuffix(site)))
+        return "|".join(patterns)
+
+    @cached_property
+    def _markers(self) -> str:
+        return "|".join(map(re.escape, self._grammar.markers.literals))
+
+    def _pieces(self, pieces: pl.Series) -> pl.Series:
+        """What is written for each of some distinct pieces of lines."""
+        parts = pieces.str.extract_groups(
+            rf"^(?P<stamp>{self._stamps})(?P<site> *(?:\d+ )?[^\s\]]+:\d+\] ?)?(?P<text>.*)$"
+        ).struct.unnest()
+        parts = parts.with_columns(piece=pieces).with_row_index("row")
+        stamped = parts.filter(pl.col("stamp").is_not_null())
+        others = parts.filter(pl.col("stamp").is_null())
+        file = pl.col("site").str.extract(r"([^/\\\s]+):\d+\] ?$", 1)
+        texts = self._messages(stamped.select("text", file=file))
+        site = self.texts(stamped["site"]).fill_null("")
+        new = pl.concat(
+            [
+                stamped.select("row", new=stamped["stamp"] + site + texts),
+                others.select("row", new=self._unstamped(others["piece"])),
+            ]
+        )
+        return new.sort("row")["new"]
+
+    def _messages(self, records: pl.DataFrame) -> pl.Series:
+        """What is written for messages (file, text), each of a record."""
+        hot = records["text"].str.extract_groups(self._facts["hot"]).struct.unnest()
+        found = hot.select(pl.first() + self.texts(hot["2"])).to_series()
+        left = records.with_row_index("row").filter(found.is_null() & (pl.col("text") != ""))
+        for (file,), some in left.group_by("file"):
+            grammar = self._grammar.files.get(str(file))
+            new = self._cold(some["text"].unique(), grammar) if grammar else {}
+            texts = some["text"].replace_strict(new, default=DROPPED, return_dtype=pl.String)
+            found = found.scatter(some["row"], texts)
+        return found.fill_null("")
+
+    def _cold(self, texts: pl.Series, file: FileGrammar) -> dict[str, str]:
+        """What is written for distinct messages of a file, as far as they are messages of it."""
+        ids = match_messages(texts, file)
+        new: dict[str, str] = {}
+        for message in file.messages:
+            of_it = texts.filter((ids == message.id).fill_null(value=False))
+            last = next(reversed(message.fields.items()), ("", ""))
+            rest = pl.Series([None] * len(of_it), dtype=pl.String)
+            if last[1] == "rest" and last[0] in self._facts["free"]:
+                rest = extract(of_it, message)[last[0]]
+            pair = pl.DataFrame({"text": of_it, "rest": rest.fill_null("")})
+            head = pair.select(pl.col("text").str.strip_suffix(pl.col("rest"))).to_series()
+            renamed = self.texts(head) + self.texts(pair["rest"], free=True)
+            new |= dict(zip(of_it, renamed, strict=True))
+        return new
+
+    def _unstamped(self, pieces: pl.Series) -> pl.Series:
+        """What is written for pieces that don't begin with a time."""
+        new = pieces.set(pieces != "", None)
+        for understood in (self._onednn, self._torn, self._python, self._failure, self._header):
+            left = new.is_null()
+            if left.any():
+                new = new.scatter(left.arg_true(), understood(pieces.filter(left)))
+        return new.fill_null(DROPPED)
+
+    def _onednn(self, pieces: pl.Series) -> pl.Series:
+        """Verbose lines: as they are, but for what follows, and what is of no known form."""
+        found = pieces.str.extract_groups(self._facts["onednn"]).struct.unnest()
+        rest = pl.when(pl.col("2") == "").then(pl.lit("")).otherwise(pl.lit(DROPPED))
+        marker = pieces.str.extract(f"^({self._markers})", 1)
+        return found.select(pl.coalesce(pl.col("1") + rest, marker + DROPPED)).to_series()
+
+    def _torn(self, pieces: pl.Series) -> pl.Series:
+        """Messages of the executor whose prefix is in another line."""
+        hot = pieces.str.extract_groups(self._facts["hot"]).struct.unnest()
+        return hot["1"] + self.texts(hot["2"])
+
+    def _python(self, pieces: pl.Series) -> pl.Series:
+        """Lines of Python's loggers."""
+        of_it = self._begin_with(pieces, "texts")
+        new = self._cold(pieces.filter(of_it), self._grammar.files["python"])
+        return pieces.replace_strict(new, default=None, return_dtype=pl.String)
+
+    def _failure(self, pieces: pl.Series) -> pl.Series:
+        """Lines of a status: which node failed."""
+        return self.texts(pieces.set(~self._begin_with(pieces, "failures"), None), free=True)
+
+    def _begin_with(self, pieces: pl.Series, table: str) -> pl.Series:
+        literals = [each.literal for each in self._grammar.markers.markers if each.table == table]
+        return pieces.str.contains(f"^(?:{'|'.join(map(re.escape, literals))})")
+
+    def _header(self, pieces: pl.Series) -> pl.Series:
+        """The line that `tflogscope record` wrote, without what says who and where."""
+        return pieces.set(~pieces.str.starts_with(MARK), None).map_elements(
+            self._without_names, return_dtype=pl.String
+        )
+
+    def _without_names(self, line: str) -> str | None:
+        try:
+            facts = json.loads(line.removeprefix(MARK))
+            kept = {name: facts[name] for name in self._facts["header"] if name in facts}
+            kept["environment"] = {
+                name: value
+                for name, value in facts.get("environment", {}).items()
+                if name in self._facts["environment"] and re.fullmatch(r"\d{1,4}|[a-z]{1,5}", value)
+            }
+        except (ValueError, TypeError, AttributeError):
+            return None
+        return MARK + json.dumps(kept, separators=(",", ":"))
