@@ -16,5 +16,4 @@ output.py       prefixes, order, bytes
 truth.py        what really happened, as JSON lines
 faults.py       what can go wrong with a log
 process.py      a program's output becomes a log
-synthetic.py    logs of any size
 """

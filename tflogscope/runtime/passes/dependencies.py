@@ -9,19 +9,16 @@ from tflogscope.runtime.core.registry import lookup
 from tflogscope.runtime.passes.graph import Graph, is_stateful, topological
 
 CHANGES_FRAME = frozenset({"Enter", "Exit", "NextIteration"})
-_STAYS = CHANGES_FRAME | frozenset(
-    "Assert CheckNumerics _Retval _Arg Merge Switch _SwitchN".split()
-)
+_STAYS = CHANGES_FRAME | frozenset("Assert CheckNumerics _Retval _Arg Merge Switch".split())
 _READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
 _IDENTITIES = frozenset({"Identity", "IdentityN"})
-_SWITCHES = frozenset({"Switch", "_SwitchN"})
 
 
 def control_anchor(graph: Graph, endpoint: Endpoint) -> str:
     """What to wait for in place of an input: for one side of a Switch an Identity on it."""
     name, output = endpoint
     source = graph[name]
-    if source.type not in _SWITCHES:
+    if source.type != "Switch":
         return name
     anchor, dtype = f"ConstantFoldingCtrl/{name}_{output}", source.dtypes[output]
     if anchor not in graph:
@@ -114,7 +111,7 @@ class _Simplifying:
         several = len(node.inputs) + len(node.controls) > 1
         return not any(
             (several and reader.type in {"_Retval", "Merge"})
-            or (source in _SWITCHES and node.name in reader.controls)
+            or (source == "Switch" and node.name in reader.controls)
             for reader in graph.readers(node.name)
         )
 

@@ -1,6 +1,6 @@
 """Calls are inlined; conditionals and loops become Switch, Merge, Enter and Exit: what an executor
 runs. See `core/common_runtime/lower_functional_ops.cc`, `inline_function_utils.cc`, `lower_if_op.cc`,
-`lower_case_op.cc`, `lower_while_op.cc`.
+`lower_while_op.cc`.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class _Lowering:
                 called = node.attributes["f"].attributes
                 if not any(called.get(name) for name in _CALLED):
                     self._inline(work, node.attributes["f"])
-            elif kind in {"If", "Case"} and lowers:
-                self._branches(work, kind)
+            elif kind == "If" and lowers:
+                self._branches(work)
             elif kind == "While" and lowers:
                 self._loop(work)
         kept = [_finished(work) for work in self.nodes if work.done is None]
@@ -141,51 +141,35 @@ class _Lowering:
 
     # -- conditionals
 
-    def _branches(self, work: _Work, kind: str) -> None:
+    def _branches(self, work: _Work) -> None:
         node, index = work.node, work.inputs[0]
         name = node.name
-        if kind == "If":  # the first output of a Switch is for False
-            functions = [node.attributes["else_branch"], node.attributes["then_branch"]]
-            labels, switch_type, dtype = ["else", "then"], "Switch", bool_
-            order, pivots, first, merged = [1, 0], ["pivot_f", "pivot_t"], "switch_pred", "output"
-            count: dict[str, Any] = {}
-        else:
-            functions = list(node.attributes["branches"])
-            many = range(len(functions))
-            labels, switch_type, dtype = [f"branch{each}" for each in many], "_SwitchN", int32
-            order, pivots = list(many), [f"pivot_{each}" for each in many]
-            first, merged, count = "branch_index", "merge", {"num_outs": len(functions)}
-        number = len(functions)
-        calls_named = {at: self._new_name(f"{name}/{labels[at]}") for at in order}
+        then = self._new_name(f"{name}/then"), node.attributes["then_branch"], 1
+        other = self._new_name(f"{name}/else"), node.attributes["else_branch"], 0
 
-        def switch(label: str, value: _Value, **given: Any) -> _Work:
-            dtypes = [_dtype(value)] * number
-            return self._add(label, switch_type, [value, index], dtypes, **count, **given)
+        def switch(label: str, value: _Value) -> _Work:
+            label = self._new_name(f"{name}/{label}")
+            return self._add(label, "Switch", [value, index], [_dtype(value)] * 2)
 
-        predicate = switch(self._new_name(f"{name}/{first}"), index)
-        anchors = [
-            self._add(self._new_name(f"{name}/{label}"), "Identity", [(predicate, at)], [dtype])
-            for at, label in enumerate(pivots)
+        predicate = switch("switch_pred", index)
+        pivots = [
+            self._add(self._new_name(f"{name}/{label}"), "Identity", [(predicate, at)], [bool_])
+            for at, label in enumerate(("pivot_f", "pivot_t"))
         ]
-        switches = []
-        for value in work.inputs[1:]:
-            given = _followed(value)[0].node.name
-            switches.append(switch(self._new_name(f"{name}/{given}"), value))
+        switches = [switch(_followed(each)[0].node.name, each) for each in work.inputs[1:]]
         predicate.controls += work.controls
         calls = [
-            self._call(
-                calls_named[at], functions[at], [(e, at) for e in switches], anchors[at], work
-            )
-            for at in order
+            self._call(label, function, [(each, at) for each in switches], pivots[at], work)
+            for label, function, at in (then, other)
         ]
         outputs: list[_Value] = []
-        for at, each in enumerate(node.dtypes):
-            parts = [(call, at) for call in calls]
-            label = self._new_name(f"{name}/{merged}")
-            outputs.append((self._add(label, "Merge", parts, [each, int32], N=number), 0))
+        for at, dtype in enumerate(node.dtypes):
+            label = self._new_name(f"{name}/output")
+            ends = [(call, at) for call in calls]
+            outputs.append((self._add(label, "Merge", ends, [dtype, int32], N=2), 0))
         label = self._new_name(f"{name}/branch_executed")
-        ends = [(anchors[at], 0) for at in order]
-        executed = self._add(label, "Merge", ends, [dtype, int32], N=number)
+        ends = [(pivots[1], 0), (pivots[0], 0)]
+        executed = self._add(label, "Merge", ends, [bool_, int32], N=2)
         executed.controls += calls  # so that a branch without outputs runs, for what it does
         self._replace(work, outputs, executed)
 

@@ -42,7 +42,7 @@ def _keep_fanin(graph: Graph) -> None:
 def _is_trivial(node: NodeDef, graph: Graph) -> bool:
     readers = graph.readers(node.name)
     if node.type == "Identity" or (node.type == "IdentityN" and len(node.inputs) == 1):
-        steers = graph.source(node, 0).type in {"Switch", "_SwitchN"}
+        steers = graph.source(node, 0).type == "Switch"
         waited_for = any(node.name in each.controls or each.type == "Merge" for each in readers)
         return not (node.controls or steers or waited_for)
     if node.type == "Const":

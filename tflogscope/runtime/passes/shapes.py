@@ -103,7 +103,7 @@ class Properties:
                 (_common([each.shape for each in inputs]), inputs[0].handle_data),
                 (SCALAR, None),
             ]
-        if node.type in {"Switch", "_SwitchN", "Enter", "Identity", "Exit", "NextIteration"}:
+        if node.type in {"Switch", "Enter", "Identity", "Exit", "NextIteration"}:
             kept = node.type not in {"Exit", "NextIteration"}
             return [(inputs[0].shape, inputs[0].handle_data if kept else None)] * len(node.dtypes)
         if op.definition is None:
