@@ -15,6 +15,7 @@ from tflogscope.runtime.core.errors import OpError
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.dialects import Dialect
+from tflogscope.runtime.ops.lists import TensorList
 
 _CPP = {"float16": "half", "float32": "float", "float64": "double"}
 _SHOWN = 3
@@ -48,6 +49,8 @@ def attribute_text(value: Any) -> str:
         )
         sizes = "[" + ",".join(map(str, value.shape)) + "]"
         return f"Tensor<type: {kind} shape: {sizes} values: {_values(value)}>"
+    if isinstance(value, TensorList):
+        return "Tensor<type: variant shape: [] values: <TensorList>>"
     return f"{value.name}[]" if isinstance(value, FunctionDef) else str(value)
 
 
