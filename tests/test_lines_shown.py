@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from tests.conftest import Open
 from tests.makelog import Log
@@ -22,6 +24,9 @@ from tflogscope.errors import UsageError
 from tflogscope.exports.github import github_text
 from tflogscope.exports.junit import junit_text
 from tflogscope.exports.sarif import sarif_text
+from tflogscope.views.analyze import render
+from tflogscope.views.pieces import ops_without_line
+from tflogscope.views.report.page import report_page
 
 WITHOUT = path_of("eager_basics__tf2.13.1__vlog2")
 DEEP, SHALLOW = ASKS["Asinh"], "program.py:15"  # the second line calls the first
@@ -309,3 +314,23 @@ def test_hostile_names_are_text_everywhere(
     made.report(tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text().partition('id="lines-table"')[2]
     assert "</script>" not in page.partition("</table>")[0]
+
+
+def test_ops_that_no_line_asked_for_are_counted(opened: Open) -> None:
+    log = Log()
+    log.raw('tflogscope stack 7.1 [["a.py",3,"f"]]')
+    log.raw("tflogscope op 7 7.1 AddV2")
+    log.executing("AddV2")
+    log.executing("Mul")
+    run = opened(log)
+    assert ops_without_line(run.summary) == "1 eager op"
+    console = Console(file=io.StringIO(), width=100)
+    render(run, console)
+    assert "1 eager op in no line of the program" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "1 eager op in no line of the program." in report_page(run, "tflogscope")
+
+
+def test_a_log_without_lines_does_not_count_them(opened: Open) -> None:
+    log = Log()
+    log.executing("AddV2")
+    assert ops_without_line(opened(log).summary) == ""

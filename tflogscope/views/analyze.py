@@ -12,7 +12,14 @@ from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views.grid import Column, draw_grid
 from tflogscope.views.onednn import render_onednn
-from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say, whose
+from tflogscope.views.pieces import (
+    NAME_WIDTH,
+    heading,
+    ops_without_line,
+    percent,
+    say,
+    whose,
+)
 from tflogscope.views.table import duration
 from tflogscope.views.text import print_paragraph, shorten, text
 
@@ -46,7 +53,7 @@ def render(run: Run, console: Console) -> None:
     _recorded(facts["recorded"], console)
     _modes(facts, console)
     _ops(facts["ops"], whose(facts), console)
-    _lines(facts["lines"], console)
+    _lines(facts, console)
     _functions(facts["functions"], whose(facts), console)
     render_onednn(facts, console)
     several = len(facts["recorded"]["sources"]) > 1
@@ -212,9 +219,9 @@ def _kernels(op: Facts) -> str:
     return percent(rewritten, op["eager_runs"] + op["graph_runs"]) if rewritten else ""
 
 
-def _lines(lines: list[Facts], console: Console) -> None:
+def _lines(facts: Facts, console: Console) -> None:
     """The lines of the program that asked for the most eager ops."""
-    eager = [line for line in lines if line["eager_runs"]]
+    eager = [line for line in facts["lines"] if line["eager_runs"]]
     if not eager:
         return
     more = len(eager) - _LINES_SHOWN
@@ -231,6 +238,8 @@ def _lines(lines: list[Facts], console: Console) -> None:
         Column("in", [shorten(line["function"], NAME_WIDTH) for line in shown], least=_NAME_KEEPS),
     ]
     _draw(columns, console)
+    if left := ops_without_line(facts):
+        print_paragraph(f"{left} in no line of the program", console, "  ")
 
 
 # ---- functions ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
+from tflogscope.model.figures import count_of
 from tflogscope.views.text import paragraph_width, print_paragraph, safe, text
 
 if TYPE_CHECKING:
@@ -66,3 +67,13 @@ def percent(part: float, whole: float) -> str:
     if 0.995 <= share < 1:
         return ">99%"
     return f"{share:.0%}"
+
+
+def ops_without_line(facts: Facts) -> str:
+    """How many eager ops no line of the program asked for, as far as the log says: `3 eager ops`.
+
+    Such are the gradients of a py_function's own ops: no frame of the program is on the stack.
+    """
+    ran = facts["eager"]["kinds"].get("op", {"executions": 0})["executions"]
+    left = int(ran) - sum(line["eager_runs"] for line in facts["lines"])
+    return count_of(left, "eager op") if facts["lines"] and left > 0 else ""

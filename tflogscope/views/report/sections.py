@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.model.figures import count_of
 from tflogscope.views.markup import Markup, element, joined
-from tflogscope.views.pieces import percent, whose
+from tflogscope.views.pieces import ops_without_line, percent, whose
 from tflogscope.views.report.tables import Column, facts, line_link, table
 from tflogscope.views.table import duration
 
@@ -318,8 +318,12 @@ def lines(said: Facts, notes: list[str], *, full: bool) -> Markup:
         notes.append(f"The table of lines shows {ROWS:,} of {len(rows):,} rows.")
         rows = rows[:ROWS]
     caption = "What each line of the program asked for"
+    left = ops_without_line(said)
     return section(
-        "lines", "Lines of the program", table("lines-table", caption, _LINES, rows, tools=True)
+        "lines",
+        "Lines of the program",
+        table("lines-table", caption, _LINES, rows, tools=True),
+        paragraph(f"{left} in no line of the program.", class_="hint") if left else None,
     )
 
 
