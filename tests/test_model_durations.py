@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import Open
 from tests.makelog import Log, Node
 from tests.samples import run_of
+from tflogscope.model.facts import Implementation
 from tflogscope.views.analyze import summary_json
 
 NAMES = (
@@ -81,6 +82,6 @@ def test_an_implementation_without_a_name_has_none_anywhere(opened: Open) -> Non
     run = opened(log)
     assert run.primitives["implementation"].to_list() == [None]
     assert run.ops["implementations"].to_list() == [None]
-    assert run.summary["onednn"]["implementations"] == [
-        {"primitive": "gemm_api", "implementation": None, "count": 1, "us": 500.0}
-    ]
+    onednn = run.summary.onednn
+    assert onednn
+    assert onednn.implementations == [Implementation("gemm_api", None, count=1, us=500.0)]

@@ -390,7 +390,7 @@ run = tflogscope.open_log(sys.argv[1])
 rows = run.nodes.select("node", "op", "kernel", "rewrite", "reason").rows()
 rewrites = run.rewrites.select("line", "node", "from_op", "to_op", "by", "ran").rows()
 recorded = settings(None, {"next-plugin": "1"})["NEXT_VERBOSE"]
-print(json.dumps([rows, rewrites, run.summary["rewriters"]["kernels"], recorded]))
+print(json.dumps([rows, rewrites, run.rewriters.kernels, recorded]))
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 
 from tests.samples import NAMES, run_of
 from tflogscope import Run
+from tflogscope.model.facts import Answer, FindingRow, Limit
 from tflogscope.model.findings.kinds import KINDS
 from tflogscope.model.limits import LIMITS
 from tflogscope.model.summary import ANSWERS
 
+Sentence = FindingRow | Answer | Limit
 FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
     (Path(__file__).parent / "sentences" / "facts.toml").read_text(encoding="utf-8")
 )
@@ -24,13 +27,15 @@ KEYS = {"log", "subject", "count", "time_us", "text", "advice", "never", "becaus
 
 
 def said(run: Run, sentence: str) -> list[dict[str, Any]]:
-    """All that is said of a run under one id: findings as they are, others with a text alone."""
+    """All that is said of a run under one id."""
     kind, id_ = sentence.split()
-    if kind == "finding":
-        entries = run.findings.to_dicts()
-    else:
-        entries = run.summary["limits" if kind == "limit" else "answers"]
-    return [entry for entry in entries if entry["id"] == id_]
+    facts = run.summary
+    entries: dict[str, Sequence[Sentence]] = {
+        "finding": facts.findings,
+        "limit": facts.limits,
+        "answer": facts.answers,
+    }
+    return [vars(entry) for entry in entries[kind] if entry.id == id_]
 
 
 def fits(entry: dict[str, Any], fact: dict[str, Any]) -> bool:
@@ -82,7 +87,8 @@ def test_the_facts_can_be_read() -> None:
 @pytest.mark.parametrize("log", [*NAMES, *sorted({fact["log"] for _, fact in HOLDS + FAILS})])
 def test_no_sentence_has_a_hole(log: str) -> None:
     run = run_of(log)
-    entries = [*run.findings.to_dicts(), *run.summary["limits"], *run.summary["answers"]]
-    for entry in entries:
-        for text in (entry["text"], entry.get("advice", "")):
-            assert not re.search(r"\bNone\b|\(\)|[.,;:] ?[.;]", text), text
+    facts = run.summary
+    entries: list[Sentence] = [*facts.findings, *facts.limits, *facts.answers]
+    texts = [entry.text for entry in entries]
+    for text in texts + [finding.advice for finding in facts.findings]:
+        assert not re.search(r"\bNone\b|\(\)|[.,;:] ?[.;]", text), text

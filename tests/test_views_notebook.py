@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -14,8 +14,10 @@ from tests.samples import run_of
 from tests.stub import HOSTILE
 from tflogscope import Run
 from tflogscope.escapes import safe
+from tflogscope.model.facts import Summary
 from tflogscope.views.notebook import run_html
 
+MLP = "function_mlp__tf2.13.1__vlog2"
 TAGS = {"table", "caption", "tbody", "tr", "th", "td"}
 
 
@@ -51,31 +53,25 @@ class Page(HTMLParser):
 
 
 @dataclass
-class Summary:
+class Named:
     """A run with a summary of its own."""
 
-    summary: dict[str, Any]
+    summary: Summary
 
 
-def summary(name: str) -> Run:
-    kinds = {"op": {"executions": 3, "dead": 0, "total_us": 12}}
-    mode = {"kinds": kinds, "rewritten": {"executions": 1}, "has_durations": True}
-    recorded = {
-        "sources": [name],
-        "lines": 1234,
-        "vlog_level": 2,
-        "tensorflow_dialect": name,
-        "onednn_version": name,
-        "unknown": 5,
-    }
-    functions = [{"function": name, "function_uid": 7, "calls": 2}]
-    facts = {"recorded": recorded, "eager": mode, "graph": mode, "functions": functions}
-    facts |= {"rewriters": {"kernels": ["oneDNN"], "primitives": []}}
-    return cast("Run", Summary(facts))
+def summary(name: str, *, sources: int = 1, functions: int = 1) -> Run:
+    """A real run, but for its names."""
+    real = run_of(MLP).summary
+    function = replace(real.functions[0], function=name, function_uid=7, calls=2)
+    recorded = replace(
+        real.recorded, sources=[name] * sources, tensorflow_dialect=name, onednn_version=name
+    )
+    facts = replace(real, recorded=recorded, functions=[function] * functions)
+    return cast("Run", Named(facts))
 
 
 def test_it_says_what_a_real_log_holds() -> None:
-    page = Page(run_html(run_of("function_mlp__tf2.13.1__vlog2")))
+    page = Page(run_html(run_of(MLP)))
     assert page.tags == TAGS
     assert page.rows["log"].endswith("tf2.13.1__vlog2.log.zst")
     assert page.rows["recorded"] == "10,440 lines, TensorFlow classic, VLOG level 2, oneDNN 2.7.3"
@@ -102,10 +98,7 @@ def test_mathematics_is_left_alone() -> None:
 
 
 def test_long_lists_are_cut_and_say_so() -> None:
-    run = summary("f")
-    run.summary["functions"] *= 15
-    run.summary["recorded"]["sources"] *= 8
-    rows = Page(run_html(run)).rows
+    rows = Page(run_html(summary("f", sources=8, functions=15))).rows
     assert rows["log"] == "f, f, f, f, f and 3 more"
     assert rows["functions"].endswith(" and 5 more")
 

@@ -80,7 +80,7 @@ def check_rewritten(evidence: Evidence, policy: Policy, baseline: Baseline) -> I
     no oneDNN kernel (`no-kernel`: AddV2, Relu, …) don't count: nothing in a program changes that.
     """
     key = "min_rewritten"
-    names = " or ".join(evidence.run.rewriters["kernels"])
+    names = " or ".join(evidence.run.rewriters.kernels)
     for section in policy.checked(key):
         limit = section.named[key]
         if evidence.calls.height and not (evidence.run.timeline["mode"] == "graph").any():

@@ -81,7 +81,7 @@ def check_unlinked(evidence: Evidence, policy: Policy, baseline: Baseline) -> It
         ran = evidence.primitives
         mine = ran.filter(policy.belong(key, section, ran["near"]))
         rows = mine.filter(pl.col("link") == "none")
-        names = " and ".join(evidence.run.rewriters["primitives"]) or "oneDNN"
+        names = " and ".join(evidence.run.rewriters.primitives) or "oneDNN"
         named = f"{count_of(rows.height, 'run')} of {names} that no execution is known for"
         source = rows["source"].item(0) if rows.height else None
         lines = tuple(rows["line"].head(LINES))

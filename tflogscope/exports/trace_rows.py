@@ -98,7 +98,7 @@ def trace_rows(run: Run, made_by: str) -> TraceRows:
         stacks=run.stacks["frames"].str.split(";").list.reverse(),
         open_ops=_open_ops(slices.frame, is_op, is_graph),
         rewritten_share=_rewritten_share(slices.frame, is_op, is_rewritten),
-        kernels=" and ".join(run.rewriters["kernels"]),
+        kernels=" and ".join(run.rewriters.kernels),
         about=_about(run, made_by),
     )
 

@@ -111,7 +111,7 @@ def read_activity(
     is_primitive = shown["primitive"].is_not_null()
     inner, shown = shown.filter(is_primitive), shown.filter(~is_primitive)
     named = list(_parts(shown, slices.texts, one_by_one=not whole))
-    kernels = f"{' and '.join(run.rewriters['kernels'])} kernels"
+    kernels = f"{' and '.join(run.rewriters.kernels)} kernels"
     names = [kernels if name == _REWRITTEN else name for _, name, _ in named]
     edges = parts(first, last, columns(names), _TICK)
     traced = _traced(run)
@@ -249,7 +249,7 @@ def _counts(times: Integers, edges: Integers) -> Integers:
 
 def _primitives(run: Run, inner: pl.DataFrame, edges: Integers) -> Lane:
     """The lane of primitives: their own durations, not those drawn; named after their library."""
-    libraries = run.rewriters["primitives"]
+    libraries = run.rewriters.primitives
     lane = _lane("oneDNN", "primitives", inner, edges, np.zeros(0, np.int64))
     said = run.primitives["duration_us"].gather(inner["primitive"]).sum()
     group = libraries[0] if len(libraries) == 1 else ""

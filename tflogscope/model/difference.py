@@ -54,7 +54,7 @@ def _recorded(run: Run) -> Facts:
         "tensorflow_dialect": coverage["tensorflow_dialect"].drop_nulls().first(),
         "onednn_version": coverage["onednn_version"].drop_nulls().first(),
         "vlog_level": coverage["vlog_level"].max(),
-        "libraries": run.rewriters["primitives"],
+        "libraries": run.rewriters.primitives,
     }
 
 

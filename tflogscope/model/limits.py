@@ -6,12 +6,12 @@ Each limit is a sentence of the screen and of the report; a test holds each agai
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.facts import Limit, ModeRuns, Recorded
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
@@ -22,7 +22,6 @@ from tflogscope.model.node_runs import FOLDING_STEP
 from tflogscope.model.origin import KEPT_BACK
 from tflogscope.model.stack_traces import read_stack_traces
 
-Facts = dict[str, Any]
 _SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
 _UNFINISHED = STATUSES.index("unfinished")
 _NOT_RUN = [STATUSES.index(status) for status in ("dead", "failed", "unfinished")]
@@ -99,42 +98,47 @@ _OF_A_RECORDING = {
 
 
 def limit_facts(
-    recorded: Facts, modes: Facts, executions: Executions, instantiations: Instantiations
-) -> list[Facts]:
-    """The limits of a log: id and text of each."""
-    texts = {**_by_level(recorded, modes, executions), **_others(executions, instantiations)}
-    if recorded["recorded_by_tflogscope"]:
+    recorded: Recorded,
+    eager: ModeRuns,
+    graph: ModeRuns,
+    executions: Executions,
+    instantiations: Instantiations,
+) -> list[Limit]:
+    """The limits of a log."""
+    texts = {**_by_level(recorded, eager, graph, executions), **_others(executions, instantiations)}
+    if recorded.recorded_by_tflogscope:
         texts |= {id_: text for id_, text in _OF_A_RECORDING.items() if id_ in texts}
-    found = [{"id": id_, "text": texts[id_]} for id_ in _TEXTS if id_ in texts]
-    return found + [{"id": "source", "text": problem} for problem in recorded["problems"]]
+    found = [Limit(id_, texts[id_]) for id_ in _TEXTS if id_ in texts]
+    return found + [Limit("source", problem) for problem in recorded.problems]
 
 
-def _by_level(recorded: Facts, modes: Facts, executions: Executions) -> dict[str, str]:
+def _by_level(
+    recorded: Recorded, eager: ModeRuns, graph: ModeRuns, executions: Executions
+) -> dict[str, str]:
     """What the settings of the recording leave out."""
-    graph, eager = modes["graph"], modes["eager"]
-    level = recorded["vlog_level"]
+    level = recorded.vlog_level
     any_run = bool(executions.frame.height)
     lacks_lines, silent, only_gemm = _without_lines(recorded, executions)
-    any_record = recorded["tensorflow_dialect"] is not None or level is not None
+    any_record = recorded.tensorflow_dialect is not None or level is not None
     holds = {
         "no-tensorflow": not any_record,
         "no-executions": any_record and not any_run,
-        "no-graph-durations": bool(graph["kinds"]) and not graph["has_durations"],
-        "no-eager-durations": eager["kinds"].get("op", {"total_us": 0})["total_us"] is None,
-        "no-thread-ids": any_run and not recorded["has_thread_ids"],
+        "no-graph-durations": bool(graph.kinds) and not graph.has_durations,
+        "no-eager-durations": "op" in eager.kinds and eager.kinds["op"].total_us is None,
+        "no-thread-ids": any_run and not recorded.has_thread_ids,
         "no-onednn-lines": lacks_lines and not (silent and only_gemm),
         "no-gemm-lines": bool(silent) and (only_gemm or not lacks_lines),
         "low-level": level == 1,
         "no-memory": any_run and level != 1 and not executions.events.has_memory_records,
-        "unread-onednn-lines": bool(recorded["onednn_unread_lines"]),
+        "unread-onednn-lines": bool(recorded.onednn_unread_lines),
     }
-    unread = count_of(recorded["onednn_unread_lines"], "oneDNN line")
+    unread = count_of(recorded.onednn_unread_lines, "oneDNN line")
     count = count_of(silent, "run")
     said = {"unread": unread, "count": count}
     return {id_: _TEXTS[id_].format(**said) for id_, here in holds.items() if here}
 
 
-def _without_lines(recorded: Facts, executions: Executions) -> tuple[bool, int, bool]:
+def _without_lines(recorded: Recorded, executions: Executions) -> tuple[bool, int, bool]:
     """What oneDNN ran without a line: whether all, how many runs of sgemm, whether only these ran.
 
     Nothing of oneDNN's ran, nothing is missing.
@@ -145,7 +149,7 @@ def _without_lines(recorded: Facts, executions: Executions) -> tuple[bool, int, 
     runs = alive["signature"].value_counts()
     runs = runs.with_columns(executions.signatures["kernel"].gather(runs["signature"]))
     ran = runs.filter(pl.col("kernel").str.starts_with("_Mkl"))
-    lacks = bool(ran.height) and not recorded["onednn_verbose_lines"]
+    lacks = bool(ran.height) and not recorded.onednn_verbose_lines
     # execute.cc prints `Entering eager executing` from 2.11 on, the first with oneDNN 2.7.
     printed = executions.events.primitives["primitive"].str.starts_with("gemm").any()
     old = executions.events.messages("entering_call").is_empty() and not printed

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.facts import ProgramLine
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
 # that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
@@ -206,13 +206,8 @@ class PythonLines:
         )
         return meant.select(pl.all().gather(self.of_executions).fill_null(value=False))
 
-    def facts(self) -> list[dict[str, Any]]:
-        """What each line asked for, the most eager time first.
-
-        python, function (its name), eager_runs, eager_us (ops, calls left out), ops (eager op
-        types, the most time first), calls, graph_runs, graph_us (nodes that it made), source,
-        first_line.
-        """
+    def facts(self) -> list[ProgramLine]:
+        """What each line asked for, the most eager time first."""
         if self.stacks.is_empty():
             return []
         frame = self._executions.frame
@@ -246,7 +241,7 @@ class PythonLines:
             "eager_us", "eager_runs", "at", descending=[True, True, False], nulls_last=True
         )
         placed = with_places(self._events, table)
-        return placed.rename({"line": "first_line"}).to_dicts()
+        return [ProgramLine(**row) for row in placed.rename({"line": "first_line"}).to_dicts()]
 
 
 def _read(text: str) -> tuple[str, str, str] | tuple[None, None, None]:

@@ -18,6 +18,7 @@ from tflogscope.model.difference import difference
 from tflogscope.model.dispatches import Dispatches, read_dispatches
 from tflogscope.model.executions import Executions
 from tflogscope.model.explain import Explainer
+from tflogscope.model.facts import FindingRow, Recorded, Rewriters, Summary
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.table import findings_table
 from tflogscope.model.instantiations import Instantiations
@@ -166,7 +167,7 @@ class Run:
         return rewrites_table(self._executions, self._instantiations, self._graph_nodes)
 
     @cached_property
-    def rewriters(self) -> summary.Facts:
+    def rewriters(self) -> Rewriters:
         """Whose kernels and primitives a text speaks of."""
         return summary.rewriter_facts(self._executions, self._linked, self.rewrites)
 
@@ -192,7 +193,11 @@ class Run:
         """One row per stack of the program's own frames, from logs made by `record --lines`."""
         return self._lines.table()
 
-    def _evidence(self, recorded: summary.Facts) -> Evidence:
+    @cached_property
+    def _recorded(self) -> Recorded:
+        return summary.recorded_facts(self.coverage, self._executions, self.recorded_as)
+
+    def _evidence(self) -> Evidence:
         return Evidence(
             executions=self._executions,
             instantiations=self._instantiations,
@@ -203,14 +208,13 @@ class Run:
             reasons=self._reasons,
             eager_kernels=self._eager_kernels,
             lines=self._lines,
-            recorded=recorded,
+            recorded=self._recorded,
         )
 
     @cached_property
     def findings(self) -> pl.DataFrame:
         """One row per finding: what costs time or went wrong, with evidence and advice."""
-        recorded = summary.recorded_facts(self.coverage, self._executions)
-        return findings_table(self._evidence(recorded))
+        return findings_table(self._evidence())
 
     @cached_property
     def inputs(self) -> list[Input]:
@@ -275,29 +279,30 @@ class Run:
         return eager_executions(self.timeline, own)
 
     @cached_property
-    def summary(self) -> summary.Facts:
-        """The facts that `tflogscope analyze` shows, as plain values; durations in µs."""
-        recorded = summary.recorded_facts(self.coverage, self._executions)
-        recorded |= summary.recorder_facts(self.recorded_as)
-        modes = summary.mode_facts(self.ops)
+    def summary(self) -> Summary:
+        """The facts that `tflogscope analyze` shows."""
+        eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
         ops = summary.op_facts(self._executions)
         functions = summary.function_facts(self.functions, self._executions, self.python_functions)
-        return {
-            "recorded": recorded,
-            **modes,
-            "nested": summary.nested_facts(self._executions),
-            "ops": ops,
-            "functions": functions,
-            "rewriters": self.rewriters,
-            "lines": self._lines.facts(),
-            "onednn": onednn_facts(self.events, self._executions, self._linked),
-            "libraries": library_facts(self._linked),
-            "rewrites": summary.rewrite_facts(self.rewrites),
-            "eligible": summary.reason_facts(self.nodes),
-            "findings": self.findings.to_dicts(),
-            "answers": summary.story_facts(ops, self.ops, functions),
-            "limits": limit_facts(recorded, modes, self._executions, self._instantiations),
-        }
+        return Summary(
+            recorded=self._recorded,
+            eager=eager,
+            graph=graph,
+            nested=summary.nested_facts(self._executions),
+            ops=ops,
+            functions=functions,
+            rewriters=self.rewriters,
+            lines=self._lines.facts(),
+            onednn=onednn_facts(self.events, self._executions, self._linked),
+            libraries=library_facts(self._linked),
+            rewrites=summary.rewrite_facts(self.rewrites),
+            eligible=summary.reason_facts(self.nodes),
+            findings=[FindingRow(**row) for row in self.findings.to_dicts()],
+            answers=summary.story_facts(ops, self.ops, functions),
+            limits=limit_facts(
+                self._recorded, eager, graph, self._executions, self._instantiations
+            ),
+        )
 
     def diff(self, after: Run) -> dict[str, Any]:
         """What changed from this run to a later one, as `tflogscope diff --json` prints it."""

@@ -1,4 +1,4 @@
-"""The facts that `analyze` shows, as plain values: what was recorded, what ran, what is missing.
+"""The facts of `facts.Summary`: what was recorded, what ran, what it means.
 
 Everything is counted from the compact executions; the big timeline is not needed for it.
 """
@@ -14,13 +14,29 @@ from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, REWRITERS, names_of
 from tflogscope.model.calls import read_calls
 from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.facts import (
+    Answer,
+    Eligible,
+    Example,
+    Function,
+    KindRuns,
+    Mode,
+    ModeRuns,
+    Nested,
+    Op,
+    OpRuns,
+    Reason,
+    ReasonOp,
+    Recorded,
+    Rewrite,
+    Rewriters,
+    RewrittenRuns,
+)
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, rounded
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.reasons.plugins import plugins_of
-
-Facts = dict[str, Any]
 
 _DEAD = STATUSES.index("dead")
 _EVIDENCE = 8  # entries for one answer
@@ -29,80 +45,74 @@ ANSWERS = ("both-modes", "never-eager", "eager-rewritten")
 """Ids of what `story_facts` answers."""
 
 
-def recorded_facts(coverage: pl.DataFrame, executions: Executions) -> Facts:
-    """What was read: sources, lines by bucket, dialect, level, versions, the time it spans (µs)."""
+def recorded_facts(
+    coverage: pl.DataFrame, executions: Executions, header: Mapping[str, Any] | None
+) -> Recorded:
+    """What was read. `header` is the line of `tflogscope record` above the log, if there is one."""
     counts = coverage.select(
         pl.col("bytes", "lines", "records", "recognised", "ignored", "unknown").sum(),
         pl.col("continuation", "blank", "torn", "bad_bytes").sum(),
     ).to_dicts()[0]
     first, last = executions.events.time_span()
-    return {
-        "sources": coverage["source"].to_list(),
+    return Recorded(
+        sources=coverage["source"].to_list(),
         **counts,
-        "vlog_level": coverage["vlog_level"].max(),
-        "tensorflow_dialect": _joined(coverage["tensorflow_dialect"]),
-        "onednn_version": _joined(coverage["onednn_version"]),
-        "onednn_verbose_lines": len(executions.events.verbose),
-        "onednn_unread_lines": executions.events.primitives["reason"].count(),
-        "has_thread_ids": executions.events.has_threads,
-        "problems": executions.events.problems(),
-        "first": first,
-        "last": last,
-        "span_us": None if first is None or last is None else max(last - first, 0),
-    }
+        vlog_level=coverage.select(pl.col("vlog_level").max()).item(),
+        tensorflow_dialect=_joined(coverage["tensorflow_dialect"]),
+        onednn_version=_joined(coverage["onednn_version"]),
+        onednn_verbose_lines=len(executions.events.verbose),
+        onednn_unread_lines=executions.events.primitives["reason"].count(),
+        has_thread_ids=executions.events.has_threads,
+        problems=executions.events.problems(),
+        first=first,
+        last=last,
+        span_us=None if first is None or last is None else max(last - first, 0),
+        recorded_by_tflogscope=header is not None,
+        tensorflow_version=tensorflow_version(header),
+    )
 
 
 def _joined(values: pl.Series) -> str | None:
     return ", ".join(values.drop_nulls().unique(maintain_order=True).to_list()) or None
 
 
-def rewriter_facts(executions: Executions, linked: Linked, rewrites: pl.DataFrame) -> Facts:
-    """Whose `kernels` ops were rewritten to, whose `primitives` ran; oneDNN where nobody's.
-
-    `knows`: in words, whose passes looked at the nodes.
-    """
+def rewriter_facts(executions: Executions, linked: Linked, rewrites: pl.DataFrame) -> Rewriters:
+    """Whose kernels and primitives a text speaks of."""
     working = plugins_of(executions.events).working
     kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
     onednn = ONEDNN in kernels or "onednn_on" in executions.events.seen
     passes = [each.name for each in working] + ["the layout pass"] * onednn
     libraries = linked.lines["library"].unique().to_list()
     names = [ONEDNN, *(each.name for each in REWRITERS)]
-    return {
-        "kernels": kernels,
-        "primitives": [name for name in names if name in libraries],
-        "knows": f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
-    }
+    return Rewriters(
+        kernels=kernels,
+        primitives=[name for name in names if name in libraries],
+        knows=f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
+    )
 
 
-def mode_facts(ops: pl.DataFrame) -> Facts:
-    """Executions and summed time (µs, None: none is known) of each mode, by kind and rewrite.
-
-    Sums of graph time add up what ran at the same time on several threads.
-    """
-    facts: Facts = {}
-    for mode in ("eager", "graph"):
-        here = ops.filter(pl.col("mode") == mode)
-        known = pl.col("total_us").count() > 0
-        kinds = here.group_by("kind").agg(
-            pl.col("executions", "dead").sum(),
-            total_us=pl.when(known).then(pl.col("total_us").sum()),
-        )
-        rewritten = here.filter((pl.col("kind") == "op") & (pl.col("rewrite") != "none"))
-        facts[mode] = {
-            "kinds": {row.pop("kind"): row for row in kinds.sort("kind").to_dicts()},
-            "rewritten": {
-                "executions": int(rewritten["executions"].sum()),
-                "total_us": int(rewritten["total_us"].sum()),
-            },
-            "has_durations": bool(here["total_us"].count()),
-        }
-    return facts
+def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
+    """Executions and summed time of one mode. `ops` is the table of ops."""
+    here = ops.filter(pl.col("mode") == mode)
+    known = pl.col("total_us").count() > 0
+    kinds = here.group_by("kind").agg(
+        pl.col("executions", "dead").sum(), total_us=pl.when(known).then(pl.col("total_us").sum())
+    )
+    rewritten = here.filter((pl.col("kind") == "op") & (pl.col("rewrite") != "none"))
+    return ModeRuns(
+        kinds={row.pop("kind"): KindRuns(**row) for row in kinds.sort("kind").to_dicts()},
+        rewritten=RewrittenRuns(
+            executions=int(rewritten["executions"].sum()),
+            total_us=int(rewritten["total_us"].sum()),
+        ),
+        has_durations=bool(here["total_us"].count()),
+    )
 
 
-def op_facts(executions: Executions) -> list[Facts]:
+def op_facts(executions: Executions) -> list[Op]:
     """Eager against graph, one entry per op type, the most time (where none is known, runs) first.
 
-    `source` has the op's first line; `kernels` are those that ran.
+    Kernels are those that ran.
     """
     frame = executions.frame
     signatures = executions.signatures.select(
@@ -153,12 +163,26 @@ def op_facts(executions: Executions) -> list[Facts]:
     table = joined.group_by("op").agg(*columns)
     time = pl.col("eager_us").fill_null(0) + pl.col("graph_us").fill_null(0)
     runs = pl.col("eager_runs") + pl.col("graph_runs")
-    return table.sort(time, runs, "op", descending=[True, True, False]).to_dicts()
+    rows = table.sort(time, runs, "op", descending=[True, True, False]).to_dicts()
+    return [
+        Op(row["op"], row["source"], eager=_runs_of(row, "eager"), graph=_runs_of(row, "graph"))
+        for row in rows
+    ]
+
+
+def _runs_of(row: dict[str, Any], mode: Mode) -> OpRuns:
+    return OpRuns(
+        **{
+            name.removeprefix(f"{mode}_"): value
+            for name, value in row.items()
+            if name.startswith(f"{mode}_")
+        }
+    )
 
 
 def function_facts(
     functions: pl.DataFrame, executions: Executions, same: pl.DataFrame
-) -> list[Facts]:
+) -> list[Function]:
     """One entry per function that ran or was called, with its first call and the later ones.
 
     Calls count from entering to leaving (`calls.read_calls`). `same` (`Run.python_functions`) says
@@ -173,161 +197,140 @@ def function_facts(
     keys = ["function", "function_uid"]
     table = functions.join(per, on=keys, how="left", nulls_equal=True)
     table = table.join(own.unique(keys), on=keys, how="left", nulls_equal=True)
-    return table.sort("first_line").to_dicts()
+    return [Function(**row) for row in table.sort("first_line").to_dicts()]
 
 
-def nested_facts(executions: Executions) -> Facts:
-    """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code.
-
-    outer_us: the time of calls that are not inside others, from entering to leaving (None: no end
-    is known). ops, ops_us: eager ops that Python code ran inside calls (`py_function`).
-    """
+def nested_facts(executions: Executions) -> Nested:
+    """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code."""
     calls = read_calls(executions)
     outer = calls.filter(~pl.col("nested"))["took_us"]
     inside = executions.eager.filter(
         pl.lit(executions.calls_around).gather(pl.col("dispatch")).is_not_null()
         & ~pl.lit(executions.dispatches.eager["is_call"]).gather(pl.col("dispatch"))
     )
-    return {
-        "outer_us": int(outer.sum()) if outer.count() else None,
-        "ops": inside.height,
-        "ops_us": int(inside["duration_us"].sum()) if inside["duration_us"].count() else None,
-    }
+    return Nested(
+        outer_us=int(outer.sum()) if outer.count() else None,
+        ops=inside.height,
+        ops_us=int(inside["duration_us"].sum()) if inside["duration_us"].count() else None,
+    )
 
 
-def recorder_facts(header: Mapping[str, Any] | None) -> Facts:
-    """What the line above a log says that `tflogscope record` wrote; None: there is none."""
-    return {
-        "recorded_by_tflogscope": header is not None,
-        "tensorflow_version": tensorflow_version(header),
-    }
-
-
-def story_facts(ops: list[Facts], table: pl.DataFrame, functions: list[Facts]) -> list[Facts]:
+def story_facts(ops: list[Op], table: pl.DataFrame, functions: list[Function]) -> list[Answer]:
     """Answers to what people ask of such a log, each with its evidence (line numbers).
 
     `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
     ops.
     """
-    story = [_both_modes(ops, table, functions), _never_eager(ops), *_rewritten_eagerly(ops)]
+    story = [_both_modes(ops, table, functions), _never_eager(ops), _rewritten_eagerly(ops)]
     return [entry for entry in story if entry is not None]
 
 
-def _both_modes(ops: list[Facts], table: pl.DataFrame, functions: list[Facts]) -> Facts | None:
+def _both_modes(ops: list[Op], table: pl.DataFrame, functions: list[Function]) -> Answer | None:
     """Op types seen in both modes: where the eager ones stopped and the function began."""
-    both = [op for op in ops if op["eager_runs"] and op["graph_runs"]]
+    both = [op for op in ops if op.eager.runs and op.graph.runs]
     if not both:
         return None
-    first = sorted(both, key=lambda op: -(op["eager_runs"] + op["graph_runs"]))[:_EVIDENCE]
-    evidence = [
-        {
-            "op": op["op"],
-            "source": op["source"],
-            "eager_lines": [op["eager_first_line"], op["eager_last_line"]],
-            "graph_line": op["graph_first_line"],
-        }
-        for op in first
-    ]
-    inside = table.filter((pl.col("mode") == "graph") & (pl.col("op") == first[0]["op"]))
+    first = sorted(both, key=lambda op: -(op.eager.runs + op.graph.runs))[:_EVIDENCE]
+    inside = table.filter((pl.col("mode") == "graph") & (pl.col("op") == first[0].op))
     names = inside["functions"].drop_nulls().str.split(";").explode().drop_nulls()
-    called = [entry for entry in functions if entry["function"] in names.to_list()]
-    busiest = max(called, key=lambda entry: entry["total_us"] or 0, default=None)
-    where = f", as in {busiest['function']}" if busiest else ""
-    return {
-        "id": "both-modes",
-        "text": f"{count_of(len(both), 'op type')} ran both eagerly and in a graph. These are "
+    called = [entry for entry in functions if entry.function in names.to_list()]
+    busiest = max(called, key=lambda entry: entry.total_us or 0, default=None)
+    where = f", as in {busiest.function}" if busiest else ""
+    return Answer(
+        "both-modes",
+        f"{count_of(len(both), 'op type')} ran both eagerly and in a graph. These are "
         "different executions; none moved from one mode to the other. Python decides for each call "
         "(is_eager in python/ops/gen_*_ops.py): while a function is being traced, an op "
         f"becomes a node{where}; elsewhere it runs at once.",
-        "evidence": evidence,
-    }
+        [
+            Example(
+                op.op,
+                op.source,
+                eager_lines=_lines(op.eager.first_line, op.eager.last_line),
+                graph_line=op.graph.first_line,
+            )
+            for op in first
+        ],
+    )
 
 
-def _never_eager(ops: list[Facts]) -> Facts | None:
+def _never_eager(ops: list[Op]) -> Answer | None:
     """Ops that run as oneDNN kernels in graphs and were never asked for eagerly.
 
     A log without any eager dispatch, as sessions write it, does not say what would be eager.
     """
-    if not any(op["eager_runs"] for op in ops):
+    if not any(op.eager.runs for op in ops):
         return None
     absent = [
         op
         for op in ops
-        if op["graph_rewritten"]
-        and not op["eager_runs"]
-        and op["op"] in EAGER_OPS
+        if op.graph.rewritten
+        and not op.eager.runs
+        and op.op in EAGER_OPS
         # Plug-ins rewrite other eager ops, or none.
-        and set(op["graph_rewrites"]) <= {"none", *ONEDNN_REWRITES}
+        and set(op.graph.rewrites) <= {"none", *ONEDNN_REWRITES}
     ]
     if not absent:
         return None
     single = len(absent) == 1
-    return {
-        "id": "never-eager",
-        "text": f"{_named(absent)} ran as {'a oneDNN kernel' if single else 'oneDNN kernels'} in "
+    return Answer(
+        "never-eager",
+        f"{_named(absent)} ran as {'a oneDNN kernel' if single else 'oneDNN kernels'} in "
         f"graphs only: nothing called {'it' if single else 'them'} eagerly. An eager call with "
         "such inputs would run the kernel too (common_runtime/eager/mkl_eager_op_rewrite.cc).",
-        "evidence": [
-            {
-                "op": op["op"],
-                "source": op["source"],
-                "eager_lines": None,
-                "graph_line": op["graph_first_line"],
-            }
+        [
+            Example(op.op, op.source, eager_lines=None, graph_line=op.graph.first_line)
             for op in absent[:_EVIDENCE]
         ],
-    }
+    )
 
 
-def _rewritten_eagerly(ops: list[Facts]) -> list[Facts]:
-    rewritten = [op for op in ops if op["eager_rewritten"]]
+def _rewritten_eagerly(ops: list[Op]) -> Answer | None:
+    rewritten = [op for op in ops if op.eager.rewritten]
     if not rewritten:
-        return []
-    count = sum(op["eager_rewritten"] for op in rewritten)
-    return [
-        {
-            "id": "eager-rewritten",
-            "text": f"{count_of(count, 'eager dispatch', 'es')} ran {_whose(rewritten)} kernels: "
-            f"{_named(rewritten)}.",
-            "evidence": [
-                {
-                    "op": op["op"],
-                    "source": op["source"],
-                    "eager_lines": [
-                        op["eager_rewritten_first_line"],
-                        op["eager_rewritten_last_line"],
-                    ],
-                    "graph_line": None,
-                }
-                for op in rewritten[:_EVIDENCE]
-            ],
-        }
-    ]
+        return None
+    count = sum(op.eager.rewritten for op in rewritten)
+    return Answer(
+        "eager-rewritten",
+        f"{count_of(count, 'eager dispatch', 'es')} ran {_whose(rewritten)} kernels: "
+        f"{_named(rewritten)}.",
+        [
+            Example(
+                op.op,
+                op.source,
+                eager_lines=_lines(op.eager.rewritten_first_line, op.eager.rewritten_last_line),
+                graph_line=None,
+            )
+            for op in rewritten[:_EVIDENCE]
+        ],
+    )
 
 
-def _whose(rewritten: list[Facts]) -> str:
+def _lines(first: int | None, last: int | None) -> tuple[int, int] | None:
+    return None if first is None or last is None else (first, last)
+
+
+def _whose(rewritten: list[Op]) -> str:
     """Whose kernels eager ops were rewritten to."""
-    return " and ".join(names_of(by for op in rewritten for by in op["eager_rewrites"]))
+    return " and ".join(names_of(by for op in rewritten for by in op.eager.rewrites))
 
 
-def _named(ops: list[Facts]) -> str:
+def _named(ops: list[Op]) -> str:
     more = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""
-    return ", ".join(op["op"] for op in ops[:_NAMED]) + more
+    return ", ".join(str(op.op) for op in ops[:_NAMED]) + more
 
 
-def rewrite_facts(rewrites: pl.DataFrame) -> list[Facts]:
+def rewrite_facts(rewrites: pl.DataFrame) -> list[Rewrite]:
     """How many rewrites of each kind and target the log shows, and how many of them never ran."""
     table = rewrites.group_by("by", "to_op").agg(
         count=pl.len(), never_ran=(~pl.col("ran")).sum(), first_line=pl.col("line").min()
     )
-    return table.sort("by", "count", "to_op", descending=[False, True, False]).to_dicts()
+    table = table.sort("by", "count", "to_op", descending=[False, True, False])
+    return [Rewrite(**row) for row in table.to_dicts()]
 
 
-def reason_facts(nodes: pl.DataFrame) -> Facts:
-    """Of the nodes that oneDNN could run and that ran: how many did on it, how many not, and why.
-
-    `reasons` has the most frequent first; `ops` are op types with how many nodes of each.
-    """
+def reason_facts(nodes: pl.DataFrame) -> Eligible:
+    """Nodes that ran and that oneDNN could run: how many did on it, how many not, and why."""
     eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
     by_op = eligible.group_by("reason", "op").agg(
         nodes=pl.len(),
@@ -345,8 +348,11 @@ def reason_facts(nodes: pl.DataFrame) -> Facts:
     )
     rewritten = table.filter(pl.col("reason").is_null())
     left = table.drop_nulls("reason").sort("nodes", "reason", descending=[True, False])
-    return {
-        "nodes": eligible.height,
-        "rewritten": int(rewritten["nodes"].sum()),
-        "reasons": left.to_dicts(),
-    }
+    return Eligible(
+        nodes=eligible.height,
+        rewritten=int(rewritten["nodes"].sum()),
+        reasons=[
+            Reason(**{**row, "ops": [ReasonOp(**op) for op in row["ops"]]})
+            for row in left.to_dicts()
+        ],
+    )

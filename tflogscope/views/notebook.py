@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tflogscope.escapes import safe
 from tflogscope.views.chart import timeline_svg
@@ -17,9 +17,9 @@ from tflogscope.views.table import duration
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
+    from tflogscope.model.facts import Function, Mode, Recorded, Summary
     from tflogscope.model.run import Run
 
-Facts = dict[str, Any]
 _SOURCES_SHOWN = 5
 _FUNCTIONS_SHOWN = 10
 _NAME_WIDTH = 60
@@ -35,7 +35,7 @@ def notebook_html(run: Run) -> str:
 def run_html(run: Run) -> str:
     """Return what was recorded, how much ran eagerly and in graphs, and the functions, as HTML."""
     facts = run.summary
-    rows = [*_recorded(facts["recorded"]), *_modes(facts), *_functions(facts["functions"])]
+    rows = [*_recorded(facts.recorded), *_modes(facts), *_functions(facts.functions)]
     body = "\n".join(
         f"<tr><th>{_html(name)}</th><td>{_html(said)}</td></tr>" for name, said in rows
     )
@@ -45,41 +45,46 @@ def run_html(run: Run) -> str:
     )
 
 
-def _recorded(recorded: Facts) -> Iterator[tuple[str, str]]:
-    sources = recorded["sources"]
+def _recorded(recorded: Recorded) -> Iterator[tuple[str, str]]:
+    sources = recorded.sources
     yield "log", _first(sources, _SOURCES_SHOWN)
-    level = recorded["vlog_level"]
+    level = recorded.vlog_level
     said = [
-        f"{recorded['lines']:,} lines",
-        f"TensorFlow {recorded['tensorflow_dialect'] or 'records: none'}",
+        f"{recorded.lines:,} lines",
+        f"TensorFlow {recorded.tensorflow_dialect or 'records: none'}",
         "VLOG level not known" if level is None else f"VLOG level {level}",
-        f"oneDNN {recorded['onednn_version'] or 'version not known'}",
+        f"oneDNN {recorded.onednn_version or 'version not known'}",
     ]
-    if recorded["unknown"]:
-        said.append(f"{recorded['unknown']:,} unknown records")
+    if recorded.unknown:
+        said.append(f"{recorded.unknown:,} unknown records")
     yield "recorded", ", ".join(said)
 
 
-def _modes(facts: Facts) -> Iterator[tuple[str, str]]:
-    labels = {("eager", "op"): "eager ops", ("eager", "call"): "calls of graph functions"}
-    labels["graph", "op"] = "graph nodes"
+def _modes(facts: Summary) -> Iterator[tuple[str, str]]:
+    labels: dict[tuple[Mode, str], str] = {
+        ("eager", "op"): "eager ops",
+        ("eager", "call"): "calls of graph functions",
+        ("graph", "op"): "graph nodes",
+    }
     for (mode, kind), label in labels.items():
-        counted = facts[mode]["kinds"].get(kind)
+        counted = facts.mode(mode).kinds.get(kind)
         if counted is None:
             continue
-        said = f"{counted['executions']:,} executions"
-        if counted["total_us"] is not None:
-            said += f", {duration(counted['total_us'])} in all"
+        said = f"{counted.executions:,} executions"
+        if counted.total_us is not None:
+            said += f", {duration(counted.total_us)} in all"
         if kind == "op":
-            said += f", {facts[mode]['rewritten']['executions']:,} on {whose(facts)} kernels"
+            said += (
+                f", {facts.mode(mode).rewritten.executions:,} on {whose(facts.rewriters)} kernels"
+            )
         yield label, said
 
 
-def _functions(functions: list[Facts]) -> Iterator[tuple[str, str]]:
-    called = [entry for entry in functions if entry["calls"]]
+def _functions(functions: list[Function]) -> Iterator[tuple[str, str]]:
+    called = [entry for entry in functions if entry.calls]
     if called:
         named = (
-            f"{entry['function'] or '?'} {_uid(entry['function_uid'])}({entry['calls']:,} calls)"
+            f"{entry.function or '?'} {_uid(entry.function_uid)}({entry.calls:,} calls)"
             for entry in called
         )
         yield "functions", _first(list(named), _FUNCTIONS_SHOWN)

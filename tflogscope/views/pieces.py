@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
@@ -12,16 +12,16 @@ from tflogscope.views.text import paragraph_width, print_paragraph, safe, text
 if TYPE_CHECKING:
     from rich.console import Console
 
-Facts = dict[str, Any]
+    from tflogscope.model.facts import Rewriters, Summary
 
 NAME_WIDTH = 44  # cells of a name that comes from the log
 _LABEL_WIDTH = 8
 _LOST = 15  # cells at the end of a line where the next word has no room
 
 
-def whose(facts: Facts, of: str = "kernels") -> str:
-    """Whose `kernels`, or `primitives`, a text speaks of: `oneDNN`, `ZenDNN`, `oneDNN and ITEX`."""
-    return " and ".join(facts["rewriters"][of]) or "oneDNN"
+def whose(rewriters: Rewriters) -> str:
+    """Whose kernels a text speaks of: `oneDNN`, `ZenDNN`, `oneDNN and ITEX`."""
+    return " and ".join(rewriters.kernels)
 
 
 def heading(title: str, console: Console) -> None:
@@ -69,11 +69,11 @@ def percent(part: float, whole: float) -> str:
     return f"{share:.0%}"
 
 
-def ops_without_line(facts: Facts) -> str:
+def ops_without_line(facts: Summary) -> str:
     """How many eager ops no line of the program asked for, as far as the log says: `3 eager ops`.
 
     Such are the gradients of a py_function's own ops: no frame of the program is on the stack.
     """
-    ran = facts["eager"]["kinds"].get("op", {"executions": 0})["executions"]
-    left = int(ran) - sum(line["eager_runs"] for line in facts["lines"])
-    return count_of(left, "eager op") if facts["lines"] and left > 0 else ""
+    ran = facts.eager.kinds["op"].executions if "op" in facts.eager.kinds else 0
+    left = ran - sum(line.eager_runs for line in facts.lines)
+    return count_of(left, "eager op") if facts.lines and left > 0 else ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
 from tflogscope.model.calls import Activity, read_calls
 from tflogscope.model.causes.causes import Causes
 from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls
 from tflogscope.model.instantiations import Instantiations
@@ -58,7 +58,7 @@ class Evidence:
     reasons: Reasons
     eager_kernels: pl.DataFrame
     lines: PythonLines
-    recorded: dict[str, Any]
+    recorded: Recorded
 
     @cached_property
     def nodes(self) -> pl.DataFrame:

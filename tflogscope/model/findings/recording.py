@@ -23,16 +23,16 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from _failures(evidence)
     yield from _unfinished(evidence)
     recorded = evidence.recorded
-    unread, bad = recorded["onednn_unread_lines"], recorded["bad_bytes"]
-    if unread or bad or recorded["problems"]:
+    unread, bad = recorded.onednn_unread_lines, recorded.bad_bytes
+    if unread or bad or recorded.problems:
         said = [count_of(unread, "line") + " of oneDNN can't be read"] if unread else []
         said += [count_of(bad, "byte") + " are no text"] if bad else []
-        text = "; ".join([*said, *(str(problem) for problem in recorded["problems"])])
+        text = "; ".join([*said, *recorded.problems])
         lost = evidence.executions.events.primitives.filter(pl.col("reason").is_not_null())
-        advice = [_TORN] * bool(unread or bad) + [_CUT_OFF] * bool(recorded["problems"])
+        advice = [_TORN] * bool(unread or bad) + [_CUT_OFF] * bool(recorded.problems)
         yield Finding(
             "lines-lost",
-            recorded["sources"][0],
+            recorded.sources[0],
             unread,
             None,
             f"{text}.",
@@ -43,7 +43,7 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     if frame.height and not frame["duration_us"].count():
         text = f"Not one of {count_of(frame.height, 'execution')} has an end in the log."
         yield Finding(
-            "no-durations", recorded["sources"][0], frame.height, None, text, [frame["at"][0]]
+            "no-durations", recorded.sources[0], frame.height, None, text, [frame["at"][0]]
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -11,12 +11,20 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
 from tflogscope.model.executions import Executions
+from tflogscope.model.facts import (
+    Created,
+    FirstUse,
+    Implementation,
+    Library,
+    OneDNN,
+    Primitive,
+    PrimitiveOps,
+    Reorder,
+)
 from tflogscope.model.figures import rounded, summed
 from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linker import link_primitives
 from tflogscope.model.links.tensors import TensorOutputs
-
-Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,8 @@ def read_links(events: Events, executions: Executions) -> Linked:
     return Linked(links, lines)
 
 
-def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Facts | None:
-    """What oneDNN ran: by primitive and implementation, reorders, first use, links; times in µs.
+def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneDNN | None:
+    """What oneDNN ran: by primitive and implementation, reorders, first use, links.
 
     None if the log has no verbose line of oneDNN.
     """
@@ -93,50 +101,42 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> Fact
     ran = ran.filter((pl.col("primitives") > 0) & ~is_call)
     timed = ran.drop_nulls("duration_us")
     created = rows.filter(pl.col("event").str.starts_with("create:"))
-    return {
-        "header": asdict(header_facts(rows)),
-        "exec_lines": lines.height,
-        "exec_us": _sum(lines["duration_us"]),
-        "links": dict(lines["link"].value_counts().sort("link").rows()),
-        "linked_us": _sum(lines.drop_nulls("execution")["duration_us"]),
-        "primitives": _by(lines, "primitive"),
-        "implementations": _by(lines, "primitive", "implementation"),
-        "reference_implementations": _by(
-            lines.filter(pl.col("implementation").str.contains(REFERENCE)),
-            "primitive",
-            "implementation",
+    reference = lines.filter(pl.col("implementation").str.contains(REFERENCE))
+    return OneDNN(
+        header=header_facts(rows),
+        exec_lines=lines.height,
+        exec_us=_sum(lines["duration_us"]),
+        links=dict(lines["link"].value_counts().sort("link").rows()),
+        linked_us=_sum(lines.drop_nulls("execution")["duration_us"]),
+        primitives=[Primitive(**row) for row in _by(lines, "primitive")],
+        implementations=_implementations(lines),
+        reference_implementations=_implementations(reference),
+        reorders=_reorders(executions, lines),
+        first_use=_first_use(rows),
+        created=[Created(**row) for row in _by(created, "event")],
+        ops=PrimitiveOps(
+            executions=timed.height,
+            total_us=int(timed["duration_us"].sum()),
+            primitive_us=_sum(timed["primitive_us"]),
         ),
-        "reorders": _reorders(executions, lines),
-        "first_use": _first_use(rows),
-        "created": _by(created, "event"),
-        "ops": {
-            "executions": timed.height,
-            "total_us": int(timed["duration_us"].sum()),
-            "primitive_us": _sum(timed["primitive_us"]),
-        },
-        "unparsed": rows.filter(pl.col("event") == "unparsed").height,
-    }
+        unparsed=rows.filter(pl.col("event") == "unparsed").height,
+    )
 
 
-def library_facts(linked: Linked) -> list[Facts]:
-    """What the libraries of plug-ins ran, as far as they print lines of their own; times in µs.
-
-    A time is None where no line has one.
-    """
+def library_facts(linked: Linked) -> list[Library]:
+    """What the libraries of plug-ins ran. A time is None where no line has one."""
     found = []
     for name in linked.lines["library"].unique().sort():
         lines = linked.of(name).lines
         if name != ONEDNN:
             found.append(
-                {
-                    "library": name,
-                    "exec_lines": lines.height,
-                    "exec_us": lines.select(summed("duration_us")).item(),
-                    "links": dict(lines["link"].value_counts().sort("link").rows()),
-                    "implementations": _by(
-                        lines, "primitive", "implementation", time=summed("duration_us")
-                    ),
-                }
+                Library(
+                    library=name,
+                    exec_lines=lines.height,
+                    exec_us=lines.select(summed("duration_us")).item(),
+                    links=dict(lines["link"].value_counts().sort("link").rows()),
+                    implementations=_implementations(lines, summed("duration_us")),
+                )
             )
     return found
 
@@ -154,13 +154,17 @@ def _sum(microseconds: pl.Series) -> float:
     return float(pl.select(rounded(pl.lit(microseconds).sum())).item())
 
 
-def _by(lines: pl.DataFrame, *keys: str, time: pl.Expr = _TIME) -> list[Facts]:
+def _by(lines: pl.DataFrame, *keys: str, time: pl.Expr = _TIME) -> list[dict[str, Any]]:
     grouped = lines.group_by(*keys).agg(count=pl.len(), us=time)
     descending = [True, *[False] * len(keys)]
     return grouped.sort("us", *keys, descending=descending, nulls_last=True).to_dicts()
 
 
-def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Facts]:
+def _implementations(lines: pl.DataFrame, time: pl.Expr = _TIME) -> list[Implementation]:
+    return [Implementation(**row) for row in _by(lines, "primitive", "implementation", time=time)]
+
+
+def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Reorder]:
     """Reorders by the node that caused them, the costliest first.
 
     What transposes and quantizes for the program is left out: no layout is changed there.
@@ -174,10 +178,10 @@ def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Facts]:
     kernels = executions.signatures["kernel"].gather(place["signature"].cast(pl.UInt32))
     named = reorders.with_columns(node=nodes, kernel=kernels)
     named = named.filter(~pl.Series(families_of(kernels)).is_in(REORDERING))
-    return _by(named, "node", "kernel")
+    return [Reorder(**row) for row in _by(named, "node", "kernel")]
 
 
-def _first_use(rows: pl.DataFrame) -> Facts:
+def _first_use(rows: pl.DataFrame) -> FirstUse:
     """What the first run of each (primitive, problem) cost, and the later ones on average."""
     runs = rows.filter(pl.col("event") == "exec").drop_nulls("duration_us")
     key = ["primitive", "implementation", "problem"]
@@ -185,9 +189,9 @@ def _first_use(rows: pl.DataFrame) -> Facts:
         "duration_us", first=pl.int_range(pl.len()).over(key) == 0, again=pl.len().over(key) > 1
     ).filter("again")
     first, later = ranked.filter("first"), ranked.filter(~pl.col("first"))
-    return {
-        "problems": first.height,
-        "first_us": _sum(first["duration_us"]),
-        "later_runs": later.height,
-        "later_us": _sum(later["duration_us"]),
-    }
+    return FirstUse(
+        problems=first.height,
+        first_us=_sum(first["duration_us"]),
+        later_runs=later.height,
+        later_us=_sum(later["duration_us"]),
+    )

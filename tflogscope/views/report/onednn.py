@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,9 +13,9 @@ from tflogscope.views.report.sections import paragraph, section
 from tflogscope.views.report.tables import Column, table
 
 if TYPE_CHECKING:
+    from tflogscope.model.facts import Library, OneDNN, Reason, Summary
     from tflogscope.model.run import Run
 
-Facts = dict[str, Any]
 
 _BY_OP = (
     Column("op", "Op", "name"),
@@ -58,44 +58,49 @@ _REWRITES = (
 )
 
 
-def onednn(run: Run, said: Facts) -> Markup:
+def onednn(run: Run, said: Summary) -> Markup:
     """The way from traced ops to oneDNN, and what ran there."""
     children: list[Markup | None] = []
-    names, knows = whose(said), said["rewriters"]["knows"]
+    names, knows = whose(said.rewriters), said.rewriters.knows
     if run.nodes.height:
         children += [
             _way(run, said),
             _by_op(run, knows),
-            _reasons(said["eligible"]["reasons"], knows),
+            _reasons(said.eligible.reasons, knows),
         ]
-    if said["rewrites"]:
+    if said.rewrites:
         children.append(
-            table("rewrites-table", f"Rewrites to {names} kernels", _REWRITES, said["rewrites"])
+            table(
+                "rewrites-table",
+                f"Rewrites to {names} kernels",
+                _REWRITES,
+                [vars(each) for each in said.rewrites],
+            )
         )
-    for library in said["libraries"]:
+    for library in said.libraries:
         children += _library(library)
-    if said["onednn"] is None and not said["libraries"]:
+    if said.onednn is None and not said.libraries:
         children.append(
             paragraph("No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1.")
         )
-    elif said["onednn"] is not None:
-        children += _primitives(said["onednn"])
+    elif said.onednn is not None:
+        children += _primitives(said.onednn)
     return section("onednn", f"From traced op to {names}", *children)
 
 
-def _way(run: Run, said: Facts) -> Markup:
+def _way(run: Run, said: Summary) -> Markup:
     """Three facts that are not the same: rewritten, run as such a kernel, primitives run."""
     ran = run.nodes.filter((pl.col("executions") > 0) & (pl.col("node").is_not_null()))
-    eligible = said["eligible"]
+    eligible = said.eligible
     runs = int(ran.filter(pl.col("rewrite") != "none")["executions"].sum())
-    eager = said["eager"]["rewritten"]["executions"]
-    ran_by = {each["library"]: each["exec_lines"] for each in said["libraries"]}
-    if said["onednn"] is not None:
-        ran_by |= {"oneDNN": said["onednn"]["exec_lines"]}
+    eager = said.eager.rewritten.executions
+    ran_by = {each.library: each.exec_lines for each in said.libraries}
+    if said.onednn is not None:
+        ran_by |= {"oneDNN": said.onednn.exec_lines}
     steps = [
         ("nodes of graph functions that ran", ran.height),
-        (f"of them {said['rewriters']['knows']}", eligible["nodes"]),
-        ("rewritten", eligible["rewritten"]),
+        (f"of them {said.rewriters.knows}", eligible.nodes),
+        ("rewritten", eligible.rewritten),
         ("runs of rewritten nodes", runs),
     ]
     if eager:
@@ -146,42 +151,40 @@ def _by_op(run: Run, knows: str) -> Markup:
     return table("eligible-table", caption, _BY_OP, joined.to_dicts(), tools=True)
 
 
-def _reasons(reasons: list[Facts], knows: str) -> Markup | None:
+def _reasons(reasons: list[Reason], knows: str) -> Markup | None:
     if not reasons:
         return None
     rows = [
-        {**row, "ops": ", ".join(f"{op['op']} {op['nodes']:,}" for op in row["ops"])}
+        {**vars(row), "ops": ", ".join(f"{op.op} {op.nodes:,}" for op in row.ops)}
         for row in reasons
     ]
     caption = f"Why nodes that {knows} stayed as they were"
     return table("reasons-table", caption, _REASONS, rows)
 
 
-def _library(said: Facts) -> list[Markup | None]:
+def _library(said: Library) -> list[Markup | None]:
     """What a plug-in's own library ran; shares only where its lines have times."""
-    whole = said["exec_us"]
+    whole = said.exec_us
     rows = [
-        {**row, "share": "" if whole is None else percent(row["us"] or 0, whole)}
-        for row in said["implementations"]
+        {**vars(row), "share": "" if whole is None else percent(row.us or 0, whole)}
+        for row in said.implementations
     ]
-    name = said["library"]
-    links = ", ".join(f"{count:,} {link}" for link, count in said["links"].items())
-    text = f"{name}: {count_of(said['exec_lines'], 'primitive')} ran. Which op ran them: {links}."
+    name = said.library
+    links = ", ".join(f"{count:,} {link}" for link, count in said.links.items())
+    text = f"{name}: {count_of(said.exec_lines, 'primitive')} ran. Which op ran them: {links}."
     caption = f"{name} by primitive and implementation"
     id_ = f"primitives-{name.lower()}-table"
     return [paragraph(text), table(id_, caption, _PRIMITIVES, rows, tools=True)]
 
 
-def _primitives(said: Facts) -> list[Markup | None]:
-    whole = said["exec_us"]
-    rows = [{**row, "share": percent(row["us"], whole)} for row in said["implementations"]]
+def _primitives(said: OneDNN) -> list[Markup | None]:
+    whole = said.exec_us
+    rows = [{**vars(row), "share": percent(row.us or 0, whole)} for row in said.implementations]
     links = ", ".join(
-        f"{count:,} {'not known' if link == 'none' else link}"
-        for link, count in said["links"].items()
+        f"{count:,} {'not known' if link == 'none' else link}" for link, count in said.links.items()
     )
-    header = said["header"]
-    isa = f" The CPU: {header['isa']}." if header.get("isa") else ""
-    text = f"{count_of(said['exec_lines'], 'primitive')} ran. Which op ran them: {links}.{isa}"
+    isa = f" The CPU: {said.header.isa}." if said.header.isa else ""
+    text = f"{count_of(said.exec_lines, 'primitive')} ran. Which op ran them: {links}.{isa}"
     shown = table(
         "primitives-table",
         "oneDNN time by primitive and implementation",

@@ -23,6 +23,7 @@ from tflogscope.views.report.picture import Picture, read_picture
 from tflogscope.views.report.timeline import timeline
 
 if TYPE_CHECKING:
+    from tflogscope.model.facts import Summary
     from tflogscope.model.run import Run
 
 _ASSETS = files("tflogscope.views.report") / "assets"
@@ -68,20 +69,20 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     main = element(
         "main",
         sections.findings(run, said),
-        timeline(still, whose(said)),
+        timeline(still, whose(said.rewriters)),
         sections.ops(run, notes, full=full),
         sections.functions(said, notes, full=full),
         sections.lines(said, notes, full=full),
         onednn(run, said),
         memory(run),
         sections.limits(run, said, notes, run.slices.clock, run.slices.left_out),
-        sections.recorded(run, said["recorded"], made_by),
+        sections.recorded(run, said.recorded, made_by),
     )
     return _document(said, main, picture, memory_data(run))
 
 
-def _document(said: dict[str, Any], main: Markup, picture: Picture, memory_: Any) -> str:
-    names = said["recorded"]["sources"]
+def _document(said: Summary, main: Markup, picture: Picture, memory_: Any) -> str:
+    names = said.recorded.sources
     title = f"tflogscope report: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     style = joined(*(_asset(name) for name in STYLES))
     scripts = [_asset(name) for name in SCRIPTS]
@@ -97,7 +98,7 @@ def _document(said: dict[str, Any], main: Markup, picture: Picture, memory_: Any
     )
     body = element(
         "body",
-        _header(title, whose(said)),
+        _header(title, whose(said.rewriters)),
         main,
         element("script", Markup(json_block(picture.data)), type="application/json", id="picture"),
         element("script", Markup(json_block(memory_)), type="application/json", id="memory-data"),

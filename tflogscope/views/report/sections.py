@@ -12,6 +12,7 @@ from tflogscope.views.report.tables import Column, facts, line_link, table
 from tflogscope.views.table import duration
 
 if TYPE_CHECKING:
+    from tflogscope.model.facts import Example, Mode, Recorded, Summary
     from tflogscope.model.run import Run
 
 Facts = dict[str, Any]
@@ -33,7 +34,7 @@ def paragraph(*children: str | Markup | None, class_: str | None = None) -> Mark
 # ---- what was recorded ---------------------------------------------------------------------------
 
 
-def recorded(run: Run, said: Facts, made_by: str) -> Markup:
+def recorded(run: Run, said: Recorded, made_by: str) -> Markup:
     """Where the page comes from: the program, its inputs, and what was recorded how."""
     inputs = [
         joined(
@@ -49,9 +50,9 @@ def recorded(run: Run, said: Facts, made_by: str) -> Markup:
     pairs += list(_how(run.recorded_as or {}))
     pairs += [
         ("Time", _span(said)),
-        ("Format", said["tensorflow_dialect"] or "no record of TensorFlow"),
-        ("VLOG level", "not known" if said["vlog_level"] is None else str(said["vlog_level"])),
-        ("oneDNN", said["onednn_version"] or "no header of oneDNN"),
+        ("Format", said.tensorflow_dialect or "no record of TensorFlow"),
+        ("VLOG level", "not known" if said.vlog_level is None else str(said.vlog_level)),
+        ("oneDNN", said.onednn_version or "no header of oneDNN"),
         ("Lines", _lines(said)),
         ("Page made by", made_by),
     ]
@@ -81,52 +82,50 @@ def _how(header: Facts) -> Iterator[tuple[str, str | Markup | None]]:
         yield "Command", "not known: the log has no header line of tflogscope record"
 
 
-def _span(said: Facts) -> str:
+def _span(said: Recorded) -> str:
     import numpy as np
 
-    if said["first"] is None:
+    if said.span_us is None:
         return "the log has no times"
     first, last = (
-        str(np.datetime64(said[key], "us")).replace("T", " ") for key in ("first", "last")
+        str(np.datetime64(time, "us")).replace("T", " ") for time in (said.first, said.last)
     )
-    return f"{first} to {last} ({duration(said['span_us'])})"
+    return f"{first} to {last} ({duration(said.span_us)})"
 
 
-def _lines(said: Facts) -> str:
+def _lines(said: Recorded) -> str:
     parts = [
-        f"{said['lines']:,} lines, {said['bytes']:,} bytes",
-        f"{said['recognised']:,} records recognised",
-        f"{said['ignored']:,} of files that are not used here",
-        f"{said['unknown']:,} unknown",
-        f"{said['continuation']:,} lines that go on with a record, or are the program's own",
-        f"{said['blank']:,} blank",
+        f"{said.lines:,} lines, {said.bytes:,} bytes",
+        f"{said.recognised:,} records recognised",
+        f"{said.ignored:,} of files that are not used here",
+        f"{said.unknown:,} unknown",
+        f"{said.continuation:,} lines that go on with a record, or are the program's own",
+        f"{said.blank:,} blank",
     ]
-    if said["torn"]:
-        parts.append(f"{count_of(said['torn'], 'record')} torn by another writer")
-    if said["bad_bytes"]:
-        parts.append(f"{said['bad_bytes']:,} bytes that are not text")
+    if said.torn:
+        parts.append(f"{count_of(said.torn, 'record')} torn by another writer")
+    if said.bad_bytes:
+        parts.append(f"{said.bad_bytes:,} bytes that are not text")
     return "; ".join(parts)
 
 
 # ---- findings ------------------------------------------------------------------------------------
 
 
-def findings(run: Run, said: Facts) -> Markup:
+def findings(run: Run, said: Summary) -> Markup:
     """The findings, the gravest first, then the answers to what people ask of such a log."""
     rows = run.findings.to_dicts()
     items = [_finding(row) for row in rows]
     shown = element("ol", *items, class_="findings") if items else paragraph(_nothing(said))
-    answers = [
-        element("li", entry["text"], *_evidence(entry["evidence"])) for entry in said["answers"]
-    ]
+    answers = [element("li", entry.text, *_evidence(entry.evidence)) for entry in said.answers]
     what = element("ul", *answers) if answers else None
     title = element("h3", "What it means") if answers else None
     return section("findings", "Findings", shown, title, what)
 
 
-def _nothing(said: Facts) -> str:
+def _nothing(said: Summary) -> str:
     """What the page says without any finding; a log without executions proves nothing."""
-    if said["eager"]["kinds"] or said["graph"]["kinds"]:
+    if said.eager.kinds or said.graph.kinds:
         return "None."
     return "The log shows no execution, so nothing can be found in it."
 
@@ -153,14 +152,14 @@ def _line_of_program(python: str) -> Markup:
     return element("a", element("code", python), href="#lines")
 
 
-def _evidence(entries: list[Facts]) -> Iterator[Markup]:
+def _evidence(entries: list[Example]) -> Iterator[Markup]:
     for entry in entries:
-        said: list[str | Markup] = [element("code", entry["op"])]
-        if entry["eager_lines"]:
-            first, last = entry["eager_lines"]
+        said: list[str | Markup] = [element("code", entry.op)]
+        if entry.eager_lines:
+            first, last = entry.eager_lines
             said += [" eagerly on lines ", line_link(first), " to ", line_link(last)]
-        if entry["graph_line"]:
-            said += [" in a graph from line ", line_link(entry["graph_line"])]
+        if entry.graph_line:
+            said += [" in a graph from line ", line_link(entry.graph_line)]
         yield element("div", *said, class_="evidence")
 
 
@@ -215,8 +214,8 @@ def _cut(frame: Any, name: str, notes: list[str], *, full: bool) -> Any:
     return frame.head(ROWS)
 
 
-def _modes(said: Facts) -> Markup:
-    names = {
+def _modes(said: Summary) -> Markup:
+    names: dict[tuple[Mode, str], str] = {
         ("eager", "op"): "ops, one by one",
         ("eager", "call"): "calls of functions, with the nodes in them",
         ("graph", "op"): "nodes of functions",
@@ -225,18 +224,18 @@ def _modes(said: Facts) -> Markup:
     }
     rows = []
     for (mode, kind), what in names.items():
-        counted = said[mode]["kinds"].get(kind)
+        counted = said.mode(mode).kinds.get(kind)
         if counted is None:
             continue
-        rewritten = said[mode]["rewritten"] if kind == "op" else {"executions": None}
-        runs, on = counted["executions"], rewritten["executions"]
+        runs = counted.executions
+        on = said.mode(mode).rewritten.executions if kind == "op" else None
         rows.append(
             {
                 "mode": mode,
                 "what": what,
                 "runs": runs,
-                "total_us": said["nested"]["outer_us"] if kind == "call" else counted["total_us"],
-                "rewritten": None if on is None else on,
+                "total_us": said.nested.outer_us if kind == "call" else counted.total_us,
+                "rewritten": on,
                 "share": None if on is None else percent(on, runs),
             }
         )
@@ -245,7 +244,7 @@ def _modes(said: Facts) -> Markup:
         Column("what", "What"),
         Column("runs", "Runs", "count"),
         Column("total_us", "Total", "us"),
-        Column("rewritten", f"As {whose(said)} kernels", "count"),
+        Column("rewritten", f"As {whose(said.rewriters)} kernels", "count"),
         Column("share", "Share"),
     )
     return table("modes-table", "Eager and graph", columns, rows)
@@ -269,21 +268,21 @@ _FUNCTIONS = (
 )
 
 
-def functions(said: Facts, notes: list[str], *, full: bool) -> Markup:
+def functions(said: Summary, notes: list[str], *, full: bool) -> Markup:
     """Functions with their traces; those traced again are named."""
-    rows = said["functions"]
-    if not full and len(rows) > ROWS:
-        notes.append(f"The table of functions shows {ROWS:,} of {len(rows):,} rows.")
-        rows = rows[:ROWS]
+    rows = said.functions
     again = {}
-    for row in said["functions"]:
-        known = row["function"] and row["calls"] and not row["made_by"]
-        if known and row["traces"] > 1 and row["flavour"] == "inference":
-            again[row["function"]] = row["traces"]
+    for row in rows:
+        known = row.function and row.calls and not row.made_by
+        if known and row.traces > 1 and row.flavour == "inference":
+            again[row.function] = row.traces
     said_again = [f"{name} {count_of(count, 'trace')}" for name, count in again.items()]
     text = (
         f"Traced again: {', '.join(said_again[:20])}." if said_again else "None was traced again."
     )
+    if not full and len(rows) > ROWS:
+        notes.append(f"The table of functions shows {ROWS:,} of {len(rows):,} rows.")
+        rows = rows[:ROWS]
     more = f" And {len(said_again) - 20} more." if len(said_again) > 20 else ""
     if not rows:
         return section("functions", "Functions", paragraph("No graph function is in the log."))
@@ -291,7 +290,13 @@ def functions(said: Facts, notes: list[str], *, full: bool) -> Markup:
         "functions",
         "Functions",
         paragraph(text, more),
-        table("functions-table", "Graph functions and their traces", _FUNCTIONS, rows, tools=True),
+        table(
+            "functions-table",
+            "Graph functions and their traces",
+            _FUNCTIONS,
+            [vars(row) for row in rows],
+            tools=True,
+        ),
     )
 
 
@@ -308,9 +313,9 @@ _LINES = (
 )
 
 
-def lines(said: Facts, notes: list[str], *, full: bool) -> Markup:
+def lines(said: Summary, notes: list[str], *, full: bool) -> Markup:
     """What each line of the program asked for, the most eager time first."""
-    rows = [{**row, "ops": ";".join(filter(None, row["ops"] or ()))} for row in said["lines"]]
+    rows = [{**vars(row), "ops": ";".join(filter(None, row.ops or ()))} for row in said.lines]
     if not rows:
         text = "The log has none. tflogscope record writes them down."
         return section("lines", "Lines of the program", paragraph(text))
@@ -330,9 +335,9 @@ def lines(said: Facts, notes: list[str], *, full: bool) -> Markup:
 # ---- what is not in the log ----------------------------------------------------------------------
 
 
-def limits(run: Run, said: Facts, notes: list[str], clock: str, left_out: int) -> Markup:
+def limits(run: Run, said: Summary, notes: list[str], clock: str, left_out: int) -> Markup:
     """What is not in the log; what the page leaves out; each source's account of lines."""
-    items = [element("li", limit["text"]) for limit in said["limits"]]
+    items = [element("li", limit.text) for limit in said.limits]
     if clock == "lines":
         items.append(
             element("li", "When anything ran: the log has no times. A line counts as 1 µs.")
@@ -342,7 +347,7 @@ def limits(run: Run, said: Facts, notes: list[str], clock: str, left_out: int) -
     if left_out:
         text = f"{count_of(left_out, 'execution')}: their records have no time."
         items.append(element("li", f"The timeline leaves out {text}"))
-    links = (said["onednn"] or {}).get("links", {})
+    links = said.onednn.links if said.onednn else {}
     for link, text in (
         ("none", "{count} of no known op"),
         ("ambiguous", "{count} whose op is the best of several that fit"),
