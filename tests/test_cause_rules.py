@@ -59,7 +59,9 @@ def sample(text: str) -> Sample:
 def text_of(log: str) -> str:
     """The eager ops of a log and the marks between them."""
     run = run_of(log)
-    ops = read_eager_ops(run._executions, run._instantiations.kernels, cause_grammar().variables)
+    ops = read_eager_ops(
+        run.events, run._executions, run._instantiations.kernels, cause_grammar().variables
+    )
     return f" {' '.join(ops.word.fill_null('|'))} "
 
 

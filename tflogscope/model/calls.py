@@ -15,14 +15,12 @@ from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import function_columns
-from tflogscope.model.once import once
 from tflogscope.model.stack_traces import read_stack_traces
 
 Integers = NDArray[np.int64]
 
 
-@once
-def read_calls(executions: Executions) -> pl.DataFrame:
+def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
     """One row per call, in the order of the log.
 
     Columns: row (of `Executions.frame`), at, name, function, function_uid, flavour, thread, call,
@@ -35,7 +33,7 @@ def read_calls(executions: Executions) -> pl.DataFrame:
     eager = executions.dispatches.eager.select("is_call", "name", "entered", "entered_at")
     rows = frame.hstack(eager.select(pl.all().gather(frame["dispatch"]))).filter("is_call")
     rows = rows.with_columns(inside=executions.calls_around.gather(rows["dispatch"]))
-    rows = _with_begins(executions.events, rows)
+    rows = _with_begins(events, rows)
     reached = pl.col("end").cum_max().shift(1).over("thread", order_by="begin_at")
     return rows.select(
         "row",
@@ -129,7 +127,11 @@ class Activity:
     """What the records show of each thread's time: eager ops, calls, functions made ready."""
 
     def __init__(
-        self, executions: Executions, instantiations: Instantiations, calls: pl.DataFrame
+        self,
+        events: Events,
+        executions: Executions,
+        instantiations: Instantiations,
+        calls: pl.DataFrame,
     ) -> None:
         frame = executions.eager
         made = instantiations.spans.select("thread", begin="time", end="end_time")
@@ -139,7 +141,7 @@ class Activity:
         ]
         self._recorded = _by_thread(pl.concat([made, *ran]))
         self._made = _by_thread(made)
-        traces = read_stack_traces(executions.events)
+        traces = read_stack_traces(events)
         self._traces = _by_thread(traces.select("thread", begin="since", end="until"))
 
     def recorded_us(self, thread: Integers, since: Integers, until: Integers) -> float:

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import PLACES, Events
+from tflogscope.events.events import PLACES
+from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.names import function_columns
@@ -25,12 +27,16 @@ _PYTHON_KERNELS = ("EagerPyFunc",)
 
 @dataclass(frozen=True)
 class Executions:
-    """All executions of a run. `steps` has one row per step, see `steps.read_steps`."""
+    """All executions of a run. `steps` has one row per step, see `steps.read_steps`.
 
-    events: Events
+    `spans` are the lines of each source, `failed_nodes` a frame of `read_failed_nodes`.
+    """
+
+    spans: Sequence[SourceSpan]
     dispatches: Dispatches
     runs: NodeRuns
     steps: pl.DataFrame
+    failed_nodes: pl.DataFrame
 
     @cached_property
     def signatures(self) -> pl.DataFrame:
@@ -85,7 +91,7 @@ class Executions:
                 "end_at": runs.end_at,
                 "time": runs.time,
                 "end_time": runs.end_time,
-                "thread": self.events.threads[runs.site],
+                "thread": runs.thread(),
                 "signature": signature,
                 "status": self._graph_statuses(),
                 "step_row": runs.step,
@@ -104,50 +110,6 @@ class Executions:
         status[np.searchsorted(runs.at, failed)] = _FAILED
         status[runs.definitions["dead"].to_numpy()[runs.definition]] = _DEAD
         return status
-
-    @cached_property
-    def failed_nodes(self) -> pl.DataFrame:
-        """Statuses that nodes printed, in the order of the log: at, status, node, start_at.
-
-        `start_at` is the line of the run that it belongs to (null: the log does not show it), found
-        by the node that the status names.
-        core/common_runtime/executor.cc, ExecutorState::ProcessOutputs.
-        """
-        text = pl.col("text")
-        named = self.events.failures.select(
-            "at",
-            node=text.str.extract(r"\{\{node ([^{}]*)\}\}\]\]", 1),
-            inside=text.str.contains("{{function_node ", literal=True),
-        ).drop_nulls()
-        statuses = self.events.messages("compute_status").select("at", "status", status_at="at")
-        if named.is_empty() or statuses.is_empty():
-            return statuses.clear().select(
-                "status", node=pl.lit(None, pl.String), start_at=pl.lit(None, pl.Int64), at="at"
-            )
-        # A status may hold many lines, such as a traceback of Python; they are written at once.
-        after = self.events.record_times.select("at", next_at="at")
-        statuses = statuses.join_asof(
-            after, on="at", strategy="forward", allow_exact_matches=False
-        ).with_columns(pl.col("next_at").fill_null(np.iinfo(np.int64).max))
-        named = named.join_asof(statuses, on="at").filter(pl.col("at") < pl.col("next_at"))
-        named = named.unique("status_at", keep="first", maintain_order=True).sort("at")
-        names = self.runs.definitions.select(name="node").with_row_index("definition")
-        meant = _of_names(named.select("node", "inside").unique(), names)
-        rows = np.flatnonzero(np.isin(self.runs.definition, meant["definition"].to_numpy()))
-        started = pl.DataFrame(
-            {
-                "start_at": self.runs.at[rows],
-                "definition": self.runs.definition[rows].astype(np.uint32),
-            }
-        ).join(meant, on="definition")
-        found = named.join_asof(
-            started.sort("start_at"),
-            left_on="at",
-            right_on="start_at",
-            by=["node", "inside"],
-            check_sortedness=False,
-        )
-        return found.select("status", "node", "start_at", at="status_at")
 
     def _eager(self) -> pl.DataFrame:
         return self.dispatches.eager.select(
@@ -176,7 +138,7 @@ class Executions:
             {
                 "begin": self.runs.at[rows],
                 "until": self.runs.end_at.gather(rows),
-                "on": self.events.threads[self.runs.site[rows]],
+                "on": self.runs.thread(rows),
                 "around": self.steps["call"].gather(self.runs.step[rows]),
             }
         ).drop_nulls("around")
@@ -255,17 +217,17 @@ class Executions:
             ],
             how="horizontal",
         )
-        return as_table("timeline", with_places(self.events, table))
+        return as_table("timeline", with_places(self.spans, table))
 
 
 # A clock that steps back gives no duration.
 _DURATION = pl.when(pl.col("end_time") >= pl.col("time")).then(pl.col("end_time") - pl.col("time"))
 
 
-def with_places(events: Events, table: pl.DataFrame) -> pl.DataFrame:
+def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFrame:
     """Replace `at` by source and line (from 1), and `end_at`, where there is one, by end_line."""
-    names = pl.Series([span.name for span in events.spans], dtype=pl.String)
-    first = np.array([span.first for span in events.spans] or [0])
+    names = pl.Series([span.name for span in spans], dtype=pl.String)
+    first = np.array([span.first for span in spans] or [0])
     at = table["at"].to_numpy() // PLACES
     source = np.maximum(np.searchsorted(first, at, side="right") - 1, 0)
     places = [
@@ -281,14 +243,3 @@ def with_places(events: Events, table: pl.DataFrame) -> pl.DataFrame:
         places.append(end_line.set(table["end_at"].is_null(), None))
         rest = rest.drop("end_at")
     return pl.DataFrame(places).hstack(rest)
-
-
-def _of_names(named: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Nodes that statuses name (node, inside) with all definitions (name) that they may mean."""
-    found = [named.join(names, left_on="node", right_on="name", maintain_order="left")]
-    # A body that was inlined has its nodes' names behind that of the caller.
-    inside = named.filter("inside").with_columns(end="/" + pl.col("node"))
-    for (length,), some in inside.group_by(pl.col("end").str.len_chars(), maintain_order=True):
-        ends = names.select("definition", end=pl.col("name").str.tail(length))
-        found.append(some.join(ends, on="end", maintain_order="left").drop("end"))
-    return pl.concat(found)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from tflogscope.grammar.rewriters import ONEDNN_REWRITES
 from tflogscope.model.causes.causes import Causes
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.executions import STATUSES, Executions, with_places
-from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import summed
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.candidates import compiled_runs
@@ -52,11 +50,7 @@ class Explainer:
     reasons: Reasons
     eager_kernels: pl.DataFrame
     lines: PythonLines
-
-    @cached_property
-    def statuses(self) -> pl.DataFrame:
-        """What did not end with OK (`failures.read_statuses`)."""
-        return read_statuses(self.executions)
+    statuses: pl.DataFrame  # `failures.read_statuses`
 
     # ---- what is asked for -----------------------------------------------------------------------
 
@@ -364,7 +358,7 @@ class Explainer:
     def _lines(self, at: Sequence[int]) -> list[int]:
         """Line numbers in the source, from 1, of lines over all sources."""
         table = pl.DataFrame({"at": pl.Series(list(at), dtype=pl.Int64)})
-        return with_places(self.executions.events, table)["line"].to_list()
+        return with_places(self.executions.spans, table)["line"].to_list()
 
 
 def _rule_of(rules: Sequence[Any], number: int, op: str | None = None) -> Facts:

@@ -12,11 +12,10 @@ from typing import Literal
 
 import polars as pl
 
-from tflogscope.events.events import PLACES
+from tflogscope.events.events import PLACES, Events
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.node_runs import FOLDING_STEP
-from tflogscope.model.once import once
 
 _STATUS = r"^([A-Za-z][A-Za-z_ ]*): (.*)$"
 # What those that waited put around the message: the function (core/framework/function.cc), and
@@ -36,8 +35,8 @@ _LINES_BETWEEN = 4  # from what a kernel said to its node's status, which is the
 _DEPTH = 8  # of calls inside calls that are followed
 
 
-def read_failures(executions: Executions) -> pl.DataFrame:
-    """All failures of a run, in the order of the log.
+def read_failures(statuses: pl.DataFrame) -> pl.DataFrame:
+    """All failures of a run, in the order of the log. `statuses` are those of `read_statuses`.
 
     Columns: at (the record that says so), row (of `Executions.frame`; null: the log does not show
     which), op (of a call its function), function (in which; null: none), code
@@ -45,7 +44,7 @@ def read_failures(executions: Executions) -> pl.DataFrame:
     it). These are not failures: the end of a data set, what was cancelled because something else
     had failed, and what grappler tried in step -1.
     """
-    statuses = _statuses(executions)
+    statuses = _counted(statuses)
     first = _first(statuses)
     statuses = statuses.with_columns(first=first)
     waited = statuses.filter(pl.col("first") != pl.col("number"))
@@ -58,12 +57,11 @@ def read_failures(executions: Executions) -> pl.DataFrame:
     )
 
 
-def _statuses(executions: Executions) -> pl.DataFrame:
-    """All statuses that are not OK and count, with their `number`."""
-    both = read_statuses(executions)
+def _counted(statuses: pl.DataFrame) -> pl.DataFrame:
+    """Those of `read_statuses` that count, with their `number`."""
     status = pl.col("status")
     message = pl.coalesce(status.str.extract(_STATUS, 2), status)
-    both = both.with_columns(
+    both = statuses.with_columns(
         code=status.str.extract(_STATUS, 1).fill_null("UNKNOWN"),
         message=message.str.replace_all(_AROUND, "").str.replace(_NODE_BEHIND, ""),
         waits=pl.col("is_call") | pl.col("op").str.contains(CALLING_OPS),
@@ -77,10 +75,9 @@ def _statuses(executions: Executions) -> pl.DataFrame:
     return kept.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
 
 
-@once
-def read_statuses(executions: Executions) -> pl.DataFrame:
+def read_statuses(events: Events, executions: Executions) -> pl.DataFrame:
     """All statuses that are not OK, in the order of the log: at, row (null: unknown), status."""
-    parts = [_of_nodes(executions), _of_eager(executions), _refused(executions)]
+    parts = [_of_nodes(executions), _of_eager(events, executions), _refused(events, executions)]
     return pl.concat(parts, how="diagonal").sort("at", maintain_order=True)
 
 
@@ -110,9 +107,9 @@ def _of_nodes(executions: Executions) -> pl.DataFrame:
     )
 
 
-def _of_eager(executions: Executions) -> pl.DataFrame:
+def _of_eager(events: Events, executions: Executions) -> pl.DataFrame:
     """Statuses of eager ops and of calls: each is in the record that ends it."""
-    ends = executions.events.messages("component_failed", "component_failed_sync", "exiting_call")
+    ends = events.messages("component_failed", "component_failed_sync", "exiting_call")
     failed = executions.eager.filter(pl.col("status") == STATUSES.index("failed"))
     named = failed.hstack(
         executions.signatures.select(pl.col("op", "kind").gather(failed["signature"]))
@@ -131,17 +128,17 @@ def _of_eager(executions: Executions) -> pl.DataFrame:
     )
 
 
-def _refused(executions: Executions) -> pl.DataFrame:
+def _refused(events: Events, executions: Executions) -> pl.DataFrame:
     """What kernels of eager ops said in releases before 2.10, which print no end for those.
 
     core/framework/op_kernel.cc, OpKernelContext::CtxFailure. A node's status follows it at once.
     """
     is_op = executions.signatures["kind"] == "op"
     eager = executions.eager.filter(pl.lit(is_op).gather(pl.col("signature")))
-    said = executions.events.messages("op_requires_failed").select("at", "thread", "status")
+    said = events.messages("op_requires_failed").select("at", "thread", "status")
     if said.is_empty() or (eager["status"] != STATUSES.index("unknown")).any():
         return pl.DataFrame(schema={"at": pl.Int64})
-    of_nodes = executions.events.messages("compute_status").select("status", node_at="at")
+    of_nodes = events.messages("compute_status").select("status", node_at="at")
     said = said.join_asof(
         of_nodes,
         left_on="at",

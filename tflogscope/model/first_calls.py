@@ -32,7 +32,7 @@ TAPE_RECORDS = ("tape_start", "tape_popped", "tape_gradient", "tape_end")
 
 def first_calls(
     calls: pl.DataFrame,
-    eager: pl.DataFrame,
+    events: Events,
     executions: Executions,
     instantiations: Instantiations,
     linked: Linked,
@@ -41,30 +41,30 @@ def first_calls(
 
     Args:
         calls: a frame of `calls.read_calls`.
-        eager: the eager ops with their causes: at, end_at, time, end_time, thread, cause.
+        events: what was read.
         executions: all executions.
         instantiations: how functions were made ready.
         linked: oneDNN's lines with their executions.
 
     The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
-    does not show it: later_us (their median), tracing_us (at least; beside took_us but for
-    before_us), traces_us (for the log's own stack traces; ready_traces_us of it before `Executing
-    op`, run_traces_us after), passes_us (without these), compile_us (with those of XLA, of which
-    there are xla_stack_traces), primitives_us, run_us (the rest from `Executing op` on), xla_us
-    (the same of what XLA compiled, where the log does not say how long that took).
+    does not show it: later_us (their median), traces_us (for the log's own stack traces;
+    ready_traces_us of it before `Executing op`, run_traces_us after), passes_us (without these),
+    compile_us (with those of XLA, of which there are xla_stack_traces), primitives_us, run_us (the
+    rest from `Executing op` on), xla_us (the same of what XLA compiled, where the log does not say
+    how long that took).
     """
     first = calls.unique("name", keep="first", maintain_order=True)
     first = first.filter(pl.col("done"))
     later = calls.filter(~pl.col("row").is_in(first["row"].implode()))
     mean = later.group_by("name").agg(later=pl.len(), later_us=rounded(pl.col("took_us").median()))
     parts = first.join(mean, on="name", how="left", maintain_order="left")
+    primitives = linked.links.hstack(events.primitives.select("event", "duration_us"))
     for found in (
         _passes(first, instantiations),
-        _stack_traces(first, executions),
-        _compiling(first, executions),
-        _xla_stack_traces(first, executions),
-        _making(first, executions, linked),
-        _tracing(first, eager, executions),
+        _stack_traces(first, stack_traces_of_calls(events, executions)),
+        _compiling(first, events),
+        _xla_stack_traces(first, events),
+        _making(first, primitives, executions),
     ):
         parts = parts.join(found, on="name", how="left", maintain_order="left")
     passes = pl.col("passes_us") - pl.col("ready_traces_us").fill_null(0.0)
@@ -91,10 +91,10 @@ def _passes(first: pl.DataFrame, instantiations: Instantiations) -> pl.DataFrame
     return inside.group_by("name").agg(_known_sum("passes_us"))
 
 
-def _stack_traces(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> pl.DataFrame:
     """Time for stack traces: in all, before `Executing op` (inside the passes), and after it."""
     asked = first.select("name", "call", "begin_at", call_at="at")
-    inside = stack_traces_of_calls(executions).join(asked, on="call")
+    inside = traces.join(asked, on="call")
     inside = inside.filter(pl.col("at") > pl.col("begin_at"))
     ready = pl.col("at") < pl.col("call_at")
     return inside.group_by("name").agg(
@@ -104,8 +104,8 @@ def _stack_traces(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
     )
 
 
-def _compiling(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
-    said = compile_times(executions.events).rename({"at": "compiled"})
+def _compiling(first: pl.DataFrame, events: Events) -> pl.DataFrame:
+    said = compile_times(events).rename({"at": "compiled"})
     inside = said.join_where(
         first.select("name", "at", "end_at"),
         pl.col("compiled") > pl.col("at"),
@@ -114,9 +114,9 @@ def _compiling(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
     return inside.group_by("name").agg(_known_sum("compile_us"))
 
 
-def _xla_stack_traces(first: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+def _xla_stack_traces(first: pl.DataFrame, events: Events) -> pl.DataFrame:
     """Whether XLA wrote stack traces of its own; no record says when each was done."""
-    inside = executions.events.messages("xla_stack_trace").select(traced="at")
+    inside = events.messages("xla_stack_trace").select(traced="at")
     inside = inside.join_where(
         first.select("name", "at", "end_at"),
         pl.col("traced") > pl.col("at"),
@@ -134,23 +134,23 @@ def compile_times(events: Events) -> pl.DataFrame:
     )
 
 
-def _making(first: pl.DataFrame, executions: Executions, linked: Linked) -> pl.DataFrame:
+def _making(first: pl.DataFrame, primitives: pl.DataFrame, executions: Executions) -> pl.DataFrame:
     """OneDNN says what making a primitive took from ONEDNN_VERBOSE=2 on."""
-    rows = executions.events.primitives.select("event", "duration_us")
-    made = linked.links.hstack(rows).filter(pl.col("event").str.starts_with("create"))
-    made = made.drop_nulls("execution")
+    made = primitives.filter(pl.col("event").str.starts_with("create")).drop_nulls("execution")
     call = executions.frame["call"].gather(made["execution"].cast(pl.UInt32))
     inside = made.with_columns(call=call).join(first.select("name", "call"), on="call")
     return inside.group_by("name").agg(_known_sum("duration_us").alias("primitives_us"))
 
 
-def _tracing(first: pl.DataFrame, eager: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> pl.DataFrame:
     """How long each function was traced, at least: from the first record that tracing writes.
+
+    `first` are the first calls; `eager` the eager ops with their causes: at, end_at, thread, cause.
+    The columns are name and tracing_us, which is in took_us only as far as before_us is.
 
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
-    events = executions.events
     folding = events.runs.filter(pl.col("step") == FOLDING_STEP)
     marks = (
         pl.concat(
@@ -166,11 +166,7 @@ def _tracing(first: pl.DataFrame, eager: pl.DataFrame, executions: Executions) -
         .sort("at")
     )
     other = (
-        pl.concat(
-            [
-                eager.filter(~pl.col("cause").is_in(_MADE_WHILE_TRACING).fill_null(value=False)),
-            ]
-        )
+        eager.filter(~pl.col("cause").is_in(_MADE_WHILE_TRACING).fill_null(value=False))
         .select("thread", since=pl.coalesce("end_at", "at"))
         .sort("since")
     )

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tflogscope.events.events import Events
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model.executions import STATUSES, Executions
-from tflogscope.model.facts import Limit, ModeRuns, Recorded
-from tflogscope.model.failures import read_statuses
+from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.figures import count_of, spoken
+from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
-from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
@@ -97,28 +97,22 @@ _OF_A_RECORDING = {
 }
 
 
-def limit_facts(
-    recorded: Recorded,
-    eager: ModeRuns,
-    graph: ModeRuns,
-    executions: Executions,
-    instantiations: Instantiations,
-) -> list[Limit]:
-    """The limits of a log."""
-    texts = {**_by_level(recorded, eager, graph, executions), **_others(executions, instantiations)}
+def limit_facts(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> list[Limit]:
+    """The limits of a log. `eager` and `graph` say what ran."""
+    recorded = evidence.recorded
+    texts = {**_by_level(evidence, eager, graph), **_others(evidence)}
     if recorded.recorded_by_tflogscope:
         texts |= {id_: text for id_, text in _OF_A_RECORDING.items() if id_ in texts}
     found = [Limit(id_, texts[id_]) for id_ in _TEXTS if id_ in texts]
     return found + [Limit("source", problem) for problem in recorded.problems]
 
 
-def _by_level(
-    recorded: Recorded, eager: ModeRuns, graph: ModeRuns, executions: Executions
-) -> dict[str, str]:
+def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str, str]:
     """What the settings of the recording leave out."""
+    recorded = evidence.recorded
     level = recorded.vlog_level
-    any_run = bool(executions.frame.height)
-    lacks_lines, silent, only_gemm = _without_lines(recorded, executions)
+    any_run = bool(evidence.executions.frame.height)
+    lacks_lines, silent, only_gemm = _without_lines(evidence)
     any_record = recorded.tensorflow_dialect is not None or level is not None
     holds = {
         "no-tensorflow": not any_record,
@@ -129,7 +123,7 @@ def _by_level(
         "no-onednn-lines": lacks_lines and not (silent and only_gemm),
         "no-gemm-lines": bool(silent) and (only_gemm or not lacks_lines),
         "low-level": level == 1,
-        "no-memory": any_run and level != 1 and not executions.events.has_memory_records,
+        "no-memory": any_run and level != 1 and not evidence.events.has_memory_records,
         "unread-onednn-lines": bool(recorded.onednn_unread_lines),
     }
     unread = count_of(recorded.onednn_unread_lines, "oneDNN line")
@@ -138,48 +132,49 @@ def _by_level(
     return {id_: _TEXTS[id_].format(**said) for id_, here in holds.items() if here}
 
 
-def _without_lines(recorded: Recorded, executions: Executions) -> tuple[bool, int, bool]:
+def _without_lines(evidence: Evidence) -> tuple[bool, int, bool]:
     """What oneDNN ran without a line: whether all, how many runs of sgemm, whether only these ran.
 
     Nothing of oneDNN's ran, nothing is missing.
     """
+    events, executions = evidence.events, evidence.executions
     frame = executions.frame.with_row_index("row")
-    failed = read_statuses(executions)["row"].drop_nulls().implode()
+    failed = evidence.statuses["row"].drop_nulls().implode()
     alive = frame.filter(~pl.col("status").is_in(_NOT_RUN) & ~pl.col("row").is_in(failed))
     runs = alive["signature"].value_counts()
     runs = runs.with_columns(executions.signatures["kernel"].gather(runs["signature"]))
     ran = runs.filter(pl.col("kernel").str.starts_with("_Mkl"))
-    lacks = bool(ran.height) and not recorded.onednn_verbose_lines
+    lacks = bool(ran.height) and not evidence.recorded.onednn_verbose_lines
     # execute.cc prints `Entering eager executing` from 2.11 on, the first with oneDNN 2.7.
-    printed = executions.events.primitives["primitive"].str.starts_with("gemm").any()
-    old = executions.events.messages("entering_call").is_empty() and not printed
+    printed = events.primitives["primitive"].str.starts_with("gemm").any()
+    old = events.messages("entering_call").is_empty() and not printed
     products = ran.filter(pl.col("kernel") == _SGEMM)
     silent = int(products["count"].sum()) if old else 0
     return lacks, silent, products.height == ran.height
 
 
-def _others(executions: Executions, instantiations: Instantiations) -> dict[str, str]:
+def _others(evidence: Evidence) -> dict[str, str]:
+    events, executions = evidence.events, evidence.executions
     found = {
-        "no-dataset-nodes": _dataset_functions(executions, instantiations),
-        "two-files": _two_files(executions),
-        "no-plugin-lines": _silent_plugins(executions),
-        "late-plugin-lines": _about(
-            [each for each in REWRITERS if each.id in executions.events.late_plugins]
-        ),
-        "stack-traces": _stack_traces(executions),
-        "xla": _compiled(executions),
-        "stopped": _stopped(executions, instantiations),
+        "no-dataset-nodes": _dataset_functions(evidence),
+        "two-files": _two_files(executions, events.primitives),
+        "no-plugin-lines": _silent_plugins(events, executions),
+        "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),
+        "stack-traces": _stack_traces(events),
+        "xla": _compiled(events, executions),
+        "stopped": _stopped(evidence),
     }
     return {id_: _TEXTS[id_].format(**facts) for id_, facts in found.items() if facts}
 
 
-def _dataset_functions(executions: Executions, instantiations: Instantiations) -> dict[str, str]:
+def _dataset_functions(evidence: Evidence) -> dict[str, str]:
     """Functions of tf.data were made ready, steps of tf.data ran, and nothing says which is which.
 
     core/common_runtime/function.cc, FunctionLibraryRuntimeImpl::CreateItem names the function for
     which kernels are made.
     """
-    pruned = executions.events.messages("pruning_function", "pruning_function_nodes")
+    executions, instantiations = evidence.executions, evidence.instantiations
+    pruned = evidence.events.messages("pruning_function", "pruning_function_nodes")
     names = instantiations.functions.to_frame("name")
     made = names.filter(function_columns(pl.col("name"))["flavour"] == "dataset")
     unnamed = (executions.steps["cause"] == "dataset-function") & executions.steps["name"].is_null()
@@ -188,19 +183,19 @@ def _dataset_functions(executions: Executions, instantiations: Instantiations) -
     return {"functions": count_of(made.height, "function")}
 
 
-def _two_files(executions: Executions) -> dict[str, str]:
+def _two_files(executions: Executions, primitives: pl.DataFrame) -> dict[str, str]:
     """OneDNN's lines and TensorFlow's records are in different sources."""
-    onednn, tensorflow = sources_apart(executions)
+    onednn, tensorflow = sources_apart(executions, primitives)
     if not onednn:
         return {}
     return {"onednn": ", ".join(onednn), "tensorflow": ", ".join(tensorflow)}
 
 
-def _silent_plugins(executions: Executions) -> dict[str, str]:
+def _silent_plugins(events: Events, executions: Executions) -> dict[str, str]:
     """Kernels of a plug-in ran, and no line says which primitives they ran."""
     ran = executions.signatures["rewrite"].gather(executions.frame["signature"].unique())
     silent = [each for each in REWRITERS if each.id in ran]
-    talked = (executions.events.primitives["event"] == "exec").any()
+    talked = (events.primitives["event"] == "exec").any()
     return {} if talked else _about(silent)
 
 
@@ -212,18 +207,18 @@ def _about(plugins: list[Rewriter]) -> dict[str, str]:
     return {"plugin": " and ".join(each.name for each in plugins), "lines": lines}
 
 
-def _stack_traces(executions: Executions) -> dict[str, str]:
+def _stack_traces(events: Events) -> dict[str, str]:
     """TensorFlow's own stack traces took time that the program does not take without a log."""
-    pauses = read_stack_traces(executions.events)
+    pauses = read_stack_traces(events)
     if pauses.is_empty():
         return {}
     time = float((pauses["until"] - pauses["since"]).sum())
-    inside = executions.events.messages("xla_stack_trace").height
+    inside = events.messages("xla_stack_trace").height
     xla = f", and XLA {inside:,} inside its compilations" if inside else ""
     return {"count": f"{pauses.height:,}", "time": spoken(time), "xla": xla}
 
 
-def _compiled(executions: Executions) -> dict[str, str]:
+def _compiled(events: Events, executions: Executions) -> dict[str, str]:
     """Calls, nodes and clusters that ran code of XLA's, and how long, compiling included."""
     ran = compiled_runs(executions)
     if ran.is_empty():
@@ -239,30 +234,30 @@ def _compiled(executions: Executions) -> dict[str, str]:
     if inside.height:
         shown = ", ".join(inside["op"].unique(maintain_order=True).head(3).to_list())
         what.append(f"{count_of(inside.height, 'run')} of {shown} in graphs")
-    time, compiling = ran["duration_us"], compile_times(executions.events)["compile_us"]
+    time, compiling = ran["duration_us"], compile_times(events)["compile_us"]
     took = f". They took {spoken(float(time.sum()))}" if time.null_count() == 0 else ""
     if took and compiling.count():
         took += f", {spoken(float(compiling.sum()))} of it compiling"
-        if executions.events.messages("xla_stack_trace").height:
+        if events.messages("xla_stack_trace").height:
             took += " and writing stack traces"
     return {"what": " and ".join(what), "time": took}
 
 
-def _stopped(executions: Executions, instantiations: Instantiations) -> dict[str, str]:
+def _stopped(evidence: Evidence) -> dict[str, str]:
     """What was under way when the log stops; nothing where all that began has ended."""
     for under_way in (_made, _running, _traced):
-        if what := next(under_way(executions, instantiations), None):
+        if what := next(under_way(evidence), None):
             return {"what": what}
     return {}
 
 
-def _made(executions: Executions, instantiations: Instantiations) -> Iterator[str]:
+def _made(evidence: Evidence) -> Iterator[str]:
     """A function was being made ready: its instantiation has no end, and nothing ran after it."""
-    spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
+    spans = evidence.instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
     left = spans.filter(pl.col("end_at").is_null())
     if spans["end_at"].count() < spans.height and left.height:
         last = left.row(-1, named=True)
-        later = executions.frame.filter(
+        later = evidence.executions.frame.filter(
             (pl.col("at") > last["at"]) & pl.col("dispatch").is_not_null()
         )
         if later.is_empty():
@@ -270,9 +265,9 @@ def _made(executions: Executions, instantiations: Instantiations) -> Iterator[st
             yield f"the log stops while {name} was being made ready (graph passes)"
 
 
-def _running(executions: Executions, _: Instantiations) -> Iterator[str]:
+def _running(evidence: Evidence) -> Iterator[str]:
     """A call or an eager op had begun; what tf.data runs by itself may be under way at any end."""
-    frame, signatures = executions.frame, executions.signatures
+    frame, signatures = evidence.executions.frame, evidence.executions.signatures
     open_ = frame.filter(pl.col("status") == _UNFINISHED)
     named = open_.hstack(signatures.select(pl.col("op", "kind", "mode").gather(open_["signature"])))
     calls = named.filter(pl.col("kind") == "call")
@@ -288,20 +283,20 @@ def _running(executions: Executions, _: Instantiations) -> Iterator[str]:
         yield f"the log stops while {ops['op'][-1]} was running eagerly"
 
 
-def _traced(executions: Executions, instantiations: Instantiations) -> Iterator[str]:
+def _traced(evidence: Evidence) -> Iterator[str]:
     """The last records of a thread that ran ops are of tracing: nothing was dispatched after them.
 
     Such are the tape's, and steps -1 outside any instantiation: those that work out shapes
     (core/common_runtime/eval_const_tensor.cc).
     """
-    events, eager = executions.events, executions.dispatches.eager
+    events, eager = evidence.events, evidence.executions.dispatches.eager
     ran = eager.select(pl.coalesce("end_at", "at").max()).item()
     if ran is None:
         return
     marks = events.messages(*TAPE_RECORDS).select("at", "thread")
     steps = events.runs.filter(pl.col("step") == FOLDING_STEP)
     shapes = events.with_threads(steps.select("at", "site"))
-    made = instantiations.spans.select("thread", begin="at", until="end_at").sort("begin")
+    made = evidence.instantiations.spans.select("thread", begin="at", until="end_at").sort("begin")
     shapes = shapes.sort("at").join_asof(
         made, left_on="at", right_on="begin", by="thread", check_sortedness=False
     )

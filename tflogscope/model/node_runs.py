@@ -19,6 +19,7 @@ from tflogscope.model.names import (
 
 FOLDING_STEP = -1  # core/framework/log_memory.h, CONSTANT_FOLDING_STEP_ID
 Integers = NDArray[np.int64]
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,16 @@ class NodeRuns:
     """Columns over all `Process node` records, in the order of the log.
 
     `step` is an index into `steps` (the step ids); `definition` a row of `definitions`. Times are
-    µs, null where the log has none; `end_at` is null where no record ends the run.
+    µs, null where the log has none; `end_at` is null where no record ends the run. `definitions`
+    are distinct: node, kernel, op, rewrite, kind, attributes, inputs, dead…. `threads` has the
+    thread of each `site`.
     """
 
-    events: Events
+    definitions: pl.DataFrame
     at: Integers
     time: pl.Series
     site: Integers
+    threads: Integers
     step: Integers
     definition: Integers
     end_at: pl.Series
@@ -42,22 +46,9 @@ class NodeRuns:
     def __len__(self) -> int:
         return len(self.at)
 
-    @cached_property
-    def definitions(self) -> pl.DataFrame:
-        """Distinct definitions: node, kernel, op, rewrite, kind, attributes, inputs, dead…."""
-        kernel = pl.col("op")
-        plumbing = kernel.is_in(PLUMBING_OPS) | pl.col("node").is_in(PLUMBING_NODES)
-        return self.events.definitions.select(
-            "node",
-            "attributes",
-            "inputs",
-            "dead",
-            "device",
-            kernel=kernel,
-            op=op_of_kernel(kernel),
-            rewrite=rewrite_of_kernel(kernel),
-            kind=pl.when(plumbing).then(pl.lit("plumbing")).otherwise(pl.lit("op")),
-        )
+    def thread(self, rows: Integers | slice = _ALL) -> Integers:
+        """The OS threads of these runs, -1 where the log prints none."""
+        return self.threads[self.site[rows]]
 
     @cached_property
     def prints_ends(self) -> bool:
@@ -78,15 +69,32 @@ def read_node_runs(events: Events) -> NodeRuns:
     runs = events.runs
     steps, step = _dense(runs["step"].to_numpy())
     return NodeRuns(
-        events=events,
+        definitions=_definitions(events.definitions),
         at=runs["at"].to_numpy(),
         time=runs["time"],
         site=runs["site"].to_numpy(),
+        threads=events.threads,
         step=step,
         definition=runs["definition"].to_numpy().astype(np.int64),
         end_at=runs["end_at"],
         end_time=runs["end_time"],
         steps=steps,
+    )
+
+
+def _definitions(printed: pl.DataFrame) -> pl.DataFrame:
+    kernel = pl.col("op")
+    plumbing = kernel.is_in(PLUMBING_OPS) | pl.col("node").is_in(PLUMBING_NODES)
+    return printed.select(
+        "node",
+        "attributes",
+        "inputs",
+        "dead",
+        "device",
+        kernel=kernel,
+        op=op_of_kernel(kernel),
+        rewrite=rewrite_of_kernel(kernel),
+        kind=pl.when(plumbing).then(pl.lit("plumbing")).otherwise(pl.lit("op")),
     )
 
 

@@ -34,7 +34,7 @@ def primitives_table(
     known = (mixed.cum_sum() < 2) | pl.lit(not plugins_of(events).working)
     execution = links["execution"].cast(pl.UInt32)
     ran_at = executions.frame["at"].gather(execution)
-    ran = with_places(events, pl.DataFrame({"at": ran_at.fill_null(0)}))
+    ran = with_places(events.spans, pl.DataFrame({"at": ran_at.fill_null(0)}))
     is_exec, is_header = pl.col("event") == "exec", pl.col("event") == "info"
     table = events.primitives.with_columns(
         time=(pl.col("time") + _zone(events)).cast(pl.Datetime("us")),
@@ -47,7 +47,7 @@ def primitives_table(
         link=pl.when(is_exec).then(links["link"]),
         python=lines.named(lines.of_executions.gather(execution)),
     )
-    return as_table("primitives", with_places(events, table))
+    return as_table("primitives", with_places(events.spans, table))
 
 
 def _zone(events: Events) -> int:

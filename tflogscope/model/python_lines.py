@@ -11,6 +11,7 @@ from functools import cached_property
 
 import polars as pl
 
+from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.facts import ProgramLine
@@ -23,9 +24,9 @@ _ARGUMENTS = ("_EagerConst", "Cast", "ReadVariableOp")
 class PythonLines:
     """The stacks of the log, and which of them asked for what. A stack is a row of `stacks`."""
 
-    def __init__(self, executions: Executions) -> None:
+    def __init__(self, events: Events, executions: Executions) -> None:
+        self._events = events
         self._executions = executions
-        self._events = executions.events
 
     @cached_property
     def stacks(self) -> pl.DataFrame:
@@ -48,7 +49,7 @@ class PythonLines:
     def table(self) -> pl.DataFrame:
         """The `stacks` table: source, line, id, python, frames."""
         stacks = self.stacks.with_row_index("id")
-        placed = with_places(self._events, stacks.select("at", "id", "python", "frames"))
+        placed = with_places(self._events.spans, stacks.select("at", "id", "python", "frames"))
         return as_table("stacks", placed)
 
     def _with_rows(self, messages: pl.DataFrame, process: str = "process") -> pl.DataFrame:
@@ -240,7 +241,7 @@ class PythonLines:
         table = table.join(ops, on="python", how="left").sort(
             "eager_us", "eager_runs", "at", descending=[True, True, False], nulls_last=True
         )
-        placed = with_places(self._events, table)
+        placed = with_places(self._events.spans, table)
         return [ProgramLine(**row) for row in placed.rename({"line": "first_line"}).to_dicts()]
 
 

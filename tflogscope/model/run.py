@@ -19,6 +19,8 @@ from tflogscope.model.dispatches import Dispatches, read_dispatches
 from tflogscope.model.executions import Executions
 from tflogscope.model.explain import Explainer
 from tflogscope.model.facts import FindingRow, Recorded, Rewriters, Summary
+from tflogscope.model.failed_nodes import read_failed_nodes
+from tflogscope.model.failures import read_statuses
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.table import findings_table
 from tflogscope.model.instantiations import Instantiations
@@ -33,6 +35,7 @@ from tflogscope.model.python_functions import python_functions
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.eager import eager_kernels
 from tflogscope.model.reasons.reasons import Reasons, read_reasons
+from tflogscope.model.slices.alike import alike
 from tflogscope.model.slices.slices import Slices, read_slices
 from tflogscope.model.steps import read_steps
 from tflogscope.model.tables import (
@@ -88,11 +91,12 @@ class Run:
         runs = read_node_runs(self.events)
         steps = read_steps(runs, self._instantiations, self._dispatches)
         dispatches = self._dispatches.with_ends_of(steps)
-        return Executions(self.events, dispatches, runs, steps)
+        failed = read_failed_nodes(self.events, runs)
+        return Executions(self.events.spans, dispatches, runs, steps, failed)
 
     @cached_property
     def _causes(self) -> Causes:
-        return read_causes(self._executions, self._instantiations, self._lines)
+        return read_causes(self.events, self._executions, self._instantiations, self._lines)
 
     @cached_property
     def _cause(self) -> pl.Series:
@@ -101,7 +105,7 @@ class Run:
 
     @cached_property
     def _lines(self) -> PythonLines:
-        return PythonLines(self._executions)
+        return PythonLines(self.events, self._executions)
 
     @cached_property
     def _graph_nodes(self) -> pl.DataFrame:
@@ -117,6 +121,10 @@ class Run:
         kernels = eager_kernels(self._instantiations)
         reasons = read_reasons(kernels, self.events, self._instantiations)
         return kernels.with_columns(rule=reasons.rule, proof=reasons.proof)
+
+    @cached_property
+    def _statuses(self) -> pl.DataFrame:
+        return read_statuses(self.events, self._executions)
 
     @cached_property
     def _linked(self) -> Linked:
@@ -169,7 +177,7 @@ class Run:
     @cached_property
     def rewriters(self) -> Rewriters:
         """Whose kernels and primitives a text speaks of."""
-        return summary.rewriter_facts(self._executions, self._linked, self.rewrites)
+        return summary.rewriter_facts(self.events, self._linked, self.rewrites)
 
     @cached_property
     def primitives(self) -> pl.DataFrame:
@@ -185,8 +193,13 @@ class Run:
     @cached_property
     def slices(self) -> Slices:
         """What a picture of the run shows: executions and primitives on tracks, in ns."""
-        ran_by = self._linked.links["execution"]
-        return read_slices(self._executions, self._cause, self.primitives, ran_by, self._lines)
+        return read_slices(
+            self._executions,
+            alike(self._executions, self._cause, self._lines),
+            self.primitives,
+            self._linked.links,
+            self.events.record_times,
+        )
 
     @cached_property
     def stacks(self) -> pl.DataFrame:
@@ -195,11 +208,14 @@ class Run:
 
     @cached_property
     def _recorded(self) -> Recorded:
-        return summary.recorded_facts(self.coverage, self._executions, self.recorded_as)
+        return summary.recorded_facts(self.coverage, self.events, self.recorded_as)
 
+    @cached_property
     def _evidence(self) -> Evidence:
         return Evidence(
+            events=self.events,
             executions=self._executions,
+            statuses=self._statuses,
             instantiations=self._instantiations,
             linked=self._linked,
             python_functions=self.python_functions,
@@ -214,7 +230,7 @@ class Run:
     @cached_property
     def findings(self) -> pl.DataFrame:
         """One row per finding: what costs time or went wrong, with evidence and advice."""
-        return findings_table(self._evidence())
+        return findings_table(self._evidence)
 
     @cached_property
     def inputs(self) -> list[Input]:
@@ -251,6 +267,7 @@ class Run:
             self._reasons,
             self._eager_kernels,
             self._lines,
+            self._statuses,
         )
         if op is not None:
             return explainer.op(op)
@@ -282,13 +299,14 @@ class Run:
     def summary(self) -> Summary:
         """The facts that `tflogscope analyze` shows."""
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
-        ops = summary.op_facts(self._executions)
-        functions = summary.function_facts(self.functions, self._executions, self.python_functions)
+        ops = summary.op_facts(self._executions, self._statuses)
+        calls = self._evidence.calls
+        functions = summary.function_facts(self.functions, calls, self.python_functions)
         return Summary(
             recorded=self._recorded,
             eager=eager,
             graph=graph,
-            nested=summary.nested_facts(self._executions),
+            nested=summary.nested_facts(self._executions, calls),
             ops=ops,
             functions=functions,
             rewriters=self.rewriters,
@@ -299,9 +317,7 @@ class Run:
             eligible=summary.reason_facts(self.nodes),
             findings=[FindingRow(**row) for row in self.findings.to_dicts()],
             answers=summary.story_facts(ops, self.ops, functions),
-            limits=limit_facts(
-                self._recorded, eager, graph, self._executions, self._instantiations
-            ),
+            limits=limit_facts(self._evidence, eager, graph),
         )
 
     def diff(self, after: Run) -> dict[str, Any]:

@@ -55,8 +55,7 @@ def read_stack_traces(events: Events) -> pl.DataFrame:
     ).drop_nulls()
 
 
-@once
-def stack_traces_of_calls(executions: Executions) -> pl.DataFrame:
+def stack_traces_of_calls(events: Events, executions: Executions) -> pl.DataFrame:
     """Stack traces with what they were made for: at, took_us, call, around.
 
     Each is of the eager op that its thread dispatches next, for it was made ready then: `call` is
@@ -67,7 +66,7 @@ def stack_traces_of_calls(executions: Executions) -> pl.DataFrame:
         around=pl.lit(executions.calls_around).gather(pl.col("dispatch")).cast(pl.UInt32)
     )
     return (
-        read_stack_traces(executions.events)
+        read_stack_traces(events)
         .join_asof(
             eager.sort("ran_at"),
             left_on="at",

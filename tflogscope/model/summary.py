@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, REWRITERS, names_of
-from tflogscope.model.calls import read_calls
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.facts import (
     Answer,
@@ -32,7 +32,6 @@ from tflogscope.model.facts import (
     Rewriters,
     RewrittenRuns,
 )
-from tflogscope.model.failures import read_statuses
 from tflogscope.model.figures import count_of, rounded
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
@@ -46,24 +45,24 @@ ANSWERS = ("both-modes", "never-eager", "eager-rewritten")
 
 
 def recorded_facts(
-    coverage: pl.DataFrame, executions: Executions, header: Mapping[str, Any] | None
+    coverage: pl.DataFrame, events: Events, header: Mapping[str, Any] | None
 ) -> Recorded:
     """What was read. `header` is the line of `tflogscope record` above the log, if there is one."""
     counts = coverage.select(
         pl.col("bytes", "lines", "records", "recognised", "ignored", "unknown").sum(),
         pl.col("continuation", "blank", "torn", "bad_bytes").sum(),
     ).to_dicts()[0]
-    first, last = executions.events.time_span()
+    first, last = events.time_span()
     return Recorded(
         sources=coverage["source"].to_list(),
         **counts,
         vlog_level=coverage.select(pl.col("vlog_level").max()).item(),
         tensorflow_dialect=_joined(coverage["tensorflow_dialect"]),
         onednn_version=_joined(coverage["onednn_version"]),
-        onednn_verbose_lines=len(executions.events.verbose),
-        onednn_unread_lines=executions.events.primitives["reason"].count(),
-        has_thread_ids=executions.events.has_threads,
-        problems=executions.events.problems(),
+        onednn_verbose_lines=len(events.verbose),
+        onednn_unread_lines=events.primitives["reason"].count(),
+        has_thread_ids=events.has_threads,
+        problems=events.problems(),
         first=first,
         last=last,
         span_us=None if first is None or last is None else max(last - first, 0),
@@ -76,11 +75,11 @@ def _joined(values: pl.Series) -> str | None:
     return ", ".join(values.drop_nulls().unique(maintain_order=True).to_list()) or None
 
 
-def rewriter_facts(executions: Executions, linked: Linked, rewrites: pl.DataFrame) -> Rewriters:
+def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Rewriters:
     """Whose kernels and primitives a text speaks of."""
-    working = plugins_of(executions.events).working
+    working = plugins_of(events).working
     kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
-    onednn = ONEDNN in kernels or "onednn_on" in executions.events.seen
+    onednn = ONEDNN in kernels or "onednn_on" in events.seen
     passes = [each.name for each in working] + ["the layout pass"] * onednn
     libraries = linked.lines["library"].unique().to_list()
     names = [ONEDNN, *(each.name for each in REWRITERS)]
@@ -109,7 +108,7 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
     )
 
 
-def op_facts(executions: Executions) -> list[Op]:
+def op_facts(executions: Executions, statuses: pl.DataFrame) -> list[Op]:
     """Eager against graph, one entry per op type, the most time (where none is known, runs) first.
 
     Kernels are those that ran.
@@ -119,7 +118,7 @@ def op_facts(executions: Executions) -> list[Op]:
         "signature", "mode", "kind", "op", "kernel", "rewrite"
     )
     # Not all releases and levels print an end, and with it the status, of an eager op.
-    failed = pl.int_range(pl.len()).is_in(read_statuses(executions)["row"].drop_nulls().implode())
+    failed = pl.int_range(pl.len()).is_in(statuses["row"].drop_nulls().implode())
     alive = frame.with_columns(failed=failed).filter(pl.col("status") != _DEAD)
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
@@ -131,11 +130,9 @@ def op_facts(executions: Executions) -> list[Op]:
     )
     joined = grouped.join(signatures, on="signature").filter(pl.col("kind") == "op")
     for edge in ("first", "last"):
-        placed = with_places(executions.events, joined.select(at=edge))
+        placed = with_places(executions.spans, joined.select(at=edge))
         joined = joined.with_columns(placed["line"].alias(f"{edge}_line"))
-    joined = joined.with_columns(
-        with_places(executions.events, joined.select(at="first"))["source"]
-    )
+    joined = joined.with_columns(with_places(executions.spans, joined.select(at="first"))["source"])
     columns = [pl.col("source").sort_by("first").first()]
     for mode in ("eager", "graph"):
         here = pl.col("mode") == mode
@@ -181,14 +178,13 @@ def _runs_of(row: dict[str, Any], mode: Mode) -> OpRuns:
 
 
 def function_facts(
-    functions: pl.DataFrame, executions: Executions, same: pl.DataFrame
+    functions: pl.DataFrame, calls: pl.DataFrame, same: pl.DataFrame
 ) -> list[Function]:
     """One entry per function that ran or was called, with its first call and the later ones.
 
     Calls count from entering to leaving (`calls.read_calls`). `same` (`Run.python_functions`) says
     which functions are TensorFlow's own: `made_by` is the file that makes them.
     """
-    calls = read_calls(executions)
     per = calls.group_by("function", "function_uid").agg(
         first_us=pl.col("took_us").sort_by("call").first(),
         later_us=rounded(pl.col("took_us").sort_by("call").slice(1).mean()),
@@ -200,9 +196,8 @@ def function_facts(
     return [Function(**row) for row in table.sort("first_line").to_dicts()]
 
 
-def nested_facts(executions: Executions) -> Nested:
+def nested_facts(executions: Executions, calls: pl.DataFrame) -> Nested:
     """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code."""
-    calls = read_calls(executions)
     outer = calls.filter(~pl.col("nested"))["took_us"]
     inside = executions.eager.filter(
         pl.lit(executions.calls_around).gather(pl.col("dispatch")).is_not_null()

@@ -71,7 +71,7 @@ def ops_table(
         .join(_asked(executions, lines), on="signature", how="left")
         .sort("at")
     )
-    placed = with_places(executions.events, table).with_columns(
+    placed = with_places(executions.spans, table).with_columns(
         total_us=pl.when(pl.col("known") > 0).then("total_us"),
         primitives=pl.col("primitives").fill_null(0),
         first_line="line",
@@ -141,7 +141,7 @@ def nodes_table(
         python=lines.named(lines.of_nodes(nodes["name"], nodes["node"])),
         **function_columns(pl.col("name")),
     )
-    return as_table("nodes", with_places(executions.events, table))
+    return as_table("nodes", with_places(executions.spans, table))
 
 
 def _nodes_run(executions: Executions) -> pl.DataFrame:
@@ -242,8 +242,8 @@ def functions_table(
     traces = same(table["name"]).select("name", "traces")
     table = table.join(traces, on="name", how="left", maintain_order="left")
     table = table.with_columns(python=lines.named(lines.of_functions(table["name"])))
-    made_line = with_places(executions.events, table.select(at=pl.col("made_at").fill_null(0)))
-    placed = with_places(executions.events, table).with_columns(
+    made_line = with_places(executions.spans, table.select(at=pl.col("made_at").fill_null(0)))
+    placed = with_places(executions.spans, table).with_columns(
         pl.col("calls", "nodes", "eligible_nodes", "rewritten_nodes").fill_null(0),
         instantiated_line=pl.when(pl.col("made_at").is_not_null()).then(made_line["line"]),
         instantiation_us=pl.when("complete").then("instantiation_us"),
@@ -268,7 +268,7 @@ def rewrites_table(
     ]
     table = pl.concat(rows).sort("at", maintain_order=True)
     names = function_columns(pl.col("name"))
-    placed = with_places(executions.events, table).with_columns(
+    placed = with_places(executions.spans, table).with_columns(
         function=pl.when(pl.col("wrapped_op").is_null()).then(names["function"]),
         function_uid=names["function_uid"],
     )

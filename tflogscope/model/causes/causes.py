@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.events import Events
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
 from tflogscope.model.causes.frames import frame_rules
 from tflogscope.model.causes.patterns import Codes
@@ -84,7 +85,7 @@ class Causes:
 
 
 def read_causes(
-    executions: Executions, instantiations: Instantiations, lines: PythonLines
+    events: Events, executions: Executions, instantiations: Instantiations, lines: PythonLines
 ) -> Causes:
     """Find the first rule that fits each eager op; the last one fits all.
 
@@ -92,7 +93,7 @@ def read_causes(
     """
     grammar = cause_grammar()
     eager = executions.dispatches.eager
-    ops = read_eager_ops(executions, instantiations.kernels, grammar.variables)
+    ops = read_eager_ops(events, executions, instantiations.kernels, grammar.variables)
     rule = np.full(eager.height, len(grammar.rules) - 1, np.int64)
     proof = _proofs(grammar, ops, eager.height)
     for number in reversed(range(len(grammar.rules))):

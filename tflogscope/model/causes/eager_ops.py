@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.events import Events
 from tflogscope.model.executions import Executions
 from tflogscope.model.names import function_columns
 from tflogscope.model.pairing import match_nested
@@ -41,12 +42,16 @@ class EagerOps:
 
 
 def read_eager_ops(
-    executions: Executions, kernels: pl.DataFrame, variables: Mapping[str, str]
+    events: Events,
+    executions: Executions,
+    kernels: pl.DataFrame,
+    variables: Mapping[str, str],
 ) -> EagerOps:
     """Put the eager ops of all threads in order.
 
     Args:
-        executions: the eager ops, the nodes that run Python code, and the tapes.
+        events: the tapes.
+        executions: the eager ops, and the nodes that run Python code.
         kernels: those of `Instantiations.kernels`.
         variables: tags of variables, each with the regular expression that their names match.
     """
@@ -66,7 +71,7 @@ def read_eager_ops(
         )
     )
     marks = [
-        _outermost(_tapes(executions), "tape"),
+        _outermost(_tapes(events), "tape"),
         _outermost(_python_code(executions), "python"),
     ]
     threads = ops.select("thread").unique().with_columns(between=pl.lit(1))
@@ -96,10 +101,10 @@ def _outermost(spans: pl.DataFrame, name: str) -> pl.DataFrame:
     )
 
 
-def _tapes(executions: Executions) -> pl.DataFrame:
+def _tapes(events: Events) -> pl.DataFrame:
     """Gradients as they are worked out: c/eager/tape.h, ComputeGradient."""
-    starts = executions.events.messages("tape_start").select("at", "thread")
-    ends = executions.events.messages("tape_end").select("at", "thread")
+    starts = events.messages("tape_start").select("at", "thread")
+    ends = events.messages("tape_end").select("at", "thread")
     closed, _ = match_nested(starts, ends, nested=True)
     end = ends["at"].gather(pl.Series(closed).set(pl.Series(closed < 0), None))
     return starts.with_columns(end_at=end).drop_nulls("end_at")
@@ -114,7 +119,7 @@ def _python_code(executions: Executions) -> pl.DataFrame:
         {
             "at": runs.at[rows],
             "end_at": runs.end_at.gather(rows),
-            "thread": executions.events.threads[runs.site[rows]],
+            "thread": runs.thread(rows),
         }
     )
     return pl.concat([nodes, eager.filter(pl.col("op") == PYTHON_OP).select(nodes.columns)])

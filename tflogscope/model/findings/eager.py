@@ -237,7 +237,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
 def _stack_traces_us(evidence: Evidence, function: str) -> float:
     """Time for the log's own stack traces in what Python code asked for inside a function."""
     around = evidence.calls.filter(pl.col("function") == function)["call"].drop_nulls()
-    traces = stack_traces_of_calls(evidence.executions)
+    traces = stack_traces_of_calls(evidence.events, evidence.executions)
     return float(traces.filter(pl.col("around").is_in(around.implode()))["took_us"].sum())
 
 
@@ -268,7 +268,7 @@ def _steady(near: str, ops: pl.DataFrame) -> Finding:
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     time, at = total(ops["duration_us"]), ops["at"].to_list()
     said = f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)}"
-    entered = evidence.executions.events.messages("entering_call")["at"].len()
+    entered = evidence.events.messages("entering_call")["at"].len()
     if ops["near"].null_count() == ops.height and not entered:
         text = f"{said}, and no graph function was called: {most(ops['op'])}."
         yield Finding("no-function", "the program", ops.height, time, text, at)

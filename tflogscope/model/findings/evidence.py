@@ -8,12 +8,13 @@ from functools import cached_property
 
 import polars as pl
 
+from tflogscope.events.events import Events
 from tflogscope.model.calls import Activity, read_calls
 from tflogscope.model.causes.causes import Causes
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
-from tflogscope.model.first_calls import first_calls
+from tflogscope.model.first_calls import first_calls, tracing_times
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns
@@ -43,13 +44,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A run, as far as findings look at it.
+    """A run, as far as findings and limits look at it.
 
+    `statuses` are what did not end with OK (`failures.read_statuses`).
     `eager_kernels` are the kernels of eager ops with `rule` and `proof` of what kept them from
     oneDNN.
     """
 
+    events: Events
     executions: Executions
+    statuses: pl.DataFrame
     instantiations: Instantiations
     linked: Linked
     python_functions: pl.DataFrame
@@ -116,25 +120,27 @@ class Evidence:
         More columns: python_function, traces, made_by (`Run.python_functions`).
         """
         same = self.python_functions.select("name", "python_function", "traces", "made_by")
-        calls = read_calls(self.executions)
+        calls = read_calls(self.events, self.executions)
         return calls.join(same, on="name", how="left", maintain_order="left")
 
     @cached_property
     def first_calls(self) -> pl.DataFrame:
-        """The first call of each function, in parts (`first_calls.first_calls`)."""
-        return first_calls(
-            self.calls, self.eager, self.executions, self.instantiations, self.linked
+        """The first call of each function, in parts (`first_calls`), with its tracing_us."""
+        first = first_calls(
+            self.calls, self.events, self.executions, self.instantiations, self.linked
         )
+        tracing = tracing_times(first, self.eager, self.events)
+        return first.join(tracing, on="name", how="left", maintain_order="left")
 
     @cached_property
     def activity(self) -> Activity:
         """What the records show of each thread's time."""
-        return Activity(self.executions, self.instantiations, self.calls)
+        return Activity(self.events, self.executions, self.instantiations, self.calls)
 
     @cached_property
     def failures(self) -> pl.DataFrame:
         """What failed, each failure once (`failures.read_failures`)."""
-        return read_failures(self.executions)
+        return read_failures(self.statuses)
 
     @cached_property
     def span_us(self) -> int | None:

@@ -54,7 +54,7 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     if eager.height:
         kinds.append(count_of(eager.height, "eager op"))
     took = "" if time is None else f"; after the first run of each they took {spoken(time)}"
-    products = evidence.executions.events.primitives.height
+    products = evidence.events.primitives.height
     own = f" {_OWN_GEMM}" if products else ""
     yield Finding(
         "onednn-off",
@@ -129,7 +129,7 @@ def _knows(evidence: Evidence, nodes: pl.DataFrame) -> str:
     """Whose pass knows nodes: who has the rule, or whoever works where no rule fits."""
     names = {each.id: each.name for each in REWRITERS}
     ruled = {RULES[rule].by for rule in nodes["rule"] if rule >= 0}
-    working = plugins_of(evidence.executions.events).working
+    working = plugins_of(evidence.events).working
     found = [names[by] for by in names if by in ruled] or [each.name for each in working]
     if not found or ruled - set(names):
         found.append("the layout pass")
@@ -210,7 +210,7 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     which take longer than a small product. OneDNN before 2.7 prints no line for its gemm; there
     the op's duration has to do.
     """
-    isa = header_facts(evidence.executions.events.primitives).isa
+    isa = header_facts(evidence.events.primitives).isa
     if isa is None or not pl.Series([isa]).str.contains(_BFLOAT16_CPU).item():
         return
     runs = _with_problems(evidence, _float_products(evidence))
@@ -234,7 +234,7 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
 
 def _with_problems(evidence: Evidence, runs: pl.DataFrame) -> pl.DataFrame:
     """Add what each execution ran in oneDNN (null: not known): a new problem, a new primitive."""
-    problems = evidence.executions.events.primitives["problem"]
+    problems = evidence.events.primitives["problem"]
     linked = evidence.linked.links.with_columns(problem=problems).drop_nulls("execution")
     own = linked.with_columns(pl.col("execution").cast(pl.UInt32)).unique(
         "execution", keep="last", maintain_order=True

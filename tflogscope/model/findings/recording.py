@@ -28,7 +28,7 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
         said = [count_of(unread, "line") + " of oneDNN can't be read"] if unread else []
         said += [count_of(bad, "byte") + " are no text"] if bad else []
         text = "; ".join([*said, *recorded.problems])
-        lost = evidence.executions.events.primitives.filter(pl.col("reason").is_not_null())
+        lost = evidence.events.primitives.filter(pl.col("reason").is_not_null())
         advice = [_TORN] * bool(unread or bad) + [_CUT_OFF] * bool(recorded.problems)
         yield Finding(
             "lines-lost",

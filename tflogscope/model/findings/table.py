@@ -34,7 +34,7 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     rows = [_row(finding, evidence.span_us) for finding in found]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_row_index("row")
     lines = frame.select("row", "at").explode("at", empty_as_null=True).drop_nulls("at")
-    placed = with_places(evidence.executions.events, lines.sort("row", "at"))
+    placed = with_places(evidence.executions.spans, lines.sort("row", "at"))
     per = placed.group_by("row", maintain_order=True).agg(
         pl.col("source").first(),
         pl.col("line").first(),

@@ -124,7 +124,7 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
 
 
 def _warned(evidence: Evidence, function: str) -> str:
-    warnings = evidence.executions.events.messages(
+    warnings = evidence.events.messages(
         "retrace_warning", "retrace_warning_absl", "retrace_warning_absl_old"
     )
     named = warnings.filter(pl.col("function") == function)

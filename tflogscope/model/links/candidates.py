@@ -7,11 +7,15 @@ a line lies between the two records of its execution (unless standard output was
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.events.events import PLACES
+from tflogscope.events.events import PLACES, Events
+from tflogscope.events.scan import SourceSpan
+from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.executions import STATUSES, Executions
 from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
 from tflogscope.model.once import once
@@ -115,23 +119,23 @@ def _rows_of_calls(executions: Executions, rows: Integers, family: Integers) -> 
     return pl.Series(np.where((family == COMPILED) & (call_row >= 0), call_row, rows))
 
 
-def sources_apart(executions: Executions) -> tuple[list[str], list[str]]:
+def sources_apart(executions: Executions, primitives: pl.DataFrame) -> tuple[list[str], list[str]]:
     """The sources of oneDNN's lines and those of executions, if none has both; else nothing.
 
     Then the order of the lines says nothing: which file comes first is the user's choice.
     """
-    onednn = _sources_of(executions, executions.events.primitives["at"])
-    tensorflow = _sources_of(executions, executions.frame["at"])
+    onednn = _sources_of(executions.spans, primitives["at"])
+    tensorflow = _sources_of(executions.spans, executions.frame["at"])
     if not onednn or not tensorflow or set(onednn) & set(tensorflow):
         return [], []
     return onednn, tensorflow
 
 
-def _sources_of(executions: Executions, at: pl.Series) -> list[str]:
+def _sources_of(spans: Sequence[SourceSpan], at: pl.Series) -> list[str]:
     """The sources that hold these lines."""
     return [
         span.name
-        for span in executions.events.spans
+        for span in spans
         if (at // PLACES).is_between(span.first, span.first + span.lines - 1).any()
     ]
 
@@ -195,14 +199,14 @@ def _first_from(asked: pl.DataFrame, lines: pl.DataFrame, by: list[str]) -> pl.S
     return joined.sort("row")["found"]
 
 
-def eager_ends_are_doubtful(executions: Executions) -> bool:
+def eager_ends_are_doubtful(events: Events, dispatches: Dispatches) -> bool:
     """Whether several Python threads ran eager ops and the log does not say which ran what.
 
     The line that ends an eager op names nobody, so it may be another thread's.
     """
-    eager = executions.dispatches.eager.filter(~pl.col("is_call"))
-    if executions.events.has_threads:
+    if events.has_threads:
         return False
+    eager = dispatches.eager.filter(~pl.col("is_call"))
     ended = eager.sort("at").select(before=pl.col("end_at").cum_max().shift(1), at="at")
     return bool((ended["before"] > ended["at"]).any())
 

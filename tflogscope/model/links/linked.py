@@ -70,7 +70,7 @@ def read_links(events: Events, executions: Executions) -> Linked:
         text=tensors["text"].to_numpy(),
         texts=events.tensor_texts,
     )
-    links = link_primitives(executions, rows, outputs)
+    links = link_primitives(events, executions, outputs)
     names = {each.id: each.name for each in REWRITERS}
     columns = rows.select(
         "event",

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.events.events import PLACES
+from tflogscope.events.events import PLACES, Events
 from tflogscope.model.executions import Executions
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import (
@@ -48,18 +48,19 @@ Booleans = NDArray[np.bool_]
 
 
 def link_primitives(
-    executions: Executions, primitives: pl.DataFrame, outputs: TensorOutputs | None
+    events: Events, executions: Executions, outputs: TensorOutputs | None
 ) -> pl.DataFrame:
-    """Return at, execution (row of `Executions.frame` or null), link, in the order of `primitives`.
+    """Link all lines of oneDNN: at, execution (row of `Executions.frame` or null), link.
 
-    `primitives` is a frame of `onednn.read_verbose`; `outputs` are the shapes of what nodes put
-    out, None if the log has none. A line of a creation has the link of the run that follows it.
+    One row per row of `events.primitives`. `outputs` are the shapes of what nodes put out, None if
+    the log has none. A line of a creation has the link of the run that follows it.
     """
+    primitives = events.primitives
     # A log of oneDNN alone, or a file of its own for it.
-    if executions.frame.is_empty() or sources_apart(executions)[0]:
+    if executions.frame.is_empty() or sources_apart(executions, primitives)[0]:
         return primitives.select("at", execution=pl.lit(None, pl.Int64), link=pl.lit(LINKS[NONE]))
     placed = (primitives["event"] == "exec").fill_null(value=False)
-    if late := executions.events.late_plugins:
+    if late := events.late_plugins:
         placed &= ~primitives["marker"].is_in(late).fill_null(value=False)
     rows = np.flatnonzero(placed.to_numpy())
     rows = rows[np.argsort(primitives["at"].to_numpy()[rows], kind="stable")]
@@ -69,7 +70,7 @@ def link_primitives(
         lines = primitives.select(pl.all().gather(rows)).with_columns(
             primitive=pl.col("primitive_kind").fill_null(CUT)
         )
-        execution[rows], link[rows] = _Linker(executions, lines, outputs).solve()
+        execution[rows], link[rows] = _Linker(events, executions, lines, outputs).solve()
     linked = primitives.select("at", "event", *[pl.col(name).fill_null("") for name in KEY])
     linked = linked.with_columns(
         execution=pl.Series(execution).set(pl.Series(execution < 0), None),
@@ -102,6 +103,7 @@ def _with_creations(executions: Executions, linked: pl.DataFrame) -> pl.DataFram
 class _Linker:
     """Solves one log. `lines` are its `exec` lines, in order; candidates are numbered, too."""
 
+    events: Events
     executions: Executions
     lines: pl.DataFrame
     outputs: TensorOutputs | None
@@ -170,7 +172,7 @@ class _Linker:
         execution = np.append(self.candidates["execution"].to_numpy(), -1)[candidate]
         execution = np.where(settled, sole, execution)
         link[settled] = CERTAIN
-        if eager_ends_are_doubtful(self.executions):
+        if eager_ends_are_doubtful(self.events, self.executions.dispatches):
             dispatched = self.executions.frame["dispatch"].is_not_null().to_numpy()
             link[(link == CERTAIN) & np.append(dispatched, False)[execution]] = INFERRED
         return execution, link
@@ -207,7 +209,7 @@ class _Linker:
         """
         sure = (GEMM,) if self.may_be_late else ()
         fitting = without_misfits(pairs, self.lines["primitive"], sure=sure)
-        all_graded = graded(fitting, self.executions, self.lines, self.candidates)
+        all_graded = graded(fitting, self.events, self.lines, self.candidates)
         pairs, rivals = self._left_open(all_graded, sole)
         is_reorder = self._is("reorder")
         layout = self.lines["memory_descriptors"].rank("dense").fill_null(0).cast(pl.Int64)
@@ -250,7 +252,7 @@ class _Linker:
         # oneDNN says which component a line is of since 3.3; the header may be missing.
         if self.lines["component"].count():
             return False
-        return may_be_late(onednn_version(self.executions.events.primitives))
+        return may_be_late(onednn_version(self.events.primitives))
 
     def _late_lines(self, pairs: Pairs) -> tuple[Booleans, Integers, Integers]:
         """Say which lines came late (all of `gemm_api`, or none), their candidates and links."""
@@ -258,7 +260,7 @@ class _Linker:
         nothing = np.zeros(0, np.int64)
         if not gemm.any() or not self.may_be_late:
             return np.zeros(len(gemm), bool), nothing, nothing
-        marks = self.executions.events.messages("mkl_sgemm").select("at", "thread")
+        marks = self.events.messages("mkl_sgemm").select("at", "thread")
         late = late_by_marks(marks, self.at[gemm], self.candidates)
         if late is False:
             return np.zeros(len(gemm), bool), nothing, nothing

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.executions import Executions
+from tflogscope.events.events import Events
 from tflogscope.model.links.assignment import NO_SLOT
 from tflogscope.model.links.candidates import open_pairs
 from tflogscope.model.links.kernels import ONCE, VAGUE, roles
@@ -127,16 +127,14 @@ def without_misfits(pairs: Pairs, primitive: pl.Series, *, sure: tuple[str, ...]
     return pairs.where(~rare)
 
 
-def graded(
-    pairs: Pairs, executions: Executions, lines: pl.DataFrame, candidates: pl.DataFrame
-) -> Graded:
+def graded(pairs: Pairs, events: Events, lines: pl.DataFrame, candidates: pl.DataFrame) -> Graded:
     """Add to pairs without misfits how good each is; of reorders, `preferring` says the last."""
     where = candidates["where"].to_numpy()
     return Graded(
         **vars(pairs),
         unknown=pairs.fit == UNKNOWN,
         vague=VAGUE[candidates["family"].to_numpy()[pairs.candidate]],
-        odd=oddities(executions, lines, pairs.line, candidates, pairs.candidate),
+        odd=oddities(events, lines, pairs.line, candidates, pairs.candidate),
         seldom=len(HABITS) - habits(where, np.bincount(where), pairs.problem, pairs.candidate),
         apart=np.zeros(len(pairs), bool),
     )

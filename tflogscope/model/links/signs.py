@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.events.events import PLACES
+from tflogscope.events.events import PLACES, Events
 from tflogscope.grammar.onednn_ops import FAMILIES
-from tflogscope.model.executions import Executions
 from tflogscope.model.links.kernels import BLOCKS, NUMBERS
 from tflogscope.model.links.problems import BAGS, MATRIX
 from tflogscope.model.thresholds import (
@@ -98,7 +97,7 @@ def _bags(
 
 
 def oddities(
-    executions: Executions,
+    events: Events,
     primitives: pl.DataFrame,
     line: Integers,
     candidates: pl.DataFrame,
@@ -111,7 +110,7 @@ def oddities(
     duration = primitives["duration_us"].fill_null(0.0).to_numpy()[line]
     start = candidates["time"].cast(pl.Float64).to_numpy()[candidate]
     end = candidates["end_time"].cast(pl.Float64).to_numpy()[candidate]
-    first_after = _time_after(executions, primitives["at"].to_numpy())
+    first_after = _time_after(events, primitives["at"].to_numpy())
     after = first_after[line]
     odd = np.zeros(len(line), np.int64)
     with np.errstate(invalid="ignore"):  # no time is NaN, and nothing is odd about it
@@ -123,16 +122,16 @@ def oddities(
     matmul &= (primitives["primitive"] == "gemm_api").to_numpy()[line]
     at = primitives["at"].gather(line[matmul])
     runs = candidates.select("at", "thread")[candidate[matmul]]
-    odd[matmul] += _without_mark(executions, at, runs)
+    odd[matmul] += _without_mark(events, at, runs)
     return odd
 
 
-def _time_after(executions: Executions, at: Integers) -> NDArray[np.float64]:
+def _time_after(events: Events, at: Integers) -> NDArray[np.float64]:
     """The time of the first record of the executor after each line; NaN: none.
 
     One that is glued to the line had its time before it was written, and waited for the line.
     """
-    return executions.events.executor_time_from((at // PLACES + 1) * PLACES)
+    return events.executor_time_from((at // PLACES + 1) * PLACES)
 
 
 def _beginnings(primitives: pl.DataFrame, after: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,12 +149,12 @@ def _beginnings(primitives: pl.DataFrame, after: NDArray[np.float64]) -> NDArray
     return np.asarray(time + np.round(np.nanmedian(after - time) / quarter) * quarter)
 
 
-def _without_mark(executions: Executions, at: pl.Series, runs: pl.DataFrame) -> Booleans:
+def _without_mark(events: Events, at: pl.Series, runs: pl.DataFrame) -> Booleans:
     """Which runs of `_MklMatMul` have not printed `MKL DNN SGEMM called` before the line `at`.
 
     The kernel's own thread prints it (kernels/mkl/mkl_matmul_op.cc), just before it calls.
     """
-    marks = executions.events.messages("mkl_sgemm").select("at", "thread").sort("at")
+    marks = events.messages("mkl_sgemm").select("at", "thread").sort("at")
     if marks.is_empty() or at.is_empty():
         return np.zeros(len(at), bool)
     asked = pl.DataFrame({"at": at, "thread": runs["thread"].fill_null(-1)})

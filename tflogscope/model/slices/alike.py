@@ -28,13 +28,13 @@ def alike(
         Per row of `Executions.frame` the number of its description; and these, with the columns of
         the `timeline` table that are texts, function_uid, and stack (row of the `stacks` table).
     """
-    frame, events = executions.frame, executions.events
+    frame, spans = executions.frame, executions.spans
     definitions, eager = executions.runs.definitions, executions.dispatches.eager
     devices = pl.concat([definitions["device"], eager["device"]])
     device = frame.select(
         device=pl.coalesce("definition", pl.col("dispatch") + definitions.height)
     ).to_series()
-    first = np.array([span.first for span in events.spans] or [0])
+    first = np.array([span.first for span in spans] or [0])
     stack = lines.of_executions
     key = mixed_keys(
         frame["signature"].to_numpy(),
@@ -65,7 +65,7 @@ def alike(
                     "stack": stack.gather(example),
                 }
             ),
-            with_places(events, one.select("at")).select("source"),
+            with_places(spans, one.select("at")).select("source"),
         ],
         how="horizontal",
     )

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.executions import Executions
 from tflogscope.model.slices.lanes import assign_lanes
 
 Integers = NDArray[np.int64]
@@ -31,10 +30,10 @@ _DAY = 86_400 * 10**9
 
 
 def primitive_slices(
-    executions: Executions,
     ops: pl.DataFrame,
     primitives: pl.DataFrame,
-    ran_by: pl.Series,
+    links: pl.DataFrame,
+    record_times: pl.DataFrame,
     near: int,
 ) -> pl.DataFrame:
     """Lay out the `exec` lines: inside the op that ran them, or on tracks after those of `ops`.
@@ -45,10 +44,10 @@ def primitive_slices(
     has ended.
 
     Args:
-        executions: the run.
         ops: executions on tracks: row, track, at, begin and end (µs), has_end, is_leaf.
         primitives: the `primitives` table.
-        ran_by: the row of the timeline that each line belongs to, null: not known.
+        links: at and execution (row of the timeline; null: not known) of each of them.
+        record_times: at and time of each record.
         near: what times count from, in µs since the epoch; those of `ops` do already.
     """
     took = pl.col("duration_us") * 1000
@@ -58,7 +57,7 @@ def primitive_slices(
             time=_nanoseconds(pl.col("time").to_physical() - near),
             duration=pl.when(took <= _DAY).then(took).round().cast(pl.Int64).clip(0),
         )
-        .with_columns(executions.events.primitives["at"], row=ran_by.cast(pl.Int64))
+        .with_columns(links["at"], row=links["execution"].cast(pl.Int64))
         .with_row_index("primitive")
         .with_columns(pl.col("primitive").cast(pl.Int64))
         .filter(pl.col("event") == "exec")
@@ -77,7 +76,7 @@ def primitive_slices(
     found = pl.col("track").is_not_null()
     first_track = int(ops["track"].to_numpy().max()) + 1 if ops.height else 0
     inside = _inside(joined.filter(found)).select(*_COLUMNS)
-    lost = _lost(executions, joined.filter(~found), first_track, near).select(*_COLUMNS)
+    lost = _lost(record_times, joined.filter(~found), first_track, near).select(*_COLUMNS)
     return pl.concat([inside, lost])
 
 
@@ -113,11 +112,11 @@ def _inside(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lost(executions: Executions, lines: pl.DataFrame, first_track: int, near: int) -> pl.DataFrame:
+def _lost(
+    record_times: pl.DataFrame, lines: pl.DataFrame, first_track: int, near: int
+) -> pl.DataFrame:
     """Primitives of which no op is known, in lanes of their own."""
-    records = executions.events.record_times.select(
-        "at", record=_nanoseconds(pl.col("time") - near)
-    )
+    records = record_times.select("at", record=_nanoseconds(pl.col("time") - near))
     lines = lines.sort("at", maintain_order=True).join_asof(records, on="at")
     away = (pl.col("time") - pl.coalesce("record", pl.col("time").median())).abs()
     lines = lines.with_columns(time=pl.when(away <= _DAY).then("time"))

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.model.executions import STATUSES, Executions, with_places
-from tflogscope.model.python_lines import PythonLines
-from tflogscope.model.slices.alike import alike
 from tflogscope.model.slices.lanes import assign_lanes, nests
 from tflogscope.model.slices.primitive_slices import primitive_slices
 
@@ -58,19 +56,19 @@ class Slices:
 
 def read_slices(
     executions: Executions,
-    causes: pl.Series,
+    described: tuple[Integers, pl.DataFrame],
     primitives: pl.DataFrame,
-    ran_by: pl.Series,
-    lines: PythonLines,
+    links: pl.DataFrame,
+    record_times: pl.DataFrame,
 ) -> Slices:
     """Lay out a run. Branches that were not taken are left out: nothing ran.
 
     Args:
         executions: the run.
-        causes: the cause of each row of `Executions.frame`.
+        described: what is said of each in words (`alike.alike`).
         primitives: the `primitives` table.
-        ran_by: the row of `Executions.frame` that each primitive belongs to, null: not known.
-        lines: which line of the program asked for each execution.
+        links: at and execution (row of `Executions.frame`; null: not known) of each primitive.
+        record_times: at and time of each record.
     """
     clock = _clock(executions.frame, primitives)
     rows = _rows(executions, clock)
@@ -79,11 +77,11 @@ def read_slices(
     # From here on times count from one of them: since 1970, ns reach to 2262 only.
     near = _some_time(known, primitives) if clock == "time" else 0
     known = _on_tracks(known.with_columns(pl.col("begin", "end") - near))
-    inner = primitive_slices(executions, known, primitives, ran_by, near)
+    inner = primitive_slices(known, primitives, links, record_times, near)
     frame, tracks = _with_tracks(known, inner)
     frame = _in_order(frame)
     origin = int(frame["begin_ns"].to_numpy().min()) if frame.height else 0
-    number, texts = alike(executions, causes, lines)
+    number, texts = described
     frame = frame.with_columns(pl.col("begin_ns", "end_ns") - origin).hstack(
         _facts(executions, frame, number)
     )
@@ -300,7 +298,7 @@ def _facts(executions: Executions, frame: pl.DataFrame, number: Integers) -> pl.
         text=pl.Series(number, dtype=pl.Int64),
         step=pl.lit(executions.steps["step"]).gather(pl.col("step_row")),
     ).select(pl.all().gather(row))
-    places = with_places(executions.events, facts.select(pl.col("at").fill_null(0), "end_at"))
+    places = with_places(executions.spans, facts.select(pl.col("at").fill_null(0), "end_at"))
     is_execution = row.is_not_null()
     return facts.select(
         "text",

@@ -57,7 +57,7 @@ def memory(run: Run) -> Markup:
     most = int(frame["live_bytes"].arg_max() or 0)
     at = int(frame["at"][most])
     peak = size(int(frame["live_bytes"][most]))
-    name, line = with_places(run.events, pl.DataFrame({"at": [at]})).row(0)
+    name, line = with_places(run.events.spans, pl.DataFrame({"at": [at]})).row(0)
     left = int(frame["live_bytes"][-1])
     said = paragraph(
         element("b", f"Most: {peak}"),
