@@ -1,7 +1,7 @@
 """Golden files: what `analyze` and `timeline` print for a few sample logs.
 
-`python -m tests.approve` writes them anew after a change that is meant; look at the difference
-before it is committed.
+`python -m tests.approve` rewrites them after an intended change; look at the difference before you
+commit it.
 """
 
 from __future__ import annotations

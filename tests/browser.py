@@ -1,4 +1,4 @@
-"""A Chromium without a window, for tests of what a page does; skipped where there is none."""
+"""A headless Chromium, for tests of what a page does; skipped where there is none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READY = "html[data-state=ready]"  # of a report
 
 
 def missing(what: str) -> None:
-    """Skip, but not where everything has to be there."""
+    """Skip, unless everything has to be installed."""
     if os.environ.get("CI"):
         pytest.fail(what)
     pytest.skip(what)
@@ -46,7 +46,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Complaints(list[str]):
-    """What the page said on its console, and requests to anywhere."""
+    """What the page printed on its console, and the requests it made."""
 
     def listen(self, page: Page) -> None:
         page.on("console", lambda message: self.append(f"{message.type}: {message.text}"))
@@ -60,7 +60,7 @@ class Complaints(list[str]):
 def opened_page(
     browser: Browser, path: Path, complaints: Complaints, scheme: str = "light"
 ) -> Page:
-    """The page in a window of its own, when it is alive."""
+    """The page in a window of its own, once its script has started."""
     context = browser.new_context(
         viewport={"width": 1280, "height": 900},
         color_scheme="dark" if scheme == "dark" else "light",

@@ -23,12 +23,12 @@ Open = Callable[..., Run]
 
 settings.load_profile("ours")  # of tests/deep.py
 
-# What a log took goes back to the system at once, not into gaps of the heap.
+# A log's memory goes back to the system at once, not into gaps of the heap.
 _M_MMAP_THRESHOLD = -3
 if platform.libc_ver()[0] == "glibc":
     ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 17)
 
-# Who starts the tests may ignore it, as nohup does, and children would inherit that.
+# The process that starts the tests may ignore it, as nohup does; children would inherit that.
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -1,4 +1,4 @@
-"""How much property tests try: little by default, much with TFLOGSCOPE_DEEP=1, as each night."""
+"""How many examples property tests try: few, or many with TFLOGSCOPE_DEEP=1, as each night."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def examples(quick: int) -> int:
     return quick * _TIMES if DEEP else quick
 
 
-# How long an example takes says more of the machine than of the code.
+# How long an example takes depends more on the machine than on the code.
 settings.register_profile("ours", deadline=None, max_examples=examples(30))

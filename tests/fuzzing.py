@@ -1,6 +1,6 @@
 """What the fuzzer runs: each target takes any bytes and asserts what has to hold for them.
 
-`tools/fuzz.py` feeds them; what it finds is mended and kept in `tests/fuzzed/TARGET/`, where
+`tools/fuzz.py` feeds them; what it finds is fixed and kept in `tests/fuzzed/TARGET/`, where
 `test_fuzzed` runs each kept case again.
 """
 
@@ -51,7 +51,7 @@ _CANARY = "nobody may read this"
 
 
 def torn(data: bytes) -> None:
-    """A log of few lines, torn: every line is in one bucket."""
+    """A log of few lines, torn: every line is counted once."""
     path = _written(data)
     grammar = load_grammar()
     events = Events(Scan(find_sources([path]), grammar).wait(), grammar)
@@ -124,7 +124,7 @@ def sql(data: bytes) -> None:
 
 
 def sql_words(data: bytes) -> None:
-    """The same of statements that polars understands more often: each byte is a word."""
+    """The same with statements that polars understands more often: each byte is a word."""
     sql(" ".join(_SQL_WORDS[byte % len(_SQL_WORDS)] for byte in data).encode())
 
 
@@ -184,7 +184,7 @@ def _opened(data: bytes) -> Run | None:
 
 @cache
 def _folder() -> Path:
-    """In memory, where the system has such a place: the fuzzer writes a file for each run."""
+    """In memory, where the system has such a folder: the fuzzer writes a file for each run."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     return Path(tempfile.mkdtemp(prefix="tflogscope-fuzz-", dir=memory))
 
@@ -252,7 +252,7 @@ _MOMENTS = ("30882", "03:56:54.2", "2026-11-21 03:56:54", "+1.5s", "+200ms", "+2
 
 
 def seeds(target: str) -> list[bytes]:
-    """Inputs to begin with: pieces of the sample logs, and what the documents show."""
+    """The first inputs: pieces of the sample logs, and what the documents show."""
     if target in {"torn", "log", "pass_on"}:
         return [piece for name in NAMES for piece in _pieces(raw_log(name), target)]
     if target == "verbose":

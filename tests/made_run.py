@@ -1,4 +1,4 @@
-"""Runs made of rows, for what looks at tables only: no log, no rule for causes stands between."""
+"""Runs made of rows, for tests of what looks at tables only: no log, and no rules for causes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MadeRun:
     coverage: list[Row] = field(default_factory=lambda: [{"records": 1000, "unknown": 0}])
 
     def run(self) -> Run:
-        """The same as frames with all columns; what a row does not name is null."""
+        """The same as frames with all columns; columns that a row does not name are null."""
         real = run_of("py_function__tf2.21.0__vlog2")
         frames = {}
         for name in _TABLES:

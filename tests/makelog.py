@@ -1,6 +1,6 @@
 """Hand-made logs: a `Log` writes records as TensorFlow does, in one of its prefix dialects.
 
-Every method that writes a record returns the number of its first line, from 1. Time goes on by
+Every method that writes a record returns the number of its first line, from 1. Time advances by
 `TICK` µs with each record. Source lines are those of TensorFlow 2.13.
 """
 
@@ -41,7 +41,7 @@ class Log:
     # ---- any record ----------------------------------------------------------------------------
 
     def raw(self, line: str) -> int:
-        """A line of any writer."""
+        """A line of another writer."""
         self.lines.append(line)
         return len(self.lines)
 
@@ -65,7 +65,7 @@ class Log:
         return number
 
     def wait(self, microseconds: int) -> None:
-        """Let time go on, or back."""
+        """Advance the clock, or set it back."""
         self.now += timedelta(microseconds=microseconds)
 
     # ---- executor ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Ways in which a log may be damaged, by seed: what disks, pipes, editors and other programs do.
+"""Ways in which a log may be damaged, by seed: as disks, pipes, editors and other programs do it.
 
 Each mutation takes the bytes of a log and a `random.Random`, and returns other bytes. `KINDS` maps
 names to them.
@@ -46,7 +46,7 @@ def flip_bytes(log: bytes, random: Random) -> bytes:
 
 
 def flip_marks(log: bytes, random: Random) -> bytes:
-    """Characters that mean something to a parser stand where they should not."""
+    """Characters that mean something to a parser are where they should not be."""
     text = bytearray(log)
     for _ in range(300):
         text[random.randrange(len(text))] = random.choice(b'[](){}:,=/"\\_ \n\r\t-0')
@@ -157,7 +157,7 @@ def duplicate_lines(log: bytes, random: Random) -> bytes:
 
 
 def shuffle_neighbours(log: bytes, random: Random) -> bytes:
-    """Lines change places with near ones, as of writers with buffers."""
+    """Lines change places with near ones, as when writers have buffers."""
     lines = _lines(log)
     order = sorted(range(len(lines)), key=lambda at: at + random.uniform(0, 8))
     return b"".join(lines[at] for at in order)

@@ -55,7 +55,7 @@ def run_of(name: str) -> Run:
 
 @lru_cache(2)
 def raw_log(name: str) -> bytes:
-    """A sample log as it was written, by nothing of tflogscope."""
+    """A sample log as it was written, read without tflogscope."""
     return unpacked(path_of(name))
 
 

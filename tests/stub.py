@@ -1,4 +1,4 @@
-"""The command line over made-up runs, so that its tests need neither logs nor parser.
+"""The command line over made-up runs, so that its tests need no logs and no parser.
 
 `python -m tests.stub ARGUMENTS` is `tflogscope ARGUMENTS` with inputs that are known by name.
 """

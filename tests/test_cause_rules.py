@@ -1,4 +1,4 @@
-"""The rules of causes: each pattern with its samples, and what must not change a cause."""
+"""The rules of causes: each pattern with its samples, and changes that must not change a cause."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Program:
         self.handles: dict[str, int] = {}
 
     def put(self, word: str, thread: int | None = None) -> int:
-        """Write what a word stands for; return the line that dispatches."""
+        """Write the records of a word; return the line of the dispatch."""
         if word == "tape-starts":
             return self.log.record(TAPE, 723, "Initial stack:", thread=thread)
         if word == "tape-ends":
@@ -297,7 +297,7 @@ def open_text(path: Path, text: str) -> Run:
 def test_constants_anywhere_change_nothing(
     tmp_path: Path, texts: list[str], places: list[int]
 ) -> None:
-    """Which constants have a line hangs on what was used before (they are cached)."""
+    """Which constants have a line depends on what was used before (they are cached)."""
     words = " ".join(texts).split()
     plain, mixed = Program(), Program()
     lines = [plain.put(word) for word in words]
@@ -319,7 +319,7 @@ def test_constants_anywhere_change_nothing(
 )
 @QUICK
 def test_threads_may_be_shuffled(tmp_path: Path, one: list[str], other: list[str], order) -> None:  # type: ignore[no-untyped-def]
-    """With thread ids each thread has the causes that it has alone."""
+    """With thread ids each thread has the causes that it would have alone."""
     parts = {9000: " ".join(one).split(), 9100: " ".join(other).split()}
     alone = {}
     for thread, words in parts.items():

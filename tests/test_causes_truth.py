@@ -59,7 +59,7 @@ def judged(name: str) -> tuple[int, list[tuple[str, str, list[str]]]]:
     return compared, wrong
 
 
-# Where more than 3 % are wrong, and why no rule is to mend it.
+# Where more than 3 % are wrong, and why no rule can fix it.
 HARD = {
     # What rarer metrics compute before they add (MeanIoU, cosine similarity, Poisson) is of no
     # other form than a program's own arithmetic; each would be a row of its own.

@@ -1,4 +1,4 @@
-"""JUnit, SARIF, GitHub annotations and JSON of a verdict: valid, and nothing in them obeyed."""
+"""JUnit, SARIF, GitHub annotations and JSON of a verdict: valid, and nothing in them is obeyed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def facts(made: MadeRun, policy: Policy | None = STRICT) -> dict[str, Any]:
 
 
 def hostile(name: str) -> dict[str, Any]:
-    """A verdict with a name wherever a log or a file can put one."""
+    """A verdict with this name wherever a log or a file can put one."""
     rows = [call(name, 0), eager(name, call=0), call(name, 1, uid=2), eager(name), call("f", 2)]
     rows += [eager(name, name), node(name, name, kernel=name)]
     made = MadeRun(rows, functions=[{"function": name}], coverage=[{"records": 9, "unknown": 3}])
@@ -106,7 +106,7 @@ def screen(verdict: dict[str, Any]) -> str:
 
 
 def assert_harmless(text: str) -> None:
-    """Nothing has an effect but line ends."""
+    """Only line ends have an effect."""
     bad = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert {each for each in text if unicodedata.category(each) in bad} <= {"\n"}
     assert not re.search(r"##\w*\[", text)

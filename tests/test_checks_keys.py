@@ -16,7 +16,7 @@ from tflogscope.model.unexpected import USUAL_CAUSES
 
 
 def checked(made: MadeRun, key: str, own: Any = None, **functions: Any) -> list[Check]:
-    """The checks of one key, the policy's own value and those of sections given."""
+    """The checks of one key, with the policy's own value and those of its sections."""
     sections = [Section(pattern, {key: value}) for pattern, value in functions.items()]
     policy = Policy("made", (*sections, Section(None, {**DEFAULTS, key: own})))
     return [each for each in check_run(made.run(), policy).checks if each.key == key]

@@ -1,4 +1,4 @@
-"""The policy: which keys there are, what they may be, where it is read from."""
+"""The policy: its keys, their values, and where it is read from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/ci.md: what people copy from it is well formed and names what is there."""
+"""docs/ci.md: what people copy from it is well formed and names things that exist."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def spawn(
 
 
 def harmless(text: str) -> bool:
-    """No character with an effect but the line end."""
+    """The line end is the only character with an effect."""
     bad = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     return {each for each in text if unicodedata.category(each) in bad} <= {"\n"}
 
@@ -323,10 +323,10 @@ def test_a_pipe_gets_csv(cli: Run) -> None:
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "jsonl", "parquet", "arrow"])
 def test_the_suffix_or_the_option_says_the_format(cli: Run, tmp_path: Path, suffix: str) -> None:
-    named, told = tmp_path / f"a.{suffix}", tmp_path / "b"
+    named, chosen = tmp_path / f"a.{suffix}", tmp_path / "b"
     assert cli("ops", "x", "-o", str(named)) == (0, "", "")
-    assert cli("export", "x", "--table", "ops", "-o", str(told), "--format", suffix)[0] == 0
-    assert named.read_bytes() == told.read_bytes()
+    assert cli("export", "x", "--table", "ops", "-o", str(chosen), "--format", suffix)[0] == 0
+    assert named.read_bytes() == chosen.read_bytes()
     assert named.stat().st_size > 100
 
 

@@ -1,4 +1,4 @@
-"""The columns of all tables: `grammars/tables.toml`, the page made of it, and the frames."""
+"""The columns of all tables: `grammars/tables.toml`, the page made from it, and the frames."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_the_readme_names_each_command() -> None:
 
 
 def promises() -> dict[str, str]:
-    """What is said of the program before anything else is read."""
+    """What a reader learns of the program first."""
     helps = {name: command.help or "" for name, command in program().commands.items()}
     return {"README": README.split("\n## ")[0], "tflogscope": program().help or "", **helps}
 
@@ -208,7 +208,7 @@ sys.stderr.write(f"2026-11-21 03:58:33.233658: {said}\n")
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory that looks like the repository root to a reader with logs of their own.
 
-    What an example writes stays here.
+    What an example writes is kept here.
     """
     for name in ("sample_logs", "docs", "grammars", "benchmarks", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -246,7 +246,7 @@ def test_shell_examples_run_and_print_what_is_shown(
             env=os.environ.copy(),  # without the COLUMNS that readline sets behind Python's back
         )
         code, stdout, stderr = done.returncode, done.stdout, done.stderr
-    else:  # what needs no shell needs no other process
+    else:  # without a shell, no other process is needed
         code = main(shlex.split(command)[1:])
         stdout, stderr = capfd.readouterr()
     assert code == 0, stderr

@@ -1,4 +1,4 @@
-"""docs/causes.md describes each cause, and its table of rules is that of the grammar."""
+"""docs/causes.md describes each cause, and its table of rules is made of the grammar."""
 
 from __future__ import annotations
 

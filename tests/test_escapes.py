@@ -21,7 +21,7 @@ def test_the_list_holds_all_that_unicode_calls_control_format_or_separator() -> 
         code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in EFFECT
     }
     assert known - listed == set()
-    # What is listed beyond that has no character of its own yet, in this Python's Unicode.
+    # Further characters on the list are not assigned yet in this Python's Unicode.
     assert {unicodedata.category(chr(code)) for code in listed - known} <= {"Cn", "Mn"}
 
 

@@ -1,4 +1,4 @@
-"""The account of every line: what is recognised, ignored, unknown, and how a log was recorded."""
+"""Every line is counted: recognised, ignored or unknown; and how a log was recorded."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_devices_of_every_form(opened: Open) -> None:
 
 
 def test_each_message_can_be_asked_for() -> None:
-    """Whatever its fields are called: `text` is the name of some, and no column gets lost."""
+    """Whatever its fields are called: some are called `text`, and no column gets lost."""
     events = run_of("keras_fit_mlp__tf2.13.1__vlog2").events
     found = {id_: events.messages(id_) for id_ in load_grammar().by_id}
     assert found["onednn_on"].height == 1

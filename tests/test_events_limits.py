@@ -1,4 +1,4 @@
-"""What bounds the events: memory for torn lines, times that can't be, and the order in a line."""
+"""Limits of the events: memory for torn lines, impossible times, and the order in a line."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_log_with_a_long_pause_has_all_its_times(opened: Open) -> None:
     log = Log()
     for _ in range(40):
         log.run(ADD, -7)
-    log.wait(90 * 86_400 * 10**6)  # the program goes on after a season
+    log.wait(90 * 86_400 * 10**6)  # the program goes on three months later
     for _ in range(40):
         log.run(ADD, -8)
     assert opened(log).events.runs["time"].null_count() == 0

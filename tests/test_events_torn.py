@@ -44,7 +44,7 @@ class Torn(Log):
         return self.record("tensorflow/core/framework/log_memory.cc", 34, MEMORY)
 
     def prints(self, text: str) -> None:
-        """Text of the program that looks like nothing."""
+        """Text of the program that looks like no record."""
         self.raw(text)
 
 
@@ -100,7 +100,7 @@ def test_a_an_end_glued_to_a_time(opened: Open, dialect: Dialect) -> None:
 
 
 def test_a_with_a_record_of_no_use(opened: Open) -> None:
-    """The line of the survey: a deallocation behind the time."""
+    """The line of the survey: a deallocation after the time."""
     log = Torn()
     log.raw(GEMM_2 + log.as_line(log.memory()))
     log.raw("")

@@ -1,4 +1,4 @@
-"""`explain`: the story of the seed question, each way to ask, and what can't be answered."""
+"""`explain`: the seed question, each way to ask, and what can't be answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may go wrong around a command, and what has to hold then: the tables are the test.
+"""What may go wrong around a command, and what must hold then: the tables are the test.
 
 Whatever happens: the exit code is one of those expected, nothing but a few lines that begin with
 `tflogscope:` is on standard error, and the output file is the new one, whole, or the old one.
@@ -80,7 +80,7 @@ LOGS = {
     ),
 }
 
-# What goes on with LOG all the time while a command reads it.
+# What happens to LOG all the time while a command reads it.
 MEANWHILE = {
     "grows": "head -c 3000 COPY >> LOG",
     "is truncated": "head -c 2000 COPY > LOG; cat COPY > LOG",
@@ -132,7 +132,7 @@ def run(folder: Path, command: str, how: str = '"$@"') -> subprocess.CompletedPr
 
 
 def check(folder: Path, done: subprocess.CompletedProcess[bytes], codes: set[int]) -> None:
-    """What has to hold whatever happened."""
+    """What must hold whatever happened."""
     errors = done.stderr.decode()
     assert done.returncode in codes, errors
     assert "Traceback" not in errors

@@ -1,4 +1,4 @@
-"""What the fuzzer found, again: no input may do what one did before."""
+"""What the fuzzer found, again: no such input may fail any more."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What `analyze` and `timeline` print, to the letter.
 
-After a change that is meant: python -m tests.approve.
+After an intended change: python -m tests.approve.
 """
 
 from __future__ import annotations

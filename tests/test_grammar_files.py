@@ -15,7 +15,7 @@ from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import Message
 
 GRAMMAR = load_grammar()
-#: Names that keep their small first letter.
+#: Names that keep their lower-case first letter.
 NAMES = ("oneDNN", "bfloat16", "py_function")
 
 MESSAGE = """

@@ -33,9 +33,9 @@ from tflogscope.views.timeline import render_timeline
 
 LINES = 400
 BUCKETS = ("recognised", "ignored", "unknown", "continuation", "blank")
-# Numbers of lines begin anew in each file, and each has its name.
+# Line numbers begin again in each file, and each file has its name.
 OF_FILES = {"source", "line", "end_line", "first_line", "instantiated_line", "timeline_line"}
-OF_LINES = {"rewrites", "findings"}  # their order or their texts have numbers of lines in them
+OF_LINES = {"rewrites", "findings"}  # their order or their texts contain line numbers
 
 
 def opened(folder: Path, *parts: bytes) -> Run | None:
@@ -60,7 +60,7 @@ def tables(run: Run, *, without: set[str] | frozenset[str] = frozenset()) -> dic
 
 
 def check_sums(run: Run, log: bytes) -> None:
-    """Each line is in one bucket, each primitive is linked or counted as not linked."""
+    """Each line is counted once, each primitive is linked or counted as not linked."""
     row = run.coverage.to_dicts()[0]
     assert row["lines"] == log.count(b"\n") + (not log.endswith(b"\n"))
     assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
@@ -74,7 +74,7 @@ def check_sums(run: Run, log: bytes) -> None:
 
 
 def check_same(run: Run, other: Run, stored: str) -> None:
-    """A log says the same however it is stored; in two files lines are numbered in each."""
+    """A log gives the same tables however it is stored; in two files each numbers its own lines."""
     apart = stored == "two files"
     without = OF_FILES if apart else frozenset[str]()
     left, right = tables(run, without=without), tables(other, without=without)

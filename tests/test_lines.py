@@ -1,4 +1,4 @@
-"""Logs recorded with `record --lines`, of a program that says which line asks for which op."""
+"""Logs recorded with `record --lines`, of a program that notes which line asks for which op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `record` adds to a program to have its lines, with a TensorFlow made of a few functions."""
+"""What `record` adds to a program to get its lines, with a TensorFlow of a few functions."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def test_the_report_of_a_log_without_lines_says_how_to_have_them(tmp_path: Path)
 
 
 def asked_by(file: str, line: int = 31, function: str = "f") -> Log:
-    """A log in which a line asks for an op that runs eagerly, and unexpectedly."""
+    """A log in which a line asks for an op that runs eagerly though it should not."""
     log = Log()
     frames = json.dumps([[file, line, function]], separators=(",", ":"))
     log.raw(f"tflogscope stack 7.1 {frames}".replace("_verbose,", "\\u005fverbose,"))

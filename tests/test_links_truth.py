@@ -1,4 +1,4 @@
-"""Links from primitives to executions on real logs, against truth that is not our own output."""
+"""Links from primitives to executions on real logs, against truth that tflogscope did not make."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_lines_are_linked_to_kernels_that_can_run_them(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_linked_adds_up(name: str) -> None:
-    """Each primitive is in one execution or is counted as linked to none."""
+    """Each primitive is in one execution or is counted as not linked."""
     run = run_of(name)
     lines = run.primitives.filter(event="exec")
     linked = lines.drop_nulls("timeline_line")

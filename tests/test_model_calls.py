@@ -230,7 +230,7 @@ def test_eager_ops_of_python_inside_a_call_carry_its_number(opened: Open) -> Non
     log.run(X, STEP)
     log.start(python, STEP, thread=77)
     log.eager_op("_MklMatMul", 4, thread=77)
-    log.eager_op("Mul", 6, thread=88)  # another thread's own affair
+    log.eager_op("Mul", 6, thread=88)  # of another thread
     log.done(python, STEP, thread=77)
     log.run(RETVAL, STEP)
     log.ran(F, 8)
@@ -288,7 +288,7 @@ def test_a_killed_program_leaves_its_last_call_unfinished(opened: Open) -> None:
 
 @pytest.mark.parametrize("dialect", ["classic", "tid", "absl"])
 def test_calls_of_two_threads_at_once(opened: Open, dialect: Dialect) -> None:
-    """The executor's threads are others than those that call, so steps go by content."""
+    """The executor's threads are not those that call, so steps are matched by content."""
     log = Log(dialect)
     one, two, pool = 11, 22, 33
     for function, handle, nodes, step, thread in (
@@ -401,7 +401,7 @@ def test_a_wrapped_op_on_an_executor_is_no_function(opened: Open) -> None:
 
 
 def test_functions_of_equal_nodes_that_run_at_once_have_a_step_each(opened: Open) -> None:
-    """As the two directions of a recurrent layer; here their executors are made at once, too."""
+    """As in the two directions of a recurrent layer; here their executors are made at once, too."""
     log = Log()
     forth, back = "__inference_forth_61", "__inference_back_62"
     log.entering(F)

@@ -1,4 +1,4 @@
-"""Sums and means of durations have no digits that nothing in the log stands for."""
+"""Sums and means of durations have no more digits than the log does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def gemm(milliseconds: str) -> str:
 
 
 def floats(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
-    """Each number with a fraction in a tree of facts, with the way to it."""
+    """Each number with a fraction in a tree of facts, with its path."""
     if isinstance(value, float):
         yield path, value
     elif isinstance(value, dict):

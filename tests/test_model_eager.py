@@ -69,7 +69,7 @@ def test_names_that_the_registry_dispatches(opened: Open, kernel: str, op: str) 
 
 
 def test_a_wrapped_rewrite_is_found_by_its_handle_ever_after(opened: Open) -> None:
-    """`Executing op Softmax` is all that later runs say; the kernel is `_MklSoftmax`."""
+    """Later runs print `Executing op Softmax` only; the kernel is `_MklSoftmax`."""
     log = Log()
     softmax_made(log, 8)
     first = log.executing("Softmax")

@@ -32,7 +32,7 @@ def paired(records: Records) -> list[tuple[int, int]]:
 
 
 def queued(records: Records) -> list[tuple[int, int]]:
-    """The model: the first start of a key has the first end, where none of either is lost."""
+    """The model: the first start of a key has the first end, where no start and no end is lost."""
     pairs = []
     for key in {key for key, _ in records}:
         mine = [(at, is_end) for at, (each, is_end) in enumerate(records) if each == key]
@@ -100,7 +100,7 @@ def frames_of(records: Records) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def end_rows(records: Records) -> dict[int, int]:
-    """Which row of the ends stands at which position."""
+    """Which row of the ends is at which position."""
     ends = [at for at, (_, is_end) in enumerate(records) if is_end]
     return {at: row for row, at in enumerate(ends)}
 

@@ -1,7 +1,7 @@
 """The question of seeds/000, on a log of the same kind (TensorFlow 2.13, Keras fit).
 
 `AddV2` is dispatched eagerly at first and runs as a node later; no `_MklMatMul` is ever dispatched
-eagerly. What the analyzer says of it is looked up in the raw log.
+eagerly. What the analyzer says about it is looked up in the raw log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Each module has a use: what only tests import is dead."""
+"""Each module is used: a module that only tests import is dead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflogscope.exports.traces import TRACE_FORMATS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tflogscope"
-# The runtime stands apart, the hook runs in other programs; this one starts in `__main__`.
+# The runtime is separate, the hook runs in other programs; this one starts in `__main__`.
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path
     for path in sorted(PACKAGE.rglob("*.py"))

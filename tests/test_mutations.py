@@ -1,4 +1,4 @@
-"""Damaged logs: every table can be made, or the input is refused in words; nothing else happens."""
+"""Damaged logs: every table can be made, or a message refuses the input."""
 
 from __future__ import annotations
 

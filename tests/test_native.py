@@ -1,4 +1,4 @@
-"""native/library.py says in ctypes what native/scanner.c says in C: here they are held together."""
+"""native/library.py says in ctypes what native/scanner.c says in C: here the two are compared."""
 
 from __future__ import annotations
 

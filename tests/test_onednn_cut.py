@@ -1,4 +1,4 @@
-"""Lines that a block of standard output ended in."""
+"""Lines in which a block of standard output ended."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_a_line_that_fits_nothing_is_kept_with_its_reason(
 @pytest.mark.parametrize(
     "line",
     [
-        # Digits grouped by a locale, in a line of 2.7 that has a field less anyway.
+        # Digits grouped by a locale, in a line of 2.7, which has one field less.
         GEMM.replace("v1,primitive,", "").replace(",,,4x8:8x6,1.25", ",,4x8:8x6,1,234.5"),
         GEMM.replace("v1,primitive,", "").replace(",,,4x8:8x6,1.25", ",,1,024x8:8x6,1.25"),
         GEMM.replace("cpu,gemm_api,,undef", "cpu,,gemm_api,undef"),
@@ -131,7 +131,7 @@ def test_a_time_of_six_digits_is_none_and_a_true_one_is_exact() -> None:
     assert "time" not in one(line)
     stamped = GEMM.replace("v1,", "v1,1795234892507.741943,")
     assert one(stamped)["time"] == 1795234892507742
-    # Since boot, as on Windows; since when, nobody says.
+    # Since boot, as on Windows; the line does not say since when.
     assert "time" not in one(GEMM.replace("v1,", "v1,86400123.741943,"))
 
 
@@ -275,7 +275,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?\Z")
 
 
 def check_number(line: str, row: dict[str, object]) -> None:
-    """A duration is the number that stands at the end of the line, after a comma."""
+    """A duration is the number at the end of the line, after a comma."""
     if row.get("duration_us") is None:
         return
     last = line.rpartition(",")[2]
@@ -362,7 +362,7 @@ def test_a_log_without_tensorflow_gives_the_primitive_side() -> None:
     assert {"convolution", "matmul", "reorder"} <= set(rows["primitive"])
 
 
-# Not columns of the table: how the line begins, and what is made of other fields.
+# Not columns of the table: how the line begins, and what is computed from other fields.
 NOT_SHOWN = {"event", "marker", "version_tag", "component", "primitive_kind", "time", "reason"}
 
 

@@ -1,4 +1,4 @@
-"""What `open_log` says of inputs that hold no log."""
+"""What `open_log` says about inputs that hold no log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Plug-ins that rewrite graphs: real logs of a program whose functions say what is to come of them.
+"""Plug-ins that rewrite graphs: real logs of a program whose functions are named after their fate.
 
-And that the next plug-in is an entry: a made-up one is, in a copy of the grammar.
+And the next plug-in is an entry in the grammar: a made-up one is, in a copy of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The claim of pyproject.toml, "OS Independent", as far as one system can show it.
 
-Where there is no Windows, its want of POSIX modules and its pipes are imitated.
+Where there is no Windows, its lack of POSIX modules and its pipes are imitated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tflogscope.recording import recorder
 from tflogscope.recording.log_file import LogFile
 
 SAMPLE = path_of("function_mlp__tf2.13.1__vlog2")
-# Not `tty` and `pty`: Windows has both, and both fail there for want of `termios`.
+# Not `tty` and `pty`: Windows has both, and both fail there because `termios` is missing.
 WITHOUT_POSIX = """
 import sys
 for name in ("curses", "fcntl", "grp", "pwd", "readline", "resource", "syslog", "termios"):
@@ -41,7 +41,7 @@ sys.exit(main(["analyze", {str(SAMPLE)!r}]))
 
 
 def python(program: str, **environment: str) -> str:
-    """What a program prints in a process of its own that must end well, and without warnings."""
+    """What a program prints in a process of its own, which must succeed without warnings."""
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -66,7 +66,7 @@ def test_a_log_is_analyzed_without_posix_and_with_an_old_code_page() -> None:
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The recorder as on Windows: no terminals, and pipes that are looked into, not waited for."""
+    """The recorder as on Windows: no terminals, and pipes that are polled, not waited for."""
     if sys.platform == "win32":
         return
 

@@ -1,4 +1,4 @@
-"""What holds for any log: nothing is lost, and how a log is stored does not change what it says."""
+"""What holds for any log: nothing is lost, and how a log is stored does not change its tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def opened(tmp_path: Path, *parts: bytes) -> Run:
 
 
 def same(one: Run, other: Run, *, without: tuple[str, ...] = ("source",)) -> None:
-    """Both runs say the same, but for these columns."""
+    """Both runs have the same tables, but for these columns."""
     for name in TABLES:
         left, right = (getattr(run, name).drop(*without, strict=False) for run in (one, other))
         assert left.equals(right), (name, left, right)
@@ -127,7 +127,7 @@ BODIES = st.fixed_dictionaries(
 def test_rows_of_any_sequence_of_calls_belong_to_their_calls(
     tmp_path: Path, calls: str, bodies: dict[str, list[Node]]
 ) -> None:
-    """A call at a time leaves no doubt."""
+    """With one call at a time there is no doubt."""
     log = Log()
     handles: dict[str, int] = {}
     expected = []

@@ -1,6 +1,6 @@
 """The pytest plugin, and the examples of docs/pytest.md: run by pytest itself.
 
-TensorFlow is stood in for by a module of its name that prints a log which real TensorFlow wrote.
+A module called tensorflow takes its place; it prints a log that real TensorFlow wrote.
 With TFLOGSCOPE_TENSORFLOW_PYTHON=/path/to/python the example runs on the real one as well.
 """
 

@@ -1,4 +1,4 @@
-"""The filter language and SQL: against what Python makes of the same rows, and their errors."""
+"""The filter language and SQL: against what Python makes of the same rows; and their errors."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_statements_that_are_refused(statement: str, said: str) -> None:
         select(SimpleNamespace(ops=FRAME), statement)
 
 
-# Everything that polars takes for a table function, wherever a table may stand.
+# All that polars takes for a table function, wherever a table may be named.
 READS = [
     "SELECT * FROM read_csv('FILE')",
     "SELECT * FROM READ_CSV('FILE')",

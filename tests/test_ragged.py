@@ -12,7 +12,7 @@ from tflogscope.exports.ragged import Ragged, joined, message, one_integer, stri
 
 
 def varint(value: int) -> bytes:
-    """The encoding as its description has it, one number at a time."""
+    """The encoding as described, one number at a time."""
     value &= (1 << 64) - 1
     return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + varint(value >> 7)
 

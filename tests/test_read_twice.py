@@ -1,4 +1,4 @@
-"""Commands that read a log twice: what is said if it is another one by then; nothing is mixed."""
+"""Commands that read a log twice: what they say if it has changed by then; nothing is mixed."""
 
 from __future__ import annotations
 

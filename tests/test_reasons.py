@@ -1,4 +1,4 @@
-"""Reasons against programs that keep oneDNN from nodes, each by one thing (tests/reasons)."""
+"""Reasons, against programs that keep oneDNN from nodes, each in one way (tests/reasons)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DOCUMENT = Path(__file__).parent.parent / "docs" / "reasons.md"
 RELEASES = ("2.13.1", "2.20.0")
 REASONS = {rule.reason for rule in RULES}
 WITH_KERNEL = [op.name for op in OPS.values() if op.has_kernel]
-# The first part of a name is the reason; in loops it stands behind `while/`.
+# The first part of a name is the reason; in loops it comes after `while/`.
 FIRST_PART = r"(?:^|/)([a-z0-9-]+)/[^/]+$"
 SPARSE = {"2.13.1": "no-kernel", "2.20.0": "spmm-off"}
 
@@ -31,7 +31,7 @@ def recorded(program: str, release: str) -> Run:
 
 
 def named(program: str, release: str) -> pl.DataFrame:
-    """Nodes whose name says what is expected of them, without what merely stands beside them."""
+    """Nodes whose name says what is expected of them, without the ops next to them."""
     nodes = recorded(program, release).nodes.with_columns(
         expected=pl.col("node").str.extract(FIRST_PART, 1).replace("sparse", SPARSE[release])
     )
@@ -193,8 +193,8 @@ def test_a_place_is_that_of_the_op_and_not_of_another() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_log_without_the_pass_tells_that_onednn_is_off(release: str, tmp_path: Path) -> None:
-    """Recorded with less: what is always printed before a device is made has no word of oneDNN."""
+def test_a_log_without_the_pass_says_that_onednn_is_off(release: str, tmp_path: Path) -> None:
+    """Recorded with less: what TensorFlow always prints before it makes a device has no oneDNN."""
     log = tmp_path / "run.log"
     lines = raw("onednn_off", release).splitlines(keepends=True)
     log.write_bytes(b"".join(line for line in lines if b"mkl_layout_pass.cc" not in line))

@@ -1,4 +1,4 @@
-"""Redacted logs hold no word of the program, and say the same as the log.
+"""Redacted logs hold no word of the program, and give the same tables as the log.
 
 The property is tested on all sample logs: by the words of the texts, and by all tables, findings
 and checks, once the pseudonyms are put back.
@@ -43,7 +43,7 @@ def redacted(name: str) -> tuple[Redactor, bytes]:
 
 @pytest.fixture
 def of_log(tmp_path: Path, name: str) -> tuple[Run, Run, Redactor]:
-    """A sample log, the same redacted, and what did it."""
+    """A sample log, the same redacted, and the redactor."""
     redactor, text = redacted(name)
     path = tmp_path / "redacted.log"
     path.write_bytes(text)

@@ -1,4 +1,4 @@
-"""The report without a browser: what the page holds, and that nothing in it can do anything."""
+"""The report without a browser: what the page holds, and that nothing in it can run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def made(run: Run, *, full: bool = False) -> tuple[str, Page]:
 
 
 def drawn(text: str) -> dict[str, Any]:
-    """The timeline's data, unpacked by nothing of tflogscope: columns and words."""
+    """The timeline's data, unpacked without tflogscope: columns and words."""
     block = re.search(r'<script type="application/json" id="picture">(.*?)</script>', text)
     assert block
     data: dict[str, Any] = json.loads(block[1])
@@ -293,7 +293,7 @@ def test_what_is_left_out_is_said_and_full_keeps_it(monkeypatch: pytest.MonkeyPa
 # ---- memory --------------------------------------------------------------------------------------
 
 
-def told_of_memory(name: str) -> tuple[int, int]:
+def memory_in(name: str) -> tuple[int, int]:
     """The most and the last of what tensors hold, read line by line."""
     live: dict[tuple[bytes, bytes], int] = {}
     now = most = 0
@@ -325,7 +325,7 @@ def told_of_memory(name: str) -> tuple[int, int]:
 )
 def test_memory_is_what_the_records_say(name: str) -> None:
     frame = run_of(name).memory.frame
-    most, last = told_of_memory(name)
+    most, last = memory_in(name)
     assert most
     assert (frame["live_bytes"].max(), frame["live_bytes"][-1]) == (most, last)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
 ACCESSIBLE = (KERAS, "python_threads__tf2.21.0__vlog2", "torch_mlp__torch2.13.0__vlog2")
 HOSTILE = "</script><img/src=x/onerror=alert(1)>"
-# What stands on the page of the chosen slice, by its heading.
+# What the page says of the chosen slice, by heading.
 DETAILS = """() => Object.fromEntries([...document.querySelectorAll('#details > dl dt')]
     .map((dt) => [dt.textContent, dt.nextSibling.textContent]))"""
 FIRST_OF_EACH_CLASS = """() => [...new Set(Report.data.slices.class)]
@@ -50,7 +50,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def complaints() -> Iterator[Complaints]:
-    """Nothing may be complained of by the end of a test."""
+    """The browser has no complaint by the end of a test."""
     found = Complaints()
     yield found
     assert not found
@@ -105,7 +105,7 @@ def test_the_page_of_a_log_works(
 
 
 def agrees(said: dict[str, str], name: str, at: int) -> None:
-    """The details of a slice are what the tables of the run say."""
+    """The details of a slice are those of the run's tables."""
     run = run_of(name)
     slice_ = run.slices.frame.row(at, named=True)
     if slice_["primitive"] is not None:
@@ -172,7 +172,7 @@ def test_it_zooms_and_pans_by_keys_wheel_buttons_and_pointer(keras: Page) -> Non
     keras.keyboard.down("Control")
     keras.mouse.wheel(0, -400)
     keras.keyboard.up("Control")
-    for _ in range(50):  # the event comes when it comes
+    for _ in range(50):  # the event may come later
         if view(keras)[1] - view(keras)[0] < 0.6 * (whole[1] - whole[0]):
             break
         keras.wait_for_timeout(50)

@@ -191,7 +191,7 @@ def test_damaged_logs(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_full_output_is_scanned_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block with more in it than there is room for takes several goes."""
+    """A block that holds more than there is room for is scanned in several parts."""
     from tflogscope.events import scan, store
 
     monkeypatch.setattr(scan, "Output", lambda grammar: store.Output(grammar, 32, 1024))

@@ -1,4 +1,4 @@
-"""What is said of programs that are known (tests/sentences): findings, limits, answers."""
+"""What is said of known programs (tests/sentences): findings, limits, answers."""
 
 from __future__ import annotations
 

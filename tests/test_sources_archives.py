@@ -1,4 +1,4 @@
-"""Compressed input: every format, several members, and every way of being damaged."""
+"""Compressed input: every format, several members, and every kind of damage."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_file_that_goes_away(tmp_path: Path) -> None:
 
 
 class PipedInput(io.TextIOWrapper):
-    """Standard input as a pipe, which can't say its size or be read twice."""
+    """Standard input as a pipe, which has no size and can't be read twice."""
 
     def __init__(self, data: bytes) -> None:
         reading, writing = os.pipe()

@@ -68,7 +68,7 @@ def read(
 
 
 def physical_lines(raw: bytes) -> list[bytes]:
-    """The lines without their ends, said as plainly as possible."""
+    """The lines without their ends, found as plainly as possible."""
     *ended, last = raw.split(b"\n")
     lines = [line[:-1] if line.endswith(b"\r") else line for line in ended]
     return [*lines, last] if last else lines

@@ -1,4 +1,4 @@
-"""The picture in the terminal: what its lanes say, against the tables; and that it fits."""
+"""The picture in the terminal: its lanes agree with the tables, and it fits."""
 
 from __future__ import annotations
 

@@ -152,14 +152,14 @@ def test_a_log_without_times_counts_its_lines(opened: Open) -> None:
 @pytest.mark.parametrize("name", LOGS)
 def test_chrome_says_what_the_tables_say(name: str) -> None:
     run, events = run_of(name), chrome(name)
-    told = {row["line"]: row for row in run.timeline.iter_rows(named=True)}
+    rows = {row["line"]: row for row in run.timeline.iter_rows(named=True)}
     slices = [event for event in events if event["ph"] in "Xi"]
     assert len(slices) == run.slices.frame.height
     for event in slices:
         arguments = event["args"]
         if event["cat"] == "onednn,primitive":
             continue
-        row = told[arguments["line"]]
+        row = rows[arguments["line"]]
         for key in ("op", "node", "cause", "end_line", "call", "status"):
             assert arguments.get(key) == row[key]
         assert arguments.get("step") == (None if row["step"] is None else str(row["step"]))
@@ -220,7 +220,7 @@ def test_hostile_names_stay_text(opened: Open) -> None:
 
 
 def parsed(data: bytes) -> Any:
-    """A trace as Perfetto's own classes read it."""
+    """A trace, read with Perfetto's own classes."""
     protos = pytest.importorskip(
         "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed"
     )

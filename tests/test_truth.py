@@ -1,4 +1,4 @@
-"""The sample logs against what TensorFlow and the program themselves said while they were written.
+"""The sample logs against what TensorFlow and the program itself reported at the time.
 
 Truth: TensorFlow's profiler (`prof`), its RunMetadata graphs (`run_metadata`), the program's own
 clock around its calls (`program`). None of it comes from the log. Where nothing else is said the
@@ -118,7 +118,7 @@ def test_each_kernel_that_the_profiler_saw_has_its_row(name: str) -> None:
     wanted = kernels_of(name)
     rows = run_of(name).timeline.filter((pl.col("mode") == "graph") & (pl.col("status") != "dead"))
     missing = wanted - Counter(rows.select("node", "kernel").iter_rows())
-    # Some names are not of kernels: an XLA fusion, a cluster that a colon splits.
+    # Some names are not those of kernels: an XLA fusion, a cluster name that a colon splits.
     nodes = set(rows["node"].to_list())
     missing = Counter({pair: count for pair, count in missing.items() if pair[0] in nodes})
     assert missing.total() <= 0.001 * wanted.total(), missing

@@ -1,4 +1,4 @@
-"""The screen of `analyze`: its shape at any width, and what it says of logs that hold little."""
+"""The screen of `analyze`: its shape at any width, and what it says about logs that hold little."""
 
 from __future__ import annotations
 

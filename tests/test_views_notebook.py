@@ -60,7 +60,7 @@ class Named:
 
 
 def summary(name: str, *, sources: int = 1, functions: int = 1) -> Run:
-    """A real run, but for its names."""
+    """A real run with these names."""
     real = run_of(MLP).summary
     function = replace(real.functions[0], function=name, function_uid=7, calls=2)
     recorded = replace(

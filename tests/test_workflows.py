@@ -1,4 +1,4 @@
-"""The files for GitHub and pre-commit: what can be held against the project without GitHub.
+"""The files for GitHub and pre-commit: what can be checked without GitHub.
 
 The action's steps, and those of docs/ci.md, are run here one by one, as a runner would.
 """
@@ -154,7 +154,7 @@ def test_the_steps_of_the_action_are_those_of_the_docs() -> None:
 
 @pytest.fixture
 def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace whose pip and pipx only write down what they are asked for."""
+    """A workspace whose pip and pipx only note what they are asked for."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("pip", "pipx"):

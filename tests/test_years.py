@@ -1,4 +1,4 @@
-"""Clocks that are wrong: whole logs of other centuries, and single times far from all others."""
+"""Clocks that are wrong: whole logs of other centuries, and single times far from the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scanner in plain Python: what `native/scanner.c` has to do, said once more.
+"""The scanner in plain Python: what `native/scanner.c` has to do, written a second time.
 
 Slow and simple: templates are regular expressions that never go back, a log is one text, pairs are
 found when all records are known. Real logs, and whatever hypothesis makes, have to give the same
@@ -213,7 +213,7 @@ class Twin:
             self.look(begin, 1 << 16 | ended << 17)
 
     def message_after(self, begin: Begin) -> bytes:
-        """The message of a prefix that stands alone."""
+        """The message after a prefix that is alone on its line."""
         hot = self.hot[begin.file] if begin.file else []
         for line in self.lines[self.number + 1 : self.number + 1 + AHEAD]:
             other = self.begin(line)

@@ -101,7 +101,7 @@ def explain(file_grammar: FileGrammar, text: str) -> Explanation | None:
 class _Parser:
     """A parser and the furthest place that any part of it failed at.
 
-    pyparsing reports the last failure; inside an optional part that is not the telling one.
+    pyparsing reports the last failure; inside an optional part that says nothing about the mistake.
     """
 
     def __init__(self, tokens: Sequence[Token]) -> None:

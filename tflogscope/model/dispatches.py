@@ -188,9 +188,9 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
     ).filter(pl.col("dispatch") >= 0)
     left = left.unique("dispatch", keep="first", maintain_order=True)
     eager = eager.join(left, on="dispatch", how="left", maintain_order="left")
-    # Components end on threads of the pool, and nothing tells which of several calls of one
-    # function an end belongs to; the line at the end of the dispatch is of the thread that calls.
-    # In asynchronous mode it stands before the run.
+    # Components end on threads of the pool, and no record says which of several calls of one
+    # function an end belongs to; the line at the end of the dispatch is the calling thread's.
+    # In asynchronous mode it comes before the run.
     own = pl.when(pl.col("exit_at") > pl.col("run_at"))
     eager = eager.with_columns(
         end_at=pl.coalesce(own.then("exit_at"), "end_at", "exit_at"),

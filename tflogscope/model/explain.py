@@ -1,7 +1,8 @@
 """Why ops ran where they ran, and as which kernels: the facts of `tflogscope explain`.
 
-What is asked for (an op, a node, a line) chooses executions. Eager ones are told by the rule that
-gave them their cause, graph ones by function, kernel and the rule that kept them from oneDNN.
+What is asked for (an op, a node, a line) chooses executions. Eager ones are grouped by the rule
+that gave them their cause, graph ones by function, by kernel and by the rule that kept them from
+oneDNN.
 """
 
 from __future__ import annotations
@@ -157,9 +158,9 @@ class Explainer:
     def _nearest(self, line: int) -> str:
         rewrites = self.instantiations.rewrites
         rewrites = pl.concat([rewrites, self.instantiations.plugin_rewrites], how="diagonal")
-        told = rewrites.filter(pl.col("at") // PLACES == line)["node"].drop_nulls()
-        if len(told):
-            return f"It tells of a rewrite: explain --node {told[0]}"
+        nodes = rewrites.filter(pl.col("at") // PLACES == line)["node"].drop_nulls()
+        if len(nodes):
+            return f"It reports a rewrite: explain --node {nodes[0]}"
         before = self.executions.frame["at"].search_sorted(line * PLACES, side="right") - 1
         if before < 0:
             return "The first execution begins after it."
@@ -190,14 +191,14 @@ class Explainer:
 
     def _eager(self, frame: pl.DataFrame) -> Facts:
         rule = self.causes.rule[frame["dispatch"].to_numpy()]
-        told = []
+        causes = []
         for number in np.unique(rule):
             here = frame.filter(pl.Series(rule == number))
             cause = _rule_of(self.causes.rules, int(number))
             evidence = self.causes.evidence.filter(pl.col("dispatch") == here["dispatch"][0])[
                 "at"
             ].to_list()
-            told.append(
+            causes.append(
                 {
                     **cause,
                     "cause": None if number < 0 else cause.pop("cause", UNKNOWN),
@@ -207,11 +208,11 @@ class Explainer:
                     "evidence": self._lines(evidence),
                 }
             )
-        told.sort(key=lambda entry: (-entry["runs"], entry["lines"]))
+        causes.sort(key=lambda entry: (-entry["runs"], entry["lines"]))
         kernels = self._eager_kernels(frame["op"].unique())
         return {
             **_counted(frame),
-            "causes": told,
+            "causes": causes,
             "rewritten": self._rewritten(frame),
             "kernels": kernels,
         }
@@ -247,8 +248,8 @@ class Explainer:
     def _graph(self, frame: pl.DataFrame) -> Facts:
         steps = self.executions.steps
         row = frame["step_row"].cast(pl.UInt32)
-        told = frame.with_columns(steps.select(pl.col("name", "cause").gather(row)))
-        named = told.hstack(told.select(**function_columns(pl.col("name"))))
+        placed = frame.with_columns(steps.select(pl.col("name", "cause").gather(row)))
+        named = placed.hstack(placed.select(**function_columns(pl.col("name"))))
         rules = {rule.cause: rule for rule in cause_grammar().graph_rules}
         functions = [
             {
@@ -267,7 +268,7 @@ class Explainer:
                 "function", "flavour", "cause", maintain_order=True
             )
         ]
-        return {**_counted(frame), "functions": functions, "kernels": self._kernels(told)}
+        return {**_counted(frame), "functions": functions, "kernels": self._kernels(placed)}
 
     def _call_line(self, call: object) -> int | None:
         if call is None:
@@ -297,13 +298,13 @@ class Explainer:
             how="left",
             maintain_order="left",
         )
-        told = []
+        kernels = []
         for (kernel, rewrite, number), here in joined.group_by(
             "kernel", "rewrite", "rule", maintain_order=True
         ):
             reason = _rule_of(reason_rules.RULES, int(str(number)), here["op"][0])
             proof = here["rewritten_at"] if rewrite != "none" else here["proof"]
-            told.append(
+            kernels.append(
                 {
                     "kernel": kernel,
                     "rewrite": rewrite,
@@ -317,7 +318,7 @@ class Explainer:
                     ),
                 }
             )
-        return sorted(told, key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"]))
+        return sorted(kernels, key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"]))
 
     def _primitives(self, rows: pl.Series) -> list[Facts]:
         ran = self.linked.lines.filter(pl.col("execution").is_in(rows.implode()))

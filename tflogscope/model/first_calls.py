@@ -74,9 +74,9 @@ def first_calls(
     rest = run - others.fill_null(0.0)
     known = pl.when(run >= 0).then(rest.clip(0.0))
     compiled = pl.col("call").is_in(compiled_runs(executions)["call"].drop_nulls().implode())
-    untold = compiled & pl.col("compile_us").is_null()
+    unmeasured = compiled & pl.col("compile_us").is_null()
     return parts.with_columns(
-        run_us=pl.when(~untold).then(known), xla_us=pl.when(untold).then(known)
+        run_us=pl.when(~unmeasured).then(known), xla_us=pl.when(unmeasured).then(known)
     )
 
 

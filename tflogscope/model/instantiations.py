@@ -190,8 +190,8 @@ class Instantiations:
 
         An executor makes a kernel of each of its nodes once, and what is folded before is made
         once more; but arguments and results are never folded. If one of those comes again with no
-        mark in between, another executor is being made at the same time, on a thread that is not
-        told: that of the function that was pruned before.
+        mark in between, another executor is being made at the same time, on a thread that the log
+        does not name: that of the function that was pruned before.
         """
         once = made.filter(pl.col("op").is_in(_NEVER_FOLDED) & ~pl.lit(self._events.has_threads))
         key = ["mark_at", "node", "op", "attributes", "inputs"]

@@ -69,8 +69,8 @@ class PythonLines:
     def of_dispatches(self) -> pl.Series:
         """The stack of each eager dispatch.
 
-        An op is announced on the thread that then runs it. Several threads are told apart only
-        where TensorFlow's records say theirs.
+        An op is announced on the thread that then runs it. Several threads are kept apart only
+        where TensorFlow's records have thread ids.
         """
         said = self._with_rows(self._events.messages("python_op")).select(
             "at", "row", "op", thread=pl.col("os_thread").cast(pl.Int64), said_at="at"

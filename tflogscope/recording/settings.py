@@ -24,7 +24,7 @@ class Module:
 
     name: str
     level: int
-    tells: str
+    shows: str
 
 
 MODULES = (

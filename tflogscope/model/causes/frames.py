@@ -1,7 +1,7 @@
 """Causes that a frame of the program's stack proves, in logs with the lines of `record`.
 
-The ops around show most causes. They can't tell a variable of a metric from one of an optimizer
-where neither has a name; the frame that asked for it can.
+The ops around show most causes. Where neither has a name, a variable of a metric looks like
+one of an optimizer; the frame that asked for it shows which it is.
 """
 
 from __future__ import annotations

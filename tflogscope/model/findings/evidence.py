@@ -70,17 +70,17 @@ class Evidence:
 
         `rule` is the index in `reasons.rules.RULES` of why it was not rewritten, -1: none.
         """
-        told = self.graph_nodes.with_columns(
+        nodes = self.graph_nodes.with_columns(
             eligible=self.reasons.eligible,
             reason=self.reasons.names,
             rule=pl.Series(self.reasons.rule),
             **function_columns(pl.col("name")),
         )
-        return told.filter(pl.col("executions") > 0)
+        return nodes.filter(pl.col("executions") > 0)
 
     @cached_property
     def eager(self) -> pl.DataFrame:
-        """Eager executions: the columns of the timeline that tell them apart, and `at`."""
+        """Eager executions: columns of the timeline, and `at`."""
         frame = self.executions.eager
         signatures = self.executions.signatures.select("mode", "kind", "op", "kernel", "rewrite")
         named = frame.select(

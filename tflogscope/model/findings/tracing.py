@@ -88,7 +88,7 @@ def _parts(calls: pl.DataFrame, time: float) -> str:
 
 
 def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
-    """Which argument the traces differ in, as far as the nodes of their arguments tell."""
+    """Which argument the traces differ in, as far as the nodes of their arguments show it."""
     arguments = nodes.filter(pl.col("op") == "_Arg").join(
         traces.select("function", "function_uid"), on=["function", "function_uid"]
     )

@@ -154,7 +154,7 @@ def _until(found: pl.DataFrame, executions: Executions) -> pl.Series:
     frame = executions.frame.drop_nulls("step_row")
     ends = frame.group_by("step_row").agg(step_end=pl.col("at").max())
     step_end = found.join(ends, on="step_row", how="left", maintain_order="left")["step_end"]
-    # The last node of a step has nothing after it that would tell.
+    # The last node of a step has nothing after it that would show its end.
     last = found["at"] >= step_end
     return pl.select(
         pl.coalesce(printed, after, consumer, call_end, pl.when(~last).then(step_end))

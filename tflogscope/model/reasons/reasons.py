@@ -70,16 +70,16 @@ class Reasons:
         """The reason of each node: null where it was rewritten, hands values on, or is cut off."""
         ids = pl.Series([*(rule.reason for rule in RULES), None], dtype=pl.String)
         found = ids.gather(self.rule % len(ids))
-        untold = self.due & self.has_kernel & (self.rule == _NONE)
-        return found.set(pl.Series(untold), UNKNOWN)
+        unexplained = self.due & self.has_kernel & (self.rule == _NONE)
+        return found.set(pl.Series(unexplained), UNKNOWN)
 
     @cached_property
     def eligible(self) -> pl.Series:
         """Whether oneDNN could have run each node; null where the log does not show what it is."""
         ids = pl.Series([*(rule.eligible for rule in RULES), None], dtype=pl.Boolean)
         by_rule = ids.gather(self.rule % len(ids))
-        untold = self.due & self.has_kernel & (self.rule == _NONE)
-        values = by_rule.set(pl.Series(untold | self.rewritten), True)
+        unexplained = self.due & self.has_kernel & (self.rule == _NONE)
+        values = by_rule.set(pl.Series(unexplained | self.rewritten), True)
         return values.set(pl.Series(~self.due & ~self.rewritten), False)
 
 
