@@ -10,6 +10,7 @@ import polars as pl
 
 from tests.samples import run_of
 from tflogscope import Run
+from tflogscope.model.facts import Rewriters
 from tflogscope.model.unexpected import eager_executions
 
 Row = dict[str, Any]
@@ -64,8 +65,8 @@ class _Frames:
     own: pl.Series
 
     @property
-    def rewriters(self) -> dict[str, Any]:
-        return {"kernels": ["oneDNN"], "primitives": ["oneDNN"], "knows": "the layout pass knows"}
+    def rewriters(self) -> Rewriters:
+        return Rewriters(["oneDNN"], ["oneDNN"], "the layout pass knows")
 
     @property
     def eager_executions(self) -> pl.DataFrame:
