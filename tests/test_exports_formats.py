@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import unicodedata
 from datetime import datetime
 from typing import get_args
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from tests.stub import HOSTILE, ops_frame
-from tflogscope.cli.output import FormatName
+from tflogscope.cli.output import FormatName, destination
 from tflogscope.errors import UsageError
 from tflogscope.exports import csv_text, json_text
 from tflogscope.exports.csv_text import spreadsheet_safe
@@ -182,6 +183,37 @@ def test_json_values() -> None:
         "us": None,
         "node": None,
     }
+
+
+# All formats, those that are added later too
+
+
+# What a program that opens the format takes as text. A new format is in none of these sets.
+WITHOUT_FORMULAS = {"json", "jsonl"}
+WITHOUT_MARKUP = {"csv", "json", "jsonl"}
+
+
+@pytest.mark.parametrize("name", [each.name for each in FORMATS.values() if not each.binary])
+def test_names_have_no_effect_in_any_text_format(name: str) -> None:
+    """A terminal, a CI runner, a spreadsheet and a browser take them as text."""
+    markup = ["<img src=x onerror=alert(1)>", "<b>x</b>", '" onclick="x', "]]><x/>"]
+    text = written(name, ops_frame(HOSTILE + markup)).decode()
+    assert effects(text) <= set("\t\n"), "escape it with tflogscope.escapes"
+    assert not re.search(r"##\w*\[", text), "GitHub and Azure run this"
+    assert not re.search(r"(?m)^::", text), "GitHub runs this"
+    if name not in WITHOUT_FORMULAS:
+        assert not re.search(r'(?m)(?:^|[,;|\t">])\s*=1\+1', text), "a spreadsheet runs this"
+    if name not in WITHOUT_MARKUP:
+        assert not re.search(r"<(?:img|b|x/|/script)\b", text), "a browser takes this as an element"
+
+
+@pytest.mark.parametrize("name", [each.name for each in FORMATS.values() if each.binary])
+def test_a_binary_format_is_not_printed_on_a_terminal(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(UsageError, match="is not text"):
+        destination(None, name, force=False, inputs=[])
 
 
 @pytest.mark.parametrize("name", ["csv", "json", "jsonl"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from tests.makelog import CPU
@@ -33,9 +32,10 @@ file = "executor.cc"
 [[message]]
 id = "node_begins"
 level = 1
-text = 'Node ${id:uint} of step ${step:int} begins on ${device:device}, ${definition}'
-scan = """Node ${id:uint} of step ${step:int} begins on ${device:device}, \
-    $<{{node ${node:text}}} = ${op:text}[${attributes:longest}](${inputs:text})"""
+text = 'Node ${id:uint} of step ${step:int} begins: ${definition} device: ${device:device}'
+scan = """Node ${id:uint} of step ${step:int} begins: \
+    $<{{node ${node:text}}} = ${op:text}[${attributes:longest}](${inputs:text}) \
+    device: ${device:device}"""
 table = "nodes"
 starts = ["id", "step", "device"]
 meaning = "A form that no executor has."
@@ -43,11 +43,34 @@ meaning = "A form that no executor has."
   release = "2.99"
   origin = "source"
   line = """2026-11-21 03:56:35.000000: I tensorflow/core/common_runtime/executor.cc:841] \
-    Node 7 of step -5 begins on CPU, {{node a}} = NoOp[]()"""
+    Node 7 of step -5 begins: {{node a}} = NoOp[]() device: /device:CPU:0"""
     [message.sample.fields]
     id = 7
     step = -5
-    device = "CPU"
+    device = "/device:CPU:0"
+    node = "a"
+    op = "NoOp"
+    attributes = ""
+    inputs = ""
+[[message]]
+id = "node_stops"
+level = 1
+text = 'Node ${id:uint} of step ${step:int} stops: ${definition} device: ${device:device}'
+scan = """Node ${id:uint} of step ${step:int} stops: \
+    $<{{node ${node:text}}} = ${op:text}[${attributes:longest}](${inputs:text}) \
+    device: ${device:device}"""
+table = "nodes"
+ends = ["id", "step", "device"]
+meaning = "Its end."
+  [[message.sample]]
+  release = "2.99"
+  origin = "source"
+  line = """2026-11-21 03:56:35.000000: I tensorflow/core/common_runtime/executor.cc:898] \
+    Node 7 of step -5 stops: {{node a}} = NoOp[]() device: /device:CPU:0"""
+    [message.sample.fields]
+    id = 7
+    step = -5
+    device = "/device:CPU:0"
     node = "a"
     op = "NoOp"
     attributes = ""
@@ -85,12 +108,15 @@ def test_a_marker(tmp_path: Path) -> None:
 
 
 def test_a_form_of_the_executors_line(tmp_path: Path) -> None:
-    prefix = "2026-11-21 03:56:35.000007: I tensorflow/core/common_runtime/executor.cc:841] "
-    line = f"{prefix}Node 7 of step -5 begins on {CPU}, {DEFINITION}\n"
-    found = events(tmp_path, EXECUTOR, line)
-    assert found.seen == {"node_begins"}
-    assert found.runs.select("step").to_series().to_list() == [-5]
-    assert found.definitions.select(pl.col("node", "op")).rows() == [("a", "NoOp")]
+    prefix = "2026-11-21 03:56:35.00000{}: I tensorflow/core/common_runtime/executor.cc:841] "
+    begin = f"{prefix.format(7)}Node 7 of step -5 begins: {DEFINITION} device: {CPU}\n"
+    end = f"{prefix.format(9)}Node 7 of step -5 stops: {DEFINITION} device: {CPU}\n"
+    found = events(tmp_path, EXECUTOR, begin + end)
+    assert found.seen == {"node_begins", "node_stops"}
+    (run,) = found.runs.select("step", "time", "end_time").rows()
+    assert run == (-5, 1_795_233_395_000_007, 1_795_233_395_000_009)
+    definitions = found.definitions.select("node", "op", "device", "whole")
+    assert definitions.rows() == [("a", "NoOp", CPU, True)]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +125,10 @@ def test_a_form_of_the_executors_line(tmp_path: Path) -> None:
         (DIALECT.replace(".ffffff", ""), "needs .ffffff"),
         (DIALECT.replace("${line:uint}: ", "${line:uint}"), "literal"),
         (EXECUTOR.replace('"nodes"', '"knots"'), "nodes"),
-        (EXECUTOR.replace('${inputs:text})"', '${inputs:word})"'), "inputs"),
+        (EXECUTOR.replace("${inputs:text}", "${inputs:word}"), "inputs"),
         (EXECUTOR.replace('"device"]', '"thread"]'), "thread"),
         (EXECUTOR.replace('"id", "step"', '"step", "id"'), "in the order"),
+        (EXECUTOR.replace(" device: ", " on "), "ends with"),
     ],
 )
 def test_what_the_scanner_can_not_read_is_said(tmp_path: Path, entries: str, said: str) -> None:

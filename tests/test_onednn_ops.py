@@ -17,6 +17,7 @@ from tflogscope.model.reasons.plugins import BY_ONEDNN
 from tflogscope.model.reasons.rules import RULES
 
 WITH_KERNEL = [op.name for op in OPS.values() if op.has_kernel]
+ROW = "its row in grammars/onednn/ops.toml"
 KERNELS = Path(__file__).parent / "reasons" / "kernels.csv"
 
 
@@ -53,7 +54,10 @@ def test_an_op_with_a_kernel_has_one_from_its_release_on(name: str) -> None:
     layout = OPS[name].layout
     assert layout is not None
     for each, types in native(name).items():
-        assert bool(types) == (release(each) >= release(layout)), each
+        assert bool(types) == (release(each) >= release(layout)), (
+            f"{name}: {ROW} says layout = {layout}, and TensorFlow {each} registers "
+            f"{' '.join(sorted(types)) or 'no kernel'} (tests/reasons/kernels.csv)"
+        )
 
 
 @pytest.mark.parametrize("name", WITH_KERNEL)
@@ -63,23 +67,32 @@ def test_types_are_those_of_the_kernels(name: str) -> None:
         # Transposes are registered for all types; IsMklOp lets some through.
         kept = found[each] & types if "Transpose" in name else found[each]
         kept -= {"DT_HALF"} if each == "2.13.1" else set()
-        assert not kept or kept == (types if each == "2.21.0" else types - {"DT_HALF"})
+        expected = types if each == "2.21.0" else types - {"DT_HALF"}
+        assert not kept or kept == expected, (
+            f"{name}: TensorFlow {each} registers {sorted(kept)} (tests/reasons/kernels.csv), "
+            f"{ROW} has {sorted(expected)}"
+        )
 
 
 def test_what_never_has_a_kernel_has_none_and_what_has_one_is_there() -> None:
-    assert not any(any(native(op.name).values()) for op in OPS.values() if op.layout == "never")
-    assert set(REWRITTEN["op"]) <= set(OPS)
+    never = [op.name for op in OPS.values() if op.layout == "never"]
+    wrong = [name for name in never if any(native(name).values())]
+    assert not wrong, f"{wrong}: {ROW} says layout = never, tests/reasons/kernels.csv has kernels"
+    missing = set(REWRITTEN["op"]) - set(OPS)
+    assert not missing, f"{missing}: in tests/reasons/kernels.csv, not in grammars/onednn/ops.toml"
 
 
 def test_each_kernel_has_a_family() -> None:
     numbers = families_of(pl.Series(list(REGISTERED)))
-    families = {FAMILIES[number].name if number >= 0 else None for number in numbers}
-    assert not families & {None, "other"}
+    names = [FAMILIES[number].name if number >= 0 else "other" for number in numbers]
+    others = [kernel for kernel, name in zip(REGISTERED, names, strict=True) if name == "other"]
+    assert not others, f"no [[family]] of grammars/onednn/ops.toml has the op of {others}"
 
 
 def test_an_op_is_in_one_row() -> None:
     names = [op.name for family in FAMILIES for op in family.ops]
-    assert len(set(names)) == len(names)
+    twice = [name for name in names if names.count(name) > 1]
+    assert not twice, f"grammars/onednn/ops.toml has more than one row of {set(twice)}"
     assert len({family.name for family in FAMILIES}) == len(FAMILIES)
     assert all(".cc" in family.source or ".h" in family.source for family in FAMILIES)
 
@@ -88,7 +101,9 @@ def test_what_refuses_is_a_rule_that_asks_for_the_op() -> None:
     rules = {rule.id: rule for rule in RULES}
     for op in OPS.values():
         for refusal in op.refusals:
-            assert op.name in (rules[refusal].ops or [op.name])
+            assert op.name in (rules[refusal].ops or [op.name]), (
+                f"{op.name}: {ROW} names the refusal {refusal}, whose rule is not about this op"
+            )
     own = [rule for rule in RULES if rule.by == BY_ONEDNN]
     assert all(refused_by(rule.id) for rule in own if rule.ops)
 
@@ -102,11 +117,11 @@ def test_rewrites_of_real_logs_are_in_the_file(name: str) -> None:
     version = MANIFEST[name]["release"].split()[-1]
     for op, by, to in rewrites.select("from_op", "by", "to_op").unique().rows():
         if by == "remapper":
-            assert OPS[to].remapper
+            assert OPS[to].remapper, f"{to}: {ROW} does not say `remapper`"
         elif not op.startswith("__MklDummy"):
             layout = OPS[op].layout
             assert layout is not None
-            assert release(layout) <= release(version)
+            assert release(layout) <= release(version), f"{op}: layout of {ROW}; seen in {version}"
 
 
 def test_the_registry_replaces_its_ops_and_the_pass_the_others() -> None:

@@ -30,6 +30,8 @@ from tflogscope.native import library as c
 
 #: What a device is made of (the field type `device` of the templates).
 _DEVICE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/:.*-"
+#: How a kept definition ends, see `events/definitions.py`.
+_DEVICE_LAST = " device: ${device:device}"
 _LINE_BEFORE = "(the line before a verbose line)"
 _NUMBERS = {"step", "thread"}
 _SEARCHES = {"text": "find", "path": "find", "longest": "last"}
@@ -164,6 +166,9 @@ class _Compiler:
                 head, kept, tail = hot.parts(scan)
             except TemplateError as error:
                 raise GrammarError(str(error), place) from error
+            if hot.table == "nodes" and not scan.endswith(_DEVICE_LAST):
+                said = f"`scan` ends with `{_DEVICE_LAST}` where the table is `nodes`"
+                raise GrammarError(said, place, "events/definitions.py reads it there.")
             tokens = (*head, *(kept or ()), *(tail or ()))
             if missing := uses.keys() - dict(fields_of(tokens)).keys():
                 raise GrammarError(f"`scan` has no field {min(missing)!r}", place)
