@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tflogscope.grammar.onednn_ops import refused_by
+from tflogscope.grammar.onednn_ops import OPS, refused_by
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 
 Attributes = dict[str, str]
@@ -132,6 +132,12 @@ def _refused(id_: str) -> tuple[str, ...]:
     return tuple(refused_by(id_))
 
 
+def _first_releases(id_: str, kernel: str) -> str:
+    """`Einsum has a oneDNN kernel from 2.11 on, Softmax from 2.12 on`."""
+    since = ", ".join(f"{op} from {OPS[op].layout} on" for op in _refused(id_))
+    return since.replace(" from", f" has {kernel} from", 1)
+
+
 _LAYOUT = "core/common_runtime/mkl_layout_pass.cc"
 NOTHING = "Nothing in the program."
 _TYPE = (
@@ -197,8 +203,8 @@ _OF_TENSORFLOW = (
         reason=NO_KERNEL,
         ops=_refused("before-its-kernel"),
         facts=("old_release",),
-        why="This release has no oneDNN kernel for the op: Einsum has one from 2.11 on, Softmax "
-        "from 2.12 on.",
+        why="This release has no oneDNN kernel for the op: "
+        f"{_first_releases('before-its-kernel', 'one')}.",
         where="core/graph/mkl_graph_util.h, IsMklOp",
         change="A later release.",
     ),
@@ -372,7 +378,7 @@ _OF_TENSORFLOW = (
         ops=_refused("kernel-never-seen"),
         facts=("on", "ran", "plain_type", "op_never_rewritten"),
         why="By elimination: no other rule fits, and the op was rewritten nowhere in the log. "
-        "Einsum has a oneDNN kernel from 2.11 on, Softmax from 2.12 on.",
+        f"{_first_releases('kernel-never-seen', 'a oneDNN kernel')}.",
         where="core/graph/mkl_graph_util.h, IsMklOp",
         change="A later release.",
     ),
