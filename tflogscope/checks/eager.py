@@ -11,7 +11,7 @@ from tflogscope.checks.advice import CAUSES, RECORD_OPS
 from tflogscope.checks.baseline import Baseline
 from tflogscope.checks.evidence import Evidence, evidence_columns, lines_of, matching, said_lines
 from tflogscope.checks.policy import Policy, Section
-from tflogscope.checks.verdict import Check, Violation
+from tflogscope.checks.verdict import Check, Violation, cannot_say
 from tflogscope.model.figures import count_of
 from tflogscope.model.unexpected import is_unexpected
 
@@ -22,11 +22,11 @@ def check_eager(evidence: Evidence, policy: Policy, baseline: Baseline) -> Itera
     """Yield a check for each section that says how many are allowed."""
     parts = list(_parts(evidence, policy))
     for section in policy.checked(_KEY):
-        limit = section.named[_KEY]
-        if not evidence.tells_eager:
+        if not evidence.shows_eager:
             text = f"This log can't tell what ran eagerly: no dispatch is in it. {RECORD_OPS}"
-            yield Check(_KEY, section.pattern, False, text, limit)
+            yield cannot_say(_KEY, section, text)
             continue
+        limit = section.named[_KEY]
         rows = [rows for owner, rows in parts if owner is section]
         violations = _violations(pl.concat(rows), baseline) if rows else []
         found = int(sum(each.amount for each in violations))

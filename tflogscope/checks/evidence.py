@@ -36,7 +36,7 @@ class Evidence:
         return self.run.eager_executions
 
     @cached_property
-    def tells_eager(self) -> bool:
+    def shows_eager(self) -> bool:
         """Whether an eager op would be in this log.
 
         A v1 session prints steps and has no eager ops; any other graph was called from Python.

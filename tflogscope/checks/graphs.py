@@ -11,7 +11,7 @@ from tflogscope.checks.advice import RECORD_OPS, RETRACES
 from tflogscope.checks.baseline import Baseline
 from tflogscope.checks.evidence import LINES, Evidence, matching, most_asked, said_lines
 from tflogscope.checks.policy import Policy
-from tflogscope.checks.verdict import Check, Violation
+from tflogscope.checks.verdict import Check, Violation, cannot_say
 from tflogscope.model.figures import count_of
 from tflogscope.model.names import op_of_kernel
 from tflogscope.model.reasons.rules import NO_KERNEL
@@ -49,11 +49,11 @@ def check_retraces(evidence: Evidence, policy: Policy, baseline: Baseline) -> It
         .unique("function", keep="first", maintain_order=True)
     )
     for section in policy.checked(key):
-        limit = section.named[key]
-        if not evidence.tells_eager:
+        if not evidence.shows_eager:
             text = f"This log can't tell what was called: no dispatch is in it. {RECORD_OPS}"
-            yield Check(key, section.pattern, False, text, limit)
+            yield cannot_say(key, section, text)
             continue
+        limit = section.named[key]
         mine = traces.filter(policy.belong(key, section, traces["function"]))
         over = mine.filter(pl.col("retraces") > limit).to_dicts()
         found = [_retraced(key, row, baseline) for row in over]
@@ -82,11 +82,11 @@ def check_rewritten(evidence: Evidence, policy: Policy, baseline: Baseline) -> I
     key = "min_rewritten"
     names = " or ".join(evidence.run.rewriters.kernels)
     for section in policy.checked(key):
-        limit = section.named[key]
         if evidence.calls.height and not (evidence.run.timeline["mode"] == "graph").any():
             text = f"This log can't tell which nodes ran: none is in it. {RECORD_OPS}"
-            yield Check(key, section.pattern, False, text, limit)
+            yield cannot_say(key, section, text)
             continue
+        limit = section.named[key]
         nodes = evidence.run.nodes
         nodes = nodes.filter(policy.belong(key, section, nodes["function"]))
         has_kernel = pl.col("eligible") & (pl.col("reason").fill_null("") != NO_KERNEL)

@@ -19,7 +19,7 @@ from tflogscope.checks.evidence import (
     said_lines,
 )
 from tflogscope.checks.policy import Policy, Section
-from tflogscope.checks.verdict import Check, Violation
+from tflogscope.checks.verdict import Check, Violation, cannot_say
 from tflogscope.model.figures import count_of
 
 
@@ -29,12 +29,12 @@ def check_implementations(
     """Yield a check of `forbid_implementations` for each section that names it."""
     key = "forbid_implementations"
     for section in policy.checked(key):
-        patterns = section.named[key]
         ran = evidence.primitives
         if ran.is_empty():
             text = f"This log can't tell which ran: no line of oneDNN is in it. {RECORD_ONEDNN}"
-            yield Check(key, section.pattern, False, text, patterns)
+            yield cannot_say(key, section, text)
             continue
+        patterns = section.named[key]
         ran = ran.filter(policy.belong(key, section, ran["near"]))
         rows = ran.filter(pl.col("implementation").is_in(matching(ran["implementation"], patterns)))
         groups = (

@@ -9,25 +9,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tflogscope.errors import UsageError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     import polars as pl
 
 
 @dataclass(frozen=True)
-class Format:
-    """A file format for tables."""
+class FileFormat:
+    """A file format, and where its writer is."""
 
     name: str
     suffixes: tuple[str, ...]
     binary: bool  # not to be sent to a terminal
     module: str
     function: str
+
+    @property
+    def writer(self) -> Callable[..., Any]:
+        """The function, imported only now."""
+        writer: Callable[..., Any] = getattr(
+            import_module(f"tflogscope.exports.{self.module}"), self.function
+        )
+        return writer
+
+
+class Format(FileFormat):
+    """A file format for tables."""
 
     def write(self, frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
         """Write a table.
@@ -40,8 +53,7 @@ class Format:
         Raises:
             OSError: the stream can't be written.
         """
-        writer = getattr(import_module(f"tflogscope.exports.{self.module}"), self.function)
-        writer(frame, stream, table)
+        self.writer(frame, stream, table)
 
 
 FORMATS: dict[str, Format] = {

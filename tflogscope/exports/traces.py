@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO
 
 from tflogscope.errors import UsageError
+from tflogscope.exports.formats import FileFormat
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -14,15 +13,8 @@ if TYPE_CHECKING:
 _GZIP = ".gz"
 
 
-@dataclass(frozen=True)
-class TraceFormat:
+class TraceFormat(FileFormat):
     """A file format for traces."""
-
-    name: str
-    suffixes: tuple[str, ...]
-    binary: bool  # not to be sent to a terminal
-    module: str
-    function: str
 
     def write(self, run: Run, stream: BinaryIO, made_by: str, *, compress: bool = False) -> None:
         """Write the trace of a run.
@@ -39,8 +31,7 @@ class TraceFormat:
         from tflogscope.exports.gzip_parallel import gzipped
         from tflogscope.exports.trace_rows import trace_rows
 
-        writer = getattr(import_module(f"tflogscope.exports.{self.module}"), self.function)
-        pieces = writer(trace_rows(run, made_by))
+        pieces = self.writer(trace_rows(run, made_by))
         stream.writelines(gzipped(pieces) if compress else pieces)
 
 

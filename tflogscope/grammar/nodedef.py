@@ -39,14 +39,7 @@ class NodeDefinitionError(TflogscopeError):
 
 def parse_node_definition(text: str) -> NodeDefinition:
     """Reads one whole node definition. Raises NodeDefinitionError."""
-    import pyparsing as pp
-
-    try:
-        found = _parser().parse_string(text, parse_all=True)
-    except pp.ParseBaseException as error:
-        raise NodeDefinitionError(error.loc + 1, str(error.parser_element)) from None
-    except RecursionError:
-        raise NodeDefinitionError(1, "fewer brackets in brackets") from None
+    found = _parsed(_parser(), text)
     return NodeDefinition(
         node=found["node"],
         op=found["op"],
@@ -61,15 +54,18 @@ def parse_attributes(text: str) -> dict[str, str]:
 
     Raises NodeDefinitionError.
     """
+    return dict(list(_parsed(_attributes(), text)["attributes"]))
+
+
+def _parsed(parser: pp.ParserElement, text: str) -> pp.ParseResults:
     import pyparsing as pp
 
     try:
-        found = _attributes().parse_string(text, parse_all=True)
+        return parser.parse_string(text, parse_all=True)
     except pp.ParseBaseException as error:
         raise NodeDefinitionError(error.loc + 1, str(error.parser_element)) from None
     except RecursionError:
         raise NodeDefinitionError(1, "fewer brackets in brackets") from None
-    return dict(list(found["attributes"]))
 
 
 @cache

@@ -28,6 +28,13 @@ _NO_DECISION = pl.DataFrame(
 )
 _NEVER_FOLDED = ("_Arg", "_Retval", "_DeviceArg", "_DeviceRetval")
 
+AS_NODES = (
+    *(pl.col(name) for name in ("at", "node", "attributes", "inputs")),
+    pl.col("function").alias("name"),
+    pl.col("op").alias("kernel"),
+)
+"""Columns of `Instantiations.kernels`, named as those of nodes."""
+
 
 class Instantiations:
     """Everything the log says about functions before they run."""

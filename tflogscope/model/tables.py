@@ -11,7 +11,7 @@ from tflogscope.grammar.tables import as_table
 from tflogscope.model.causes.causes import Causes
 from tflogscope.model.executions import STATUSES, Executions, with_places
 from tflogscope.model.figures import rounded, summed
-from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.instantiations import AS_NODES, Instantiations
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import (
     DTYPE,
@@ -105,12 +105,7 @@ def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.Da
     """
     ran = _nodes_run(executions).with_columns(ran_at="at")
     made = instantiations.kernels.filter(~pl.col("function").str.contains(WRAPPED)).select(
-        "at",
-        "node",
-        "attributes",
-        "inputs",
-        name="function",
-        kernel="op",
+        *AS_NODES,
         executions=pl.lit(0, pl.UInt32),
         total_us=pl.lit(None, pl.Int64),
         ran_at=pl.lit(None, pl.Int64),

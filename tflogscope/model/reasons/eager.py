@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tflogscope.model.dispatches import Dispatches
-from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.instantiations import AS_NODES, Instantiations
 from tflogscope.model.names import (
     DTYPE,
     PLUMBING_NODES,
@@ -30,12 +30,7 @@ def eager_kernels(instantiations: Instantiations) -> pl.DataFrame:
     )
     kernels = inside.unique(["function", "attributes"], keep="first", maintain_order=True)
     return kernels.select(
-        "at",
-        "node",
-        "attributes",
-        "inputs",
-        name="function",
-        kernel="op",
+        *AS_NODES,
         op=op_of_kernel(pl.col("op")),
         dtype=pl.col("attributes").str.extract(DTYPE, 1),
         rewrite=rewrite_of_kernel(pl.col("op")),
