@@ -178,7 +178,7 @@ def blocks(document: Path) -> list[tuple[str, str]]:
 
 
 def shell_examples() -> list[tuple[str, str, str]]:
-    """Document, command and the output shown below it; not the README's two set-up lines."""
+    """Document, command and the output shown below it, each once; not the README's set-up lines."""
     found = []
     for document in DOCUMENTS:
         text, name = document.read_text(), document.relative_to(ROOT).as_posix()
@@ -191,8 +191,12 @@ def shell_examples() -> list[tuple[str, str, str]]:
                 found += [(name, command, output) for command, output in pairs]
             elif language == "sh":
                 found += [(name, command, "") for command in block.splitlines()]
-    of_tflogscope = [each for each in found if "tflogscope " in each[1]]
-    return [each for each in of_tflogscope if not each[1].startswith("python3 -m venv .venv")]
+    first = {(command, output): name for name, command, output in reversed(found)}
+    return [
+        (name, command, output)
+        for (command, output), name in first.items()
+        if "tflogscope " in command and not command.startswith("python3 -m venv .venv")
+    ]
 
 
 # Of TensorFlow, for `record -- python train.py`: it writes one record.

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+import tflogscope
 from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import path_of
@@ -291,9 +292,14 @@ def test_without_lines_annotations_point_at_the_log() -> None:
 
 @pytest.mark.parametrize("name", [*HOSTILE, "../../x", "a:b:c", "2026-11-21 04:09:48.123456: I"])
 def test_hostile_names_are_text_everywhere(
-    opened: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+    opened: Open,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
     made = opened(asked_by(name, function=name))
+    monkeypatch.setattr(tflogscope, "open_log", lambda *_, **__: made)  # the commands share it
     assert made.timeline["python"].to_list() == [f"{name}:31"] * 2
     log = tmp_path / "part0.log"
     for command in (

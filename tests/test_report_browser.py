@@ -29,6 +29,9 @@ DETAILS = """() => Object.fromEntries([...document.querySelectorAll('#details > 
     .map((dt) => [dt.textContent, dt.nextSibling.textContent]))"""
 FIRST_OF_EACH_CLASS = """() => [...new Set(Report.data.slices.class)]
     .map((kind) => Report.data.slices.class.indexOf(kind))"""
+# Rows of a table are alike; axe looks at each of their cells.
+FEWER_ROWS = """() => document.querySelectorAll('tbody tr:nth-child(n + 30)')
+    .forEach((row) => row.remove())"""
 DRAWN = "Report.picture.rows.reduce((sum, row) => sum + row.items.length, 0)"
 # The middle of a slice on the canvas.
 PLACE = """(at) => {
@@ -143,6 +146,7 @@ def test_people_with_other_senses_can_use_it(
     page.evaluate("Report.choose(0)")
     page.fill("#search", "a")
     page.wait_for_selector("#matches h3")
+    page.evaluate(FEWER_ROWS)
     found = Axe().run(page).response
     assert len(found["passes"]) > 20
     assert [(each["id"], each["impact"]) for each in found["violations"]] == []
