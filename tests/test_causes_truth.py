@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from functools import cache
 
 import polars as pl
 import pytest
@@ -35,6 +36,7 @@ def frames_of(name: str) -> list[tuple[str, list[str]]]:
 WITH_FRAMES = [name for name in (*NAMES, *OWN) if (FRAMES / f"{key(name)}.jsonl.zst").exists()]
 
 
+@cache
 def judged(name: str) -> tuple[int, list[tuple[str, str, list[str]]]]:
     """How many ops could be compared, and those with a wrong cause: op, cause, right ones."""
     wanted = frames_of(name)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import tflogscope
 from tests.makelog import ADD, MATMUL, Log
 from tests.samples import path_of
 from tflogscope.cli.main import main
@@ -127,8 +128,10 @@ def test_a_new_program_that_fails_in_another_way_is_new(check: Check, tmp_path: 
 
 @pytest.mark.parametrize("log", [CLEAN, PYTHON])
 def test_each_format_goes_to_standard_output_and_to_a_file(
-    check: Check, tmp_path: Path, log: str
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
 ) -> None:
+    run = tflogscope.open_log(log)
+    monkeypatch.setattr(tflogscope, "open_log", lambda *_, **__: run)  # the commands share it
     for form, name in (
         ("junit", "check.xml"),
         ("sarif", "check.sarif"),

@@ -9,12 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tflogscope
 from tests.conftest import Open
 from tests.makelog import MATMUL, Log
 from tests.samples import raw_log
+from tflogscope import Run
 from tflogscope.cli.main import main
 from tflogscope.model.intervals import parts
 
+YEARS = ["0001", "1600", "1969", "2262", "2300", "9999"]
 NAME = "function_mlp__tf2.13.1__vlog2"
 COMMANDS = {
     "timeline": ["timeline", "LOG"],
@@ -32,20 +35,34 @@ def in_year(year: str) -> bytes:
     return re.sub(rb"(?m)^2026-", f"{year}-".encode(), raw_log(NAME))
 
 
+@pytest.fixture(scope="module", params=YEARS)
+def log_and_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path, Run]:
+    """A log of a year, opened."""
+    year: str = request.param
+    log = tmp_path_factory.mktemp(year) / "LOG"
+    log.write_bytes(in_year(year))
+    return year, log, tflogscope.open_log(log)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("year", ["0001", "1600", "1969", "2262", "2300", "9999"])
-def test_a_log_of_any_year_can_be_shown(tmp_path: Path, year: str, command: str) -> None:
-    (tmp_path / "LOG").write_bytes(in_year(year))
+def test_a_log_of_any_year_can_be_shown(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    log_and_run: tuple[str, Path, Run],
+    command: str,
+) -> None:
+    year, log, run = log_and_run
+    monkeypatch.setattr(tflogscope, "open_log", lambda *_, **__: run)
     arguments = [
-        word.replace("LOG", str(tmp_path / "LOG"))
-        .replace("OUT", str(tmp_path / "out"))
-        .replace("YEAR", year)
+        word.replace("LOG", str(log)).replace("OUT", str(tmp_path / "out")).replace("YEAR", year)
         for word in COMMANDS[command]
     ]
     assert main(arguments) == 0
 
 
-@pytest.mark.parametrize("year", ["0001", "1600", "1969", "2262", "2300", "9999"])
+@pytest.mark.parametrize("year", YEARS)
 def test_a_picture_begins_when_the_log_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], year: str
 ) -> None:
