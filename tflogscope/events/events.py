@@ -126,7 +126,7 @@ class Events:
             at=column("verbose", "at").astype(np.int64),
             first=column("verbose", "text").astype(np.int64),
             count=number & (_IN_TORN - 1),
-            codes=self._store.fields().astype(np.int64),
+            codes=self._store.fields().view(np.int32),
             texts=self._texts_of("verbose"),
         )
         torn = np.flatnonzero(number & _IN_TORN)

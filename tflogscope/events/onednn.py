@@ -20,7 +20,7 @@ from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.verbose import Layout, VerboseGrammar
 from tflogscope.native.library import FIELDS
 
-Integers = NDArray[np.int64]
+Integers = NDArray[np.integer]
 Booleans = NDArray[np.bool_]
 
 VERBOSE_SCHEMA: dict[str, pl.DataType] = {
@@ -89,14 +89,14 @@ class _Rows:
     def column(self, name: str) -> Integers:
         """A column that may be written to."""
         if name not in self.columns:
-            self.columns[name] = np.full(len(self.lines), NO_TEXT)
+            self.columns[name] = np.full(len(self.lines), NO_TEXT, np.int32)
         return self.columns[name]
 
     def added(self, texts: list[str | None]) -> Integers:
         """The numbers of new texts."""
         first = len(self.lines.texts) + len(self.new)
         self.new += texts
-        return np.arange(first, first + len(texts))
+        return np.arange(first, first + len(texts), dtype=np.int32)
 
     def _read_heads(self) -> None:
         """Cut off the head of each line: what is left are fields from `begin` on."""
@@ -171,19 +171,19 @@ class _Rows:
 
     def _split(self, rows: Integers, layout: Layout) -> Booleans:
         """Fill the rows that the layout fits; say which these are."""
-        lines, begin = self.lines, self.begin[rows] - layout.whole
-        end, names = lines.count[rows], layout.fields
-        fits = np.ones(len(rows), bool)
+        lines, begin = self.lines.of(rows), self.begin[rows] - layout.whole
+        end, names = lines.count, layout.fields
         found: dict[str, Integers] = {}
         for place, name in enumerate(names):
             if layout.free is None or place < layout.free:
-                found[name] = lines.field(begin + place, rows)
+                found[name] = lines.field(begin + place)
             elif place > layout.free:
-                found[name] = lines.field(end - len(names) + place, rows)
+                found[name] = lines.field(end - len(names) + place)
         if layout.free is not None:
             after = len(names) - 1 - layout.free
-            free = lines.joined(rows, begin + layout.free, end - after)
+            free = self.lines.joined(rows, begin + layout.free, end - after)
             found[names[layout.free]] = self.added([*free])
+        fits = np.ones(len(rows), bool)
         for name in names:
             pattern = layout.where.get(name, self.grammar.patterns.get(name))
             if pattern is not None:
@@ -293,7 +293,7 @@ class _Rows:
         texts = self._texts(some)
         changed = change(texts)
         differs = (changed != texts).fill_null(value=False).to_numpy()
-        number = np.arange(len(self.lines.texts) + len(self.new) + 1)
+        number = np.arange(len(self.lines.texts) + len(self.new) + 1, dtype=np.int32)
         number[-1] = NO_TEXT
         number[some[differs]] = self.added(changed.filter(differs).to_list())
         self.columns[to] = number[codes]

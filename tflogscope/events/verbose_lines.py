@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tflogscope.native.library import FIELDS
 
-Integers = NDArray[np.int64]
+Integers = NDArray[np.integer]
 Booleans = NDArray[np.bool_]
 NO_TEXT = -1
 
@@ -28,7 +28,7 @@ class VerboseLines:
     The last of FIELDS fields may hold commas.
     """
 
-    at: Integers
+    at: NDArray[np.int64]
     first: Integers
     count: Integers
     codes: Integers
@@ -39,9 +39,15 @@ class VerboseLines:
 
     def field(self, place: Integers | int, rows: Integers | slice = slice(None)) -> Integers:
         """The text's number of the field in this place of each row; NO_TEXT: it has not so many."""
-        there = place < self.count[rows]
-        at = np.where(there, self.first[rows] + place, 0)
-        return np.where(there, self.codes[at], NO_TEXT) if len(self.codes) else np.zeros(0, int)
+        at, there = self.first[rows] + place, place < self.count[rows]
+        found: Integers = self.codes[at if there.all() else np.where(there, at, 0)]
+        return found if there.all() else np.where(there, found, NO_TEXT)
+
+    def of(self, rows: Integers) -> VerboseLines:
+        """Some of the lines."""
+        if len(rows) == len(self):
+            return self
+        return replace(self, at=self.at[rows], first=self.first[rows], count=self.count[rows])
 
     def joined(self, rows: Integers, begin: Integers, end: Integers) -> list[str]:
         """The text of some fields of each row, with the commas between them."""

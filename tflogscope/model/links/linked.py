@@ -184,9 +184,11 @@ def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Reorder]:
 def _first_use(rows: pl.DataFrame) -> FirstUse:
     """What the first run of each (primitive, problem) cost, and the later ones on average."""
     runs = rows.filter(pl.col("event") == "exec").drop_nulls("duration_us")
-    key = ["primitive", "implementation", "problem"]
+    # Most problems of a log may run once; and polars' windows are slow with keys that are strings.
+    runs = runs.filter(pl.col("problem").is_duplicated())
+    key = pl.struct("primitive", "implementation", "problem")
     ranked = runs.select(
-        "duration_us", first=pl.int_range(pl.len()).over(key) == 0, again=pl.len().over(key) > 1
+        "duration_us", first=key.is_first_distinct(), again=key.is_duplicated()
     ).filter("again")
     first, later = ranked.filter("first"), ranked.filter(~pl.col("first"))
     return FirstUse(
