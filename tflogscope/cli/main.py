@@ -162,7 +162,8 @@ def _drop_output() -> None:
 def _fault(error: BaseException) -> int:
     if os.environ.get("TFLOGSCOPE_TRACEBACK"):
         traceback.print_exception(error)
-    if isinstance(error, MemoryError) or _NO_THREAD in str(error):
+    full = getattr(error, "errno", None) == errno.ENOMEM
+    if full or isinstance(error, MemoryError) or _NO_THREAD in str(error):
         _say("there is not enough memory", hint=_MEMORY)
         return FAULT
     frames = traceback.extract_tb(error.__traceback__)

@@ -7,7 +7,8 @@ room, and read when the log is at its end.
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_int64, c_uint32, c_uint64, sizeof
+from ctypes import POINTER, byref, c_int64, c_uint8, c_uint32, c_uint64, sizeof
+from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.grammar.compiled import CompiledGrammar
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 ROWS = 1 << 14
 STRINGS = 1 << 14
 _FIRST_SLOTS = 1 << 12
+_FIRST_BYTES = 1 << 16  # of a column
 
 #: The columns that each table has.
 _TIMED = ("at", "clock", "micros", "site", "text")
@@ -70,26 +72,27 @@ class Output:
 
 
 class _Memory:
-    """An array of C's that grows."""
+    """An array of C's that grows. Of what is not written to yet, nothing is in memory."""
 
     def __init__(self, kind: type[Any]) -> None:
         self.kind = kind
-        self.raw = bytearray()
+        self._take(mmap(-1, _FIRST_BYTES))
+
+    def _take(self, raw: mmap) -> None:
+        self.raw = raw
+        self.place, self.capacity = _pointer(raw, self.kind), len(raw) // sizeof(self.kind)
 
     def room(self, count: int) -> tuple[Any, int]:
         """See that there is room for so many items; return where they are, and for how many."""
-        size = sizeof(self.kind)
-        if (missing := count * size - len(self.raw)) > 0:
-            self.raw.extend(bytes(max(missing, len(self.raw) // 4 // size * size)))
-        return _pointer(self.raw, self.kind), len(self.raw) // size
+        if count > self.capacity:
+            before, place = self.raw, self.place
+            self._take(mmap(-1, max(count * sizeof(self.kind), 2 * len(before))))
+            ctypes.memmove(self.place, place, len(before))
+        return self.place, self.capacity
 
 
-def _pointer(raw: bytearray, kind: type[Any]) -> Any:
-    if not raw:
-        return None
-    # The object that holds the buffer goes at once, or the bytearray could not grow any more.
-    address = ctypes.addressof(ctypes.c_char.from_buffer(raw))
-    return ctypes.cast(address, POINTER(kind))
+def _pointer(raw: mmap, kind: type[Any]) -> Any:
+    return ctypes.cast(ctypes.addressof(ctypes.c_char.from_buffer(raw)), POINTER(kind))
 
 
 class Store:
@@ -98,14 +101,16 @@ class Store:
     def __init__(self, grammar: CompiledGrammar) -> None:
         self._grammar = grammar
         self._entries, self._fields, self._odds = map(_Memory, (c.Entry, c_uint32, c.Odd))
-        self._arenas = [_Memory(ctypes.c_uint8) for _ in c.TABLES]
+        self._arenas = [_Memory(c_uint8) for _ in c.TABLES]
         self._columns = {
             name: {each: _Memory(c_int64 if each in _WIDE else c_uint32) for each in columns}
             for name, columns in COLUMNS.items()
         }
         self.raw = c.Store()
-        self._slots = bytearray()
-        self._open = bytearray()
+        self._slots, self.raw.strings.mask = _slots(c_uint32, 0)
+        self.raw.strings.slots = _pointer(self._slots, c_uint32)
+        self._open, self.raw.open_mask = _slots(c.Opened, 0)
+        self.raw.open = _pointer(self._open, c.Opened)
 
     def settle(self, output: Output, text: bytes) -> None:
         """Append what the scan of a block gave."""
@@ -128,13 +133,13 @@ class Store:
             raw.arenas[number] = strings.texts[number] = place
             raw.arena_capacity[number] = capacity
             self._make_columns(number, out.table_rows[number])
-        if 2 * count > strings.mask + 1 or not self._slots:
+        if 2 * count > strings.mask + 1:
             self._slots, strings.mask = _slots(c_uint32, count)
             strings.slots = _pointer(self._slots, c_uint32)
             c.library().tflogscope_index(byref(strings))
-        if 2 * (raw.open_used + starts) > raw.open_mask + 1 or not self._open:
+        if 2 * (raw.open_used + starts) > raw.open_mask + 1:
             # Room for the runs of some blocks: those that are done go when the table is made anew.
-            old, count = self._open, raw.open_mask + 1 if self._open else 0
+            old, count = self._open, raw.open_mask + 1
             self._open, raw.open_mask = _slots(c.Opened, raw.open_live + 4 * starts)
             raw.open = _pointer(self._open, c.Opened)
             c.library().tflogscope_move(_pointer(old, c.Opened), count, raw.open, raw.open_mask)
@@ -164,8 +169,7 @@ class Store:
         """What is known of each distinct string of a table, by number: tag and mark."""
         import numpy as np
 
-        raw = self._entries.raw
-        found = np.frombuffer(raw, _ENTRY, self.raw.strings.count) if raw else np.zeros(0, _ENTRY)
+        found = np.frombuffer(self._entries.raw, _ENTRY, self.raw.strings.count)
         mine: NDArray[np.void] = found[found["table"] == c.TABLES.index(table)]
         return mine
 
@@ -179,8 +183,7 @@ class Store:
         """Records of keys of which runs are not simply a start and then its end."""
         import numpy as np
 
-        raw = self._odds.raw
-        return np.frombuffer(raw, _ODD, self.raw.odd_used) if raw else np.zeros(0, _ODD)
+        return np.frombuffer(self._odds.raw, _ODD, self.raw.odd_used)
 
     def text(self, table: str) -> str:
         """The distinct strings of a table, by number, with a line feed after each."""
@@ -192,6 +195,6 @@ class Store:
         return self.text(table).split("\n")[:-1]
 
 
-def _slots(kind: type[Any], count: int) -> tuple[bytearray, int]:
+def _slots(kind: type[Any], count: int) -> tuple[mmap, int]:
     size = max(_FIRST_SLOTS, 1 << (4 * count).bit_length())
-    return bytearray(size * sizeof(kind)), size - 1
+    return mmap(-1, size * sizeof(kind)), size - 1
