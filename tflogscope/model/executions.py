@@ -71,9 +71,15 @@ class Executions:
         at, end_at (line numbers over all sources), time, end_time, duration_us, thread, signature,
         status (index of STATUSES), step_row, call, dispatch, definition.
         """
-        # Not kept by themselves: in a large log they are as large as the frame.
-        parts = (self._graph(), self._eager())
-        return pl.concat(parts, how="vertical").sort("at", maintain_order=True)
+        graph, eager = self._graph(), self._eager()
+        at = np.concatenate([graph["at"].to_numpy(), eager["at"].to_numpy()])
+        order = pl.Series(np.argsort(at, kind="stable").astype(np.uint32))
+        # Column by column: in a large log all together take as much memory as the rest.
+        columns = {}
+        for name in graph.columns:
+            columns[name] = pl.concat([graph[name], eager[name]]).gather(order)
+            graph = graph.drop(name)
+        return pl.DataFrame(columns)
 
     @cached_property
     def eager(self) -> pl.DataFrame:
@@ -96,7 +102,7 @@ class Executions:
                 "status": self._graph_statuses(),
                 "step_row": runs.step,
                 "call": self.steps["call"].gather(runs.step),
-                "dispatch": pl.repeat(None, len(runs), dtype=pl.Int64, eager=True),
+                "dispatch": pl.repeat(None, len(runs), dtype=pl.UInt32, eager=True),
                 "definition": runs.definition,
             }
         ).with_columns(duration_us=_DURATION)
@@ -122,10 +128,10 @@ class Executions:
             status=pl.col("status").replace_strict(
                 list(STATUSES), range(len(STATUSES)), return_dtype=pl.Int8
             ),
-            step_row=pl.lit(None, pl.Int64),
+            step_row=pl.lit(None, pl.UInt32),
             call=pl.coalesce("call", self.calls_around),
-            dispatch="dispatch",
-            definition=pl.lit(None, pl.Int64),
+            dispatch=pl.col("dispatch").cast(pl.UInt32),
+            definition=pl.lit(None, pl.UInt32),
         ).with_columns(duration_us=_DURATION)
 
     @cached_property

@@ -138,7 +138,7 @@ def _without_lines(evidence: Evidence) -> tuple[bool, int, bool]:
     Nothing of oneDNN's ran, nothing is missing.
     """
     events, executions = evidence.events, evidence.executions
-    frame = executions.frame.with_row_index("row")
+    frame = executions.frame.select("signature", "status").with_row_index("row")
     failed = evidence.statuses["row"].drop_nulls().implode()
     alive = frame.filter(~pl.col("status").is_in(_NOT_RUN) & ~pl.col("row").is_in(failed))
     runs = alive["signature"].value_counts()
@@ -257,9 +257,7 @@ def _made(evidence: Evidence) -> Iterator[str]:
     left = spans.filter(pl.col("end_at").is_null())
     if spans["end_at"].count() < spans.height and left.height:
         last = left.row(-1, named=True)
-        later = evidence.executions.frame.filter(
-            (pl.col("at") > last["at"]) & pl.col("dispatch").is_not_null()
-        )
+        later = evidence.executions.eager.filter(pl.col("at") > last["at"])
         if later.is_empty():
             name = pl.select(function_columns(pl.lit(last["function"]))["function"]).item()
             yield f"the log stops while {name} was being made ready (graph passes)"

@@ -75,7 +75,7 @@ def read_node_runs(events: Events) -> NodeRuns:
         site=runs["site"].to_numpy(),
         threads=events.threads,
         step=step,
-        definition=runs["definition"].to_numpy().astype(np.int64),
+        definition=runs["definition"].to_numpy(),
         end_at=runs["end_at"],
         end_time=runs["end_time"],
         steps=steps,
@@ -104,10 +104,10 @@ def _dense(values: Integers) -> tuple[Integers, Integers]:
     Rows of one step stand together mostly, so only the heads of runs of equal values are sorted.
     """
     if not len(values):
-        return values, values
+        return values, values.astype(np.uint32)
     head = np.concatenate([[True], values[1:] != values[:-1]])
     distinct, first, inverse = np.unique(values[head], return_index=True, return_inverse=True)
     order = np.argsort(first)
-    rank = np.empty(len(order), np.int64)
+    rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order))
     return distinct[order], rank[inverse][np.cumsum(head) - 1]

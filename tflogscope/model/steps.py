@@ -79,11 +79,17 @@ def _content(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
     if owners.is_empty():
         return pl.DataFrame(schema={"row": pl.Int64, "names": pl.String})
     size = owners["size"].to_numpy()
-    named = np.flatnonzero(size[runs.definition] > 0)
+    named = size[runs.definition] > 0
+    row, owner = runs.step[named], owners["owner"].to_numpy()[runs.definition[named]]
+    # Nodes of one step and owner mostly follow each other, so only where either changes counts.
+    changes = np.ones(len(row), bool)
+    changes[1:] = (row[1:] != row[:-1]) | (owner[1:] != owner[:-1])
+    first = np.flatnonzero(changes)
+    count = np.diff(np.append(first, len(row)))
     pairs = pl.DataFrame(
-        {"row": runs.step[named], "owner": owners["owner"].to_numpy()[runs.definition[named]]}
+        {"row": row[first].astype(np.int64), "owner": owner[first], "count": count}
     )
-    counted = pairs.group_by("row", "owner").agg(count=pl.len())
+    counted = pairs.group_by("row", "owner").agg(pl.col("count").sum())
     sets = owners.filter(pl.col("size") > 0).unique("owner").select("owner", "names", "size")
     best = counted.join(sets, on="owner").sort(
         "row", "size", "count", "owner", descending=[False, False, True, False]

@@ -113,7 +113,7 @@ def op_facts(executions: Executions, statuses: pl.DataFrame) -> list[Op]:
 
     Kernels are those that ran.
     """
-    frame = executions.frame
+    frame = executions.frame.select("at", "signature", "status", "duration_us")
     signatures = executions.signatures.select(
         "signature", "mode", "kind", "op", "kernel", "rewrite"
     )

@@ -169,7 +169,7 @@ def _nodes_run(executions: Executions) -> pl.DataFrame:
         "kernel",
         "attributes",
         "inputs",
-        definition=pl.int_range(pl.len(), dtype=pl.Int64),
+        definition=pl.int_range(pl.len(), dtype=pl.UInt32),
     )
     return (
         grouped.join(names, on="number", how="left", nulls_equal=True)

@@ -144,9 +144,8 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     """
     executions = evidence.executions
     linked = lines.drop_nulls("execution").with_columns(pl.col("execution").cast(pl.UInt32))
-    ran = executions.frame.with_row_index("execution").join(
-        linked.select("execution").unique(), on="execution"
-    )
+    frame = executions.frame.select("at", "definition", "signature").with_row_index("execution")
+    ran = frame.join(linked.select("execution").unique(), on="execution")
     kernel = executions.signatures["kernel"].gather(ran["signature"])
     ran = ran.select("execution", "at", what=pl.struct("definition", "signature")).with_columns(
         node=executions.runs.definitions["node"].gather(ran["definition"].cast(pl.UInt32)),
@@ -249,22 +248,23 @@ def _float_products(evidence: Evidence) -> pl.DataFrame:
     executions = evidence.executions
     is_product = pl.col("op").str.contains(PRODUCTS) & pl.col("rewrite").is_in(ONEDNN_REWRITES)
     signatures = executions.signatures.select("op", is_product=is_product)
-    products = executions.frame.with_row_index("execution").filter(
+    frame = executions.frame.select("at", "definition", "dispatch", "signature", "duration_us")
+    products = frame.with_columns(execution=pl.int_range(pl.len())).filter(
         pl.lit(signatures["is_product"]).gather(pl.col("signature"))
     )
     of_nodes = executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
     of_eager = evidence.eager_kernel_of.select(
-        pl.col("dispatch").cast(pl.Int64), eager_type="dtype"
+        pl.col("dispatch").cast(pl.UInt32), eager_type="dtype"
     )
-    inside = evidence.linked.by_execution(executions.frame.height)["primitive_us"]
-    products = products.select(
+    inside = evidence.linked.executions.select("execution", "primitive_us")
+    products = products.join(inside, on="execution", how="left", maintain_order="left").select(
         "execution",
         "at",
         "definition",
         "dispatch",
         "signature",
         op=pl.lit(signatures["op"]).gather(pl.col("signature")),
-        took_us=pl.coalesce(pl.lit(inside).gather(pl.col("execution")), "duration_us"),
+        took_us=pl.coalesce("primitive_us", "duration_us"),
     )
     typed = products.join(of_eager, on="dispatch", how="left", maintain_order="left").with_columns(
         what=pl.struct("definition", "signature"),

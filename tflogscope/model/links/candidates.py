@@ -74,18 +74,18 @@ def _families(executions: Executions) -> Integers:
     table = np.concatenate([of_nodes, of_eager, [-1]])
     kind = pl.coalesce("definition", pl.col("dispatch") + definitions.height)
     row = frame.select(kind.fill_null(len(table) - 1)).to_series().to_numpy()
-    return np.asarray(table[row], np.int64)
+    return np.asarray(table.astype(np.int16)[row], np.int16)
 
 
 @once
 def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
     eager, runs = executions.dispatches.eager, executions.dispatches.runs
-    frame = executions.frame.filter(pl.col("definition").is_not_null())
-    inside = frame["call"].drop_nulls().unique().implode()
+    nodes = executions.frame.lazy().filter(pl.col("definition").is_not_null())
+    inside = nodes.select(pl.col("call").drop_nulls().unique()).collect()["call"].implode()
     ran = pl.int_range(eager.height, eager=True).is_in(runs["dispatch"].unique().implode())
     # Where the log has no lines of components, a node of unknown call may be the call's own.
-    unknown = frame.filter(pl.col("call").is_null())["at"].to_numpy()
+    unknown = nodes.filter(pl.col("call").is_null()).select("at").collect()["at"].to_numpy()
     end = eager["end_at"].fill_null(_FOREVER).to_numpy()
     count = np.searchsorted(unknown, end) - np.searchsorted(unknown, eager["at"].to_numpy())
     silent = ~ran.to_numpy() if runs.height else count == 0
@@ -151,7 +151,7 @@ def _until(found: pl.DataFrame, executions: Executions) -> pl.Series:
     consumer = _first_consumer(found, executions)
     calls = executions.dispatches.calls.select("call", call_end="end_at")
     call_end = found.join(calls, on="call", how="left", maintain_order="left")["call_end"]
-    frame = executions.frame.drop_nulls("step_row")
+    frame = executions.frame.select("at", "step_row").drop_nulls("step_row")
     ends = frame.group_by("step_row").agg(step_end=pl.col("at").max())
     step_end = found.join(ends, on="step_row", how="left", maintain_order="left")["step_end"]
     # The last node of a step has nothing after it that would show its end.
@@ -173,7 +173,6 @@ def _first_consumer(found: pl.DataFrame, executions: Executions) -> pl.Series:
         .explode("inputs", empty_as_null=False)
         .select("definition", node=pl.col("inputs").str.replace(r":\d+$", "").str.strip_prefix("^"))
         .join(nodes, on="node")
-        .select(pl.col("definition", "produced").cast(pl.Int64))
         .unique()
     )
     begun = executions.frame.select("at", "definition", "step_row").drop_nulls()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -43,21 +44,19 @@ class Linked:
         """The lines of one library only."""
         return replace(self, lines=self.lines.filter(library=library))
 
+    @cached_property
+    def executions(self) -> pl.DataFrame:
+        """Executions that ran lines: execution (ascending), primitives, primitive_us."""
+        found = self.lines.drop_nulls("execution").group_by("execution")
+        return found.agg(
+            primitives=pl.len().cast(pl.UInt32), primitive_us=summed("duration_us")
+        ).sort("execution")
+
     def by_execution(self, executions: int) -> pl.DataFrame:
         """Return per row of `Executions.frame` how many lines it ran, and their time in µs."""
-        found = (
-            self.lines.drop_nulls("execution")
-            .group_by("execution")
-            .agg(
-                primitives=pl.len().cast(pl.UInt32),
-                primitive_us=summed("duration_us"),
-                implementation=pl.col("implementation").unique(),
-            )
-        )
         rows = pl.DataFrame({"execution": pl.int_range(executions, dtype=pl.Int64, eager=True)})
-        return rows.join(found, on="execution", how="left", maintain_order="left").with_columns(
-            pl.col("primitives").fill_null(0)
-        )
+        found = rows.join(self.executions, on="execution", how="left", maintain_order="left")
+        return found.with_columns(pl.col("primitives").fill_null(0))
 
 
 def read_links(events: Events, executions: Executions) -> Linked:
@@ -93,12 +92,12 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneD
         return None
     linked = linked.of(ONEDNN)
     lines = linked.lines
+    ran = linked.executions
     frame = executions.frame.select("duration_us", "signature")
-    inside = linked.by_execution(frame.height).select("primitives", "primitive_us")
-    ran = pl.concat([frame, inside], how="horizontal")
+    ran = ran.hstack(frame.select(pl.all().gather(ran["execution"].cast(pl.UInt32))))
     # A call that ran primitives itself was compiled by XLA, which is in its duration, too.
     is_call = pl.lit(executions.signatures["kind"] == "call").gather(pl.col("signature"))
-    ran = ran.filter((pl.col("primitives") > 0) & ~is_call)
+    ran = ran.filter(~is_call)
     timed = ran.drop_nulls("duration_us")
     created = rows.filter(pl.col("event").str.starts_with("create:"))
     reference = lines.filter(pl.col("implementation").str.contains(REFERENCE))
