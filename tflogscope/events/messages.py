@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.grammar.fast import extract, match_messages
+from tflogscope.grammar.fast import extract, match_messages, schema_of
 from tflogscope.grammar.model import Grammar
 
 
@@ -61,13 +61,16 @@ class Messages:
         return self._read[id_]
 
     def _message(self, id_: str) -> pl.DataFrame:
-        records = self._records_by_id.get(id_, self._identified.clear())
-        texts = self._texts_by_id.get(id_, self._texts.clear())
+        texts = self._texts_by_id.get(id_)
+        if texts is None:
+            # A log has none of most messages.
+            fields_of = schema_of(self._grammar.message(id_))
+            return pl.DataFrame(schema=self._schema | fields_of | self._schema)
+        records = self._records_by_id[id_]
         fields = extract(texts["message"], self._grammar.message(id_))
-        rows = np.searchsorted(texts["code"].to_numpy(), records["text"].to_numpy())
-        records = records.drop("text")
-        fields = fields.drop(records.columns, strict=False)
-        return records.hstack(fields[rows]) if fields.width else records
+        rows = pl.Series(np.searchsorted(texts["code"].to_numpy(), records["text"].to_numpy()))
+        added = [each.gather(rows) for each in fields if each.name not in self._schema]
+        return pl.DataFrame([records[name] for name in self._schema] + added)
 
     @cached_property
     def _texts(self) -> pl.DataFrame:
@@ -84,6 +87,11 @@ class Messages:
     def _identified(self) -> pl.DataFrame:
         ids = self._texts["id"]
         return self._records.with_columns(id=ids.gather(self._records["text"]))
+
+    @cached_property
+    def _schema(self) -> dict[str, pl.DataType]:
+        """What all records have: at, time, thread, id."""
+        return dict(self._identified.drop("text").schema)
 
     @cached_property
     def _texts_by_id(self) -> dict[str, pl.DataFrame]:

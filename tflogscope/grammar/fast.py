@@ -25,16 +25,14 @@ def match_messages(texts: pl.Series, file_grammar: FileGrammar) -> pl.Series:
     ids = np.full(len(texts), -1, np.int64)
     # Starting with the literal head alone is a fraction of the price of a pattern.
     text = pl.col("text")
-    heads = (
-        pl.DataFrame({"text": texts})
-        .select(text.str.starts_with(message.head).alias(message.id) for message in messages)
-        .fill_null(value=False)
-        .to_numpy()
+    begins = pl.DataFrame({"text": texts}).select(
+        text.str.starts_with(message.head).alias(message.id) for message in messages
     )
+    heads = (begins.fill_null(value=False) if texts.null_count() else begins).to_numpy()
     for index, message in enumerate(messages):
         near = np.flatnonzero(heads[:, index] & (ids < 0))
         if len(near):
-            ids[near[_are(texts[near], message).to_numpy()]] = index
+            ids[near[_are(texts.gather(near), message).to_numpy()]] = index
     names = pl.Series("id", [message.id for message in messages], pl.String)
     return names.gather(pl.Series(ids).set(pl.Series(ids < 0), None))
 
@@ -55,7 +53,7 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     if not fields:
         return pl.DataFrame(height=texts.len())
     if texts.is_empty():
-        return pl.DataFrame(schema={name: _column_type(kind) for name, kind in fields.items()})
+        return pl.DataFrame(schema=schema_of(message))
     groups = texts.str.extract_groups(f"(?P<_whole>{message.pattern})").struct.unnest()
     matched = pl.col("_whole").is_not_null()
     casts: list[pl.Expr] = []
@@ -74,5 +72,8 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     return groups.select(casts)
 
 
-def _column_type(kind: str) -> pl.DataType:
-    return pl.Boolean() if kind in ("flag", "bool") else COLUMN_TYPES.get(kind, pl.String())
+def schema_of(message: Message) -> dict[str, pl.DataType]:
+    """The columns that `extract` gives."""
+    flags = dict.fromkeys(("flag", "bool"), pl.Boolean())
+    types = COLUMN_TYPES | flags
+    return {name: types.get(kind, pl.String()) for name, kind in message.fields.items()}

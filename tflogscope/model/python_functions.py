@@ -108,6 +108,8 @@ def _alike(known: pl.DataFrame, body: pl.DataFrame) -> pl.DataFrame:
 
     In each round the trace with the most nodes is the measure, and takes what is like it with it.
     """
+    if body.is_empty():
+        return known.select("name", group=pl.lit(0, pl.Int64))
     groups, left = [], known.select("name", "key")
     sizes = body.group_by("name", "key", "order").agg(size=pl.len())
     for number in range(_ROUNDS):
@@ -132,8 +134,11 @@ def _alike(known: pl.DataFrame, body: pl.DataFrame) -> pl.DataFrame:
 
 def _made_by(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
     """The file of TensorFlow that makes each function that is its own: name, made_by."""
-    found = []
+    found = [known.select("name", made_by=pl.lit(None, pl.String)).clear()]
+    own = known["function"].unique().to_list()
     for function, prefix, where in _OWN:
+        if function not in own:
+            continue
         named = known.filter(pl.col("function") == function).select("name")
         if prefix:
             inside = nodes.filter(pl.col("node").str.starts_with(prefix))

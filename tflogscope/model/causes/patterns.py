@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import polars as pl
@@ -94,6 +94,7 @@ class Words:
         return pattern
 
 
+@cache
 def _tokens(pattern: str) -> list[re.Match[str]]:
     found = list(_TOKEN.finditer(pattern))
     if "".join(token[0] for token in found) != pattern.rstrip():
@@ -119,6 +120,7 @@ class Codes:
         self._words = words
         allowing = [words.allowing(op) for op in distinct]
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(allowing), start=1)}
+        self._asked: dict[str, Flags] = {}
         kind = np.array([*(self._kinds[each] for each in allowing), 0], np.uint32)
         self._codes = kind[code] + np.uint32(END)
 
@@ -190,9 +192,12 @@ class Codes:
 
     def _allowed(self, word: str) -> Flags:
         """Which codes a word allows, less END; after `~`, all others but END itself."""
-        wanted = {*self._words.alternatives(word.removeprefix("~"))}
-        other = word.startswith("~")
-        return np.array([False, *((kind.isdisjoint(wanted)) == other for kind in self._kinds)])
+        if word not in self._asked:
+            wanted = {*self._words.alternatives(word.removeprefix("~"))}
+            other = word.startswith("~")
+            allowed = [kind.isdisjoint(wanted) == other for kind in self._kinds]
+            self._asked[word] = np.array([False, *allowed])
+        return self._asked[word]
 
 
 def _as_text(codes: NDArray[np.uint32]) -> pl.Series:
