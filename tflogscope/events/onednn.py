@@ -134,6 +134,7 @@ class _Rows:
         # The more fields, the more particular: what leaves all of a line to a message comes last.
         layouts = sorted(self.grammar.layouts, key=lambda layout: -len(layout.fields))
         layouts = [*layouts_of_templates(self._templates(), self.grammar), *layouts]
+        layouts = _near(heads, layouts)
         for layout, fits_head in zip(layouts, _fits_heads(heads, layouts), strict=True):
             if not fits_head.any():
                 continue
@@ -310,6 +311,20 @@ class _Rows:
 
 
 # ---- heads ---------------------------------------------------------------------------------------
+
+
+def _near(heads: pl.DataFrame, layouts: list[Layout]) -> list[Layout]:
+    """The layouts whose markers, versions and components are among those of the heads."""
+    markers, versions, components = (
+        {*heads[name].fill_null("")} for name in ("marker", "version_tag", "component")
+    )
+    return [
+        layout
+        for layout in layouts
+        if not markers.isdisjoint(layout.markers)
+        and not versions.isdisjoint(layout.versions)
+        and not components.isdisjoint(layout.components)
+    ]
 
 
 def _fits_heads(heads: pl.DataFrame, layouts: list[Layout]) -> list[pl.Series]:

@@ -9,6 +9,7 @@ import polars as pl
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
 from tflogscope.model.names import PRODUCTS
+from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.stack_traces import stack_traces_of_calls
 from tflogscope.model.unexpected import is_unexpected
@@ -79,6 +80,7 @@ def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     return own.with_columns(pl.coalesce("after", "any_after").alias("after"))
 
 
+@once
 def eager_training(evidence: Evidence) -> pl.DataFrame:
     """The eager ops, rows of `Evidence.placed`, that are training steps; empty: none does that.
 
@@ -91,6 +93,8 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
         beside=pl.when(~pl.col("before_calls")).then("near"),
         tape=pl.when(pl.col("cause") == "gradient-tape").then(tape),
     )
+    if not placed["tape"].count():
+        return placed.clear()
     of_step = pl.col("judged_by").is_in(_OF_STEP) & ~pl.col("own")
     asked = _of_steps(placed, placed.filter(of_step))
     steps = _steps(placed, asked)

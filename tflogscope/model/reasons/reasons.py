@@ -98,8 +98,9 @@ def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiat
     op = nodes["op"].fill_null("")
     # Plug-ins that are not in the log have no nodes, and their rules are not tried.
     whose = {ANYBODY, *facts.decider.unique()}
+    ops = {*op.unique()}
     for number, entry in enumerate(RULES):
-        if entry.by not in whose:
+        if entry.by not in whose or (entry.ops and ops.isdisjoint(entry.ops)):
             continue
         fits = left & op.is_in(entry.ops).to_numpy() if entry.ops else left
         if entry.by != ANYBODY:
