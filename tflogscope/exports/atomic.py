@@ -7,7 +7,6 @@ was asked for. Ctrl-C, a termination, a full disk or an error in the middle leav
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import stat
 import threading
@@ -69,7 +68,7 @@ def atomic_file(path: str | os.PathLike[str], *, force: bool = False) -> Iterato
     """
     target = Path(path)
     refuse_bad_target(target, force=force)
-    hidden = target.parent / f".tflogscope-{secrets.token_hex(8)}.tmp"
+    hidden = target.parent / f".tflogscope-{os.urandom(8).hex()}.tmp"
     try:
         with _removed_on_error(hidden), _removed_on_signals(hidden):
             with os.fdopen(os.open(hidden, _FLAGS, 0o666), "wb") as stream:

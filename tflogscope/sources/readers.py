@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import tempfile
 import threading
 from typing import BinaryIO, Protocol
 
@@ -69,6 +68,8 @@ class Spool:
 
     def __init__(self, stream: BinaryIO, name: str, *, owned: bool) -> None:
         """`owned`: nobody else uses the stream, so `discard` closes it."""
+        import tempfile  # it takes as long as all readers, and most logs are files
+
         self._owned = [stream] if owned else []
         self._name = name
         # BufferedReader.read() waits until it has all it was asked for, read1() does not.
