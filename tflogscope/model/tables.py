@@ -26,6 +26,7 @@ from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.reasons import Reasons
 
 _DEAD = STATUSES.index("dead")
+_HALF = 1 << 32
 
 
 def ops_table(
@@ -47,8 +48,7 @@ def ops_table(
         at=pl.col("at").min(),
     )
     # Strings only of what is different: a node runs thousands of times.
-    kinds = executions.frame.select("signature", "step_row", "dispatch").with_row_index("row")
-    kinds = kinds.unique(["signature", "step_row", "dispatch"])
+    kinds = _kinds(executions)
     cause = causes.by_execution(executions, kinds["row"])
     named = kinds.select("signature", cause=cause).hstack(executions.functions(kinds["row"]))
     named = named.group_by("signature").agg(
@@ -79,10 +79,26 @@ def ops_table(
     return as_table("ops", placed)
 
 
+def _kinds(executions: Executions) -> pl.DataFrame:
+    """Rows of `Executions.frame` that stand for all of their signature, function and cause."""
+    alike = executions.steps.select(pl.struct("name", "cause").rank("dense")).to_series()
+    rows = executions.frame.lazy().select("signature", "step_row", "dispatch").with_row_index("row")
+    in_graphs = rows.filter(pl.col("dispatch").is_null()).select(
+        "row", "signature", key=_pair(pl.col("signature"), pl.lit(alike).gather("step_row"))
+    )
+    eager = rows.filter(pl.col("dispatch").is_not_null()).select("row", "signature")
+    return pl.concat([eager, in_graphs.unique("key").drop("key")]).collect()
+
+
+def _pair(one: pl.Expr, two: pl.Expr) -> pl.Expr:
+    """One number of two: polars finds equal rows by one column in far less memory."""
+    return one.cast(pl.Int64) * _HALF + two
+
+
 def _asked(executions: Executions, lines: PythonLines) -> pl.DataFrame:
     """The line that most of a signature's executions come from: python, python_executions."""
     alive = executions.frame.select("signature", "status", stack=lines.of_executions)
-    counted = alive.filter(pl.col("status") != _DEAD).drop_nulls("stack")
+    counted = alive.drop_nulls("stack").filter(pl.col("status") != _DEAD)
     stacks = counted.group_by("signature", "stack").agg(python_executions=pl.len())
     named = stacks.with_columns(python=lines.named(stacks["stack"]))
     total = named.group_by("signature", "python").agg(
@@ -142,25 +158,27 @@ def nodes_table(
 def _nodes_run(executions: Executions) -> pl.DataFrame:
     """Distinct (function, definition) of graph runs, with executions and total_us."""
     folding = (pl.col("cause") == "constant-folding").fill_null(False)
-    steps = executions.steps.select("name", folding=folding, number=pl.col("name").rank("dense"))
+    number = pl.col("name").rank("dense").cast(pl.Int64).fill_null(0)
+    steps = executions.steps.select("name", number=number, kept=pl.when(~folding).then(number))
     frame = executions.frame.select(
         "at",
-        "definition",
         "duration_us",
         "status",
-        number=pl.lit(steps["number"]).gather(pl.col("step_row")),
-        folding=pl.lit(steps["folding"]).gather(pl.col("step_row")),
+        # Rows of dispatches have no step, and so a null.
+        key=_pair(pl.lit(steps["kept"]).gather("step_row"), pl.col("definition")),
     )
     alive = pl.col("status") != _DEAD
-    # Rows of dispatches have no step, and so a null.
     grouped = (
-        frame.filter(~pl.col("folding"))
-        .group_by("number", "definition")
+        frame.group_by("key")
         .agg(
             executions=alive.sum().cast(pl.UInt32),
             known=pl.col("duration_us").filter(alive).count(),
             total_us=pl.col("duration_us").filter(alive).sum(),
             at=pl.col("at").min(),
+        )
+        .drop_nulls("key")
+        .with_columns(
+            number=pl.col("key") // _HALF, definition=(pl.col("key") % _HALF).cast(pl.UInt32)
         )
     )
     names = steps.select("number", "name").unique("number")
@@ -172,7 +190,7 @@ def _nodes_run(executions: Executions) -> pl.DataFrame:
         definition=pl.int_range(pl.len(), dtype=pl.UInt32),
     )
     return (
-        grouped.join(names, on="number", how="left", nulls_equal=True)
+        grouped.join(names, on="number", how="left")
         .join(definitions, on="definition", how="left")
         .select(
             "at",
