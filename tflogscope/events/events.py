@@ -250,12 +250,14 @@ class Events:
         first, found = np.full(len(places), _NOWHERE), np.full(len(places), np.nan)
         for records in self._executor_records():
             known = records.drop_nulls("time")
-            order = np.argsort(known["at"].to_numpy(), kind="stable")  # most are in order
-            at = np.append(known["at"].to_numpy()[order], _NOWHERE)
-            time = np.append(known["time"].to_numpy()[order], 0)
-            row = np.searchsorted(at, places)
-            nearer = at[row] < first
-            first[nearer], found[nearer] = at[row][nearer], time[row][nearer]
+            at, time = known["at"].to_numpy(), known["time"].to_numpy()
+            order = np.argsort(at, kind="stable")  # most are in order
+            place = np.searchsorted(at, places, sorter=order)
+            there = np.flatnonzero(place < len(at))
+            row = order[place[there]]
+            nearer = at[row] < first[there]
+            there, row = there[nearer], row[nearer]
+            first[there], found[there] = at[row], time[row]
         return found
 
     @cached_property

@@ -136,7 +136,7 @@ def _sources_of(spans: Sequence[SourceSpan], at: pl.Series) -> list[str]:
     return [
         span.name
         for span in spans
-        if (at // PLACES).is_between(span.first, span.first + span.lines - 1).any()
+        if at.is_between(span.first * PLACES, (span.first + span.lines) * PLACES, "left").any()
     ]
 
 

@@ -35,17 +35,20 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
     if np.isin(status, _UNKNOWN).any():
         return found
     rows = np.flatnonzero(works & np.isin(status, _OPEN_STATUSES))
-    begin = frame["at"].to_numpy()[rows]
     end = frame["end_at"].gather(rows).to_numpy()
     by_end = np.argsort(end, kind="stable")
     # What has begun less what has ended before: its count, and the sum of its rows, so that where
     # it is one, the sum is that one.
-    started = np.searchsorted(begin, at, side="right")
-    ended = np.searchsorted(end[by_end], at, side="left")
-    sums = np.concatenate([[0], np.cumsum(rows)]), np.concatenate([[0], np.cumsum(rows[by_end])])
+    started = np.searchsorted(frame["at"].to_numpy()[rows], at, side="right")
+    ended = np.searchsorted(end, at, side="left", sorter=by_end)
     alone = started - ended == 1
-    found[alone] = (sums[0][started] - sums[1][ended])[alone]
+    found[alone] = (_sums(rows, started) - _sums(rows[by_end], ended))[alone]
     endless = frame["at"].to_numpy()[works & (status == _UNFINISHED)]
     if len(endless):
         found[at >= endless.min()] = -1
     return found
+
+
+def _sums(values: Integers, counts: Integers) -> Integers:
+    """The sum of so many values, from the first one on."""
+    return np.where(counts > 0, np.cumsum(values)[counts - 1], 0) if len(values) else counts
