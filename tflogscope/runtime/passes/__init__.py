@@ -4,8 +4,8 @@ graph.py         the graph that passes rewrite
 report.py        what they did
 lowering.py      calls inlined; conditionals and loops become Switch and Merge
 shapes.py        what is known of shapes
-pruner.py, duplicates.py, folding.py, simplify.py, arithmetic.py, remapper.py,
-dependencies.py  Grappler's optimizers
+pruner.py, duplicates.py, folding.py, rules.py, remapper.py, dependencies.py
+  Grappler's optimizers
 onednn.py        which ops get oneDNN's kernels
 fused_ops.py     the ops that come of it
 at_runtime.py    constants once more
@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.passes import fused_ops
-from tflogscope.runtime.passes.arithmetic import rewrite_arithmetic
 from tflogscope.runtime.passes.at_runtime import optimize_at_runtime
 from tflogscope.runtime.passes.dependencies import simplify_dependencies
-from tflogscope.runtime.passes.duplicates import remove_duplicates
+from tflogscope.runtime.passes.duplicates import merge_duplicates
 from tflogscope.runtime.passes.folding import fold_constants
 from tflogscope.runtime.passes.graph import Graph
 from tflogscope.runtime.passes.lowering import lowered
@@ -29,7 +28,6 @@ from tflogscope.runtime.passes.onednn import use_onednn
 from tflogscope.runtime.passes.pruner import prune
 from tflogscope.runtime.passes.remapper import remap
 from tflogscope.runtime.passes.report import Report
-from tflogscope.runtime.passes.shapes import Properties
 
 __all__ = ["DATA_FUNCTION", "SETTINGS", "fused_ops", "optimize"]
 
@@ -72,30 +70,13 @@ def optimize(definition: FunctionDef) -> tuple[FunctionDef, Report]:
     return ready, report
 
 
-def _optimizers(definition: FunctionDef) -> list[Callable[[Graph], None]]:
+def _optimizers(definition: FunctionDef) -> list[Callable[[Graph], object]]:
     """Grappler's, in the order of `meta_optimizer.cc`."""
     folds = not definition.attributes.get(DATA_FUNCTION)
     return [
         prune,
-        remove_duplicates,
+        merge_duplicates,
         *[fold_constants] * folds,
-        _use_sizes,
-        rewrite_arithmetic,
-        lambda graph: remap(graph, onednn=SETTINGS.onednn),
+        remap,
         simplify_dependencies,
     ]
-
-
-def _use_sizes(graph: Graph) -> None:
-    """The product of a shape is a Size (`shape_optimizer.cc`)."""
-    products = [node for node in graph if node.type == "Prod"]
-    properties = Properties(graph) if products else None
-    for product in products:
-        shape = graph.source(product, 0)
-        keeps = product.attributes.get("keep_dims")
-        if shape.type != "Shape" or keeps or properties is None:
-            continue
-        if properties.shape(product.inputs[1]).num_elements() == 1:
-            types = {"T": shape.attributes["T"], "out_type": product.attributes["T"]}
-            graph.rewire(product, shape.inputs[:1], [shape.name, *product.controls])
-            graph.retype(product, "Size", types)

@@ -11,7 +11,7 @@ from typing import Any
 from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.dtypes import resource
 from tflogscope.runtime.ops.flow import LOWERED
-from tflogscope.runtime.passes.duplicates import merge_at_runtime
+from tflogscope.runtime.passes.duplicates import merge_duplicates
 from tflogscope.runtime.passes.folding import computed
 from tflogscope.runtime.passes.graph import Graph, is_stateful, topological
 from tflogscope.runtime.passes.report import Report
@@ -28,13 +28,13 @@ def optimize_at_runtime(graph: Graph, report: Report) -> None:
         folded = _fold(graph, numbers, report)
         if folded:
             _drop_unneeded(graph)
-        if not (merge_at_runtime(graph) or folded):
+        if not (merge_duplicates(graph) or folded):
             return
 
 
 def _fold(graph: Graph, numbers: Iterator[int], report: Report) -> bool:
     values: dict[str, list[Any]] = {}
-    for name in topological(graph) or ():
+    for name in topological(graph):
         found = _values(graph[name], values)
         if found is not None:
             values[name] = found

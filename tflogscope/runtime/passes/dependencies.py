@@ -4,7 +4,7 @@ anyway needs no edge. See `core/grappler/optimizers/dependency_optimizer.cc`.
 
 from __future__ import annotations
 
-from tflogscope.runtime.core.definition import Endpoint, NodeDef
+from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.registry import lookup
 from tflogscope.runtime.passes.graph import Graph, is_stateful, topological
 
@@ -14,28 +14,12 @@ _READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
 _IDENTITIES = frozenset({"Identity", "IdentityN"})
 
 
-def control_anchor(graph: Graph, endpoint: Endpoint) -> str:
-    """What to wait for in place of an input: for one side of a Switch an Identity on it."""
-    name, output = endpoint
-    source = graph[name]
-    if source.type != "Switch":
-        return name
-    anchor, dtype = f"ConstantFoldingCtrl/{name}_{output}", source.dtypes[output]
-    if anchor not in graph:
-        graph.add(
-            NodeDef(anchor, "Identity", [endpoint], [], {"T": dtype}, source.device, (dtype,))
-        )
-    return anchor
-
-
 def simplify_dependencies(graph: Graph) -> None:
     """Drop edges, and nodes that only hand on."""
     _clean(graph)
     for _ in range(2):
-        order = topological(graph)
-        if order is not None:
-            graph.reorder(order)
-            _reduce(graph)
+        graph.reorder(topological(graph))
+        _reduce(graph)
         _Simplifying(graph).run()
         _clean(graph)
 
@@ -70,9 +54,9 @@ class _Simplifying:
         if node.type == "Const" and not node.controls:
             self._release_waiters(node)
         elif node.type != "NoOp" and self._can_be_no_op(node):
-            anchors = [control_anchor(graph, endpoint) for endpoint in node.inputs]
-            self._again(*(source for source, _ in node.inputs), node.name)
-            graph.rewire(node, [], [*anchors, *node.controls])
+            sources = [source for source, _ in node.inputs]
+            self._again(*sources, node.name)
+            graph.rewire(node, [], [*sources, *node.controls])
             graph.retype(node, "NoOp", {})
             node.dtypes = ()
         elif node.type == "NoOp" or (node.type in _IDENTITIES and self._identity_can_go(node)):
@@ -152,39 +136,16 @@ class _Simplifying:
         return edges
 
 
-def _reduce(graph: Graph) -> None:  # noqa: C901 - one walk over three tables
+def _reduce(graph: Graph) -> None:
     """A node need not wait for one that it comes after anyway (`TransitiveReduction`)."""
-    nodes = list(graph)
-    index = {node.name: at for at, node in enumerate(nodes)}
-    outputs: list[list[int]] = [[] for _ in nodes]
-    controlled: list[list[int]] = [[] for _ in nodes]
-    left_out = CHANGES_FRAME | {"Merge"}
-    for at, node in enumerate(nodes):
-        if node.type not in CHANGES_FRAME:
-            for name in (*(source for source, _ in node.inputs), *node.controls):
-                if graph[name].type not in left_out:
-                    outputs[index[name]].append(at)
-            for name in node.controls:
-                if graph[name].type not in left_out:
-                    controlled[index[name]].append(at)
-    for source, targets in enumerate(controlled):
-        if targets:
-            farther = _farther(outputs, source, max(targets))
-            for target in targets:
-                if target in farther:
-                    graph.remove_control(nodes[target], nodes[source].name)
-
-
-def _farther(outputs: list[list[int]], source: int, last: int) -> set[int]:
-    """The nodes up to `last` to which a longer way leads."""
-    waiting = [at for at in outputs[source] if at <= last]
-    seen = set(waiting)
-    found = {at for at in seen if waiting.count(at) > 1}
-    while waiting:
-        for reader in outputs[waiting.pop()]:
-            if reader <= last:
-                found.add(reader)
-                if reader not in seen:
-                    seen.add(reader)
-                    waiting.append(reader)
-    return found
+    before: dict[str, set[str]] = {}
+    for node in graph:
+        sources = {*(name for name, _ in node.inputs), *node.controls}
+        farther: set[str] = set()
+        if node.type not in CHANGES_FRAME | {"Merge"}:
+            farther = farther.union(*(before[name] for name in sources))
+            for name in farther.intersection(node.controls):
+                graph.remove_control(node, name)
+            before[node.name] = farther | sources
+        else:  # what is before a loop is not in its frame
+            before[node.name] = set()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from graphlib import TopologicalSorter
 from typing import Any
 
 from tflogscope.runtime.core.definition import Endpoint, FunctionDef, NodeDef
@@ -98,18 +99,6 @@ class Graph:
         """The same nodes in this order."""
         self.nodes = {name: self.nodes[name] for name in names}
 
-    def erase(self, names: Collection[str]) -> None:
-        """Remove these; each gap is filled by the last node, as in `EraseNodesFromGraph`."""
-        order = list(self.nodes)
-        last = len(order) - 1
-        for at in range(last, -1, -1):
-            if order[at] in names:
-                order[at], order[last] = order[last], order[at]
-                last -= 1
-        self.reorder(order)
-        for name in order[last + 1 :]:
-            self.remove(name)
-
     def rewire(
         self, node: NodeDef, inputs: Iterable[Endpoint], controls: Iterable[str] | None = None
     ) -> None:
@@ -173,51 +162,14 @@ def is_stateful(type: str) -> bool:
     return type in {"_Arg", "_Retval"} or not registered(type) or lookup(type).stateful
 
 
-def topological(graph: Graph) -> list[str] | None:
-    """The names, each after those that it reads; None if that can't be."""
-    nodes = list(graph)
-    index = {node.name: at for at, node in enumerate(nodes)}
-    fanins = [
-        {index[name] for name in (*(source for source, _ in node.inputs), *node.controls)}
-        for node in nodes
-    ]
-    fanouts: list[list[int]] = [[] for _ in nodes]
-    for at, sources in enumerate(fanins):
-        for source in sources:
-            fanouts[source].append(at)
-    arrived = [0] * len(nodes)
-    ready = [at for at, sources in enumerate(fanins) if not sources]
-    for at, node in enumerate(nodes):
-        if node.type == "Merge":
-            arrived[at] = sum(nodes[source].type == "NextIteration" for source in fanins[at])
-    for at in ready:  # it grows
-        for reader in sorted(fanouts[at]):
-            arrived[reader] += 1
-            if arrived[reader] == len(fanins[reader]):
-                ready.append(reader)
-    return [nodes[at].name for at in ready] if len(ready) == len(nodes) else None
-
-
-def depth_first(graph: Graph) -> list[str]:
-    """The names in reverse post-order of a depth-first walk along the edges."""
-    followers: dict[str, dict[int, list[str]]] = {name: {} for name in graph.nodes}
-    for node in graph:
-        after = [*node.inputs, *((name, 1 << 30) for name in node.controls)]
-        for source, output in after:
-            back = node.type == "Merge" and graph[source].type == "NextIteration"
-            if not back:
-                followers[source].setdefault(output, []).append(node.name)
-    left: list[str] = []
-    entered: set[str] = set()
-    for root in reversed(list(graph)):
-        stack = [(root.name, True)] if not root.inputs and not root.controls else []
-        while stack:
-            name, enters = stack.pop()
-            if not enters:
-                left.append(name)
-            elif name not in entered:
-                entered.add(name)
-                stack.append((name, False))
-                for _, readers in sorted(followers[name].items()):
-                    stack += [(reader, True) for reader in readers if reader not in entered]
-    return left[::-1]
+def topological(graph: Graph) -> list[str]:
+    """The names, each after those that it reads; a loop begins where it is entered."""
+    before = {
+        node.name: [
+            name
+            for name in (*(source for source, _ in node.inputs), *node.controls)
+            if not (node.type == "Merge" and graph[name].type == "NextIteration")
+        ]
+        for node in graph
+    }
+    return list(TopologicalSorter(before).static_order())

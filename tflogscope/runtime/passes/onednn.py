@@ -49,10 +49,10 @@ def eager_op(op: str, attributes: Mapping[str, Any]) -> str:
 
 def use_onednn(graph: Graph, report: Report) -> None:
     """Merge nodes that one kernel does together, then rename."""
-    for name in reversed(topological(graph) or list(graph.nodes)):
+    for name in reversed(topological(graph)):
         if name in graph:
             _merge_gradients(graph, graph[name])
-    for name in topological(graph) or list(graph.nodes):
+    for name in topological(graph):
         _rewrite(graph, graph[name], report)
 
 
