@@ -1,77 +1,65 @@
 """Before a function runs the runtime folds constants once more: it runs them as a graph, at step −1,
-which the log shows. See `core/common_runtime/constant_folding.cc`, `graph_optimizer.cc`.
+which the log shows. See `core/common_runtime/constant_folding.cc`, `graph_optimizer.cc`. NB: once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tflogscope.runtime.core.definition import NodeDef
+from tflogscope.runtime.core.definition import Endpoint, NodeDef
 from tflogscope.runtime.core.dtypes import resource
 from tflogscope.runtime.ops.flow import LOWERED
 from tflogscope.runtime.passes.duplicates import merge_duplicates
 from tflogscope.runtime.passes.folding import computed
-from tflogscope.runtime.passes.graph import Graph, is_stateful, topological
+from tflogscope.runtime.passes.graph import Graph, Place, is_stateful, topological
+from tflogscope.runtime.passes.pruner import prune
 from tflogscope.runtime.passes.report import Report
 
-_ROUNDS = 10
 _NEVER = LOWERED | {"Placeholder", "NoOp", "_Arg", "_Retval"}
 
 
 def optimize_at_runtime(graph: Graph, report: Report) -> None:
-    """Fold and merge until nothing changes."""
-    _drop_unneeded(graph)
-    numbers = count()  # of new nodes: `Graph::NewName`
-    for _ in range(_ROUNDS):
-        folded = _fold(graph, numbers, report)
-        if folded:
-            _drop_unneeded(graph)
-        if not (merge_duplicates(graph) or folded):
-            return
+    """Fold and merge."""
+    prune(graph)
+    _fold(graph, report)
+    prune(graph)
+    merge_duplicates(graph)
 
 
-def _fold(graph: Graph, numbers: Iterator[int], report: Report) -> bool:
+def _fold(graph: Graph, report: Report) -> None:
     values: dict[str, list[Any]] = {}
     for name in topological(graph):
         found = _values(graph[name], values)
         if found is not None:
             values[name] = found
     # a NoOp counts as something to compute: it has no inputs that are not constant
-    idle = all(graph[name].type == "Const" for name in values)
-    if idle and not any(node.type == "NoOp" for node in graph):
-        return False
-    readers = {
-        name: [reader for reader, _ in graph.data_readers(name) if reader.name not in values]
-        for name in values
-    }
-    _note_run(graph, values, readers, report)
-    waits: dict[str, dict[str, None]] = {}
-    for name in values:  # inputs come before what reads them
-        node = graph[name]
-        before = [wait for source, _ in node.inputs for wait in waits[source]]
-        waits[name] = dict.fromkeys((*before, *node.controls))
-    replaced, constants = False, count()
-    for node in sorted(graph, key=lambda node: node.name):
-        if readers.get(node.name) and node.type != "Const":
-            replaced = True
-            for place, (value, dtype) in enumerate(
-                zip(values[node.name], node.dtypes, strict=True)
-            ):
-                endpoint = (node.name, place)
-                reading = [each for each in readers[node.name] if endpoint in each.inputs]
-                if not reading:
-                    continue
-                name = f"{node.name}/_{next(numbers)}__cf__{next(constants)}"
-                graph.constant(name, value, dtype, node.device, waits[node.name])
-                for each in reading:
-                    inputs = [(name, 0) if e == endpoint else e for e in each.inputs]
-                    graph.rewire(each, inputs)
-    return replaced
+    types = {node.type for node in graph if node.type == "NoOp" or node.name in values}
+    if types <= {"Const"}:
+        return
+    wanted: dict[Endpoint, list[Place]] = {}
+    for name in values:
+        for reader, place in graph.data_readers(name):
+            if reader.name not in values:
+                wanted.setdefault(reader.inputs[place], []).append((reader, place))
+    if wanted:
+        report.runs.append(_constants(graph, values, wanted))
+    computes = [endpoint for endpoint in wanted if graph[endpoint[0]].type != "Const"]
+    for number, endpoint in enumerate(sorted(computes)):
+        (name, output), node = endpoint, graph[endpoint[0]]
+        label, waits = f"{name}/_{number}__cf__{number}", _waits(graph, node)
+        graph.constant(label, values[name][output], node.dtypes[output], node.device, waits)
+        for reader, place in wanted[endpoint]:
+            graph.set_input(reader, place, (label, 0))
 
 
-def _values(node: NodeDef, known: dict[str, list[Any]]) -> list[Any] | None:
+def _waits(graph: Graph, node: NodeDef) -> dict[str, None]:
+    """What a constant and all that it is made of wait for."""
+    before = [wait for name, _ in node.inputs for wait in _waits(graph, graph[name])]
+    return dict.fromkeys((*before, *node.controls))
+
+
+def _values(node: NodeDef, known: Mapping[str, list[Any]]) -> list[Any] | None:
     if node.type == "Const":
         return [node.attributes["value"]]
     if node.type in _NEVER or is_stateful(node.type) or not node.inputs:
@@ -83,19 +71,8 @@ def _values(node: NodeDef, known: dict[str, list[Any]]) -> list[Any] | None:
     return computed(node, [known[source][output] for source, output in node.inputs])
 
 
-def _note_run(
-    graph: Graph, values: dict[str, list[Any]], readers: dict[str, list[NodeDef]], report: Report
-) -> None:
-    """The graph of constants that is run, and what is fetched from it."""
-    wanted = [
-        endpoint
-        for name in values
-        for reader in readers[name]
-        for endpoint in reader.inputs
-        if endpoint[0] == name
-    ]
-    if not wanted:
-        return
+def _constants(graph: Graph, values: Iterable[str], wanted: Iterable[Endpoint]) -> list[NodeDef]:
+    """The graph that is run, with what is fetched from it."""
     needed = {name for name, _ in wanted}
     for name in reversed(list(values)):
         if name in needed:
@@ -106,24 +83,9 @@ def _note_run(
             node = graph[name].copy(name)
             node.controls = []
             nodes.append(node)
-            for source, output in dict.fromkeys(each for each in wanted if each[0] == name):
-                facts = {"T": node.dtypes[output], "tensor_name": f"{source}:{output}"}
-                label = f"_send_{source}_{output}"
-                nodes.append(NodeDef(label, "_Send", [(source, output)], [], facts))
-    report.runs.append(nodes)
-
-
-def _drop_unneeded(graph: Graph) -> None:
-    waiting = [
-        node.name
-        for node in graph
-        if node.type in LOWERED
-        or (node.type != "_Arg" and (node.name in graph.kept or is_stateful(node.type)))
-    ]
-    needed: set[str] = {node.name for node in graph if node.type == "_Arg"}
-    while waiting:
-        name = waiting.pop()
-        if name not in needed or graph[name].type == "_Arg":
-            needed.add(name)
-            waiting += [source for source, _ in graph[name].inputs] + graph[name].controls
-    graph.keep_only(needed)
+            for source, output in wanted:
+                if source == name:
+                    facts = {"T": node.dtypes[output], "tensor_name": f"{source}:{output}"}
+                    label = f"_send_{source}_{output}"
+                    nodes.append(NodeDef(label, "_Send", [(source, output)], [], facts))
+    return nodes
