@@ -46,7 +46,9 @@ class Listener:
 
     def node_started(self, step: int, node: Any) -> None: ...
 
-    def node_done(self, step: int, node: Any, outputs: Sequence[Any]) -> None: ...
+    def node_done(
+        self, step: int, node: Any, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None: ...
 
     def node_dead(self, step: int, node: Any) -> None:
         """It is in a branch not taken: no kernel runs."""

@@ -19,68 +19,53 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from copy import deepcopy
 from random import Random
-from typing import Any
 
 from tflogscope.runtime.emitter.output import Fault, Piece, Prefixes
-from tflogscope.runtime.emitter.records import Execution, Primitive
+from tflogscope.runtime.emitter.records import NUMBERS, Execution
 from tflogscope.runtime.emitter.truth import BEGIN
 
 Pieces = Sequence[Piece]
 
 # -- processes
 
-_STEP = re.compile(rb"(step |step_id: )-(\d+)")
-_DELAY, _THREADS = 4100, 5000
+_STEP = re.compile(rb"(step |step_id: )-(\d{2,})")  # not step -1, which all processes have
+_DELAY, _THREADS, _OTHER_STEP = 4100, 5000, 77
 
 
 def _processes(pieces: Pieces, random: Random, prefixes: Prefixes) -> Iterator[Piece]:
-    others: dict[Execution, Execution] = {}
-
-    def other(about: Any) -> Any:
-        if about is None:
-            return None
-        if isinstance(about, Primitive):
-            return replace(about, execution=other(about.execution), line=None)
-        if about not in others:
-            step = about.step
-            made = others[about] = replace(
-                about,
-                process=1,
-                number=-1,
-                line=None,
-                step=-_other_number(-step) if step is not None and step < 0 else step,
-                start=about.start + _DELAY,
-                end=about.end + _DELAY,
-                thread=about.thread + _THREADS,
-            )
-            made.call = other(about.call)  # a call is its own
-        return others[about]
-
-    def copied(piece: Piece) -> Piece:
-        record = piece.record
-        assert record is not None
-        time, thread = record.time + _DELAY, record.thread + _THREADS
-        record = replace(record, time=time, thread=thread, about=other(record.about))
-        made = _stamped(replace(piece, record=record, process=1), prefixes, time)
-        made.data = _STEP.sub(lambda m: b"%s-%d" % (m[1], _other_number(int(m[2]))), made.data)
-        return made
-
-    second = [copied(piece) for piece in pieces]
+    second, shifted = deepcopy(pieces), set[Execution]()
+    for piece in second:
+        piece.process = 1
+        assert piece.record is not None
+        piece.record.time += _DELAY
+        piece.record.thread += _THREADS
+        _stamped(piece, prefixes, piece.record.time)
+        piece.data = _STEP.sub(lambda m: b"%s-%d" % (m[1], int(m[2]) + _OTHER_STEP), piece.data)
+        execution = piece.record.execution
+        for each in () if execution is None else (execution, execution.call):
+            if each is not None and each not in shifted:
+                shifted.add(each)
+                _move(each)
     return heapq.merge(second, pieces, key=lambda each: each.record.time if each.record else 0)
 
 
-def _other_number(step: int) -> int:
-    return step if step == 1 else step ^ 0x5A5A5A5A
+def _move(execution: Execution) -> None:
+    """To the second process."""
+    execution.process, execution.id = 1, next(NUMBERS)
+    execution.thread += _THREADS
+    execution.start += _DELAY
+    execution.end += _DELAY
+    if execution.step is not None and execution.step < -1:
+        execution.step -= _OTHER_STEP
 
 
-def _stamped(piece: Piece, prefixes: Prefixes, time: int) -> Piece:
-    """With another time in its prefix."""
+def _stamped(piece: Piece, prefixes: Prefixes, time: int) -> None:
+    """Put another time in its prefix."""
     if piece.middle and piece.record is not None:
         prefix = prefixes.of(piece.record.kind, BEGIN + time, piece.record.thread).encode()
         piece.data, piece.middle = prefix + piece.data[piece.middle :], len(prefix)
-    return piece
 
 
 # -- records
@@ -192,13 +177,11 @@ def _between(every: int, choices: Sequence[Sequence[bytes]]) -> Fault:
 
 
 def _kill(pieces: Pieces, random: Random, prefixes: Prefixes) -> Iterator[Piece]:
-    left, half = random.randint(400, 2500), random.random() < 0.5
-    yield from pieces[: left - 1]
-    for last in pieces[left - 1 : left]:
-        if half and last.record is not None:
-            last.data = last.data[: max(1, len(last.data) * 2 // 3)]
-            last.torn = "kill"
-        yield last
+    kept = list(pieces[: random.randint(400, 2500)])
+    if kept and kept[-1].record is not None and random.random() < 0.5:
+        _cut(kept[-1], max(1, len(kept[-1].data) * 2 // 3))
+        kept[-1].torn = "kill"
+    return iter(kept)
 
 
 FAULTS: dict[str, Fault] = {

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.records import Execution
-from tflogscope.runtime.emitter.text import NodeLines, attributes_of, node_text, summary
+from tflogscope.runtime.emitter.text import node_text
 from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
 from tflogscope.runtime.passes.graph import Graph
@@ -34,11 +34,13 @@ class Instance:
 
     component: str
     handle: int
-    lines: NodeLines
-    report: Report
     definition: FunctionDef
-    origins: dict[str, str]
-    """Of nodes that the layout pass renamed, what they were."""
+    report: Report
+    numbers: dict[str, int] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    """The nodes as they are made."""
+    running: dict[str, str] = field(default_factory=dict)
+    """… and as they run."""
     ready: bool = False
 
 
@@ -55,14 +57,14 @@ class Instances:
     def make(self, voice: Voice, definition: FunctionDef, report: Report) -> Instance:
         """It is made ready now."""
         name = definition.name
-        instance = self._by_definition[id(definition)] = Instance(
-            f"{name}{voice.dialect.partitioned}_{voice.costs.number(64)}_0",
-            2 * len(self._by_definition),
-            NodeLines(report.nodes, voice.dialect),
-            report,
-            definition,
-            {each.node: each.old for each in report.rewritten},
-        )
+        component = f"{name}{voice.dialect.partitioned}_{voice.costs.number(64)}_0"
+        handle = 2 * len(self._by_definition)
+        instance = Instance(component, handle, definition, report)
+        for at, node in enumerate([NodeDef("_SOURCE", "NoOp"), *report.nodes]):
+            instance.numbers[node.name] = at + (at > 0)  # 1 is the sink
+            instance.texts[node.name] = node_text(node, voice.dialect)
+            instance.running[node.name] = node_text(node, voice.dialect, running=True)
+        self._by_definition[id(definition)] = instance
         if not name.startswith("__"):  # NB: a session says nothing of the kind
             _rewrites(voice, instance)
             return instance
@@ -71,7 +73,7 @@ class Instances:
         _rewrites(voice, instance)
         if definition.attributes.get(DATA_FUNCTION):
             prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
-        component = f"component function {instance.component} with handle {instance.handle}"
+        component = f"component function {component} with handle {instance.handle}"
         voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
         voice.say("instantiated", f"Instantiated {said} with handle {instance.handle + 1}")
         return instance
@@ -79,22 +81,14 @@ class Instances:
 
 def _rewrites(voice: Voice, instance: Instance) -> None:
     """NB: what Grappler's optimizers say is left out, and the nodes as they were before."""
-    lines, this = instance.lines, "MklLayoutRewritePass"
-    for node, old, new, attributes in instance.report.rewritten:
-        names = [
-            each
-            for each in lines.texts.get(node, "](").rpartition("](")[2][:-1].split(", ")
-            if each
-        ]
-        made = summary(node, new, attributes_of(new, attributes, voice.dialect), names)
-        devices = f"{{requested: '{CPU}', assigned: '{CPU}'}}"
-        text = (
-            f"{{name:'{node}' id:{lines.numbers.get(node, 0)} op device:{devices} def:{{{made}}}}}"
-        )
-        voice.say("new", f"{this}: New node:{text}", 20)
-        voice.say(
-            "rewrote", f"{this}: rewrote node {node} with op {old} for Mkl layout optimization."
-        )
+    device, this = f"{{requested: '{CPU}', assigned: '{CPU}'}}", "MklLayoutRewritePass"
+    for node, old in instance.report.rewritten.items():
+        if node in instance.texts:
+            facts = f"name:'{node}' id:{instance.numbers[node]} op device:{device}"
+            text = f"{this}: New node:{{{facts} def:{{{instance.texts[node]}}}}}"
+            voice.say("new", text, 20)
+            text = f"{this}: rewrote node {node} with op {old} for Mkl layout optimization."
+            voice.say("rewrote", text)
 
 
 def prepared(voice: Voice, instance: Instance) -> None:
@@ -102,10 +96,10 @@ def prepared(voice: Voice, instance: Instance) -> None:
     instance.ready = True
     text = f"Pruning function body: function_name={instance.component}"
     voice.say("pruning", text, 12)
-    voice.say("pruning nodes", f"{text} #nodes = {len(instance.lines.texts) + 1}", 12)
+    voice.say("pruning nodes", f"{text} #nodes = {len(instance.texts) + 1}", 12)
     for nodes in instance.report.runs:
         _constants(voice, nodes)
-    for text in instance.lines.texts.values():
+    for text in instance.texts.values():
         voice.say("kernel", f"Instantiating kernel for node: {text}", 7)
 
 
@@ -127,18 +121,16 @@ def wrapper(
     """The function of one node that an eager op becomes, after the layout pass. See
     `WrapInCallOp` of `core/common_runtime/eager/execute.cc`.
     """
+    sources = [(f"input_{at}", 0) for at in range(len(inputs))]
     nodes = [
-        NodeDef(f"input_{at}", "_Arg", [], [], {"T": e.dtype, "index": at}, CPU, (e.dtype,))
-        for at, e in enumerate(inputs)
+        NodeDef(source, "_Arg", [], [], {"T": e.dtype, "index": at}, CPU, (e.dtype,))
+        for at, ((source, _), e) in enumerate(zip(sources, inputs, strict=True))
     ]
-    sources = [(node.name, 0) for node in nodes]
     nodes.append(NodeDef(op, op, sources, [], dict(attributes), CPU, tuple(outputs)))
     for at, dtype in enumerate(outputs):
         given = {"T": dtype, "index": at}
         nodes.append(NodeDef(f"output_{at}_RetVal", "_Retval", [(op, at)], [], given, CPU))
-    graph, report = Graph(nodes, [node.name for node in nodes]), Report()
+    graph, report = Graph(nodes, [node.name for node in nodes]), Report(nodes)
     if SETTINGS.onednn:
         use_onednn(graph, report)
-    report.nodes = list(graph)
-    name = f"__wrapped__{op.replace('_', '__')}_device_{CPU}"
-    return FunctionDef(name, report.nodes), report
+    return FunctionDef(f"__wrapped__{op.replace('_', '__')}_device_{CPU}", nodes), report

@@ -16,9 +16,8 @@ from tflogscope.runtime.emitter.costs import Costs
 from tflogscope.runtime.emitter.dialects import Dialect
 from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name, wrapper
 from tflogscope.runtime.emitter.output import Output, Prefixes
-from tflogscope.runtime.emitter.primitives import Kernel
 from tflogscope.runtime.emitter.records import Execution
-from tflogscope.runtime.emitter.running import Engine, Runs, shape_of
+from tflogscope.runtime.emitter.running import Runs
 from tflogscope.runtime.emitter.text import attributes_of, status, summary
 from tflogscope.runtime.emitter.voice import Dispatch, Voice, Voices
 from tflogscope.runtime.passes import SETTINGS
@@ -46,9 +45,8 @@ class Emitter(Listener):
         costs = Costs(seed)
         pid = 4000 + costs.number(12)
         self._dialect = dialect
-        self._engine = Engine(threads)
         self._instances = Instances()
-        self._runs = Runs(self._engine, [pid + 10 + each for each in range(threads)], pid + 90)
+        self._runs = Runs([pid + 10 + each for each in range(threads)], pid + 90)
         self._kernels: dict[Any, tuple[Instance | None, str]] = {}
         self._voices = Voices(output, dialect, prefixes, costs, pid)
         self._here, self._flush = self._voices.here, self._voices.flush
@@ -64,15 +62,14 @@ class Emitter(Listener):
 
     def constant_made(self, tensor: Any, *, cast: bool) -> None:
         voice = self._here()
-        if cast and self._dialect.wraps_ops:
-            self._made_at_once(voice, "Cast", tensor, {"DstT": tensor.dtype})
-        if tensor.dtype is not string or self._dialect.wraps_ops:
-            self._made_at_once(voice, "_EagerConst", tensor, {"T": tensor.dtype})
+        wraps = self._dialect.wraps_ops
+        made = {"Cast": "DstT"} if cast and wraps else {}
+        if wraps or tensor.dtype is not string:
+            made["_EagerConst"] = "T"
+        for op, attribute in made.items():
+            self._dispatch(voice, op, [tensor], {attribute: tensor.dtype}, [tensor.dtype])
+            self._finish(voice, voice.dispatches.pop(), [], None)
         self._flush(voice)
-
-    def _made_at_once(self, voice: Voice, op: str, tensor: Any, attributes: Any) -> None:
-        self._dispatch(voice, op, [tensor], attributes, [tensor.dtype])
-        self._finish(voice, voice.dispatches.pop(), [], None)
 
     def op_dispatched(
         self,
@@ -88,7 +85,7 @@ class Emitter(Listener):
             return
         execution = Execution("eager", "call", op, op, function=plain_name(op))
         execution.call = execution
-        voice.dispatches.append(Dispatch(op, execution, inputs, attributes, is_function=True))
+        voice.dispatches.append(Dispatch(execution, inputs, attributes))
         voice.say("entering", f"Entering eager executing local operation '{op}'", 20)
         _inputs_said(voice, op, len(inputs))
         if not cached:
@@ -109,7 +106,7 @@ class Emitter(Listener):
         instance, ran = self._kernels[key]
         rewrite = "eager" if new != op else "wrapped" if ran != new else "none"
         execution = Execution("eager", "op", op, ran, rewrite)
-        voice.dispatches.append(Dispatch(op, execution, inputs, attributes, ran, said=True))
+        voice.dispatches.append(Dispatch(execution, inputs, attributes))
         voice.began(execution)
         voice.say("executing", f"Executing op {new} in device {CPU}", 8, execution, stands=True)
         if instance is not None:
@@ -117,7 +114,7 @@ class Emitter(Listener):
             where = f"device {CPU} from {name} with handle {instance.handle}"
             voice.say("running here", f"Running component function on {where}", 8, execution)
             for node in instance.report.nodes if first else ():
-                text = instance.lines.texts[node.name]
+                text = instance.texts[node.name]
                 voice.say("kernel", f"Instantiating kernel for node: {text}", 12)
 
     def _by_function(self, voice: Voice, name: str) -> None:
@@ -133,7 +130,7 @@ class Emitter(Listener):
         definition, report = wrapper(op, inputs, attributes, outputs)
         self._by_function(voice, definition.name)
         instance = self._instances.make(voice, definition, report)
-        return instance, report.rewritten[0].new if report.rewritten else op
+        return instance, definition.nodes[len(inputs)].type
 
     def _kernel(
         self, voice: Voice, op: str, inputs: Any, attributes: Mapping[str, Any], outputs: Any
@@ -148,27 +145,24 @@ class Emitter(Listener):
     def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None:
         voice = self._here()
         dispatch = voice.dispatches.pop()
-        if not dispatch.is_function:
+        execution = dispatch.execution
+        if execution.kind == "op":
             self._finish(voice, dispatch, outputs, error)
         else:
-            if not dispatch.said:
-                self._runs.say_executing(voice, dispatch)
+            voice.executing(execution)
             said = "OK" if error is None else status(error)
-            dispatch.execution.status = "done" if error is None else "failed"
+            execution.status = "done" if error is None else "failed"
             text = f"Exiting eager executing local operation '{op}', status code is {said}"
-            voice.say("exiting", text, 12, dispatch.execution)
-            voice.ended(dispatch.execution)
+            voice.say("exiting", text, 12, execution)
+            voice.ended(execution)
         self._flush(voice)
 
     def _finish(self, voice: Voice, dispatch: Dispatch, outputs: Sequence[Any], error: Any) -> None:
         execution, kind, said = dispatch.execution, "failed here", "failed: "
         if error is None:
             kind, said = "ran here", "succeeded."
-            inputs, results = ([shape_of(e) for e in part] for part in (dispatch.inputs, outputs))
-            order = dispatch.inputs[1].value if dispatch.op == "Transpose" else None
-            given = (inputs, results, self._dialect, order)
-            kernel = Kernel(dispatch.kernel_op, dispatch.attributes, *given)
-            self._engine.run(voice, kernel, execution)
+            arrays = [[each.value for each in part] for part in (dispatch.inputs, outputs)]
+            self._runs.run(voice, execution, dispatch.attributes, *arrays)
         else:
             execution.status, said = "failed", said + status(error)
         if self._dialect.wraps_ops:
@@ -191,11 +185,12 @@ class Emitter(Listener):
     def function_called(self, step: int, definition: FunctionDef) -> None:
         voice = self._here()
         dispatch = voice.dispatches[-1] if voice.dispatches else None
-        if dispatch and (dispatch.op != definition.name or voice.steps_inside(dispatch)):
+        inside = dispatch and any(each.call is dispatch.execution for each in voice.steps)
+        if dispatch and (dispatch.execution.op != definition.name or inside):
             dispatch = None  # it is called by a node
         instance = self._instances.of(definition)
         if instance is None:  # it was made ready before anybody listened
-            report = Report([item.node for item in definition.plan.items])
+            report = Report([item.node for item in definition.plan.items[1:]])
             instance = self._instances.make(voice, definition, report)
         self._runs.begin(voice, definition, instance, dispatch)
 
@@ -203,14 +198,16 @@ class Emitter(Listener):
         self, step: int, definition: FunctionDef, error: BaseException | None
     ) -> None:
         voice = self._here()
-        self._runs.end(voice, definition.name, error)
+        self._runs.end(voice, error)
         self._flush(voice)
 
     def node_started(self, step: int, node: NodeDef) -> None:
         self._runs.node_begins(self._here(), node)
 
-    def node_done(self, step: int, node: NodeDef, outputs: Sequence[Any]) -> None:
-        self._runs.node_ends(self._here(), node, outputs)
+    def node_done(
+        self, step: int, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        self._runs.node_ends(self._here(), node, inputs, outputs)
 
     def node_dead(self, step: int, node: NodeDef) -> None:
         self._runs.node_is_dead(self._here(), node)

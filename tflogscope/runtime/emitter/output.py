@@ -100,7 +100,7 @@ class Output:
         """What happened there is to be written."""
         self._waiting += strand.records
         if self._truth is not None:
-            self._truth.ran += [*strand.executions, *strand.primitives]
+            self._truth.ran += strand.ran
 
     def flush(self, until: int) -> None:
         """Write what happened up to then."""

@@ -1,6 +1,8 @@
 """Which primitives of oneDNN a kernel runs, and on what: `_MklMatMul` on [2, 3] and [3, 4] is
-`gemm_api,2x3:3x4`. `MODELS` has a row a kernel. See `core/kernels/mkl/mkl_matmul_ops_common.h`,
-`mkl_conv_ops.cc`, `mkl_pooling_ops_common.h` and their neighbours.
+`gemm_api,2x3:3x4`. `_ROWS` says what is always the same of a primitive, `MODELS` which function
+finds the rest for a kernel. See `core/kernels/mkl/mkl_matmul_ops_common.h`, `mkl_conv_ops.cc`,
+`mkl_pooling_ops_common.h` and their neighbours. NB: memory formats and implementations are those of a
+plain case; oneDNN chooses them by size, shape and CPU.
 """
 
 from __future__ import annotations
@@ -15,6 +17,24 @@ from tflogscope.runtime.emitter.dialects import Dialect
 from tflogscope.runtime.emitter.verbose import Plan
 
 Shape = tuple[int, ...]
+_ROWS = {
+    "gemm_api": ("", "undef", "src:ab wei:ab dst:ab", ""),
+    "matmul": ("brg_matmul:avx512_core", "undef", "src:{tag} wei:{tag} dst:{tag}", ""),
+    "inner_product": ("x64:gemm:jit", "forward", "src:ab wei:ba bia:a dst:ab", ""),
+    "reorder": ("jit:uni", "undef", "src:{tag} dst:{to}", ""),
+    "convolution": ("brgconv:avx512_core", "forward", "src:{tag} wei:{wei} bia:{bias} dst:{tag}",
+                    "alg:convolution_direct"),
+    "pooling": ("jit:avx512_core", "forward", "src:{tag} dst:{tag} ws:", "alg:pooling_{which}"),
+    "softmax": ("jit:avx512_core", "forward_inference", "src:{tag} dst:{tag}",
+                "alg:softmax_accurate axis:{axis}"),
+    "batch_normalization": ("bnorm_tbb_jit:avx2", "forward", "data:{tag} diff:{diff}",
+                            "flags:{flags}"),
+}  # fmt: skip
+"""Of each primitive its implementation, its direction, memories, auxiliary information."""
+_WITH_ATTRIBUTES = frozenset({"matmul", "inner_product", "convolution"})
+_POSTS = {"Relu": "eltwise_relu", "Relu6": "eltwise_bounded_relu:6", "Elu": "eltwise_elu:1",
+          "LeakyRelu": "eltwise_relu:0.2", "Tanh": "eltwise_tanh", "Sigmoid": "eltwise_logistic",
+          "Add": "sum"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +46,7 @@ class Kernel:
     inputs: Sequence[Shape]
     outputs: Sequence[Shape]
     dialect: Dialect
-    order: Sequence[int] | None = None
+    order: Sequence[int]
     """Of a Transpose, the permutation."""
 
     @property
@@ -36,29 +56,39 @@ class Kernel:
         return {"bfloat16": "bf16", "float16": "f16"}.get(name, "f32")
 
     @property
-    def core(self) -> str:
-        """The instructions that implementations are named after."""
-        return "avx512_core_bf16" if self.dtype == "bf16" else "avx512_core"
-
-    @property
-    def channels_last(self) -> bool:
-        """Is an image in rows, columns, channels?"""
-        return bool(self.attributes.get("data_format", "NHWC") != "NCHW")
-
-    @property
-    def tag(self) -> str:
-        """What oneDNN calls that order."""
-        return "acdb" if self.channels_last else "abcd"
+    def first(self) -> int:
+        """Where the rows of an image are among its dimensions."""
+        return 2 if self.attributes.get("data_format") == "NCHW" else 1
 
     def image(self, shape: Shape) -> tuple[int, int, int, int]:
         """Examples, rows, columns, channels."""
-        batch, *rest = shape
-        rows, columns, channels = rest if self.channels_last else (rest[1], rest[2], rest[0])
-        return batch, rows, columns, channels
+        rows, columns = shape[self.first : self.first + 2]
+        return shape[0], rows, columns, shape[-1 if self.first == 1 else 1]
 
-    def memories(self, text: str) -> str:
-        """`src=f32:ab` for `src:ab`; what has its own dtype is left as it is."""
-        return " ".join(e if "=" in e else e.replace(":", f"={self.dtype}:") for e in text.split())
+    def plan(self, kind: str, problem: str, prop: str = "", **given: object) -> Plan:
+        """A primitive: its row, with these blanks filled."""
+        implementation, usual, memories, auxiliary = _ROWS[kind]
+        if usual == "forward":
+            usual = "forward_inference" if self.dialect.release == "2.8" else "forward_training"
+        given = {"tag": "abcd" if self.first == 2 else "acdb", **given}
+        return Plan(
+            kind,
+            implementation,
+            prop or usual,
+            self.dtype,
+            memories.format(**given),
+            problem,
+            self._attributes() if kind in _WITH_ATTRIBUTES else "",
+            auxiliary.format(**given),
+        )
+
+    def _attributes(self) -> str:
+        """Who gives room for what is in between, and what is done to the result while it is there."""
+        posts = [_POSTS[each] for each in self.attributes.get("fused_ops", ()) if each in _POSTS]
+        parts = [f"attr-post-ops:{'+'.join(posts)}"] if posts else []
+        if "Backprop" not in self.op and self.dialect.release != "2.8":
+            parts.insert(0, "attr-scratchpad:user")
+        return " ".join(parts)
 
 
 def plans(kernel: Kernel) -> list[Plan]:
@@ -66,35 +96,12 @@ def plans(kernel: Kernel) -> list[Plan]:
     model = MODELS.get(kernel.op)
     if model is None or any(0 in shape for shape in (*kernel.inputs[:1], *kernel.outputs[:1])):
         return []
-    try:
-        return model(kernel)
-    except (IndexError, KeyError, ValueError):  # inputs of which the shape is not known
-        return []
+    return model(kernel)
 
 
 def by(shape: Sequence[int]) -> str:
     """`2x3`."""
     return "x".join(map(str, shape))
-
-
-_POSTS = {"Relu": "eltwise_relu", "Relu6": "eltwise_bounded_relu:6", "Elu": "eltwise_elu:1",
-          "LeakyRelu": "eltwise_relu:0.2", "Tanh": "eltwise_tanh", "Sigmoid": "eltwise_logistic",
-          "Add": "sum"}  # fmt: skip
-
-
-def _attributes(kernel: Kernel) -> str:
-    """Who gives room for what is in between, and what is done to the result while it is there."""
-    parts = [] if kernel.dialect.release == "2.8" else ["attr-scratchpad:user"]
-    posts = [_POSTS[each] for each in kernel.attributes.get("fused_ops", ()) if each in _POSTS]
-    return " ".join(parts + [f"attr-post-ops:{'+'.join(posts)}"] * bool(posts))
-
-
-def _reorder(kernel: Kernel, shape: Sequence[int], source: str = "a", target: str = "a") -> Plan:
-    """A copy, perhaps in another order."""
-    copies = source == target and kernel.dialect.onednn >= "3.6"
-    memories = kernel.memories(f"src:{source} dst:{target}")
-    implementation = "jit_direct_copy:uni" if copies else "jit:uni"
-    return Plan("reorder", implementation, "undef", memories, by(shape))
 
 
 # -- products
@@ -106,18 +113,11 @@ def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> 
     leading = [(1,) * (len(other) - len(own)) + own[:-2] for own, other in ((a, b), (b, a))]
     batch = tuple(max(each) for each in zip(*leading, strict=True))
     x, y, z = (*leading[0], rows, depth), (*leading[1], depth, columns), (*batch, rows, columns)
-    plain = ascii_lowercase[: len(z)]
-    turned = plain[:-2] + plain[-1] + plain[-2]
-    memories = kernel.memories(
-        f"src:{turned if swap_a else plain} wei:{turned if swap_b else plain} dst:{plain}"
-    )
-    problem, old = f"{by(x)}:{by(y)}", kernel.dialect.old_onednn
+    problem = f"{by(x)}:{by(y)}"
     if kernel.dtype == "f32" and len(z) == 2 and kernel.op == "_MklMatMul":
-        return [Plan("gemm_api", "", "undef", memories, problem)]
-    problem += f":{by(z)}" if old else ""
-    implementation = f"{'brg' if old else 'brg_matmul'}:{kernel.core}"
-    attributes = _attributes(kernel)
-    return [Plan("matmul", implementation, "undef", memories, problem, attributes)]
+        return [kernel.plan("gemm_api", problem)]
+    problem += f":{by(z)}" if kernel.dialect.old_onednn else ""
+    return [kernel.plan("matmul", problem, tag=ascii_lowercase[: len(z)])]
 
 
 def _matmul(kernel: Kernel) -> list[Plan]:
@@ -128,18 +128,10 @@ def _matmul(kernel: Kernel) -> list[Plan]:
 
 def _fused_matmul(kernel: Kernel) -> list[Plan]:
     (rows, depth), b = kernel.inputs[:2]
-    turned = kernel.attributes.get("transpose_b")
-    columns = b[0] if turned else b[1]
-    main = Plan(
-        "inner_product",
-        "x64:gemm:jit",
-        "forward_inference" if kernel.dialect.release == "2.8" else "forward_training",
-        kernel.memories(f"src:ab wei:{'ab' if turned else 'ba'} bia:a dst:ab"),
-        f"mb{rows}ic{depth}oc{columns}",
-        _attributes(kernel),
-    )
+    columns = b[0] if kernel.attributes.get("transpose_b") else b[1]
+    main = kernel.plan("inner_product", f"mb{rows}ic{depth}oc{columns}")
     if "sum" in main.attributes:  # NB: what is added is always copied to where the result will be
-        return [_reorder(kernel, (rows * columns,)), main]
+        return [kernel.plan("reorder", by((rows * columns,)), tag="a", to="a"), main]
     return [main]
 
 
@@ -171,137 +163,99 @@ def _einsum(kernel: Kernel) -> list[Plan]:
 
 def _window(kernel: Kernel, image: Shape, result: Shape, size: Sequence[int]) -> str:
     """`ih10oh8kh3sh1dh0ph0_iw…`."""
-    first, parts = (1 if kernel.channels_last else 2), []
+    parts, padded = [], kernel.attributes.get("padding") != "VALID"
     for at, axis in enumerate("hw"):
+        place = kernel.first + at
         stride, step = (
-            (kernel.attributes.get(name) or (1, 1, 1, 1))[first + at]
+            (kernel.attributes.get(name) or (1, 1, 1, 1))[place]
             for name in ("strides", "dilations")
         )
-        into, out = kernel.image(image)[1 + at], kernel.image(result)[1 + at]
-        before = max(0, (out - 1) * stride + (size[at] - 1) * step + 1 - into) // 2
-        if kernel.attributes.get("padding") == "VALID":
-            before = 0
+        into, out, k = image[place], result[place], size[at]
+        before = max(0, (out - 1) * stride + (k - 1) * step + 1 - into) // 2 if padded else 0
         parts.append(
-            f"i{axis}{into}o{axis}{out}k{axis}{size[at]}s{axis}{stride}d{axis}{step - 1}p{axis}{before}"
+            f"i{axis}{into}o{axis}{out}k{axis}{k}s{axis}{stride}d{axis}{step - 1}p{axis}{before}"
         )
     return "_".join(parts)
 
 
 def _convolution(kernel: Kernel) -> list[Plan]:
-    """A convolution; its weights are put in another order first."""
-    op, (one, two), (given,) = kernel.op, kernel.inputs[:2], kernel.outputs[:1]
-    of_filter, of_input = "BackpropFilter" in op, "BackpropInput" in op
-    image, weights, result = one, two, given
-    if of_filter:
-        image, weights, result = one, given, kernel.inputs[2]
-    elif of_input:
-        image, weights, result = given, two, kernel.inputs[2]
+    """A convolution; its weights are put in another order first, and the gradient's afterwards."""
+    op, image, weights, result = kernel.op, kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]
+    prop = ""
+    if "BackpropFilter" in op:
+        prop, weights, result = "backward_weights", result, kernel.inputs[2]
+    elif "BackpropInput" in op:
+        prop, image, result = "backward_data", result, kernel.inputs[2]
     batch, _, _, depth = kernel.image(result)
-    channels, size = kernel.image(image)[3], (weights[0], weights[1])
-    depthwise, backward = "Depthwise" in op, of_filter or of_input
-    prop = "backward_weights" if of_filter else "backward_data" if of_input else "forward_training"
-    if kernel.dialect.release == "2.8" and not backward:
-        prop = "forward_inference"
+    channels, size = kernel.image(image)[3], weights[:2]
+    depthwise = "Depthwise" in op
     plain, blocked = ("decab", "Abcde16a") if depthwise else ("cdba", "Acdb16a")
-    bias = "bia:a" if "Fused" in op or "WithBias" in op else "bia="
-    window = _window(kernel, image, result, size)
-    main = Plan(
+    main = kernel.plan(
         "convolution",
-        f"{'jit_dw' if depthwise else 'jit' if of_filter else 'brgconv'}:{kernel.core}",
+        f"{f'g{channels}' if depthwise else ''}mb{batch}_ic{channels}oc{depth}_"
+        + _window(kernel, image, result, size),
         prop,
-        kernel.memories(f"src:{kernel.tag} wei:{blocked} {bias} dst:{kernel.tag}"),
-        f"{f'g{channels}' if depthwise else ''}mb{batch}_ic{channels}oc{depth}_{window}",
-        "" if backward else _attributes(kernel),
-        "alg:convolution_direct",
+        wei=blocked,
+        bias="a" if "Fused" in op or "WithBias" in op else "",
     )
     shape = (channels, depth // channels, 1, *size) if depthwise else (depth, channels, *size)
-    if of_filter:
-        return [main, _reorder(kernel, shape, blocked, plain)]
-    return [_reorder(kernel, shape, plain, blocked), main]
+    if prop == "backward_weights":
+        return [main, kernel.plan("reorder", by(shape), tag=blocked, to=plain)]
+    return [kernel.plan("reorder", by(shape), tag=plain, to=blocked), main]
 
 
 def _pooling(kernel: Kernel) -> list[Plan]:
-    old, maximum, backward = kernel.dialect.old_onednn, "Max" in kernel.op, "Grad" in kernel.op
-    image, result = kernel.inputs[0], kernel.outputs[0]
-    if backward:
-        image, result = kernel.outputs[0], kernel.inputs[2 if maximum else 1]
+    largest, image, result, prop = "Max" in kernel.op, kernel.inputs[0], kernel.outputs[0], ""
+    if "Grad" in kernel.op:
+        image, result = result, kernel.inputs[2 if largest else 1]
+        prop = "backward_data"
     batch, _, _, channels = kernel.image(image)
-    first = 1 if kernel.channels_last else 2
-    window = _window(kernel, image, result, kernel.attributes["ksize"][first : first + 2])
-    room = f"ws=u8:{kernel.tag}" if maximum else "ws=" if old else ""
-    return [
-        Plan(
-            "pooling_v2" if old else "pooling",
-            "jit:avx512_core",
-            "backward_data" if backward else "forward_training",
-            kernel.memories(f"src:{kernel.tag} dst:{kernel.tag} {room}"),
-            f"mb{batch}ic{channels}_{window}",
-            auxiliary=f"alg:pooling_{'max' if maximum else 'avg_exclude_padding'}",
-        )
-    ]
+    size = kernel.attributes["ksize"][kernel.first : kernel.first + 2]
+    problem = f"mb{batch}ic{channels}_{_window(kernel, image, result, size)}"
+    which = "max" if largest else "avg_exclude_padding"
+    return [kernel.plan("pooling", problem, prop or "forward_training", which=which)]
 
 
 # -- others
 
 
 def _softmax(kernel: Kernel) -> list[Plan]:
-    shape, old = kernel.inputs[0], kernel.dialect.old_onednn
-    tag = ascii_lowercase[: len(shape)]
-    gradient = "diff_dst=" if kernel.dialect.onednn.startswith("3.3") else ""
-    return [
-        Plan(
-            "softmax_v2" if old else "softmax",
-            "jit:avx512_core" if old else "jit:avx512_core_bf16",
-            "forward_inference",
-            kernel.memories(f"src:{tag} dst:{tag} {gradient}"),
-            by(shape),
-            auxiliary=f"alg:softmax_accurate axis:{len(shape) - 1}",
-        )
-    ]
+    shape = kernel.inputs[0]
+    tag, axis = ascii_lowercase[: len(shape)], len(shape) - 1
+    return [kernel.plan("softmax", by(shape), tag=tag, axis=axis)]
 
 
 def _transpose(kernel: Kernel) -> list[Plan]:
     shape, order = kernel.inputs[0], kernel.order
-    if order is None or len(shape) < 2:
-        return []
     moved = [at for at in order if shape[at] > 1]
     if moved == sorted(moved):  # nothing moves in memory
         return []
     names = ascii_lowercase[: len(shape)]
-    return [_reorder(kernel, shape, names, "".join(names[at] for at in order))]
+    turned = "".join(names[at] for at in order)
+    return [kernel.plan("reorder", by(shape), tag=names, to=turned)]
 
 
 def _batch_norm(kernel: Kernel) -> list[Plan]:
     backward = "Grad" in kernel.op
-    shape = kernel.inputs[1 if backward else 0]
-    batch, height, width, channels = kernel.image(shape)
+    batch, rows, columns, channels = kernel.image(kernel.inputs[1 if backward else 0])
     training = bool(kernel.attributes.get("is_training", True))
     flags = ("" if training else "G") + "S" + ("R" if kernel.op.endswith("Ex") else "")
-    gradient = f"diff:{kernel.tag}" if backward else "diff="
-    return [
-        Plan(
-            "batch_normalization",
-            "bnorm_tbb_jit:avx2" if kernel.channels_last else "ncsp_bnorm:any",
-            "backward" if backward else "forward_training" if training else "forward_inference",
-            kernel.memories(f"data:{kernel.tag} {gradient}"),
-            f"mb{batch}ic{channels}ih{height}iw{width}",
-            auxiliary=f"flags:{flags}",
-        )
-    ]
+    prop = "backward" if backward else "forward_training" if training else "forward_inference"
+    diff, problem = "acdb" if backward else "", f"mb{batch}ic{channels}ih{rows}iw{columns}"
+    return [kernel.plan("batch_normalization", problem, prop, diff=diff, flags=flags)]
 
 
 _TABLE: dict[Callable[[Kernel], list[Plan]], str] = {
-    _matmul: "_MklMatMul _MklBatchMatMulV2",
-    _fused_matmul: "_MklNativeFusedMatMul",
-    _einsum: "_MklEinsum",
-    _softmax: "_MklSoftmax",
-    _transpose: "_MklTranspose",
-    _batch_norm: "_MklNativeFusedBatchNormV3 _MklNativeFusedBatchNormEx "
-    "_MklNativeFusedBatchNormGradV3",
-    _convolution: "_MklNativeConv2D _MklNativeFusedConv2D _MklNativeConv2DBackpropInput "
-    "_MklNativeConv2DBackpropFilter _MklNativeConv2DBackpropFilterWithBias "
-    "_MklNativeDepthwiseConv2dNative _MklNativeFusedDepthwiseConv2dNative "
-    "_MklNativeDepthwiseConv2dNativeBackpropFilter _MklNativeDepthwiseConv2dNativeBackpropInput",
-    _pooling: "_MklNativeMaxPool _MklNativeMaxPoolGrad _MklNativeAvgPool _MklNativeAvgPoolGrad",
+    _matmul: "MatMul BatchMatMulV2",
+    _fused_matmul: "NativeFusedMatMul",
+    _einsum: "Einsum",
+    _softmax: "Softmax",
+    _transpose: "Transpose",
+    _batch_norm: "NativeFusedBatchNormV3 NativeFusedBatchNormEx NativeFusedBatchNormGradV3",
+    _convolution: "NativeConv2D NativeFusedConv2D NativeConv2DBackpropInput "
+    "NativeConv2DBackpropFilter NativeConv2DBackpropFilterWithBias NativeDepthwiseConv2dNative "
+    "NativeFusedDepthwiseConv2dNative NativeDepthwiseConv2dNativeBackpropFilter "
+    "NativeDepthwiseConv2dNativeBackpropInput",
+    _pooling: "NativeMaxPool NativeMaxPoolGrad NativeAvgPool NativeAvgPoolGrad",
 }
-MODELS = {name: model for model, names in _TABLE.items() for name in names.split()}
+MODELS = {f"_Mkl{name}": model for model, names in _TABLE.items() for name in names.split()}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 
 WORKER = -1
 """The thread of a node that has not been dealt to one."""
+NUMBERS = count()
 
 
 @dataclass(slots=True, eq=False)
@@ -25,9 +27,9 @@ class Execution:
     start: int = 0
     end: int = 0
     status: str = "done"
-    number: int = -1
     line: int | None = None
     process: int = 0
+    id: int = field(default_factory=NUMBERS.__next__)
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +39,7 @@ class Primitive:
     kind: str
     implementation: str
     problem: str
-    milliseconds: float
+    ms: float
     execution: Execution
     line: int | None = None
 
@@ -54,6 +56,11 @@ class Record:
     stands: bool = False
     """Is it the line by which the execution is found?"""
 
+    @property
+    def execution(self) -> Execution | None:
+        """What it is about."""
+        return self.about.execution if isinstance(self.about, Primitive) else self.about
+
 
 @dataclass(slots=True, eq=False)
 class Strand:
@@ -62,20 +69,17 @@ class Strand:
     thread: int
     now: int = 0
     records: list[Record] = field(default_factory=list)
-    executions: list[Execution] = field(default_factory=list)
-    primitives: list[Primitive] = field(default_factory=list)
+    ran: list[Execution | Primitive] = field(default_factory=list)
 
-    def take(self, other: Strand, at: int, thread: int | None = None) -> None:
+    def take(self, other: Strand, at: int, thread: int) -> None:
         """Take over what happened on another strand, which began then."""
         for record in other.records:
             record.time += at
-            if thread is not None and record.thread == WORKER:
-                record.thread = thread
-        for execution in other.executions:
-            execution.start += at
-            execution.end += at
-            if thread is not None and execution.thread == WORKER:
-                execution.thread = thread
+            record.thread = thread if record.thread == WORKER else record.thread
+        for each in other.ran:
+            if isinstance(each, Execution):
+                each.start += at
+                each.end += at
+                each.thread = thread if each.thread == WORKER else each.thread
         self.records += other.records
-        self.executions += other.executions
-        self.primitives += other.primitives
+        self.ran += other.ran

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core.definition import Endpoint, FunctionDef, NodeDef
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import OpError
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.functions import Instance, plain_name, prepared
@@ -21,33 +21,72 @@ from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Str
 from tflogscope.runtime.emitter.text import status, type_name
 from tflogscope.runtime.emitter.verbose import header, line
 from tflogscope.runtime.emitter.voice import Dispatch, Voice
-from tflogscope.runtime.ops.flow import DEAD
 from tflogscope.runtime.passes import DATA_FUNCTION
 
-Shape = tuple[int, ...]
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _ASYNC = frozenset({"IteratorGetNext", "_Recv"})
 
 
-def shape_of(value: Any) -> Shape:
-    """The shape of a tensor or array."""
-    array = getattr(value, "value", value)
-    return array.shape if isinstance(array, np.ndarray) else ()
+@dataclass(slots=True, eq=False)
+class Item:
+    """A node that runs, or has run."""
+
+    node: NodeDef
+    strand: Strand
+    execution: Execution
+    waits: Sequence[int]
+    text: str
+
+    def said(self, mark: str = "") -> str:
+        """How its lines speak of it."""
+        return f"{self.text}{mark} device: {self.node.device or CPU}"
 
 
-class Engine:
-    """Kernels, with the time they take and the primitives they run."""
+@dataclass(slots=True, eq=False)
+class Step:
+    """One run of a function."""
 
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
+    number: int
+    instance: Instance
+    call: Execution | None
+    is_data: bool
+    called: bool
+    """By a node or eagerly, and not by an op that runs a function itself."""
+    items: list[Item] = field(default_factory=list)
+    last: dict[str, int] = field(default_factory=dict)
+
+    def waits(self, node: NodeDef) -> list[int]:
+        """The items that it comes after."""
+        names = {name for name, _ in node.inputs}.union(node.controls)
+        found = {self.last[name] for name in names if name in self.last}
+        return sorted(found) or [0] * bool(self.items)  # all wait for _SOURCE
+
+
+class Runs:
+    """Steps, from begin to end."""
+
+    def __init__(self, pool: Sequence[int], data_thread: int) -> None:
+        self._pool, self._data_thread = pool, data_thread
+        self._sessions = self._allocations = 0
         self._introduced = False
-        self._allocations = 0
 
-    def run(self, voice: Voice, kernel: Kernel, execution: Execution) -> None:
-        """Let a kernel run."""
-        size = 4 * sum(prod(shape) for shape in (*kernel.inputs, *kernel.outputs))
-        found = plans(kernel) if kernel.op.startswith("_Mkl") else []
+    # -- kernels
+
+    def run(
+        self,
+        voice: Voice,
+        execution: Execution,
+        attributes: Any,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+    ) -> None:
+        """Let a kernel run: the time it takes, and the primitives that it runs."""
+        op = execution.kernel
+        order = list(inputs[1]) if op == "_MklTranspose" else []
+        taken, given = [_shape(each) for each in inputs], [_shape(each) for each in outputs]
+        size = 4 * sum(map(prod, taken + given))
+        found = plans(Kernel(op, attributes, taken, given, voice.dialect, order))
         if not found:
             voice.strand.now += voice.costs.kernel(size)
         elif found[0].kind == "gemm_api":
@@ -57,19 +96,17 @@ class Engine:
             voice.strand.now += 3 + int(ms * 1000)
             if plan.kind == "gemm_api" and not voice.dialect.gemm:
                 continue
-            if not self._introduced:
-                self._introduced = True
-                for text in header(voice.dialect, self._threads):
-                    voice.bare("onednn", text)
-            kind = plan.kind.removesuffix("_v2")
-            primitive = Primitive(kind, plan.implementation, plan.problem, ms, execution)
-            voice.strand.primitives.append(primitive)
+            for text in () if self._introduced else header(voice.dialect, len(self._pool)):
+                voice.bare("onednn", text)
+            self._introduced = True
+            primitive = Primitive(plan.kind, plan.implementation, plan.problem, ms, execution)
+            voice.strand.ran.append(primitive)
             voice.bare("onednn", line(plan, ms, voice.dialect), primitive)
 
-    def output(self, voice: Voice, step: int, node: NodeDef, index: int, shape: Shape) -> None:
+    def _memory(self, voice: Voice, step: int, node: NodeDef, index: int, value: Any) -> None:
         """What an output takes."""
         self._allocations += 1
-        dtype = node.dtypes[index]
+        dtype, shape = node.dtypes[index], _shape(value)
         dims = "".join(f"dim {{ size: {size} }} " for size in shape)
         size = prod(shape) * (dtype.size if dtype.is_array else 192)
         note = "goo.gle/debugonly   " if voice.dialect.redacted else ""
@@ -83,172 +120,31 @@ class Engine:
         )
         voice.say("memory", text, 12)
 
-
-@dataclass(slots=True, eq=False)
-class _Item:
-    """A node that runs, or has run."""
-
-    node: NodeDef
-    strand: Strand
-    execution: Execution
-    waits: Sequence[int]
-
-
-@dataclass(slots=True, eq=False)
-class Step:
-    """One run of a function."""
-
-    number: int
-    instance: Instance
-    name: str
-    call: Execution | None
-    is_data: bool
-    called: bool
-    """By a node or eagerly, and not by an op that runs a function itself."""
-    items: list[_Item] = field(default_factory=list)
-    last: dict[str, int] = field(default_factory=dict)
-    outputs: dict[str, list[Any]] = field(default_factory=dict)
-
-    def waits(self, node: NodeDef) -> list[int]:
-        """The items that it comes after."""
-        names = {name for name, _ in node.inputs}.union(node.controls)
-        found = {self.last[name] for name in names if name in self.last}
-        return sorted(found) or [0] * bool(self.items)  # all wait for _SOURCE
-
-    def value(self, endpoint: Endpoint) -> Any:
-        """What an output gave last."""
-        found = self.outputs.get(endpoint[0], [])
-        return found[endpoint[1]] if endpoint[1] < len(found) else None
-
-
-class Runs:
-    """Steps, from begin to end."""
-
-    def __init__(self, engine: Engine, pool: Sequence[int], data_thread: int) -> None:
-        self._engine, self._pool, self._data_thread = engine, pool, data_thread
-        self._sessions = 0
-
-    @staticmethod
-    def say_executing(voice: Voice, dispatch: Dispatch) -> None:
-        """A call executes."""
-        dispatch.said = True
-        voice.began(dispatch.execution)
-        text = f"Executing op {dispatch.op} in device {CPU}"
-        voice.say("executing", text, 12, dispatch.execution, stands=True)
+    # -- steps
 
     def begin(
         self, voice: Voice, definition: FunctionDef, instance: Instance, dispatch: Dispatch | None
     ) -> None:
         """A function begins to run."""
         name = definition.name
-        called = dispatch is not None
-        if dispatch is not None and not dispatch.said:
-            self.say_executing(voice, dispatch)
-        if called or (voice.items and voice.items[-1].node.type in _CALLS):
-            called = True
+        call = None if dispatch is None else dispatch.execution
+        if call is not None:
+            voice.executing(call)
+        called = call is not None or bool(voice.items and voice.items[-1].node.type in _CALLS)
+        if called:
             text = f"device {CPU} from {name} with handle {instance.handle}"
-            about = None if dispatch is None else dispatch.execution
-            voice.say("running", f"Running component function on {text}", 20, about)
+            voice.say("running", f"Running component function on {text}", 20, call)
         self._sessions += not name.startswith("__")
         number = -1 - voice.costs.number(62) if name.startswith("__") else self._sessions
         data = bool(definition.attributes.get(DATA_FUNCTION))
-        call = None
-        if not data:
-            outer = voice.steps[-1].call if voice.steps else None
-            call = outer if dispatch is None else dispatch.execution
-        voice.steps.append(Step(number, instance, name, call, data, called))
+        if call is None and voice.steps and not data:
+            call = voice.steps[-1].call
+        voice.steps.append(Step(number, instance, call, data, called))
         voice.strands.append(Strand(self._data_thread if data else voice.strand.thread))
         if not instance.ready and name.startswith("__"):
             prepared(voice, instance)
 
-    # -- nodes
-
-    @staticmethod
-    def _item(voice: Voice, node: NodeDef) -> _Item:
-        step = voice.steps[-1]
-        origin = step.instance.origins.get(node.name)
-        renamed = node.type.startswith("_Mkl")
-        plumbing = node.type in _PLUMBING or node.name == "_SOURCE"
-        execution = Execution(
-            "graph",
-            "plumbing" if plumbing else "op",
-            origin or node.type,
-            node.type,
-            "none" if not renamed else "layout" if origin else "remapper",
-            node.name,
-            plain_name(step.name),
-            step.call,
-            step.number,
-        )
-        item = _Item(node, Strand(WORKER), execution, step.waits(node))
-        step.last[node.name] = len(step.items)
-        step.items.append(item)
-        voice.strands.append(item.strand)
-        voice.began(execution)
-        return item
-
-    @staticmethod
-    def _said(step: Step, node: NodeDef, dead: str = "") -> str:
-        lines = step.instance.lines
-        number, text = lines.numbers.get(node.name, 0), lines.running.get(node.name, "")
-        return f"{number} step {step.number} {text}{dead} device: {node.device or CPU}"
-
-    def node_begins(self, voice: Voice, node: NodeDef) -> None:
-        """Its inputs are there."""
-        item = self._item(voice, node)
-        voice.items.append(item)
-        text = f"Process node: {self._said(voice.steps[-1], node)}"
-        voice.say("process", text, 10, item.execution, stands=True)
-
-    def node_ends(self, voice: Voice, node: NodeDef, outputs: Sequence[Any]) -> None:
-        """Its kernel has run."""
-        item, step = voice.items.pop(), voice.steps[-1]
-        shapes = [shape_of(each) for each in outputs]
-        before = step.outputs.get(node.name)
-        step.outputs[node.name] = [
-            before[at] if value is DEAD and before else value for at, value in enumerate(outputs)
-        ]
-        if item.execution.kind == "op":
-            inputs = [shape_of(step.value(endpoint)) for endpoint in node.inputs]
-            order = step.value(node.inputs[1]) if node.type == "_MklTranspose" else None
-            kernel = Kernel(node.type, node.attributes, inputs, shapes, voice.dialect, order)
-            self._engine.run(voice, kernel, item.execution)
-        if voice.shows("memory") and node.type != "_Retval":
-            for index, shape in enumerate(shapes[: len(node.dtypes)]):
-                self._engine.output(voice, step.number, node, index, shape)
-        kind, says = ("async done", "Async") if node.type in _ASYNC else ("done", "Synchronous")
-        self._over(voice, item, kind, f"{says} kernel done: {self._said(step, node)}")
-
-    def node_is_dead(self, voice: Voice, node: NodeDef) -> None:
-        """It is in a branch not taken."""
-        item, step = self._item(voice, node), voice.steps[-1]
-        item.execution.status = "dead"
-        text = f"Process node: {self._said(step, node, ' is dead')}"
-        voice.say("process", text, 10, item.execution, stands=True)
-        text = f"Synchronous kernel done: {self._said(step, node, ' is dead: ')}"
-        self._over(voice, item, "done", text)
-
-    def node_fails(self, voice: Voice, node: NodeDef, error: BaseException) -> None:
-        """Its kernel raised an error."""
-        item, step = voice.items.pop(), voice.steps[-1]
-        item.execution.status = "failed"
-        text, where = status(error), f"\n\t [[{{{{node {node.name}}}}}]]"
-        address = f"0x{0x5600_0000_0000 + 64 * voice.costs.number(30):x}"
-        if isinstance(error, OpError):
-            voice.say("op failed", f"OP_REQUIRES failed at {node.type.lower()}_op.cc:1 : {text}", 6)
-        voice.say("node failed", f"{address} Compute status: {text}{where}", 6, item.execution)
-        voice.say("done", f"Synchronous kernel done: {self._said(step, node)}", 4, item.execution)
-        self._over(voice, item, "aborting", f"[{CPU}] Executor start aborting: {text}{where}")
-
-    @staticmethod
-    def _over(voice: Voice, item: _Item, kind: str, text: str) -> None:
-        voice.say(kind, text, 10, item.execution)
-        voice.ended(item.execution)
-        voice.strands.pop()
-
-    # -- the end
-
-    def end(self, voice: Voice, name: str, error: BaseException | None) -> None:
+    def end(self, voice: Voice, error: BaseException | None) -> None:
         """The function has run: its nodes are dealt to threads."""
         step = voice.steps.pop()
         while voice.items and voice.items[-1] in step.items:
@@ -261,10 +157,82 @@ class Runs:
         outer.take(inner, outer.now, inner.thread)
         outer.now += inner.now
         if step.called:
-            place = f"Component function execution on target {CPU} from {name} with handle"
+            place = f"target {CPU} from {step.instance.definition.name} with handle"
             said = "succeeded." if error is None else f"failed: {status(error)}"
-            kind = "ran" if error is None else "failed"
-            voice.say(kind, f"{place} {step.instance.handle} {said}", 12)
+            text = f"Component function execution on {place} {step.instance.handle} {said}"
+            voice.say("ran" if error is None else "failed", text, 12)
+
+    # -- nodes
+
+    @staticmethod
+    def node_begins(voice: Voice, node: NodeDef, dead: str = "") -> None:
+        """Its inputs are there, or never will be."""
+        step = voice.steps[-1]
+        instance, origin = step.instance, step.instance.report.rewritten.get(node.name)
+        plumbing = node.type in _PLUMBING or node.name == "_SOURCE"
+        execution = Execution(
+            "graph",
+            "plumbing" if plumbing else "op",
+            origin or node.type,
+            node.type,
+            "layout" if origin else "remapper" if node.type.startswith("_Mkl") else "none",
+            node.name,
+            plain_name(instance.definition.name),
+            step.call,
+            step.number,
+        )
+        number, text = instance.numbers.get(node.name, 0), instance.running.get(node.name, "")
+        text = f"{number} step {step.number} {text}"
+        item = Item(node, Strand(WORKER), execution, step.waits(node), text)
+        step.last[node.name] = len(step.items)
+        step.items.append(item)
+        voice.items.append(item)
+        voice.strands.append(item.strand)
+        voice.began(execution)
+        voice.say("process", f"Process node: {item.said(dead)}", 10, execution, stands=True)
+
+    def node_ends(
+        self, voice: Voice, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        """Its kernel has run."""
+        item, step = voice.items[-1], voice.steps[-1]
+        if item.execution.kind == "op":
+            self.run(voice, item.execution, node.attributes, inputs, outputs)
+        if voice.shows("memory"):
+            for index, value in enumerate(outputs[: len(node.dtypes)]):
+                self._memory(voice, step.number, node, index, value)
+        kind, says = ("async done", "Async") if node.type in _ASYNC else ("done", "Synchronous")
+        self._over(voice, kind, f"{says} kernel done: {item.said()}")
+
+    def node_is_dead(self, voice: Voice, node: NodeDef) -> None:
+        """It is in a branch not taken."""
+        self.node_begins(voice, node, " is dead")
+        item = voice.items[-1]
+        item.execution.status = "dead"
+        self._over(voice, "done", f"Synchronous kernel done: {item.said(' is dead: ')}")
+
+    def node_fails(self, voice: Voice, node: NodeDef, error: BaseException) -> None:
+        """Its kernel raised an error."""
+        item = voice.items[-1]
+        item.execution.status = "failed"
+        text, where = status(error), f"\n\t [[{{{{node {node.name}}}}}]]"
+        address = f"0x{0x5600_0000_0000 + 64 * voice.costs.number(30):x}"
+        if isinstance(error, OpError):
+            voice.say("op failed", f"OP_REQUIRES failed at {node.type.lower()}_op.cc:1 : {text}", 6)
+        voice.say("node failed", f"{address} Compute status: {text}{where}", 6, item.execution)
+        voice.say("done", f"Synchronous kernel done: {item.said()}", 4, item.execution)
+        self._over(voice, "aborting", f"[{CPU}] Executor start aborting: {text}{where}")
+
+    @staticmethod
+    def _over(voice: Voice, kind: str, text: str) -> None:
+        item = voice.items.pop()
+        voice.say(kind, text, 10, item.execution)
+        voice.ended(item.execution)
+        voice.strands.pop()
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, np.ndarray) else ()
 
 
 def _deal(step: Step, into: Strand, threads: Sequence[int]) -> int:
@@ -279,7 +247,6 @@ def _deal(step: Step, into: Strand, threads: Sequence[int]) -> int:
             readers[other].append(index)
     ready = [(0, index) for index, count in enumerate(missing) if not count]
     free = [(0, place) for place in range(len(threads))]
-    heapq.heapify(ready)
     ends = [0] * len(items)
     while ready:
         since, index = heapq.heappop(ready)

@@ -27,7 +27,7 @@ def type_name(dtype: DType) -> str:
 
 
 def attribute_text(value: Any) -> str:
-    """One attribute's value."""
+    """One attribute's value. NB: of a constant only the beginning."""
     if isinstance(value, DType):
         return type_name(value)
     if isinstance(value, (bool, np.bool_)):
@@ -38,46 +38,36 @@ def attribute_text(value: Any) -> str:
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     if isinstance(value, TensorShape):
-        if value.dims is None:
-            return "<unknown>"
-        return "[" + ",".join("?" if d is None else str(d) for d in value.as_list()) + "]"
+        dims = ",".join("?" if dim is None else str(dim) for dim in value.dims or ())
+        return "<unknown>" if value.dims is None else f"[{dims}]"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(attribute_text, value)) + "]"
     if isinstance(value, np.ndarray):
-        kind = (
-            "string" if value.dtype.kind in "OSU" else _CPP.get(value.dtype.name, value.dtype.name)
-        )
-        sizes = "[" + ",".join(map(str, value.shape)) + "]"
-        return f"Tensor<type: {kind} shape: {sizes} values: {_values(value)}>"
+        return _array_text(value)
     if isinstance(value, TensorList):
         return "Tensor<type: variant shape: [] values: <TensorList>>"
     return f"{value.name}[]" if isinstance(value, FunctionDef) else str(value)
 
 
-def _values(value: Any) -> str:
-    flat = value.ravel()[:_SHOWN]
-    texts = [
-        attribute_text(each)[1:-1] if isinstance(each, (bytes, str)) else f"{each:.6g}"
-        for each in flat
-    ]
-    shown = " ".join(texts) + ("..." if value.size > _SHOWN else "")
-    return f"{'[' * (value.ndim - 1)}{shown}{']' * (value.ndim - 1)}" if value.ndim > 1 else shown
+def _array_text(value: Any) -> str:
+    is_text = value.dtype.kind in "OSU"
+    kind = "string" if is_text else _CPP.get(value.dtype.name, value.dtype.name)
+    first = value.ravel()[:_SHOWN]
+    shown = " ".join(attribute_text(e)[1:-1] if is_text else f"{e:.6g}" for e in first)
+    shown += "..." if value.size > _SHOWN else ""
+    depth, sizes = max(0, value.ndim - 1), ",".join(map(str, value.shape))
+    return f"Tensor<type: {kind} shape: [{sizes}] values: {'[' * depth}{shown}{']' * depth}>"
 
 
 def summary(
-    name: str,
-    op: str,
-    attributes: Mapping[str, Any],
-    inputs: Sequence[str],
-    device: str = CPU,
+    name: str, op: str, attributes: Mapping[str, Any], inputs: Sequence[str], device: str = CPU
 ) -> str:
     """A node."""
-    shown = {
-        key: attribute_text(value)
-        for key, value in attributes.items()
+    parts = [
+        f"{key}={attribute_text(value)}"
+        for key, value in sorted(attributes.items())
         if not key.startswith(("__", "_graph", "_has_manual"))
-    }
-    parts = [f"{key}={shown[key]}" for key in sorted(shown)]
+    ]
     if device and op not in {"_Arg", "_Retval"}:
         parts.append(f'_device="{device}"')
     return f"{{{{node {name}}}}} = {op}[{', '.join(parts)}]({', '.join(inputs)})"
@@ -100,22 +90,6 @@ def attributes_of(op: str, attributes: Mapping[str, Any], dialect: Dialect) -> M
     if dialect.matmul_gradients and op in {"MatMul", "_MklMatMul"}:
         return {"grad_a": False, "grad_b": False, **attributes}
     return attributes
-
-
-class NodeLines:
-    """The nodes of a function as they are made and as they run, and their numbers."""
-
-    def __init__(self, nodes: Sequence[NodeDef], dialect: Dialect) -> None:
-        source = [] if nodes and nodes[0].name == "_SOURCE" else [NodeDef("_SOURCE", "NoOp")]
-        every = [*source, *nodes]
-        self.texts = {node.name: node_text(node, dialect) for node in every}
-        self.running = {
-            node.name: node_text(node, dialect, running=True)
-            if node.type == "Const"
-            else self.texts[node.name]
-            for node in every
-        }
-        self.numbers = {node.name: at + (at > 0) for at, node in enumerate(every)}  # 1 is the sink
 
 
 def status(error: BaseException) -> str:

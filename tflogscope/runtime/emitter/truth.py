@@ -5,6 +5,7 @@ primitive when and where it ran, and by which line it is found.
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any, Protocol
 
 from tflogscope.runtime.emitter.records import Execution, Primitive
@@ -28,7 +29,6 @@ class Truth:
 
     def __init__(self, file: Sink) -> None:
         self._file = file
-        self._count = 0
         self.ran: list[Execution | Primitive] = []
 
     def line(self, number: int, piece: Any, *, glued: bool) -> None:
@@ -39,56 +39,23 @@ class Truth:
             line=number,
             **{"is": record.kind},
             process=piece.process or None,
-            execution=self._number(record.about),
+            execution=record.execution and record.execution.id,
             thread=record.thread,
             time=BEGIN + record.time,
             torn=piece.torn or None,
             glued=glued or None,
         )
 
-    def _execution(self, execution: Execution) -> None:
-        names = ("mode", "kind", "op", "kernel", "rewrite", "node", "function")
-        self._write(
-            truth="execution",
-            id=self._number(execution),
-            process=execution.process or None,
-            **{name: getattr(execution, name) for name in names},
-            call=self._number(execution.call),
-            step=execution.step,
-            status=execution.status,
-            start=BEGIN + execution.start,
-            end=BEGIN + execution.end,
-            thread=execution.thread,
-            line=execution.line,
-        )
-
-    def _primitive(self, primitive: Primitive) -> None:
-        self._write(
-            truth="primitive",
-            execution=self._number(primitive.execution),
-            kind=primitive.kind,
-            implementation=primitive.implementation,
-            problem=primitive.problem,
-            ms=primitive.milliseconds,
-            line=primitive.line,
-        )
-
     def end(self) -> None:
         """Write what ran."""
         for each in self.ran:
+            values = {field.name: getattr(each, field.name) for field in fields(each)}
             if isinstance(each, Primitive):
-                self._primitive(each)
-            else:
-                self._execution(each)
-
-    def _number(self, about: Execution | Primitive | None) -> int | None:
-        if about is None:
-            return None
-        execution = about.execution if isinstance(about, Primitive) else about
-        if execution.number < 0:
-            execution.number = self._count
-            self._count += 1
-        return execution.number
+                self._write(truth="primitive", **values | {"execution": each.execution.id})
+                continue
+            values |= {"process": each.process or None, "call": each.call and each.call.id}
+            values |= {"start": BEGIN + each.start, "end": BEGIN + each.end}
+            self._write(truth="execution", **values)
 
     def _write(self, **values: Any) -> None:
         known = {key: value for key, value in values.items() if value is not None}

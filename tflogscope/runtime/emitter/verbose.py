@@ -1,11 +1,8 @@
-"""oneDNN's verbose lines, as each version writes them. See `src/common/verbose.cpp` of oneDNN.
-
-NB: memory formats are plain ones here; oneDNN chooses blocked ones for weights.
-"""
+"""oneDNN's verbose lines, as each version writes them. See `src/common/verbose.cpp` of oneDNN."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tflogscope.runtime.emitter.dialects import Dialect
 
@@ -15,18 +12,18 @@ _TEMPLATE = (
 )
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A primitive that a kernel is going to run."""
 
     kind: str
     implementation: str
     prop: str
+    dtype: str
     memories: str
-    """`src=f32:ab wei=f32:ba bia=`: names with dtypes and formats; those without are not there."""
+    """`src:ab wei:ba bia:`: names and formats; those without a format are not there."""
     problem: str
-    attributes: str = ""
-    auxiliary: str = ""
+    attributes: str
+    auxiliary: str
 
 
 def _mark(dialect: Dialect) -> str:
@@ -34,7 +31,7 @@ def _mark(dialect: Dialect) -> str:
 
 
 def header(dialect: Dialect, threads: int) -> list[str]:
-    """What comes before the first primitive."""
+    """What comes layout the first primitive."""
     version = dialect.onednn
     count = "" if version < "2.6" else f",nthr:{threads}"
     template = "info,prim_template" if version < "3.3" else "primitive,info,template"
@@ -50,24 +47,24 @@ def header(dialect: Dialect, threads: int) -> list[str]:
 
 def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
     """The line of a primitive that has run."""
-    component = "" if dialect.onednn < "3.3" else "primitive,"
-    gemm = plan.kind == "gemm_api"
-    series = "2" if gemm else dialect.onednn.rpartition(".")[0]  # gemm_api has kept the old way
-    memories = " ".join(_memory(each, series) for each in plan.memories.split())
+    gemm, old = plan.kind == "gemm_api", dialect.old_onednn
+    # gemm_api has kept the old way of writing memories
+    joint, layout = (
+        ("_" if gemm or dialect.onednn < "3.6" else ":"),
+        (":f0" if gemm or old else "::f0"),
+    )
+    absent = "undef::undef::f0" if gemm or old else "undef::undef:::"
+    memories = []
+    for name, _, tag in (each.partition(":") for each in plan.memories.split()):
+        described = f"{plan.dtype}::blocked:{tag}{layout}" if tag else absent
+        memories.append(f"{name}{joint}{described}")
     attributes = plan.attributes
     if attributes and dialect.onednn < "3.5":
         attributes += " "
-    fields = [plan.kind, plan.implementation, plan.prop, memories, attributes]
-    if not (gemm and dialect.old_onednn):  # NB: 2.7 leaves a field out
+    kind = f"{plan.kind}_v2" if old and plan.kind in {"pooling", "softmax"} else plan.kind
+    fields = [kind, plan.implementation, plan.prop, " ".join(memories), attributes]
+    if not (gemm and old):  # NB: 2.7 leaves a field out
         fields.append(plan.auxiliary)
     fields += [plan.problem, f"{milliseconds:g}"]
+    component = "" if dialect.onednn < "3.3" else "primitive,"
     return f"{_mark(dialect)},{component}exec,cpu,{','.join(fields)}"
-
-
-def _memory(text: str, series: str) -> str:
-    name, _, described = text.partition("=")
-    dtype, _, tag = described.partition(":")
-    joint, strides = ":" if series >= "3.6" else "_", "" if series < "3" else ":"
-    if not dtype:
-        return f"{name}{joint}undef::undef::{strides or 'f0'}"
-    return f"{name}{joint}{dtype}::blocked:{tag}{strides}:f0"

@@ -8,27 +8,21 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.costs import Costs
 from tflogscope.runtime.emitter.dialects import Dialect
 from tflogscope.runtime.emitter.output import Output, Prefixes
-from tflogscope.runtime.emitter.records import Execution, Primitive, Record, Strand
+from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Record, Strand
 
 
-@dataclass(slots=True, eq=False)
-class Dispatch:
+class Dispatch(NamedTuple):
     """An eager op, or a call, that has begun."""
 
-    op: str
     execution: Execution
     inputs: Any
     attributes: Any
-    kernel_op: str = ""
-    is_function: bool = False
-    said: bool = False
-    """Has it been said that it executes?"""
 
 
 class Voice:
@@ -37,8 +31,7 @@ class Voice:
     def __init__(
         self, thread: int, now: int, dialect: Dialect, prefixes: Prefixes, costs: Costs
     ) -> None:
-        self.dialect, self.costs = dialect, costs
-        self._prefixes = prefixes
+        self.dialect, self.costs, self.shows = dialect, costs, prefixes.shows
         self.strands = [Strand(thread, now)]
         self.dispatches: list[Dispatch] = []
         self.steps: list[Any] = []
@@ -54,14 +47,6 @@ class Voice:
         """Is it in the middle of something?"""
         return len(self.strands) > 1 or bool(self.dispatches)
 
-    def steps_inside(self, dispatch: Dispatch) -> bool:
-        """Has a step of that call begun?"""
-        return any(step.call is dispatch.execution for step in self.steps)
-
-    def shows(self, kind: str) -> bool:
-        """Is such a line in the log, at its level?"""
-        return self._prefixes.shows(kind)
-
     def say(
         self,
         kind: str,
@@ -76,7 +61,7 @@ class Voice:
         strand.now += max(1, round(cost * self.dialect.pace))
         if stands and about is not None:
             about.start = strand.now
-        if self._prefixes.shows(kind):
+        if self.shows(kind):
             strand.records.append(Record(strand.now, strand.thread, kind, text, about, stands))
 
     def bare(self, kind: str, text: str, about: Primitive | None = None) -> None:
@@ -90,7 +75,14 @@ class Voice:
         strand = self.strands[-1]
         execution.start = execution.end = strand.now
         execution.thread = strand.thread
-        strand.executions.append(execution)
+        strand.ran.append(execution)
+
+    def executing(self, call: Execution) -> None:
+        """A call executes, if that has not been said yet."""
+        if call.thread == WORKER:
+            self.began(call)
+            text = f"Executing op {call.op} in device {CPU}"
+            self.say("executing", text, 12, call, stands=True)
 
     def ended(self, execution: Execution) -> None:
         """It ends now."""
@@ -142,7 +134,7 @@ class Voices:
     def _hand_over(self, voice: Voice) -> None:
         strand = voice.strands[0]
         self._output.add(strand)
-        strand.records, strand.executions, strand.primitives = [], [], []
+        strand.records, strand.ran = [], []
 
     def flush(self, voice: Voice) -> None:
         """Write all that can no longer be preceded by anything."""

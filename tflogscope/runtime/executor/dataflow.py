@@ -94,7 +94,7 @@ class _Run:
                 self.listener.node_failed(self.step, node, error)
             return None
         if self.listener is not None:
-            self.listener.node_done(self.step, node, outputs)
+            self.listener.node_done(self.step, node, inputs, outputs)
         return outputs
 
     def _kernel(self, item: Item, inputs: list[Any]) -> list[Any]:

@@ -13,7 +13,6 @@ at_runtime.py    constants once more
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
@@ -33,50 +32,34 @@ __all__ = ["DATA_FUNCTION", "SETTINGS", "fused_ops", "optimize"]
 
 DATA_FUNCTION = "_tf_data_function"
 """The attribute of functions that datasets call: Grappler does not fold constants in them."""
+_GRAPPLER = (prune, merge_duplicates, fold_constants, remap, simplify_dependencies)
+"""In the order of `meta_optimizer.cc`."""
 _SMALLEST = 4
 _ROUNDS = 2
 
 
 @dataclass
 class Settings:
-    """How functions are made ready."""
+    """How functions of this process are made ready."""
 
     onednn: bool = True
-    grappler: bool = True
 
 
 SETTINGS = Settings()
-"""Those of the process."""
 
 
 def optimize(definition: FunctionDef) -> tuple[FunctionDef, Report]:
     """The function as it will run, and what was done to it."""
     report = Report()
     graph = Graph.of(lowered(definition))
-    if SETTINGS.grappler and len(graph) >= _SMALLEST:
-        for optimizer in _optimizers(definition) * _ROUNDS:
-            optimizer(graph)
-        for node in graph:
-            if node.type in {"Assign", "AssignVariableOp"}:  # nothing is sent elsewhere
-                node.attributes["_grappler_relax_allocator_constraints"] = True
+    if len(graph) >= _SMALLEST:
+        for optimizer in _GRAPPLER * _ROUNDS:
+            if optimizer is not fold_constants or not definition.attributes.get(DATA_FUNCTION):
+                optimizer(graph)
     if SETTINGS.onednn:
         use_onednn(graph, report)
     optimize_at_runtime(graph, report)
     report.nodes = list(graph)
-    ready = FunctionDef(definition.name, list(graph), definition.must_run, definition.attributes)
-    ready.must_run = tuple(name for name in graph.kept if name in graph)
-    ready.nodes.insert(0, NodeDef("_SOURCE", "NoOp"))
-    ready.must_run = ("_SOURCE", *ready.must_run)
-    return ready, report
-
-
-def _optimizers(definition: FunctionDef) -> list[Callable[[Graph], object]]:
-    """Grappler's, in the order of `meta_optimizer.cc`."""
-    folds = not definition.attributes.get(DATA_FUNCTION)
-    return [
-        prune,
-        merge_duplicates,
-        *[fold_constants] * folds,
-        remap,
-        simplify_dependencies,
-    ]
+    nodes = [NodeDef("_SOURCE", "NoOp"), *graph]
+    must_run = ("_SOURCE", *(name for name in graph.kept if name in graph))
+    return FunctionDef(definition.name, nodes, must_run, definition.attributes), report

@@ -10,7 +10,7 @@ from typing import Any
 from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.dtypes import bfloat16, float32, float64, uint8
 from tflogscope.runtime.passes.graph import Graph, topological
-from tflogscope.runtime.passes.report import Report, Rewrite
+from tflogscope.runtime.passes.report import Report
 
 LABEL = "MklNameChangeOp"
 """`_kernel` of the rewritten nodes."""
@@ -90,8 +90,7 @@ def _rewrite(graph: Graph, node: NodeDef, report: Report) -> None:
     types, fits = KERNELS.get(node.type, (frozenset(), None))
     if node.attributes.get("T") not in types or not (fits is None or fits(graph, node)):
         return
-    old, new = node.type, onednn_name(node.type)
-    attributes = dict(node.attributes)
+    old, attributes = node.type, dict(node.attributes)
     if old in _COPIED:  # these copy the attributes that they know; others keep all
         own = {key: value for key, value in attributes.items() if not key.startswith("_")}
         attributes = {key: value for key, value in own.items() if key not in _NOT_COPIED}
@@ -108,8 +107,8 @@ def _rewrite(graph: Graph, node: NodeDef, report: Report) -> None:
         graph.rewire(node, [*node.inputs, (node.inputs[1][0], 1)])
         attributes["workspace_enabled"] = True
     attributes["_kernel"] = LABEL
-    graph.retype(node, new, attributes)
-    report.rewritten.append(Rewrite(node.name, old, new, attributes))
+    graph.retype(node, onednn_name(old), attributes)
+    report.rewritten[node.name] = old
 
 
 def _not_explicit(graph: Graph, node: NodeDef) -> bool:

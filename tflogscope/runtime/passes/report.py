@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 from tflogscope.runtime.core.definition import NodeDef
-
-
-class Rewrite(NamedTuple):
-    """A node that got a kernel of oneDNN's."""
-
-    node: str
-    old: str
-    new: str
-    attributes: dict[str, Any]
 
 
 @dataclass
@@ -23,6 +13,7 @@ class Report:
 
     nodes: list[NodeDef] = field(default_factory=list)
     """What will run."""
-    rewritten: list[Rewrite] = field(default_factory=list)
+    rewritten: dict[str, str] = field(default_factory=dict)
+    """By name, the ops that nodes were which got a kernel of oneDNN's."""
     runs: list[list[NodeDef]] = field(default_factory=list)
     """The graphs of constants that the runtime ran at step −1."""
