@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.registry import lookup
-from tflogscope.runtime.passes.graph import Graph, is_stateful, topological
+from tflogscope.runtime.passes.graph import Graph, fanin, is_stateful, topological
 
 CHANGES_FRAME = frozenset({"Enter", "Exit", "NextIteration"})
 _STAYS = CHANGES_FRAME | frozenset("Assert CheckNumerics _Retval _Arg Merge Switch".split())
@@ -16,19 +16,10 @@ _IDENTITIES = frozenset({"Identity", "IdentityN"})
 
 def simplify_dependencies(graph: Graph) -> None:
     """Drop edges, and nodes that only hand on."""
-    _clean(graph)
     for _ in range(2):
         graph.reorder(topological(graph))
         _reduce(graph)
         _Simplifying(graph).run()
-        _clean(graph)
-
-
-def _clean(graph: Graph) -> None:
-    for node in graph:
-        sources = {name for name, _ in node.inputs}
-        if not sources.isdisjoint(node.controls):
-            graph.rewire(node, node.inputs, [each for each in node.controls if each not in sources])
 
 
 class _Simplifying:
@@ -54,9 +45,8 @@ class _Simplifying:
         if node.type == "Const" and not node.controls:
             self._release_waiters(node)
         elif node.type != "NoOp" and self._can_be_no_op(node):
-            sources = [source for source, _ in node.inputs]
-            self._again(*sources, node.name)
-            graph.rewire(node, [], [*sources, *node.controls])
+            self._again(*(source for source, _ in node.inputs), node.name)
+            graph.rewire(node, [], fanin(node))
             graph.retype(node, "NoOp", {})
             node.dtypes = ()
         elif node.type == "NoOp" or (node.type in _IDENTITIES and self._identity_can_go(node)):
@@ -101,51 +91,37 @@ class _Simplifying:
 
     def _bypass(self, node: NodeDef) -> None:
         """Let its readers read, and wait for, what it does, unless that makes more edges."""
-        graph = self.graph
-        readers = graph.readers(node.name)
-        fanins = len(node.inputs) + len(node.controls)
-        if self._edges_without(node, readers) > fanins + len(readers):
+        graph, readers = self.graph, self.graph.readers(node.name)
+        sources = [source for source, _ in node.inputs]
+        before, edges = len(sources) + len(node.controls) + len(readers), 0
+        for reader in readers:
+            edges += [source for source, _ in reader.inputs].count(node.name) + len(node.controls)
+            edges += len(sources) * (node.name in reader.controls)
+        if edges > before:
             return
         for reader in readers:
             waits = [name for name in reader.controls if name != node.name]
+            waits += sources if node.name in reader.controls else []
             inputs = [
                 node.inputs[at] if name == node.name else (name, at) for name, at in reader.inputs
             ]
-            if node.name in reader.controls:
-                waits += [source for source, _ in node.inputs]
-            known = {name for name, _ in inputs}
-            for name in node.controls:
-                if name not in known and name not in waits:
-                    waits.append(name)
-                    self._again(name)
-            graph.rewire(reader, inputs, waits)
-            self._again(reader.name)
+            graph.rewire(reader, inputs, [*waits, *node.controls])
+            self._again(*node.controls, reader.name)
         if node.name not in graph.kept:
             graph.rewire(node, [], [])
             self.gone.add(node.name)
-
-    @staticmethod
-    def _edges_without(node: NodeDef, readers: list[NodeDef]) -> int:
-        fanins = len(node.inputs) + len(node.controls)
-        if node.type != "IdentityN" or len(node.inputs) == 1:
-            return fanins * len(readers)
-        edges = len(node.inputs) + len(node.controls) * len(readers)
-        for reader in readers:
-            edges += sum(name == node.name for name, _ in reader.inputs)
-            edges += fanins * (node.name in reader.controls)
-        return edges
 
 
 def _reduce(graph: Graph) -> None:
     """A node need not wait for one that it comes after anyway (`TransitiveReduction`)."""
     before: dict[str, set[str]] = {}
     for node in graph:
-        sources = {*(name for name, _ in node.inputs), *node.controls}
+        sources = fanin(node)
         farther: set[str] = set()
         if node.type not in CHANGES_FRAME | {"Merge"}:
             farther = farther.union(*(before[name] for name in sources))
             for name in farther.intersection(node.controls):
                 graph.remove_control(node, name)
-            before[node.name] = farther | sources
+            before[node.name] = farther.union(sources)
         else:  # what is before a loop is not in its frame
             before[node.name] = set()

@@ -19,11 +19,10 @@ Place = tuple[NodeDef, int]
 class Graph:
     """The nodes of a function. `kept` names those that must stay, and keep their meaning."""
 
-    def __init__(self, nodes: Iterable[NodeDef], kept: Collection[str], name: str = "") -> None:
-        self.name = name
+    def __init__(self, nodes: Iterable[NodeDef], kept: Collection[str]) -> None:
         self.nodes: dict[str, NodeDef] = {}
         self.kept = frozenset(kept)
-        self._readers: dict[str, dict[str, int]] = {}
+        self._readers: dict[str, set[str]] = {}
         for node in nodes:
             self.add(node)
 
@@ -31,16 +30,13 @@ class Graph:
     def of(cls, definition: FunctionDef) -> Graph:
         """That of a function: its results stay, and what has side effects."""
         names = {node.name for node in definition.nodes}
-        kept = {node.name for node in definition.nodes if node.type in {"_Retval", "_Send"}}
-        graph = cls([], kept | (set(definition.must_run) & names), definition.name)
         arguments = {node.name for node in definition.nodes if node.type == "_Arg"}
         for node in definition.nodes:
-            made = node.copy(node.name)
             # sorted, as when a graph is written out: `Graph::ToGraphDefSubRange`
-            made.controls = sorted(name for name in node.controls if name not in arguments)
-            made.device = node.device or CPU
-            graph.add(made)
-        return graph
+            node.controls = sorted(set(node.controls) - arguments)
+            node.device = node.device or CPU
+        kept = {node.name for node in definition.nodes if node.type in {"_Retval", "_Send"}}
+        return cls(definition.nodes, kept | (set(definition.must_run) & names))
 
     def __iter__(self) -> Iterator[NodeDef]:
         return iter(list(self.nodes.values()))
@@ -83,12 +79,14 @@ class Graph:
         """One more node."""
         assert node.name not in self.nodes, node.name
         self.nodes[node.name] = node
-        self._count(node, 1)
+        for name in fanin(node):
+            self._readers.setdefault(name, set()).add(node.name)
         return node
 
     def remove(self, name: str) -> None:
         """One less."""
-        self._count(self.nodes.pop(name), -1)
+        for source in fanin(self.nodes.pop(name)):
+            self._readers[source].discard(name)
 
     def keep_only(self, names: Collection[str]) -> None:
         """Remove all others."""
@@ -102,21 +100,19 @@ class Graph:
     def rewire(
         self, node: NodeDef, inputs: Iterable[Endpoint], controls: Iterable[str] | None = None
     ) -> None:
-        """Give it other inputs, and perhaps other nodes to wait for."""
-        self._count(node, -1)
+        """Give it other inputs, and perhaps other nodes to wait for, but for those that it reads."""
+        for name in fanin(node):
+            self._readers[name].discard(node.name)
         node.inputs = list(inputs)
-        if controls is not None:
-            node.controls = list(dict.fromkeys(controls))
-        self._count(node, 1)
+        read = {name for name, _ in node.inputs}
+        waits = dict.fromkeys(node.controls if controls is None else controls)
+        node.controls = [name for name in waits if name not in read]
+        for name in fanin(node):
+            self._readers.setdefault(name, set()).add(node.name)
 
     def set_input(self, node: NodeDef, place: int, endpoint: Endpoint) -> None:
         """Another input at this place."""
         self.rewire(node, [*node.inputs[:place], endpoint, *node.inputs[place + 1 :]])
-
-    def add_control(self, node: NodeDef, name: str) -> None:
-        """Let it wait for that node, unless it does so anyway."""
-        if name not in node.controls and all(source != name for source, _ in node.inputs):
-            self.rewire(node, node.inputs, [*node.controls, name])
 
     def remove_control(self, node: NodeDef, name: str) -> None:
         """Let it no longer wait for that node."""
@@ -131,16 +127,10 @@ class Graph:
         for reader, place in self.data_readers(*old):
             self.set_input(reader, place, new)
 
-    def redirect(self, reader: NodeDef, old: str, new: Endpoint | str) -> None:
-        """Let `reader` read `new` wherever it read, or waited for, `old`; a name: the same output of
-        that node.
-        """
-        name = new if isinstance(new, str) else new[0]
-        inputs = [
-            ((name, output) if isinstance(new, str) else new) if source == old else (source, output)
-            for source, output in reader.inputs
-        ]
-        self.rewire(reader, inputs, [name if each == old else each for each in reader.controls])
+    def redirect(self, reader: NodeDef, old: str, new: str) -> None:
+        """Let `reader` read `new` wherever it read, or waited for, `old`."""
+        inputs = [(new if name == old else name, output) for name, output in reader.inputs]
+        self.rewire(reader, inputs, [new if name == old else name for name in reader.controls])
 
     def constant(
         self, name: str, value: Any, dtype: Any, device: str, after: Iterable[str] = ()
@@ -149,12 +139,10 @@ class Graph:
         attributes = {"value": value, "dtype": dtype}
         return self.add(NodeDef(name, "Const", [], list(after), attributes, device, (dtype,)))
 
-    def _count(self, node: NodeDef, step: int) -> None:
-        for source in (*(name for name, _ in node.inputs), *node.controls):
-            readers = self._readers.setdefault(source, {})
-            readers[node.name] = readers.get(node.name, 0) + step
-            if not readers[node.name]:
-                del readers[node.name]
+
+def fanin(node: NodeDef) -> list[str]:
+    """The nodes that it reads or waits for."""
+    return [*(name for name, _ in node.inputs), *node.controls]
 
 
 def is_stateful(type: str) -> bool:
@@ -167,7 +155,7 @@ def topological(graph: Graph) -> list[str]:
     before = {
         node.name: [
             name
-            for name in (*(source for source, _ in node.inputs), *node.controls)
+            for name in fanin(node)
             if not (node.type == "Merge" and graph[name].type == "NextIteration")
         ]
         for node in graph

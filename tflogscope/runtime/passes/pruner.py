@@ -4,7 +4,7 @@ identities that nobody misses go in the dependency optimizer.
 
 from __future__ import annotations
 
-from tflogscope.runtime.passes.graph import Graph
+from tflogscope.runtime.passes.graph import Graph, fanin
 
 
 def prune(graph: Graph) -> None:
@@ -15,6 +15,6 @@ def prune(graph: Graph) -> None:
         name = waiting.pop()
         if name not in met:
             met[name] = None
-            waiting += [source for source, _ in graph[name].inputs] + graph[name].controls
+            waiting += fanin(graph[name])
     graph.keep_only(met)
     graph.reorder(list(reversed(met)))

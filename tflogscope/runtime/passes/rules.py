@@ -12,7 +12,7 @@ import numpy as np
 
 from tflogscope.runtime.core.definition import Endpoint, NodeDef
 from tflogscope.runtime.core.release import since
-from tflogscope.runtime.passes.graph import Graph
+from tflogscope.runtime.passes.graph import Graph, fanin
 from tflogscope.runtime.passes.shapes import Properties
 
 ADDITIONS = ("Add", "AddV2")
@@ -50,10 +50,7 @@ def become(
     graph: Graph, node: NodeDef, type: str, inputs: Iterable[Endpoint] = (), **attributes: Any
 ) -> bool:
     """Make it another op, which waits for what it no longer reads."""
-    inputs = list(inputs)
-    kept = {name for name, _ in inputs}
-    gone = [name for name, _ in node.inputs if name not in kept]
-    graph.rewire(node, inputs, [*gone, *node.controls])
+    graph.rewire(node, inputs, fanin(node))
     graph.retype(node, type, attributes)
     return True
 
@@ -153,7 +150,7 @@ def _transpose_into_product(graph: Graph, node: NodeDef, _: Properties) -> bool:
         if order is not None and list(order) == [*range(rank - 2), rank - 1, rank - 2]:
             new.attributes[flag] = not new.attributes.get(flag, False)
             new.inputs[place] = source.inputs[0]
-            new.controls += [each for each in source.controls if each not in new.controls]
+            new.controls = list(dict.fromkeys((*new.controls, *source.controls)))
     return new.inputs != node.inputs and _replace(graph, node, "FoldTransposeIntoMatMul", new)
 
 
