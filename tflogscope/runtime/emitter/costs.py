@@ -14,10 +14,6 @@ class Costs:
         self._random = random.Random(seed)  # noqa: S311 - a model, no secret
         self._known: set[tuple[str, str]] = set()
 
-    def between(self, low: int, high: int) -> int:
-        """A number in that range."""
-        return self._random.randint(low, high)
-
     def number(self, bits: int) -> int:
         """A number of so many bits."""
         return self._random.getrandbits(bits)

@@ -13,16 +13,12 @@ class Dialect:
     onednn: str
     """The version of oneDNN in it."""
     wraps_ops: bool = True
-    """An eager op runs as a function of one node."""
+    """An eager op runs as a function of one node, and plain matrix products are in oneDNN's lines."""
     absl: bool = False
-    """Lines begin as absl's logging writes them."""
+    """Lines begin as absl's logging writes them, and messages say that they may be redacted."""
     partitioned: str = ""
     """What the names of partitioned functions have after them."""
-    redacted: bool = False
-    """Messages begin with a note that they may be redacted."""
-    gemm: bool = True
-    """Plain matrix products are in oneDNN's verbose lines."""
-    matmul_gradients: bool = False
+    matmul_gradients: bool = True
     """MatMul has attributes that say whose gradient it is."""
     pace: float = 1.0
     """How long a line takes, compared with 2.13."""
@@ -38,15 +34,14 @@ class Dialect:
         return self.onednn.startswith("2.")
 
 
-_LATEST = {"partitioned": "_partitioned", "matmul_gradients": True}
-DIALECTS: dict[str, Dialect] = {
+DIALECTS = {
     each.release: each
     for each in (
-        Dialect("2.8", "2.5.0", wraps_ops=False, gemm=False),
-        Dialect("2.13", "2.7.3"),
-        Dialect("2.16", "3.3.4", matmul_gradients=True),
-        Dialect("2.20", "3.7.3", pace=0.55, **_LATEST),  # type: ignore[arg-type]
-        Dialect("2.21", "3.7.3", absl=True, redacted=True, pace=0.42, **_LATEST),  # type: ignore[arg-type]
+        Dialect("2.8", "2.5.0", wraps_ops=False, matmul_gradients=False),
+        Dialect("2.13", "2.7.3", matmul_gradients=False),
+        Dialect("2.16", "3.3.4"),
+        Dialect("2.20", "3.7.3", partitioned="_partitioned", pace=0.55),
+        Dialect("2.21", "3.7.3", partitioned="_partitioned", absl=True, pace=0.42),
     )
 }
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from random import Random
@@ -88,17 +89,13 @@ _SHARE_A, _SHARE_B, _LONG = 0.25, 0.5, 300
 
 
 def _torn(pieces: Pieces, random: Random, prefixes: Prefixes) -> Iterator[Piece]:
-    held: Piece | None = None  # a line of oneDNN: the next record decides
-    for piece in pieces:
-        if held is not None:
-            yield from _meeting(held, piece, random.random())
-            held = None
-        elif b",exec," in piece.data and piece.record and piece.record.kind == "onednn":
-            held = piece
+    waiting = deque(pieces)
+    while waiting:
+        piece = waiting.popleft()
+        if b",exec," in piece.data and piece.record and piece.record.kind == "onednn" and waiting:
+            yield from _meeting(piece, waiting.popleft(), random.random())
         else:
             yield piece
-    if held is not None:
-        yield held
 
 
 def _meeting(held: Piece, piece: Piece, chance: float) -> list[Piece]:

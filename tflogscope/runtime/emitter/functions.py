@@ -44,39 +44,27 @@ class Instance:
     ready: bool = False
 
 
-class Instances:
-    """All functions of the process."""
-
-    def __init__(self) -> None:
-        self._by_definition: dict[int, Instance] = {}
-
-    def of(self, definition: Any) -> Instance | None:
-        """That of a function, if it was made ready."""
-        return self._by_definition.get(id(definition))
-
-    def make(self, voice: Voice, definition: FunctionDef, report: Report) -> Instance:
-        """It is made ready now."""
-        name = definition.name
-        component = f"{name}{voice.dialect.partitioned}_{voice.costs.number(64)}_0"
-        handle = 2 * len(self._by_definition)
-        instance = Instance(component, handle, definition, report)
-        for at, node in enumerate([NodeDef("_SOURCE", "NoOp"), *report.nodes]):
-            instance.numbers[node.name] = at + (at > 0)  # 1 is the sink
-            instance.texts[node.name] = node_text(node, voice.dialect)
-            instance.running[node.name] = node_text(node, voice.dialect, running=True)
-        self._by_definition[id(definition)] = instance
-        if not name.startswith("__"):  # NB: a session says nothing of the kind
-            _rewrites(voice, instance)
-            return instance
-        said = f'MultiDevice function "{name}"'
-        voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
+def instantiated(voice: Voice, definition: FunctionDef, report: Report, handle: int) -> Instance:
+    """It is made ready."""
+    name = definition.name
+    component = f"{name}{voice.dialect.partitioned}_{voice.costs.number(64)}_0"
+    instance = Instance(component, handle, definition, report)
+    for at, node in enumerate([NodeDef("_SOURCE", "NoOp"), *report.nodes]):
+        instance.numbers[node.name] = at + (at > 0)  # 1 is the sink
+        instance.texts[node.name] = node_text(node, voice.dialect)
+        instance.running[node.name] = node_text(node, voice.dialect, running=True)
+    if not name.startswith("__"):  # NB: a session says nothing of the kind
         _rewrites(voice, instance)
-        if definition.attributes.get(DATA_FUNCTION):
-            prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
-        component = f"component function {component} with handle {instance.handle}"
-        voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
-        voice.say("instantiated", f"Instantiated {said} with handle {instance.handle + 1}")
         return instance
+    said = f'MultiDevice function "{name}"'
+    voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
+    _rewrites(voice, instance)
+    if definition.attributes.get(DATA_FUNCTION):
+        prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
+    component = f"component function {component} with handle {handle}"
+    voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
+    voice.say("instantiated", f"Instantiated {said} with handle {handle + 1}")
+    return instance
 
 
 def _rewrites(voice: Voice, instance: Instance) -> None:
@@ -110,7 +98,7 @@ def _constants(voice: Voice, nodes: Sequence[NodeDef]) -> None:
         shown = node_text(node, voice.dialect, running=True)
         body = f"{number + (number > 0)} step -1 {shown} device: /device:CPU:0"
         voice.began(execution)
-        voice.say("process", f"Process node: {body}", 6, execution, stands=True)
+        voice.say("process", f"Process node: {body}", 6, execution)
         voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
         voice.ended(execution)
 

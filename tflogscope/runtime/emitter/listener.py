@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import string
-from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.costs import Costs
 from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.functions import Instance, Instances, plain_name, wrapper
+from tflogscope.runtime.emitter.functions import Instance, plain_name, wrapper
 from tflogscope.runtime.emitter.output import Output, Prefixes
 from tflogscope.runtime.emitter.records import Execution
-from tflogscope.runtime.emitter.running import Runs
+from tflogscope.runtime.emitter.running import Steps
 from tflogscope.runtime.emitter.text import attributes_of, status, summary
-from tflogscope.runtime.emitter.voice import Dispatch, Voice, Voices
+from tflogscope.runtime.emitter.voice import Dispatch, Voice
 from tflogscope.runtime.passes import SETTINGS
 from tflogscope.runtime.passes.onednn import eager_op
-from tflogscope.runtime.passes.report import Report
 
 _ON = (
     "oneDNN custom operations are on. You may see slightly different numerical results due to "
@@ -36,20 +32,15 @@ _FEATURES = (
 )
 
 
-class Emitter(Listener):
+class Emitter(Steps):
     """Writes the log of one process."""
 
     def __init__(
         self, output: Output, dialect: Dialect, prefixes: Prefixes, seed: int, threads: int
     ) -> None:
-        costs = Costs(seed)
-        pid = 4000 + costs.number(12)
+        super().__init__(output, dialect, prefixes, seed, threads)
         self._dialect = dialect
-        self._instances = Instances()
-        self._runs = Runs([pid + 10 + each for each in range(threads)], pid + 90)
         self._kernels: dict[Any, tuple[Instance | None, str]] = {}
-        self._voices = Voices(output, dialect, prefixes, costs, pid)
-        self._here, self._flush = self._voices.here, self._voices.flush
         self.printed, self.sleep = self._voices.printed, self._voices.sleep
         self.close = self._voices.close
         voice = self._voices.main
@@ -108,7 +99,7 @@ class Emitter(Listener):
         execution = Execution("eager", "op", op, ran, rewrite)
         voice.dispatches.append(Dispatch(execution, inputs, attributes))
         voice.began(execution)
-        voice.say("executing", f"Executing op {new} in device {CPU}", 8, execution, stands=True)
+        voice.say("executing", f"Executing op {new} in device {CPU}", 8, execution)
         if instance is not None:
             name = instance.definition.name
             where = f"device {CPU} from {name} with handle {instance.handle}"
@@ -118,7 +109,7 @@ class Emitter(Listener):
                 voice.say("kernel", f"Instantiating kernel for node: {text}", 12)
 
     def _by_function(self, voice: Voice, name: str) -> None:
-        note = "goo.gle/debugonly   \n" if self._dialect.redacted else ""
+        note = "goo.gle/debugonly   \n" if self._dialect.absl else ""
         text = f'{note}name: "{name}"\nop: "{name}"\n'
         told = f"Running {name} using multi-device function. Full node_def={text}"
         voice.say("by function", told, 30)
@@ -129,7 +120,7 @@ class Emitter(Listener):
         """The op's function is made; the function as it will run, and the op that does."""
         definition, report = wrapper(op, inputs, attributes, outputs)
         self._by_function(voice, definition.name)
-        instance = self._instances.make(voice, definition, report)
+        instance = self._instance(voice, definition, report)
         return instance, definition.nodes[len(inputs)].type
 
     def _kernel(
@@ -144,28 +135,23 @@ class Emitter(Listener):
 
     def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None:
         voice = self._here()
-        dispatch = voice.dispatches.pop()
-        execution = dispatch.execution
-        if execution.kind == "op":
-            self._finish(voice, dispatch, outputs, error)
-        else:
-            voice.executing(execution)
-            said = "OK" if error is None else status(error)
-            execution.status = "done" if error is None else "failed"
-            text = f"Exiting eager executing local operation '{op}', status code is {said}"
-            voice.say("exiting", text, 12, execution)
-            voice.ended(execution)
+        self._finish(voice, voice.dispatches.pop(), outputs, error)
         self._flush(voice)
 
     def _finish(self, voice: Voice, dispatch: Dispatch, outputs: Sequence[Any], error: Any) -> None:
-        execution, kind, said = dispatch.execution, "failed here", "failed: "
-        if error is None:
-            kind, said = "ran here", "succeeded."
+        execution = dispatch.execution
+        execution.status = "done" if error is None else "failed"
+        if execution.kind == "call":
+            voice.executing(execution)
+            said = f"status code is {'OK' if error is None else status(error)}"
+            text = f"Exiting eager executing local operation '{execution.op}', {said}"
+            voice.say("exiting", text, 12, execution)
+        elif error is None:
             arrays = [[each.value for each in part] for part in (dispatch.inputs, outputs)]
-            self._runs.run(voice, execution, dispatch.attributes, *arrays)
-        else:
-            execution.status, said = "failed", said + status(error)
-        if self._dialect.wraps_ops:
+            self._run(voice, execution, dispatch.attributes, *arrays)
+        if execution.kind == "op" and self._dialect.wraps_ops:
+            said = "succeeded." if error is None else f"failed: {status(error)}"
+            kind = "ran here" if error is None else "failed here"
             voice.say(kind, f"Component function execution {said}", 4, execution)
         voice.ended(execution)
 
@@ -176,44 +162,6 @@ class Emitter(Listener):
             voice.say("gradient of", f"Calling gradient function for '{op}'")
         voice.say("gradients", "Final gradients size: 0")
         self._flush(voice)
-
-    # -- functions
-
-    def function_instantiated(self, definition: FunctionDef, report: Report) -> None:
-        self._instances.make(self._here(), definition, report)
-
-    def function_called(self, step: int, definition: FunctionDef) -> None:
-        voice = self._here()
-        dispatch = voice.dispatches[-1] if voice.dispatches else None
-        inside = dispatch and any(each.call is dispatch.execution for each in voice.steps)
-        if dispatch and (dispatch.execution.op != definition.name or inside):
-            dispatch = None  # it is called by a node
-        instance = self._instances.of(definition)
-        if instance is None:  # it was made ready before anybody listened
-            report = Report([item.node for item in definition.plan.items[1:]])
-            instance = self._instances.make(voice, definition, report)
-        self._runs.begin(voice, definition, instance, dispatch)
-
-    def function_returned(
-        self, step: int, definition: FunctionDef, error: BaseException | None
-    ) -> None:
-        voice = self._here()
-        self._runs.end(voice, error)
-        self._flush(voice)
-
-    def node_started(self, step: int, node: NodeDef) -> None:
-        self._runs.node_begins(self._here(), node)
-
-    def node_done(
-        self, step: int, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]
-    ) -> None:
-        self._runs.node_ends(self._here(), node, inputs, outputs)
-
-    def node_dead(self, step: int, node: NodeDef) -> None:
-        self._runs.node_is_dead(self._here(), node)
-
-    def node_failed(self, step: int, node: NodeDef, error: BaseException) -> None:
-        self._runs.node_fails(self._here(), node, error)
 
 
 def _inputs_said(voice: Voice, op: str, count: int) -> None:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from random import Random
 
 from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.records import Primitive, Record, Strand
+from tflogscope.runtime.emitter.records import Record, Strand
 from tflogscope.runtime.emitter.sites import SITES
 from tflogscope.runtime.emitter.truth import BEGIN, Sink, Truth
 
@@ -146,7 +146,7 @@ class Output:
 
     def _note(self, piece: Piece, record: Record, truth: Truth) -> None:
         about = record.about
-        if about is not None and (record.stands or isinstance(about, Primitive)):
+        if about is not None and record.stands:
             about.line = self._line
             if piece.process:  # nobody else speaks of it
                 truth.ran.append(about)

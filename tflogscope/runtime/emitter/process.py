@@ -97,10 +97,5 @@ class _Heard:
         self.stream.write(text)
         return len(text)
 
-    def writelines(self, lines: Sequence[str]) -> None:
-        """Print these."""
-        for each in lines:
-            self.write(each)
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

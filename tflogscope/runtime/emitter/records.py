@@ -53,8 +53,11 @@ class Record:
     kind: str
     text: str
     about: Execution | Primitive | None = None
-    stands: bool = False
-    """Is it the line by which the execution is found?"""
+
+    @property
+    def stands(self) -> bool:
+        """Is it the line by which what it is about is found?"""
+        return self.about is not None and self.kind in {"process", "executing", "onednn"}
 
     @property
     def execution(self) -> Execution | None:

@@ -14,14 +14,19 @@ import numpy as np
 
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import OpError
+from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.functions import Instance, plain_name, prepared
+from tflogscope.runtime.emitter.costs import Costs
+from tflogscope.runtime.emitter.dialects import Dialect
+from tflogscope.runtime.emitter.functions import Instance, instantiated, plain_name, prepared
+from tflogscope.runtime.emitter.output import Output, Prefixes
 from tflogscope.runtime.emitter.primitives import Kernel, plans
 from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Strand
 from tflogscope.runtime.emitter.text import status, type_name
 from tflogscope.runtime.emitter.verbose import header, line
-from tflogscope.runtime.emitter.voice import Dispatch, Voice
+from tflogscope.runtime.emitter.voice import Voice, Voices
 from tflogscope.runtime.passes import DATA_FUNCTION
+from tflogscope.runtime.passes.report import Report
 
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
@@ -63,17 +68,24 @@ class Step:
         return sorted(found) or [0] * bool(self.items)  # all wait for _SOURCE
 
 
-class Runs:
-    """Steps, from begin to end."""
+class Steps(Listener):
+    """Hears of functions and their nodes."""
 
-    def __init__(self, pool: Sequence[int], data_thread: int) -> None:
-        self._pool, self._data_thread = pool, data_thread
+    def __init__(
+        self, output: Output, dialect: Dialect, prefixes: Prefixes, seed: int, threads: int
+    ) -> None:
+        costs = Costs(seed)
+        pid = 4000 + costs.number(12)
+        self._pool, self._data_thread = [pid + 10 + each for each in range(threads)], pid + 90
+        self._instances: dict[int, Instance] = {}
+        self._voices = Voices(output, dialect, prefixes, costs, pid)
+        self._here, self._flush = self._voices.here, self._voices.flush
         self._sessions = self._allocations = 0
         self._introduced = False
 
     # -- kernels
 
-    def run(
+    def _run(
         self,
         voice: Voice,
         execution: Execution,
@@ -94,7 +106,7 @@ class Runs:
         for plan in found:
             ms = voice.costs.primitive(plan.kind, plan.problem, size)
             voice.strand.now += 3 + int(ms * 1000)
-            if plan.kind == "gemm_api" and not voice.dialect.gemm:
+            if plan.kind == "gemm_api" and not voice.dialect.wraps_ops:
                 continue
             for text in () if self._introduced else header(voice.dialect, len(self._pool)):
                 voice.bare("onednn", text)
@@ -109,7 +121,7 @@ class Runs:
         dtype, shape = node.dtypes[index], _shape(value)
         dims = "".join(f"dim {{ size: {size} }} " for size in shape)
         size = prod(shape) * (dtype.size if dtype.is_array else 192)
-        note = "goo.gle/debugonly   " if voice.dialect.redacted else ""
+        note = "goo.gle/debugonly   " if voice.dialect.absl else ""
         place = f"index: {index} " if index else ""
         text = (
             f"__LOG_MEMORY__ MemoryLogTensorOutput {{ {note}step_id: {step} kernel_name: "
@@ -120,55 +132,72 @@ class Runs:
         )
         voice.say("memory", text, 12)
 
-    # -- steps
+    # -- functions
 
-    def begin(
-        self, voice: Voice, definition: FunctionDef, instance: Instance, dispatch: Dispatch | None
-    ) -> None:
-        """A function begins to run."""
-        name = definition.name
-        call = None if dispatch is None else dispatch.execution
-        if call is not None:
+    def function_instantiated(self, definition: FunctionDef, report: Report) -> None:
+        self._instance(self._here(), definition, report)
+
+    def _instance(self, voice: Voice, definition: FunctionDef, report: Report) -> Instance:
+        made = instantiated(voice, definition, report, 2 * len(self._instances))
+        self._instances[id(definition)] = made
+        return made
+
+    def function_called(self, step: int, definition: FunctionDef) -> None:
+        voice, name = self._here(), definition.name
+        instance = self._instances.get(id(definition))
+        if instance is None:  # it was made ready before anybody listened
+            report = Report([item.node for item in definition.plan.items[1:]])
+            instance = self._instance(voice, definition, report)
+        data = bool(definition.attributes.get(DATA_FUNCTION))
+        inner = voice.steps[-1].call if voice.steps and not data else None
+        call = voice.dispatches[-1].execution if voice.dispatches else None
+        if (
+            call is not None
+            and call.op == name
+            and all(each.call is not call for each in voice.steps)
+        ):
             voice.executing(call)
+        else:
+            call = None  # a node calls it
         called = call is not None or bool(voice.items and voice.items[-1].node.type in _CALLS)
         if called:
             text = f"device {CPU} from {name} with handle {instance.handle}"
             voice.say("running", f"Running component function on {text}", 20, call)
         self._sessions += not name.startswith("__")
         number = -1 - voice.costs.number(62) if name.startswith("__") else self._sessions
-        data = bool(definition.attributes.get(DATA_FUNCTION))
-        if call is None and voice.steps and not data:
-            call = voice.steps[-1].call
-        voice.steps.append(Step(number, instance, call, data, called))
+        voice.steps.append(Step(number, instance, call or inner, data, called))
         voice.strands.append(Strand(self._data_thread if data else voice.strand.thread))
         if not instance.ready and name.startswith("__"):
             prepared(voice, instance)
 
-    def end(self, voice: Voice, error: BaseException | None) -> None:
-        """The function has run: its nodes are dealt to threads."""
-        step = voice.steps.pop()
-        while voice.items and voice.items[-1] in step.items:
+    def function_returned(
+        self, step: int, definition: FunctionDef, error: BaseException | None
+    ) -> None:
+        """Its nodes are dealt to threads."""
+        voice = self._here()
+        run = voice.steps.pop()
+        while voice.items and voice.items[-1] in run.items:
             voice.items.pop()  # cut off by an exception that is no error of a kernel
             voice.strands.pop()
         inner = voice.strands.pop()
         inner.now += 10
-        inner.now += _deal(step, inner, (self._data_thread,) if step.is_data else self._pool)
+        inner.now += _deal(run, inner, (self._data_thread,) if run.is_data else self._pool)
         outer = voice.strand
         outer.take(inner, outer.now, inner.thread)
         outer.now += inner.now
-        if step.called:
-            place = f"target {CPU} from {step.instance.definition.name} with handle"
+        if run.called:
+            place = f"target {CPU} from {definition.name} with handle {run.instance.handle}"
             said = "succeeded." if error is None else f"failed: {status(error)}"
-            text = f"Component function execution on {place} {step.instance.handle} {said}"
+            text = f"Component function execution on {place} {said}"
             voice.say("ran" if error is None else "failed", text, 12)
+        self._flush(voice)
 
     # -- nodes
 
-    @staticmethod
-    def node_begins(voice: Voice, node: NodeDef, dead: str = "") -> None:
-        """Its inputs are there, or never will be."""
-        step = voice.steps[-1]
-        instance, origin = step.instance, step.instance.report.rewritten.get(node.name)
+    def node_started(self, step: int, node: NodeDef, dead: str = "") -> None:
+        voice = self._here()
+        run = voice.steps[-1]
+        instance, origin = run.instance, run.instance.report.rewritten.get(node.name)
         plumbing = node.type in _PLUMBING or node.name == "_SOURCE"
         execution = Execution(
             "graph",
@@ -178,41 +207,41 @@ class Runs:
             "layout" if origin else "remapper" if node.type.startswith("_Mkl") else "none",
             node.name,
             plain_name(instance.definition.name),
-            step.call,
-            step.number,
+            run.call,
+            run.number,
         )
         number, text = instance.numbers.get(node.name, 0), instance.running.get(node.name, "")
-        text = f"{number} step {step.number} {text}"
-        item = Item(node, Strand(WORKER), execution, step.waits(node), text)
-        step.last[node.name] = len(step.items)
-        step.items.append(item)
+        text = f"{number} step {run.number} {text}"
+        item = Item(node, Strand(WORKER), execution, run.waits(node), text)
+        run.last[node.name] = len(run.items)
+        run.items.append(item)
         voice.items.append(item)
         voice.strands.append(item.strand)
         voice.began(execution)
-        voice.say("process", f"Process node: {item.said(dead)}", 10, execution, stands=True)
+        voice.say("process", f"Process node: {item.said(dead)}", 10, execution)
 
-    def node_ends(
-        self, voice: Voice, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]
+    def node_done(
+        self, step: int, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]
     ) -> None:
-        """Its kernel has run."""
-        item, step = voice.items[-1], voice.steps[-1]
+        voice = self._here()
+        item, run = voice.items[-1], voice.steps[-1]
         if item.execution.kind == "op":
-            self.run(voice, item.execution, node.attributes, inputs, outputs)
+            self._run(voice, item.execution, node.attributes, inputs, outputs)
         if voice.shows("memory"):
             for index, value in enumerate(outputs[: len(node.dtypes)]):
-                self._memory(voice, step.number, node, index, value)
+                self._memory(voice, run.number, node, index, value)
         kind, says = ("async done", "Async") if node.type in _ASYNC else ("done", "Synchronous")
         self._over(voice, kind, f"{says} kernel done: {item.said()}")
 
-    def node_is_dead(self, voice: Voice, node: NodeDef) -> None:
-        """It is in a branch not taken."""
-        self.node_begins(voice, node, " is dead")
+    def node_dead(self, step: int, node: NodeDef) -> None:
+        self.node_started(step, node, " is dead")
+        voice = self._here()
         item = voice.items[-1]
         item.execution.status = "dead"
         self._over(voice, "done", f"Synchronous kernel done: {item.said(' is dead: ')}")
 
-    def node_fails(self, voice: Voice, node: NodeDef, error: BaseException) -> None:
-        """Its kernel raised an error."""
+    def node_failed(self, step: int, node: NodeDef, error: BaseException) -> None:
+        voice = self._here()
         item = voice.items[-1]
         item.execution.status = "failed"
         text, where = status(error), f"\n\t [[{{{{node {node.name}}}}}]]"

@@ -47,22 +47,15 @@ class Voice:
         """Is it in the middle of something?"""
         return len(self.strands) > 1 or bool(self.dispatches)
 
-    def say(
-        self,
-        kind: str,
-        text: str,
-        cost: int = 4,
-        about: Execution | None = None,
-        *,
-        stands: bool = False,
-    ) -> None:
+    def say(self, kind: str, text: str, cost: int = 4, about: Execution | None = None) -> None:
         """A line of that kind."""
         strand = self.strands[-1]
         strand.now += max(1, round(cost * self.dialect.pace))
-        if stands and about is not None:
+        record = Record(strand.now, strand.thread, kind, text, about)
+        if about is not None and record.stands:
             about.start = strand.now
         if self.shows(kind):
-            strand.records.append(Record(strand.now, strand.thread, kind, text, about, stands))
+            strand.records.append(record)
 
     def bare(self, kind: str, text: str, about: Primitive | None = None) -> None:
         """A line without a prefix."""
@@ -82,7 +75,7 @@ class Voice:
         if call.thread == WORKER:
             self.began(call)
             text = f"Executing op {call.op} in device {CPU}"
-            self.say("executing", text, 12, call, stands=True)
+            self.say("executing", text, 12, call)
 
     def ended(self, execution: Execution) -> None:
         """It ends now."""
