@@ -24,11 +24,6 @@ class Dialect:
     """How long a line takes, compared with 2.13."""
 
     @property
-    def index(self) -> int:
-        """Its place in tables of releases."""
-        return list(DIALECTS).index(self.release)
-
-    @property
     def old_onednn(self) -> bool:
         """Is it oneDNN 2?"""
         return self.onednn.startswith("2.")

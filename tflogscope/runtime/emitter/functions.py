@@ -15,8 +15,7 @@ from tflogscope.runtime.emitter.text import node_text
 from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
 from tflogscope.runtime.passes.graph import Graph
-from tflogscope.runtime.passes.onednn import use_onednn
-from tflogscope.runtime.passes.report import Report
+from tflogscope.runtime.passes.onednn import Report, use_onednn
 
 
 def plain_name(name: str) -> str | None:

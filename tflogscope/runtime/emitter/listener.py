@@ -39,7 +39,6 @@ class Emitter(Steps):
         self, output: Output, dialect: Dialect, prefixes: Prefixes, seed: int, threads: int
     ) -> None:
         super().__init__(output, dialect, prefixes, seed, threads)
-        self._dialect = dialect
         self._kernels: dict[Any, tuple[Instance | None, str]] = {}
         self.printed, self.sleep = self._voices.printed, self._voices.sleep
         self.close = self._voices.close
@@ -53,7 +52,7 @@ class Emitter(Steps):
 
     def constant_made(self, tensor: Any, *, cast: bool) -> None:
         voice = self._here()
-        wraps = self._dialect.wraps_ops
+        wraps = voice.dialect.wraps_ops
         made = {"Cast": "DstT"} if cast and wraps else {}
         if wraps or tensor.dtype is not string:
             made["_EagerConst"] = "T"
@@ -88,7 +87,7 @@ class Emitter(Steps):
         """An op: made first, if it is new, perhaps as another op."""
         new = eager_op(op, attributes) if SETTINGS.onednn else op
         key = (op, repr(sorted(attributes.items())), tuple(each.dtype for each in inputs))
-        wraps, first = self._dialect.wraps_ops, key not in self._kernels
+        wraps, first = voice.dialect.wraps_ops, key not in self._kernels
         for each in dict.fromkeys((op, new)):
             _inputs_said(voice, each, len(inputs) if wraps else 0)
             if first:
@@ -109,7 +108,7 @@ class Emitter(Steps):
                 voice.say("kernel", f"Instantiating kernel for node: {text}", 12)
 
     def _by_function(self, voice: Voice, name: str) -> None:
-        note = "goo.gle/debugonly   \n" if self._dialect.absl else ""
+        note = "goo.gle/debugonly   \n" if voice.dialect.absl else ""
         text = f'{note}name: "{name}"\nop: "{name}"\n'
         told = f"Running {name} using multi-device function. Full node_def={text}"
         voice.say("by function", told, 30)
@@ -127,7 +126,7 @@ class Emitter(Steps):
         self, voice: Voice, op: str, inputs: Any, attributes: Mapping[str, Any], outputs: Any
     ) -> tuple[Instance | None, str]:
         """A release that does not wrap ops makes the kernel itself."""
-        given = attributes_of(op, attributes, self._dialect)
+        given = attributes_of(op, attributes, voice.dialect)
         plain = {key: value for key, value in given.items() if not key.startswith("_")}
         text = summary(op, op, plain, ["dummy_input"] * len(inputs), "")
         voice.say("kernel", f"Instantiating kernel for node: {text}", 12)
@@ -149,7 +148,7 @@ class Emitter(Steps):
         elif error is None:
             arrays = [[each.value for each in part] for part in (dispatch.inputs, outputs)]
             self._run(voice, execution, dispatch.attributes, *arrays)
-        if execution.kind == "op" and self._dialect.wraps_ops:
+        if execution.kind == "op" and voice.dialect.wraps_ops:
             said = "succeeded." if error is None else f"failed: {status(error)}"
             kind = "ran here" if error is None else "failed here"
             voice.say(kind, f"Component function execution {said}", 4, execution)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import attrgetter
 from random import Random
 
-from tflogscope.runtime.emitter.dialects import Dialect
+from tflogscope.runtime.emitter.dialects import DIALECTS, Dialect
 from tflogscope.runtime.emitter.records import Record, Strand
 from tflogscope.runtime.emitter.sites import SITES
 from tflogscope.runtime.emitter.truth import BEGIN, Sink, Truth
@@ -33,8 +33,9 @@ class Prefixes:
     def __init__(self, dialect: Dialect, levels: Levels) -> None:
         self.absl, self.threads = dialect.absl, levels.threads
         self._tails: dict[str, tuple[str, str]] = {}
+        at = list(DIALECTS).index(dialect.release)
         for name, site in SITES.items():
-            line, own = site.lines[dialect.index], (levels.modules or {}).get(site.module, 0)
+            line, own = site.lines[at], (levels.modules or {}).get(site.module, 0)
             if line and site.level <= max(levels.level, own):
                 path = site.file if self.absl else site.path
                 self._tails[name] = (site.severity, f"{path}:{line}] ")

@@ -33,8 +33,7 @@ _ROWS = {
 """Of each primitive its implementation, its direction, memories, auxiliary information."""
 _WITH_ATTRIBUTES = frozenset({"matmul", "inner_product", "convolution"})
 _POSTS = {"Relu": "eltwise_relu", "Relu6": "eltwise_bounded_relu:6", "Elu": "eltwise_elu:1",
-          "LeakyRelu": "eltwise_relu:0.2", "Tanh": "eltwise_tanh", "Sigmoid": "eltwise_logistic",
-          "Add": "sum"}  # fmt: skip
+          "LeakyRelu": "eltwise_relu:0.2", "Tanh": "eltwise_tanh", "Sigmoid": "eltwise_logistic"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +128,7 @@ def _matmul(kernel: Kernel) -> list[Plan]:
 def _fused_matmul(kernel: Kernel) -> list[Plan]:
     (rows, depth), b = kernel.inputs[:2]
     columns = b[0] if kernel.attributes.get("transpose_b") else b[1]
-    main = kernel.plan("inner_product", f"mb{rows}ic{depth}oc{columns}")
-    if "sum" in main.attributes:  # NB: what is added is always copied to where the result will be
-        return [kernel.plan("reorder", by((rows * columns,)), tag="a", to="a"), main]
-    return [main]
+    return [kernel.plan("inner_product", f"mb{rows}ic{depth}oc{columns}")]
 
 
 def _einsum(kernel: Kernel) -> list[Plan]:

@@ -6,7 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    redirect_stderr,
+    redirect_stdout,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,10 +69,8 @@ def writing(
         emitter = Emitter(output, chosen, prefixes, settings.seed, settings.threads)
         stack.callback(emitter.close)
         stack.enter_context(telling.listen(emitter))
-        for name in ("stdout", "stderr"):
-            stream = getattr(sys, name)
-            stack.callback(setattr, sys, name, stream)
-            setattr(sys, name, _Heard(stream, emitter))
+        stack.enter_context(redirect_stdout(_Heard(sys.stdout, emitter)))
+        stack.enter_context(redirect_stderr(_Heard(sys.stderr, emitter)))
         stack.callback(setattr, time, "sleep", time.sleep)
         time.sleep = emitter.sleep  # type: ignore[assignment]
         yield emitter

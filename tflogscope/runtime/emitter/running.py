@@ -26,7 +26,7 @@ from tflogscope.runtime.emitter.text import status, type_name
 from tflogscope.runtime.emitter.verbose import header, line
 from tflogscope.runtime.emitter.voice import Voice, Voices
 from tflogscope.runtime.passes import DATA_FUNCTION
-from tflogscope.runtime.passes.report import Report
+from tflogscope.runtime.passes.onednn import Report
 
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})

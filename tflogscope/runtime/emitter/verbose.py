@@ -48,11 +48,8 @@ def header(dialect: Dialect, threads: int) -> list[str]:
 def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
     """The line of a primitive that has run."""
     gemm, old = plan.kind == "gemm_api", dialect.old_onednn
-    # gemm_api has kept the old way of writing memories
-    joint, layout = (
-        ("_" if gemm or dialect.onednn < "3.6" else ":"),
-        (":f0" if gemm or old else "::f0"),
-    )
+    joint = "_" if gemm or dialect.onednn < "3.6" else ":"  # gemm_api has kept the old way
+    layout = ":f0" if gemm or old else "::f0"
     absent = "undef::undef::f0" if gemm or old else "undef::undef:::"
     memories = []
     for name, _, tag in (each.partition(":") for each in plan.memories.split()):

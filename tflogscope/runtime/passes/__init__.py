@@ -1,11 +1,10 @@
 """What TensorFlow does to the graph of a function before it first runs.
 
-graph.py         the graph that passes rewrite
-report.py        what they did
+graph.py         the graph that passes rewrite; what nothing needs goes
 lowering.py      calls inlined; conditionals and loops become Switch and Merge
 shapes.py        what is known of shapes
-pruner.py, duplicates.py, folding.py, rules.py, remapper.py, dependencies.py
-  Grappler's optimizers
+duplicates.py, folding.py, rules.py, remapper.py, dependencies.py
+                 Grappler's optimizers
 onednn.py        which ops get oneDNN's kernels
 fused_ops.py     the ops that come of it
 at_runtime.py    constants once more
@@ -21,12 +20,10 @@ from tflogscope.runtime.passes.at_runtime import optimize_at_runtime
 from tflogscope.runtime.passes.dependencies import simplify_dependencies
 from tflogscope.runtime.passes.duplicates import merge_duplicates
 from tflogscope.runtime.passes.folding import fold_constants
-from tflogscope.runtime.passes.graph import Graph
+from tflogscope.runtime.passes.graph import Graph, prune
 from tflogscope.runtime.passes.lowering import lowered
-from tflogscope.runtime.passes.onednn import use_onednn
-from tflogscope.runtime.passes.pruner import prune
+from tflogscope.runtime.passes.onednn import Report, use_onednn
 from tflogscope.runtime.passes.remapper import remap
-from tflogscope.runtime.passes.report import Report
 
 __all__ = ["DATA_FUNCTION", "SETTINGS", "fused_ops", "optimize"]
 

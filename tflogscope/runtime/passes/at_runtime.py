@@ -12,9 +12,8 @@ from tflogscope.runtime.core.dtypes import resource
 from tflogscope.runtime.ops.flow import LOWERED
 from tflogscope.runtime.passes.duplicates import merge_duplicates
 from tflogscope.runtime.passes.folding import computed
-from tflogscope.runtime.passes.graph import Graph, Place, is_stateful, topological
-from tflogscope.runtime.passes.pruner import prune
-from tflogscope.runtime.passes.report import Report
+from tflogscope.runtime.passes.graph import Graph, Place, is_stateful, prune, topological
+from tflogscope.runtime.passes.onednn import Report
 
 _NEVER = LOWERED | {"Placeholder", "NoOp", "_Arg", "_Retval"}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tflogscope.runtime import ops as ops  # those that these are made of
 from tflogscope.runtime.core.registry import Inference, alias, bind, lookup, op, registered
-from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
+from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.passes.onednn import KERNELS, onednn_name
 
 
@@ -17,28 +17,15 @@ def _run(type: str, attributes: dict[str, Any], *inputs: Any) -> Any:
     return bind(lookup(type), {"explicit_paddings": (), **attributes})(*inputs)
 
 
-def _shape_of(type: str, count: int) -> Callable[[Inference], TensorShape]:
-    """The shape rule of another op, which has the first inputs."""
-
-    def shape(i: Inference) -> TensorShape:
-        found: TensorShape = lookup(type).shape(Inference(i.inputs[:count], i.attributes))
-        return found
-
-    return shape
-
-
-def _same(i: Inference) -> TensorShape:
-    return i.shape(0)
+def _product_shape(base: str) -> Callable[[Inference], Any]:
+    return lambda i: lookup(base).shape(Inference(i.inputs[:2], i.attributes))
 
 
 def _fused(base: str) -> Callable[..., Any]:
-    def kernel(a: Any, b: Any, *rest: Any, **attributes: Any) -> Any:
-        others, y = list(rest), _run(base, attributes, a, b)
-        for each in attributes["fused_ops"]:
-            if each in {"BiasAdd", "Add"}:
-                y = y + others.pop(0)
-            else:
-                y = _run(each, {"alpha": attributes["leakyrelu_alpha"]}, y)
+    def kernel(a: Any, b: Any, bias: Any, **attributes: Any) -> Any:
+        y = _run(base, attributes, a, b) + bias
+        for each in attributes["fused_ops"][1:]:
+            y = _run(each, {"alpha": attributes["leakyrelu_alpha"]}, y)
         return y
 
     return kernel
@@ -54,25 +41,13 @@ def _filter_and_bias(x: Any, sizes: Any, grad: Any, **attributes: Any) -> Any:
     return _run("Conv2DBackpropFilter", attributes, x, sizes, grad), bias
 
 
-def _pool(x: Any, **attributes: Any) -> Any:
-    return _run("MaxPool", attributes, x), np.zeros(0, np.uint8)
-
-
-def _pool_gradient(before: Any, after: Any, grad: Any, workspace: Any, **attributes: Any) -> Any:
-    del workspace
-    return _run("MaxPoolGrad", attributes, before, after, grad)
-
-
 for _base in ("MatMul", "Conv2D", "DepthwiseConv2dNative"):
     op(f"_Fused{_base}(a: T, b: T, args: num_args*T; fused_ops) -> product: T",
-       _shape_of(_base, 2), _fused(_base))  # fmt: skip
+       _product_shape(_base), _fused(_base))  # fmt: skip
 op("_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U) -> y: T, m: U, v: U, r1: U, "
    "r2: U, r3: U", lookup("FusedBatchNormV3").shape, _norm_and_relu)  # fmt: skip
 op("__MklDummyConv2DBackpropFilterWithBias(x: T, sizes: int32, g: T) -> y: T, bias: T",
    lambda _: [UNKNOWN] * 2, _filter_and_bias)  # fmt: skip
-op("_MklNativeMaxPool(x: T) -> y: T, workspace: uint8",
-   lambda i: [_shape_of("MaxPool", 1)(i), UNKNOWN], _pool)  # fmt: skip
-op("_MklNativeMaxPoolGrad(x: T, y: T, g: T, w: uint8) -> z: T", _same, _pool_gradient)
 for _type in KERNELS:
     if not registered(onednn_name(_type)):
         alias(onednn_name(_type), _type)

@@ -161,3 +161,18 @@ def topological(graph: Graph) -> list[str]:
         for node in graph
     }
     return list(TopologicalSorter(before).static_order())
+
+
+def prune(graph: Graph) -> None:
+    """Keep what is needed, in the reverse of the order in which it is met: `SetTransitiveFaninGraph`
+    of `core/grappler/utils/transitive_fanin.cc`. NB: identities that nobody misses go in dependencies.py.
+    """
+    met: dict[str, None] = {}
+    waiting = sorted(graph.kept)
+    while waiting:
+        name = waiting.pop()
+        if name not in met:
+            met[name] = None
+            waiting += fanin(graph[name])
+    graph.keep_only(met)
+    graph.reorder(list(reversed(met)))

@@ -4,13 +4,13 @@ eagerly. See `core/common_runtime/mkl_layout_pass.cc`, `core/common_runtime/eage
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from tflogscope.runtime.core.definition import NodeDef
-from tflogscope.runtime.core.dtypes import bfloat16, float32, float64, uint8
+from tflogscope.runtime.core.dtypes import bfloat16, float32, float64
 from tflogscope.runtime.passes.graph import Graph, topological
-from tflogscope.runtime.passes.report import Report
 
 LABEL = "MklNameChangeOp"
 """`_kernel` of the rewritten nodes."""
@@ -26,6 +26,18 @@ _EAGER = frozenset(
     "Einsum FusedBatchNormV3 FusedBatchNormGradV3 MatMul".split()
 )
 """Ops that are rewritten eagerly. NB: pools of the largest are not."""
+
+
+@dataclass
+class Report:
+    """What the passes did to a function, as far as the log speaks of it."""
+
+    nodes: list[NodeDef] = field(default_factory=list)
+    """What will run."""
+    rewritten: dict[str, str] = field(default_factory=dict)
+    """By name, the ops that nodes were which got a kernel of oneDNN's."""
+    runs: list[list[NodeDef]] = field(default_factory=list)
+    """The graphs of constants that the runtime ran at step −1."""
 
 
 def onednn_name(type: str) -> str:
@@ -66,43 +78,23 @@ def _merge_gradients(graph: Graph, node: NodeDef) -> None:
 
 
 def _rewrite(graph: Graph, node: NodeDef, report: Report) -> None:
-    types, fits = KERNELS.get(node.type, (frozenset(), None))
-    if node.attributes.get("T") not in types or not (fits is None or fits(graph, node)):
+    turned = node.type == "_FusedMatMul" and node.attributes.get("transpose_a")
+    if turned or node.attributes.get("T") not in KERNELS.get(node.type, ()):
         return
     old, attributes = node.type, {**node.attributes, "_kernel": LABEL}
     if old in _WITH_FILTER:
         attributes["is_filter_const"] = graph.source(node, 1).type == "Const"
-    elif old == "MaxPool":
-        node.dtypes = (*node.dtypes[:1], uint8)
-        readers = graph.data_readers(node.name, 0)
-        attributes["workspace_enabled"] = any(
-            each.type == "MaxPoolGrad" and at == 1 for each, at in readers
-        )
-    elif old == "MaxPoolGrad":
-        graph.rewire(node, [*node.inputs, (node.inputs[1][0], 1)])
-        attributes["workspace_enabled"] = True
     graph.retype(node, onednn_name(old), attributes)
     report.rewritten[node.name] = old
 
 
-def _fused_matmul(graph: Graph, node: NodeDef) -> bool:
-    return not node.attributes.get("transpose_a", False)
-
-
-def _pool_gradient(graph: Graph, node: NodeDef) -> bool:
-    return graph.source(node, 1).type == "_MklNativeMaxPool"
-
-
-Condition = Callable[[Graph, NodeDef], bool]
-KERNELS: dict[str, tuple[frozenset[Any], Condition | None]] = {
-    **dict.fromkeys(_EAGER, (_USUAL, None)),
+KERNELS: dict[str, frozenset[Any]] = {
+    **dict.fromkeys(_EAGER, _USUAL),
     **dict.fromkeys(
-        "MaxPool Softmax _FusedConv2D _FusedDepthwiseConv2dNative _FusedBatchNormEx "
-        "__MklDummyConv2DBackpropFilterWithBias".split(),
-        (_USUAL, None),
+        "MaxPool MaxPoolGrad Softmax _FusedMatMul _FusedConv2D _FusedDepthwiseConv2dNative "
+        "_FusedBatchNormEx __MklDummyConv2DBackpropFilterWithBias".split(),
+        _USUAL,
     ),
-    "Transpose": (_USUAL | {float64}, None),
-    "_FusedMatMul": (_USUAL, _fused_matmul),
-    "MaxPoolGrad": (_USUAL, _pool_gradient),
+    "Transpose": _USUAL | {float64},
 }
-"""Ops with a kernel of oneDNN's: for which dtypes, and on which condition."""
+"""Ops with a kernel of oneDNN's: for which dtypes."""

@@ -1,11 +1,10 @@
-"""The remapper: products with a bias, an activation or an addition after them become one op. See
-`core/grappler/optimizers/remapper.cc`, for CPUs with oneDNN. NB: not the normalization of inference,
-and the same without oneDNN.
+"""The remapper: products with a bias and an activation after them become one op. See
+`core/grappler/optimizers/remapper.cc`, for CPUs with oneDNN. NB: neither the normalization of
+inference nor one more addend, and the same without oneDNN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tflogscope.runtime.core.definition import Endpoint, NodeDef
@@ -20,8 +19,8 @@ class _Fused(NamedTuple):
     """What a product becomes."""
 
     type: str
-    after_bias: frozenset[str]
-    """What may follow the bias: activations, `Add`."""
+    activations: frozenset[str]
+    """Those that may follow the bias."""
     attributes: tuple[str, ...]
     """Those that it keeps."""
 
@@ -30,12 +29,12 @@ _WINDOW = ("T", "strides", "padding", "explicit_paddings", "dilations", "data_fo
 _PRODUCTS = {
     "MatMul": _Fused(
         "_FusedMatMul",
-        frozenset("Relu Relu6 Elu LeakyRelu Tanh Sigmoid Add".split()),
+        frozenset("Relu Relu6 Elu LeakyRelu Tanh Sigmoid".split()),
         ("T", "transpose_a", "transpose_b"),
     ),
     "Conv2D": _Fused(
         "_FusedConv2D",
-        frozenset("Relu Relu6 Elu LeakyRelu Add".split()),
+        frozenset("Relu Relu6 Elu LeakyRelu".split()),
         (*_WINDOW, "use_cudnn_on_gpu"),
     ),
     "DepthwiseConv2dNative": _Fused(
@@ -70,35 +69,22 @@ def _only_inside(graph: Graph, node: NodeDef) -> bool:
 
 
 def _fuse_product(graph: Graph, last: NodeDef, properties: Properties) -> bool:
-    """Is it a product and its bias, perhaps with one more op after them?"""
-    for after, place in _ends(graph, last, properties):
-        adding = last if after is None else graph.source(last, place)
-        found = _biased(graph, adding, properties)
-        if found is None or (after is not None and not _only_inside(graph, adding)):
-            continue
-        product, bias = found
-        fused = _PRODUCTS[product.type]
-        if after is not None and after not in fused.after_bias:
-            continue
-        more = [last.inputs[1 - place]] if after == "Add" else []
-        ops = ("BiasAdd",) if after is None else ("BiasAdd", after)
-        graph.rewire(last, [*product.inputs[:2], bias, *more])
-        graph.retype(last, fused.type, _attributes(product, ops, 1 + len(more), last))
-        for node in {adding.name, product.name} - {last.name}:
-            graph.remove(node)
-        return True
-    return False
-
-
-def _ends(graph: Graph, last: NodeDef, properties: Properties) -> Iterator[tuple[str | None, int]]:
-    """What `last` may be after a bias, and which of its inputs that has; None: the bias itself."""
-    yield None, 0
-    if last.type in _PRODUCTS["MatMul"].after_bias:
-        yield last.type, 0
-    elif last.type == "AddN" or last.type in ADDITIONS:
-        two = len(last.inputs) == 2
-        if two and (last.type == "AddN" or properties.same_shape(*last.inputs)):
-            yield from (("Add", 0), ("Add", 1))
+    """Is it a product and its bias, perhaps with an activation?"""
+    activates = last.type in _PRODUCTS["MatMul"].activations
+    adding = graph.source(last, 0) if activates else last
+    found = _biased(graph, adding, properties)
+    if found is None or (activates and not _only_inside(graph, adding)):
+        return False
+    product, bias = found
+    fused = _PRODUCTS[product.type]
+    if activates and last.type not in fused.activations:
+        return False
+    ops = ("BiasAdd", last.type) if activates else ("BiasAdd",)
+    graph.rewire(last, [*product.inputs[:2], bias])
+    graph.retype(last, fused.type, _attributes(product, ops, last))
+    for name in {adding.name, product.name} - {last.name}:
+        graph.remove(name)
+    return True
 
 
 def _biased(graph: Graph, node: NodeDef, properties: Properties) -> tuple[NodeDef, Endpoint] | None:
@@ -123,15 +109,11 @@ def _is_bias(product: Any, added: Any) -> bool:
     return fits and all(size == 1 for size in added.dims[:-1]) and product.dims != added.dims
 
 
-def _attributes(
-    product: NodeDef, ops: Sequence[str], arguments: int, last: NodeDef
-) -> dict[str, Any]:
+def _attributes(product: NodeDef, ops: tuple[str, ...], last: NodeDef) -> dict[str, Any]:
     given = product.attributes
     copied = {name: given[name] for name in _PRODUCTS[product.type].attributes if name in given}
-    alpha = last.attributes["alpha"] if last.type == "LeakyRelu" else 0.2
-    made = {"fused_ops": ops, "num_args": arguments, "epsilon": 0.0, "leakyrelu_alpha": alpha}
-    if product.type == "Conv2D":
-        made |= {"num_host_args": 0, "TArgs": (given["T"],) * arguments, "filter_format": "HWIO"}
+    alpha = last.attributes.get("alpha", 0.2)
+    made = {"fused_ops": ops, "num_args": 1, "epsilon": 0.0, "leakyrelu_alpha": alpha}
     return copied | made
 
 
