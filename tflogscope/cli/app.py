@@ -22,6 +22,7 @@ from tflogscope.cli import (
     simulate,
     timeline,
     trace,
+    watch,
 )
 
 # rich_markup_mode None: help is plain text, and typer does not import rich for it.
@@ -69,6 +70,7 @@ def root(
 
 
 app.command("analyze")(analyze.analyze)
+app.command("watch")(watch.watch)
 app.command("ops")(ops.ops)
 app.command("export")(export.export)
 app.command("explain")(explain.explain)

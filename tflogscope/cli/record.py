@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 import tflogscope
 from tflogscope.cli.output import Force
+from tflogscope.cli.watch import Screen
 from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of, size_of
@@ -49,6 +51,9 @@ def record(
             help="Write down which line of the program asked for an eager op or a graph's node.",
         ),
     ] = True,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show the run while it goes on, as watch does.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Run a program and record its log, in a few per cent of the size of a full one.
@@ -59,6 +64,7 @@ def record(
     \b
     Examples:
       tflogscope record -o run.log.zst -- python train.py
+      tflogscope record --watch -o run.log.zst -- python train.py
       tflogscope analyze run.log.zst
     """
     from tflogscope.recording import header, recorder
@@ -81,15 +87,21 @@ def record(
     environment = {**os.environ, **settings(tensorflow, found)}
     if lines:
         environment |= with_lines(os.environ)
-    recorded = recorder.record(
-        command,
-        environment,
-        LogFile(path, force=force),
-        header.header_line(command, found, environment),
-        terminal=(sys.stdout is not None and sys.stdout.isatty()) or not exact_onednn(tensorflow),
-        least=least_severity(os.environ),
-        begins=[text.encode() for plugin in installed(found) for text in plugin.begins],
-    )
+    screen = Screen(str(path)) if watch else None
+    with screen or nullcontext():
+        recorded = recorder.record(
+            command,
+            environment,
+            LogFile(path, force=force, also=screen.feed if screen else None),
+            header.header_line(command, found, environment),
+            terminal=(sys.stdout is not None and sys.stdout.isatty())
+            or not exact_onednn(tensorflow),
+            least=least_severity(os.environ),
+            begins=[text.encode() for plugin in installed(found) for text in plugin.begins],
+            hidden=(lambda: screen.is_shown) if screen else None,
+        )
+    if screen is not None and recorded.has_records:
+        screen.print_run()
     for line in _said(recorded, path):
         typer.echo(f"tflogscope: {safe(line)}", err=True)
     raise typer.Exit(recorded.status)

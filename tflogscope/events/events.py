@@ -17,7 +17,7 @@ from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.pairing import pair_in_order
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
-from tflogscope.events.scan import Scan, SourceSpan
+from tflogscope.events.scan import Scanned, SourceSpan
 from tflogscope.events.times import Clocks, without_damaged
 from tflogscope.events.verbose_lines import VerboseLines
 from tflogscope.grammar.model import Grammar, Prefix
@@ -38,7 +38,7 @@ class Events:
     none).
     """
 
-    def __init__(self, scan: Scan, grammar: Grammar) -> None:
+    def __init__(self, scan: Scanned, grammar: Grammar) -> None:
         self.grammar = grammar
         self.spans: list[SourceSpan] = scan.spans
         self.dialects: Sequence[Prefix] = scan.grammar.dialects

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Protocol, Self
 
 from tflogscope.events.store import Output, Store
-from tflogscope.grammar.compiled import compile_grammar
+from tflogscope.grammar.compiled import CompiledGrammar, compile_grammar
 from tflogscope.grammar.model import Grammar
 from tflogscope.native import library as c
 from tflogscope.sources import Source, SourceAccount, read_ahead
@@ -42,6 +42,14 @@ class SourceSpan:
     dialects: list[int] = field(default_factory=lambda: [0] * c.DIALECTS)
     lines: int = 0
     torn: int = 0
+
+
+class Scanned(Protocol):
+    """What came of a scan."""
+
+    grammar: CompiledGrammar
+    store: Store
+    spans: list[SourceSpan]
 
 
 @dataclass(frozen=True, slots=True)

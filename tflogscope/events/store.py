@@ -6,6 +6,7 @@ room, and read when the log is at its end.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from ctypes import POINTER, byref, c_int64, c_uint8, c_uint32, c_uint64, sizeof
 from mmap import mmap
@@ -90,6 +91,13 @@ class _Memory:
             ctypes.memmove(self.place, place, len(before))
         return self.place, self.capacity
 
+    def __deepcopy__(self, _: object) -> _Memory:
+        """The same items in memory of their own."""
+        made = _Memory(self.kind)
+        made._take(mmap(-1, len(self.raw)))
+        ctypes.memmove(made.place, self.place, len(self.raw))
+        return made
+
 
 def _pointer(raw: mmap, kind: type[Any]) -> Any:
     return ctypes.cast(ctypes.addressof(ctypes.c_char.from_buffer(raw)), POINTER(kind))
@@ -151,6 +159,14 @@ class Store:
             place, columns.capacity = memory.room(columns.used + rows)
             setattr(columns, name, place)
 
+    def copy(self) -> Store:
+        """The log so far, for the model, which changes it; the scan goes on with this one."""
+        found = Store(self._grammar)
+        kept = ("_entries", "_fields", "_odds", "_arenas", "_columns")
+        vars(found).update({name: copy.deepcopy(vars(self)[name]) for name in kept})
+        found.raw = c.Store.from_buffer_copy(self.raw)
+        return found
+
     # ---- what it holds --------------------------------------------------------------------------
 
     def column(self, table: str, name: str) -> NDArray[np.integer]:
@@ -165,11 +181,14 @@ class Store:
         """Give the memory of a table's columns back; they are not asked for again."""
         del self._columns[table]
 
-    def entries(self, table: str) -> NDArray[np.void]:
-        """What is known of each distinct string of a table, by number: tag and mark."""
+    def entries(self, table: str, first: int = 0) -> NDArray[np.void]:
+        """What is known of each distinct string of a table, by number: tag and mark.
+
+        `first`: only of the strings from this one of all tables on.
+        """
         import numpy as np
 
-        found = np.frombuffer(self._entries.raw, _ENTRY, self.raw.strings.count)
+        found = np.frombuffer(self._entries.raw, _ENTRY, self.raw.strings.count)[first:]
         mine: NDArray[np.void] = found[found["table"] == c.TABLES.index(table)]
         return mine
 
@@ -185,10 +204,13 @@ class Store:
 
         return np.frombuffer(self._odds.raw, _ODD, self.raw.odd_used)
 
-    def text(self, table: str) -> str:
-        """The distinct strings of a table, by number, with a line feed after each."""
+    def text(self, table: str, begin: int = 0) -> str:
+        """The distinct strings of a table, by number, with a line feed after each.
+
+        `begin`: from this byte of them on.
+        """
         number = c.TABLES.index(table)
-        return self._arenas[number].raw[: self.raw.strings.bytes[number]].decode()
+        return self._arenas[number].raw[begin : self.raw.strings.bytes[number]].decode()
 
     def texts(self, table: str) -> list[str]:
         """The same as a list."""

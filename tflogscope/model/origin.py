@@ -45,9 +45,11 @@ def read_header(sources: Sequence[Source]) -> dict[str, Any] | None:
 
     Raises InputError if the first source can't be read any more.
     """
-    if not sources:
-        return None
-    text = sources[0].head()
+    return header_of(sources[0].head()) if sources else None
+
+
+def header_of(text: bytes) -> dict[str, Any] | None:
+    """The same of the first lines of a log."""
     if not text.startswith(RECORD_MARK):
         return None
     line = text[len(RECORD_MARK) : _LONGEST_HEADER].split(b"\n", 1)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -19,9 +19,15 @@ class LogFile:
     one that did not exist goes away again if nothing is written.
     """
 
-    def __init__(self, path: Path, *, force: bool) -> None:
-        """Raises OutputError if it exists and `force` is off, or can't be written."""
+    def __init__(
+        self, path: Path, *, force: bool, also: Callable[[bytes], None] | None = None
+    ) -> None:
+        """Raises OutputError if it exists and `force` is off, or can't be written.
+
+        `also` gets what is written, as it is before it is packed.
+        """
         self._path = path
+        self._also = also
         self._is_new = not os.path.lexists(path)
         try:
             self._raw = open(path, "ab" if force else "xb")  # noqa: SIM115  closed by `close`
@@ -42,6 +48,8 @@ class LogFile:
 
     def write(self, data: bytes, /) -> object:
         """Take more of the log. Raises OSError."""
+        if self._also:
+            self._also(data)
         return self.begin().write(data)
 
     def flush(self) -> None:

@@ -64,6 +64,7 @@ def record(
     terminal: bool,
     least: int = 0,
     begins: Sequence[bytes] = (),
+    hidden: Callable[[], bool] | None = None,
 ) -> Recorded:
     """Run a command to its end and write `header` and all that it writes to `log`.
 
@@ -78,6 +79,8 @@ def record(
         terminal: give the command a terminal to write to, where the system has one, else a pipe.
         least: the least severity of TensorFlow's records that the user is shown.
         begins: how lines of plug-ins begin, which the user is not shown.
+        hidden: whether nothing can be shown now, as the terminal shows something else. Then the
+            command has no keyboard, either.
 
     Raises UsageError if the command can't be started.
     """
@@ -87,6 +90,7 @@ def record(
     try:
         process = subprocess.Popen(
             command,
+            stdin=subprocess.DEVNULL if hidden and _stdin_is_terminal() else None,
             stdout=writer,
             stderr=writer,
             env=dict(environment),
@@ -100,7 +104,8 @@ def record(
     finally:
         os.close(writer)
     recorded = Recorded()
-    output, errors, kept = _Output(sys.stdout), _Output(sys.stderr), _Kept(log)
+    output, errors = _Output(sys.stdout, hidden), _Output(sys.stderr, hidden)
+    kept = _Kept(log)
     pass_on = PassOn(output.write, errors.write, least=least, begins=begins)
     try:
         with _signals_to(process, own_group=own_group):
@@ -189,6 +194,10 @@ def _channel(terminal: bool) -> tuple[int, int]:
     return os.pipe()
 
 
+def _stdin_is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def _is_at_the_terminal() -> bool:
     """Whether keys of a terminal reach this process, and so the command if it is of its group.
 
@@ -263,12 +272,15 @@ class _Kept:
 class _Output:
     """Writes at once; if nobody takes it any more, the recording goes on all the same."""
 
-    def __init__(self, stream: TextIO | None) -> None:
+    def __init__(self, stream: TextIO | None, hidden: Callable[[], bool] | None = None) -> None:
         self.error: OSError | None = None
         self._stream = stream
+        self._hidden = hidden
 
     def write(self, data: bytes) -> None:
         """Write all of it, past the stream's buffer: what fails there fails again at the end."""
+        if self._hidden and self._hidden():
+            return
         rest = memoryview(data)
         try:
             while self._stream is not None and self.error is None and rest:

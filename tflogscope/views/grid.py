@@ -43,8 +43,18 @@ def draw_grid(
     Where there is no room for all, long names lose their middle; if that is not enough, columns
     are left out from the right.
     """
+    rows, left_out = grid_rows(columns, console.width - indent, titles=titles)
+    for row in rows:
+        console.print(Text(" " * indent) + row, soft_wrap=True)
+    return left_out
+
+
+def grid_rows(
+    columns: list[Column], width: int, *, titles: bool = True
+) -> tuple[list[Text], list[str]]:
+    """The rows of such a table, and the titles of the columns that are left out."""
     columns = [replace(each, title=safe(each.title), cells=_safe(each)) for each in columns]
-    widths = _fit(columns, console.width - indent)
+    widths = _fit(columns, width)
     shown = columns[: len(widths)]
     rows = [
         _row(list(cells), shown, widths)
@@ -53,9 +63,7 @@ def draw_grid(
     if titles:
         title = _row([column.title for column in shown], shown, widths, "bold")
         rows = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *rows]
-    for row in rows:
-        console.print(Text(" " * indent) + row, soft_wrap=True)
-    return [column.title for column in columns[len(widths) :]]
+    return rows, [column.title for column in columns[len(widths) :]]
 
 
 def _safe(column: Column) -> list[str]:

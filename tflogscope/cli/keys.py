@@ -1,0 +1,94 @@
+"""Keys as they are pressed, on a terminal: without a line end, and not shown."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+_NAMES = {
+    "\x1b[A": "up", "\x1b[B": "down", "\x1bOA": "up", "\x1bOB": "down",
+    "\x1b[5~": "page-up", "\x1b[6~": "page-down",
+    "\x1b": "escape", "\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace",
+}  # fmt: skip
+_WINDOWS = {"H": "up", "P": "down", "I": "page-up", "Q": "page-down"}
+_POLL_SECONDS = 0.05
+
+
+class Keys(Protocol):
+    """Where keys come from."""
+
+    def wait(self, seconds: float) -> list[str]:
+        """The keys that were pressed; waits for one, but not longer than that."""
+
+
+@contextmanager
+def keyboard() -> Iterator[Keys]:
+    """The terminal's keys for as long as the block runs, whatever standard input is.
+
+    Raises OSError if there is no terminal.
+    """
+    if sys.platform == "win32":
+        yield _Console()
+        return
+    import termios
+    import tty
+
+    terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    try:
+        before = termios.tcgetattr(terminal)
+        tty.setcbreak(terminal)
+        try:
+            yield _Terminal(terminal)
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+    finally:
+        os.close(terminal)
+
+
+class _Terminal:
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def wait(self, seconds: float) -> list[str]:
+        """See `Keys`."""
+        if not select.select([self._descriptor], [], [], seconds)[0]:
+            return []
+        data = b""
+        with suppress(OSError):
+            data = os.read(self._descriptor, 1024)
+        if not data:  # the terminal is gone
+            time.sleep(seconds)
+        return split(data.decode("utf-8", "ignore"))
+
+
+class _Console:
+    def wait(self, seconds: float) -> list[str]:
+        """See `Keys`."""
+        import msvcrt
+
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not msvcrt.kbhit():  # type: ignore[attr-defined]
+            time.sleep(_POLL_SECONDS)
+        keys = []
+        while msvcrt.kbhit():  # type: ignore[attr-defined]
+            key = msvcrt.getwch()  # type: ignore[attr-defined]
+            if key in "\0\xe0":
+                keys.append(_WINDOWS.get(msvcrt.getwch(), ""))  # type: ignore[attr-defined]
+            else:
+                keys.append(_NAMES.get(key, key))
+        return keys
+
+
+def split(typed: str) -> list[str]:
+    """The keys of what a terminal sends: a key may be several characters."""
+    keys = []
+    while typed:
+        length = next((n for n in (4, 3) if typed[:n] in _NAMES), 1)
+        keys.append(_NAMES.get(typed[:length], typed[:length]))
+        typed = typed[length:]
+    return keys

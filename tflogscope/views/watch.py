@@ -1,0 +1,326 @@
+"""The screen of `tflogscope watch`: lines of text, as many and as wide as the terminal has."""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.console import Console
+from rich.text import Text
+
+from tflogscope.events.times import NO_TIME
+from tflogscope.model.figures import count_of, size_of
+from tflogscope.model.names import function_columns, wrapped_op
+from tflogscope.views.explain import render_explanation
+from tflogscope.views.grid import Column, grid_rows
+from tflogscope.views.pieces import NAME_WIDTH, percent
+from tflogscope.views.table import duration
+from tflogscope.views.text import safe, shorten, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tflogscope.live.asked import Asked
+    from tflogscope.live.calls import Function
+    from tflogscope.live.figures import Figures
+    from tflogscope.live.sums import Op
+
+SORTS: dict[str, Callable[[Op], tuple[int, int]]] = {
+    "time": lambda op: (op.graph_us, op.graph + op.eager),
+    "runs": lambda op: (op.graph + op.eager, op.graph_us),
+    "eager": lambda op: (op.eager, op.graph_us),
+}
+_EAGER, _GRAPH, _ONEDNN, _ERROR = "yellow", "cyan", "green", "red"
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_STRIP = 60  # seconds
+_QUIET = 2.0  # seconds without a line until that is said
+_LABEL = 8
+_FUNCTIONS, _FINDINGS, _LEAST_OPS = 4, 4, 3
+_NAME_KEEPS = 10  # cells
+
+
+@dataclass
+class Watched:
+    """What is watched."""
+
+    name: str
+    figures: Figures
+    asked: Asked
+    bytes: int = 0
+    lines: int = 0
+    rate: float = 0.0
+    """Bytes of text each second, of the last seconds."""
+    quiet: float = 0.0
+    """Seconds since the last new line."""
+    times: int = 1
+    """How often the log began."""
+    ended: bool = False
+
+
+@dataclass
+class Shown:
+    """What of it is shown, and how."""
+
+    sort: str = "time"
+    filter: str = ""
+    typing: bool = False
+    paused: bool = False
+    chosen: str | None = None
+    """The op that keys have chosen; None: the first one."""
+    explained: list[Text] | None = None
+    """An answer in the place of the figures."""
+    first: int = 0
+    """Its first line that is shown."""
+    said: str = ""
+    """What came of the last key."""
+    ops: list[str] = field(default_factory=list)
+    """Names of the ops, in their order."""
+
+    @property
+    def place(self) -> int:
+        """Which of the ops is chosen."""
+        return self.ops.index(self.chosen) if self.chosen in self.ops else 0
+
+
+def watch_lines(watched: Watched, shown: Shown, width: int, height: int) -> list[Text]:
+    """The lines of the screen; nothing of the log in them has an effect."""
+    keys = _keys(shown)
+    if shown.explained is not None:
+        shown.first = max(0, min(shown.first, len(shown.explained) - height + 1))
+        lines = shown.explained[shown.first : shown.first + height - 1]
+    else:
+        head = [_title(watched), _now(watched), Text(), *_strips(watched.figures, width)]
+        head += _onednn(watched.figures)
+        functions = _functions(watched.figures, width)
+        findings = _findings(watched.asked)
+        room = height - 1 - len(head) - len(functions) - len(findings)
+        ops = _ops(watched.figures.ops(), shown, width, max(room, _LEAST_OPS + 2))
+        lines = [*head, *functions, *ops, *findings][: height - 1]
+    lines = [*lines, *[Text()] * (height - 1 - len(lines)), keys]
+    for line in lines:
+        line.no_wrap, line.overflow = True, "ellipsis"
+        line.truncate(width, overflow="ellipsis")
+    return lines
+
+
+def explanation(facts: dict[str, Any], width: int, *, colour: bool) -> list[Text]:
+    """The lines of `tflogscope explain`."""
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+    )
+    with console.capture() as screen:
+        render_explanation(facts, console)
+    return [Text.from_ansi(line) for line in screen.get().split("\n")]
+
+
+# ---- the log ------------------------------------------------------------------------------------
+
+
+def _title(watched: Watched) -> Text:
+    rate = f" · {size_of(int(watched.rate))} a second" if watched.rate else ""
+    again = f" · began {watched.times} times" if watched.times > 1 else ""
+    line = text(shorten(safe(watched.name), NAME_WIDTH), "bold")
+    said = f" · {size_of(watched.bytes)}, {count_of(watched.lines, 'line')}{rate}{again}"
+    return line.append_text(text(said))
+
+
+def _now(watched: Watched) -> Text:
+    """What goes on: what is made ready, traced or run, or that nothing comes."""
+    calls, last = watched.figures.calls, watched.figures.last
+    since = [(f"{_function(name)} is being made ready", at) for name, at in calls.making]
+    if watched.figures.tracing_since is not None:
+        since.append(("a function is being traced", watched.figures.tracing_since))
+    since += [(f"{_function(name)} runs", at) for name, at in calls.running]
+    said = []
+    for what, at in since:
+        if at == NO_TIME or last is None:
+            said.append(what)
+        else:
+            took = duration(max(last - at, 0) + round(watched.quiet * 1e6))
+            said.append(f"{what}, since {_clock(at)} ({took})")
+    if watched.ended:
+        said.append("the log has ended")
+    elif watched.quiet >= _QUIET:
+        quiet = int(watched.quiet)
+        said.append(f"no new line for {f'{quiet} s' if quiet < 60 else duration(quiet * 1e6)}")
+    elif not watched.lines:
+        said.append("no line yet")
+    return _labelled("now", " · ".join(said), "bold")
+
+
+def _clock(microseconds: int) -> str:
+    return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):%H:%M:%S}"
+
+
+def _function(name: str) -> str:
+    """`train_step 809`, or the op of an eager op that is wrapped in a function."""
+    frame = pl.DataFrame({"name": [name]})
+    [(op, function, uid)] = (
+        frame.select(op=wrapped_op(pl.col("name")), **function_columns(pl.col("name")))
+        .drop("flavour")
+        .iter_rows()
+    )
+    if op is not None:
+        return shorten(op, NAME_WIDTH)
+    return shorten(function, NAME_WIDTH) + ("" if uid is None else f" {uid}")
+
+
+def _labelled(label: str, said: str, style: str = "") -> Text:
+    return text(label.ljust(_LABEL)).append_text(text(said, style))
+
+
+# ---- figures ------------------------------------------------------------------------------------
+
+
+def _strips(figures: Figures, width: int) -> list[Text]:
+    """Ops that began in each of the last seconds; the number is of the last whole one."""
+    count = max(10, min(_STRIP, width - _LABEL - 16))
+    found = figures.per_second(count)
+    lines = []
+    for mode, style in (("eager", _EAGER), ("graph", _GRAPH)):
+        line = text(mode.ljust(_LABEL)).append(_bars(found[mode]), style)
+        lines.append(line.append(f" {found[mode][-2]:,}/s"))
+    return lines
+
+
+def _bars(values: list[int]) -> str:
+    most = max(values, default=0)
+    return "".join(
+        _BLOCKS[(value * len(_BLOCKS) - 1) // most] if value else " " for value in values
+    )
+
+
+def _onednn(figures: Figures) -> list[Text]:
+    """The share of kernels, and primitives with their time."""
+    ops, kinds = figures.ops(), figures.primitives.kinds()
+    runs, rewritten = sum(op.graph for op in ops), sum(op.rewritten for op in ops)
+    said = []
+    if rewritten:
+        us, of = sum(op.rewritten_us for op in ops), sum(op.graph_us for op in ops)
+        time_ = f", {percent(us, of)} of their time" if of else ""
+        said.append(f"{percent(rewritten, runs)} of nodes in graphs{time_}")
+    if kinds:
+        took = duration(sum(us for *_, us in kinds))
+        some = ", ".join(f"{name} {duration(us)}" for name, _, us in kinds[:3])
+        count = sum(runs for _, runs, _ in kinds)
+        said.append(f"{count_of(count, 'primitive')} in {took}: {some}")
+    return [_labelled("oneDNN", " · ".join(said) or "nothing yet", _ONEDNN if said else "")]
+
+
+def _functions(figures: Figures, width: int) -> list[Text]:
+    """The functions that were called last."""
+    called = [each for each in figures.calls.functions.values() if each.calls]
+    if not called:
+        return []
+    latest = sorted(called, key=lambda each: -each.order)[:_FUNCTIONS]
+    more = f" ({len(latest)} of {len(called)})" if len(called) > len(latest) else ""
+    columns = [
+        Column(f"calls of{more}", [_function(each.name) for each in latest], least=_NAME_KEEPS),
+        Column("calls", [f"{each.calls:,}" for each in latest], is_number=True),
+        Column("last", [_duration(each.last) for each in latest], is_number=True),
+        Column("mean", [_mean(each) for each in latest], is_number=True),
+        Column("the last ones", [_bars(list(each.last)[-30:]) for each in latest]),
+    ]
+    return [Text(), *_grid(columns, width)]
+
+
+def _duration(last: Any) -> str:
+    return duration(last[-1]) if last else ""
+
+
+def _mean(function: Function) -> str:
+    return duration(function.total_us / function.ended) if function.ended else ""
+
+
+def _grid(columns: list[Column], width: int) -> list[Text]:
+    (title, _rule, *rows), _ = grid_rows(columns, width)
+    return [title, *rows]
+
+
+def _ops(ops: list[Op], shown: Shown, width: int, room: int) -> list[Text]:
+    """The ops that the filter lets through, in the order that was chosen."""
+    asked = shown.filter.casefold()
+    kept = [op for op in ops if asked in op.name.casefold()]
+    kept.sort(key=lambda op: op.name)
+    kept.sort(key=SORTS[shown.sort], reverse=True)
+    shown.ops = [op.name for op in kept]
+    if not kept:
+        said = f"no op has {shown.filter!r} in its name" if ops else "no op has run yet"
+        return [Text(), text(said)]
+    rows = max(room - 2, 1)
+    place = shown.place
+    first = max(0, min(place - rows // 2, len(kept) - rows))
+    part = kept[first : first + rows]
+    more = f" ({len(part)} of {len(kept)})" if len(kept) > len(part) else ""
+    marks = [("› " if op.name == shown.ops[place] else "  ") for op in part]
+    names = [mark + shorten(op.name, NAME_WIDTH) for mark, op in zip(marks, part, strict=True)]
+    columns = [
+        Column(f"  op{more}", names, least=_NAME_KEEPS),
+        Column("eager", [_count(op.eager) for op in part], is_number=True),
+        Column("in graphs", [_count(op.graph) for op in part], is_number=True),
+        Column("their time", [_time(op) for op in part], is_number=True),
+        Column("oneDNN", [_share(op) for op in part], is_number=True),
+    ]
+    lines = _grid(columns, width)
+    lines[1 + place - first].stylize("bold")
+    return [Text(), *lines]
+
+
+def _count(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
+def _time(op: Op) -> str:
+    return duration(op.graph_us) if op.graph_us else ""
+
+
+def _share(op: Op) -> str:
+    return percent(op.rewritten, op.graph) if op.rewritten else ""
+
+
+def _findings(asked: Asked) -> list[Text]:
+    """What was found, errors and warnings first, and of how much of the log."""
+    if not asked.lines:
+        return []
+    serious = [each for each in asked.findings if each.facts["severity"] != "note"]
+    of = f"of the first {count_of(asked.lines, 'line')}"
+    if not asked.findings:
+        return [Text(), text(f"no finding {of}")]
+    lines = [Text(), text(f"findings {of}, and since when they are known", "bold")]
+    for each in serious[:_FINDINGS]:
+        is_error = each.facts["severity"] == "error"
+        since = time.strftime("%H:%M:%S", time.localtime(each.since))
+        said = f"{since} {'!' if is_error else '-'} {each.facts['text']}"
+        lines.append(text(said, _ERROR if is_error else ""))
+    rest = serious[_FINDINGS:] + [e for e in asked.findings if e.facts["severity"] == "note"]
+    if rest:
+        names = ", ".join(dict.fromkeys(each.facts["id"] for each in rest))
+        lines.append(text(f"{len(rest)} more: {names}"))
+    return lines
+
+
+def _keys(shown: Shown) -> Text:
+    """The last line: what keys do."""
+    if shown.typing:
+        return text(f"only ops with: {shown.filter}▏ (enter: done, esc: all ops)", "bold")
+    if shown.explained is not None:
+        return text("q quit · esc back · ↑↓ more", "bold")
+    said = [
+        shown.said,
+        "q quit",
+        "p go on (paused)" if shown.paused else "p pause",
+        f"s sort: {shown.sort}",
+        f"/ filter: {shown.filter}" if shown.filter else "/ filter",
+        "↑↓ enter explain",
+    ]
+    return text(" · ".join(filter(None, said)), "bold")
