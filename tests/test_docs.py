@@ -192,10 +192,13 @@ def shell_examples() -> list[tuple[str, str, str]]:
             elif language == "sh":
                 found += [(name, command, "") for command in block.splitlines()]
     first = {(command, output): name for name, command, output in reversed(found)}
+    # Of a terminal there is a test of its own: tests/test_watch.py.
     return [
         (name, command, output)
         for (command, output), name in first.items()
-        if "tflogscope " in command and not command.startswith("python3 -m venv .venv")
+        if "tflogscope " in command
+        and "tflogscope watch" not in command
+        and not command.startswith("python3 -m venv .venv")
     ]
 
 

@@ -29,7 +29,8 @@ class Figures:
         self.calls = Calls(self._news, self._sums, grammar, growing.grammar.files)
         self.primitives = Primitives(self._news)
         self.tracing_since: int | None = None
-        """Since when a function is being traced (µs); None: it is not, as far as records say."""
+        """Since when Python seems to trace a function, µs."""
+        self._others = -1
         self.last: int | None = None
         """The time of the last records, µs."""
 
@@ -56,16 +57,13 @@ class Figures:
     def _follow_tracing(self) -> None:
         """Tracing works out shapes and constants ahead, and records nothing else (`first_calls`).
 
-        The passes that make a function ready work out constants, too: these are not counted.
+        So do the passes that make a function ready, and a function that runs for the first time.
         """
         others = max(self.calls.last_at, self._nodes.last_at)
+        if others > self._others or self.calls.making or self.calls.running:
+            self.tracing_since, self._others = None, others
         at, times = self._nodes.folded
         times = times[(at > others) & (times != NO_TIME)]
-        if self.calls.making or (len(at) and others > at[-1]) or not len(times):
-            ended = self.calls.making or others > self._others
-            self.tracing_since = None if ended else self.tracing_since
-        elif self.tracing_since is None or others > self._others:
+        idle = not (self.calls.making or self.calls.running)
+        if idle and self.tracing_since is None and len(times):
             self.tracing_since = int(times[0])
-        self._others = others
-
-    _others = -1

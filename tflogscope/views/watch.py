@@ -139,7 +139,7 @@ def _now(watched: Watched) -> Text:
     calls, last = watched.figures.calls, watched.figures.last
     since = [(f"{_function(name)} is being made ready", at) for name, at in calls.making]
     if watched.figures.tracing_since is not None:
-        since.append(("a function is being traced", watched.figures.tracing_since))
+        since.append(("Python seems to trace a function", watched.figures.tracing_since))
     since += [(f"{_function(name)} runs", at) for name, at in calls.running]
     said = []
     for what, at in since:

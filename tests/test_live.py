@@ -1,0 +1,395 @@
+"""A log that comes in parts: what is read of it, and figures so far, against the whole log's."""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tests.deep import examples
+from tests.makelog import Log, Node
+from tests.samples import NAMES, raw_log, run_of
+from tflogscope.cli.keys import split
+from tflogscope.errors import InputError
+from tflogscope.escapes import safe
+from tflogscope.grammar.load import load_grammar
+from tflogscope.live.asked import Asked, Found
+from tflogscope.live.figures import Figures
+from tflogscope.live.follow import Follow, GrowingFile, _Arriving, once
+from tflogscope.live.growing import Growing
+from tflogscope.model.calls import read_calls
+from tflogscope.sources.block import SourceAccount
+from tflogscope.sources.lines import read_blocks
+from tflogscope.views.watch import Shown, Watched, watch_lines
+
+GRAMMAR = load_grammar()
+# Of this log's threads, which have no ids, the model says otherwise which end is whose.
+THREADS_WITHOUT_IDS = "python_threads__tf2.13.1__vlog2"
+BEFORE_2_11 = ("tf2.8.4", "tf2.10.1")
+
+
+def grown(raw: bytes, cuts: random.Random, *, largest: int = 200_000) -> tuple[Growing, Figures]:
+    """A log that came in parts of any size, cut anywhere, and was added up at times."""
+    place = 0
+
+    def receive() -> bytes:
+        nonlocal place
+        begin, place = place, place + cuts.choice([1, 100, 5_000, largest])
+        return raw[begin:place]
+
+    growing = Growing(GRAMMAR)
+    figures = Figures(growing, GRAMMAR)
+    account = SourceAccount()
+    growing.begin("a log", account)
+    for block in read_blocks(_Arriving(receive), account):
+        growing.add(block.text)
+        if cuts.random() < 0.3:
+            figures.advance()
+    growing.settle()
+    figures.advance()
+    return growing, figures
+
+
+@lru_cache(1)
+def figures_of(name: str) -> tuple[Growing, Figures]:
+    return grown(raw_log(name), random.Random(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_of_ops_are_those_of_the_timeline(name: str) -> None:
+    _, figures = figures_of(name)
+    ran = run_of(name).timeline.filter(pl.col("kind") == "op", pl.col("status") != "dead")
+    in_graphs = pl.col("mode") == "graph"
+    rewritten = in_graphs & (pl.col("rewrite") != "none")
+    us = pl.col("duration_us").fill_null(0)
+    wanted = ran.group_by("op").agg(
+        eager=(~in_graphs).sum(),
+        graph=in_graphs.sum(),
+        rewritten=rewritten.sum(),
+        graph_us=us.filter(in_graphs).sum(),
+        rewritten_us=us.filter(rewritten).sum(),
+    )
+    found = {
+        op.name: (op.eager, op.graph, op.rewritten, op.graph_us, op.rewritten_us)
+        for op in figures.ops()
+    }
+    assert found == {op: sums for op, *sums in wanted.iter_rows() for sums in [tuple(sums)]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_calls_are_those_of_the_model(name: str) -> None:
+    _, figures = figures_of(name)
+    wanted = read_calls(run_of(name)._executions)
+    found = {each.name: each.calls for each in figures.calls.functions.values() if each.calls}
+    assert found == Counter(wanted["name"].to_list())
+    if name != THREADS_WITHOUT_IDS and not any(release in name for release in BEFORE_2_11):
+        took = dict(wanted.group_by("name").agg(pl.col("took_us").sum()).iter_rows())
+        assert {each: figures.calls.functions[each].total_us for each in took} == took
+    assert figures.calls.making == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_primitives_are_those_of_the_table_but_for_torn_lines(name: str) -> None:
+    _, figures = figures_of(name)
+    run = run_of(name)
+    torn = int(run.coverage["torn"].sum())
+    wanted = run.primitives.filter(pl.col("event") == "exec", pl.col("primitive").is_not_null())
+    wanted = wanted.group_by("primitive").agg(pl.len(), pl.col("duration_us").sum())
+    found = {kind: (runs, us) for kind, runs, us in figures.primitives.kinds()}
+    for kind, runs, us in wanted.iter_rows():
+        if torn:
+            assert found[kind][0] <= runs
+        else:
+            assert found[kind] == (runs, pytest.approx(us, rel=1e-3))
+    assert len(found) == wanted.height
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_run_at_the_end_is_that_of_the_whole_log(name: str) -> None:
+    growing, figures = figures_of(name)
+    strip = figures.per_second(400)
+    run, whole = growing.apart().run(), run_of(name)
+    assert run.ops.equals(whole.ops.with_columns(source=pl.lit("a log"))[run.ops.columns])
+    same = ["bytes", "lines", "recognised", "unknown", "torn", "cut_lines"]
+    same = [name for name in same if name in whole.coverage.columns]
+    assert run.coverage.select(same).equals(whole.coverage.select(same))
+    assert run.findings["text"].to_list() == whole.findings["text"].to_list()
+    timed = whole.timeline.filter(pl.col("kind") == "op", pl.col("status") != "dead")
+    if timed.height and timed["start"].null_count() == 0:
+        assert sum(strip["eager"]) + sum(strip["graph"]) == timed.height
+
+
+@settings(max_examples=examples(8))
+@given(st.integers(0, 2**32), st.integers(1, 30_000))
+def test_any_parts_give_the_same(seed: int, largest: int) -> None:
+    raw = raw_log("control_flow__tf2.20.0__vlog2")[-100_000:]  # loops: nodes that begin again
+    one = grown(raw, random.Random(0), largest=len(raw))
+    other = grown(raw, random.Random(seed), largest=largest)
+    assert one[1].ops()
+    assert one[1].ops() == other[1].ops()
+    assert one[1].per_second(60) == other[1].per_second(60)
+    assert one[0].lines == other[0].lines
+
+
+# ---- what goes on right now ---------------------------------------------------------------------
+
+
+def upto(raw: bytes, text: bytes) -> Figures:
+    """Figures of a log up to the line that has this text."""
+    end = raw.index(b"\n", raw.index(text)) + 1
+    return grown(raw[:end], random.Random(1))[1]
+
+
+def test_a_function_is_being_made_ready_and_then_runs() -> None:
+    raw = raw_log("function_mlp__tf2.13.1__vlog2")
+    name = b"__inference_train_"
+    making = upto(raw, b'Instantiating MultiDevice function "' + name).calls
+    assert [each.encode().startswith(name) for each, _ in making.making] == [True]
+    running = upto(raw, b"Entering eager executing local operation '" + name).calls
+    assert [each.encode().startswith(name) for each, _ in running.running] == [True]
+    over = upto(raw, b"Exiting eager executing local operation '" + name).calls
+    assert (over.making, over.running) == ([], [])
+
+
+def test_a_function_is_being_traced_from_the_first_constant_that_is_worked_out() -> None:
+    raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
+    made = raw.index(b'Instantiated MultiDevice function "__inference_Dataset_map')
+    lines = raw[made:].split(b"\n")
+    first = next(line for line in lines if b" step -1 " in line and b"Process node" in line)
+    traced = upto(raw, first)
+    assert traced.tracing_since == traced.last is not None
+    ahead = b"step -1 {{node sequential/dropout/dropout/Const}}"  # when the call runs already
+    assert upto(raw, ahead).calls.running
+    assert upto(raw, ahead).tracing_since is None
+    assert upto(raw, b"Entering eager executing local operation '__inf").tracing_since is None
+
+
+def test_the_last_lines_count_when_nothing_comes() -> None:
+    log = Log()
+    log.start(Node(3, "a", "MatMul"), 5)
+    growing = Growing(GRAMMAR)
+    figures = Figures(growing, GRAMMAR)
+    growing.begin("a log", SourceAccount())
+    growing.add(log.text().encode())
+    figures.advance()
+    assert figures.ops() == []  # the next line may belong to it
+    growing.settle()
+    figures.advance()
+    assert [op.graph for op in figures.ops()] == [1]
+    log = Log()
+    log.start(Node(4, "b", "MatMul"), 6)
+    growing.add(log.text().encode() * 2)
+    growing.settle()
+    figures.advance()
+    assert (growing.lines, [op.graph for op in figures.ops()]) == (3, [3])
+
+
+# ---- files and pipes ----------------------------------------------------------------------------
+
+
+class Reading:
+    """Text that is followed, from each beginning of the log."""
+
+    def __init__(self, follow: Follow) -> None:
+        self.follow = follow
+        self.texts: list[bytes] = []
+
+    def wait_for(self, *texts: bytes) -> None:
+        """Wait for these texts; fail when they don't come."""
+        until = time.monotonic() + 20
+        while self.texts != list(texts) and time.monotonic() < until:
+            self.take()
+        assert self.texts == list(texts)
+
+    def take(self) -> None:
+        for part in self.follow.parts(time.monotonic() + 0.1):
+            if part.text:
+                self.texts[-1] += part.text
+            else:
+                self.texts.append(b"")
+
+
+@pytest.fixture
+def followed(tmp_path: Path) -> Iterator[tuple[Path, GrowingFile, Reading]]:
+    path = tmp_path / "run.log"
+    path.write_bytes(b"one\ntw")
+    file = GrowingFile(str(path))
+    yield path, file, Reading(Follow(file.begin))
+    file.stop()
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as stream:
+        stream.write(data)
+
+
+Followed = tuple[Path, GrowingFile, Reading]
+
+
+def test_a_line_that_is_half_written_waits_for_its_end(followed: Followed) -> None:
+    path, file, reading = followed
+    reading.wait_for(b"one\n")
+    append(path, b"o\nthree")
+    reading.wait_for(b"one\ntwo\n")
+    file.stop()
+    reading.wait_for(b"one\ntwo\nthree\n")
+    reading.take()
+    assert reading.follow.ended
+
+
+def test_a_file_in_its_place_is_read_from_its_beginning(followed: Followed) -> None:
+    path, _, reading = followed
+    reading.wait_for(b"one\n")
+    path.rename(path.with_suffix(".1"))
+    append(path.with_suffix(".1"), b"o\n")  # its writer goes on until it opens the new one
+    reading.wait_for(b"one\ntwo\n")
+    path.write_bytes(b"new\n")
+    reading.wait_for(b"one\ntwo\n", b"new\n")
+    append(path, b"more\n")
+    reading.wait_for(b"one\ntwo\n", b"new\nmore\n")
+
+
+def test_a_file_that_became_shorter_is_read_from_its_beginning(followed: Followed) -> None:
+    path, _, reading = followed
+    reading.wait_for(b"one\n")
+    os.truncate(path, 0)
+    reading.wait_for(b"one\ntw\n", b"")
+    append(path, b"again\n")
+    reading.wait_for(b"one\ntw\n", b"again\n")
+
+
+def test_what_is_packed_comes_when_its_writer_flushes(tmp_path: Path) -> None:
+    path = tmp_path / "run.log.zst"
+    lines = [f"{number} {random.Random(number).random()}\n".encode() for number in range(2_000)]
+    with path.open("wb") as stream, zstandard.ZstdCompressor().stream_writer(stream) as packed:
+        for line in lines[:1000]:
+            packed.write(line)
+        packed.flush()
+        stream.flush()
+        file = GrowingFile(str(path))
+        reading = Reading(Follow(file.begin))
+        reading.wait_for(b"".join(lines[:1000]))
+        for line in lines[1000:]:
+            packed.write(line)
+    file.stop()
+    reading.wait_for(b"".join(lines))
+
+
+def test_a_pipe_is_read_as_it_comes_and_ends() -> None:
+    written: queue.Queue[bytes] = queue.Queue()
+    reading = Reading(Follow(once(written.get)))
+    written.put(b"one\ntw")
+    reading.wait_for(b"one\n")
+    written.put(b"o\n")
+    reading.wait_for(b"one\ntwo\n")
+    assert not reading.follow.ended
+    written.put(b"")
+    until = time.monotonic() + 20
+    while not reading.follow.ended and time.monotonic() < until:
+        reading.take()
+    assert reading.follow.ended
+
+
+def test_a_large_pipe_is_not_kept() -> None:
+    left = [b"x" * 99 + b"\n"] * 400_000
+    arriving = _Arriving(lambda: b"".join([left.pop() for _ in range(min(10_000, len(left)))]))
+    blocks = [block.text for block in read_blocks(arriving, SourceAccount())]
+    assert sum(map(len, blocks)) == 40_000_000
+    assert len(arriving._kept) < 20 << 20
+
+
+def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        GrowingFile(str(tmp_path / "no.log"))
+
+
+# ---- the screen ---------------------------------------------------------------------------------
+
+
+def screen(log: bytes, change: Callable[[Shown], None] = lambda _: None) -> tuple[Watched, Shown]:
+    growing, figures = grown(log, random.Random(2))
+    watched = Watched("run.log", figures, Asked(growing), bytes=len(log), lines=growing.lines)
+    shown = Shown()
+    change(shown)
+    return watched, shown
+
+
+@pytest.mark.parametrize("width", [10, 40, 60, 80, 120, 160])
+@pytest.mark.parametrize("height", [3, 12, 24, 50])
+def test_the_screen_is_as_wide_and_as_high_as_the_terminal(width: int, height: int) -> None:
+    watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
+    lines = watch_lines(watched, shown, width, height)
+    assert len(lines) == height
+    assert max(cell_len(line.plain) for line in lines) <= width
+    assert "q quit" in lines[-1].plain + "q quit" * (width < 40)
+
+
+def test_what_a_log_holds_has_no_effect_on_the_screen() -> None:
+    evil = "[red]\x1b[2J\u202e[/]"
+    log = Log()
+    for step in range(8):
+        log.record(
+            "tensorflow/core/common_runtime/eager/execute.cc",
+            1678,
+            f"Entering eager executing local operation '__inference_{evil}_{step}'",
+        )
+        log.start(Node(3, f"a/{evil}", evil), step)
+    watched, shown = screen(log.text().encode())
+    text = "\n".join(line.plain for line in watch_lines(watched, shown, 200, 40))
+    assert "[red]\\x1b[2J" in text
+    assert all(safe(line) == line for line in text.split("\n"))
+    assert not any(
+        span.style == "red" for line in watch_lines(watched, shown, 200, 40) for span in line.spans
+    )
+
+
+def test_ops_are_sorted_and_filtered() -> None:
+    watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
+    watch_lines(watched, shown, 100, 40)
+    by_time = list(shown.ops)
+    ops = {op.name: op for op in watched.figures.ops()}
+    times = [ops[name].graph_us for name in by_time]
+    assert times == sorted(times, reverse=True)
+    shown.sort = "eager"
+    watch_lines(watched, shown, 100, 40)
+    runs = [ops[name].eager for name in shown.ops]
+    assert runs == sorted(runs, reverse=True)
+    shown.filter = "MATMUL"
+    watch_lines(watched, shown, 100, 40)
+    assert shown.ops
+    assert all("matmul" in name.casefold() for name in shown.ops)
+    assert len(shown.ops) < len(by_time)
+
+
+def test_the_screen_in_the_documents_is_that_of_a_log() -> None:
+    raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
+    calls = [*re.finditer(b"Entering eager executing local operation '__inference_tra", raw)]
+    watched, shown = screen(raw[: raw.index(b"\n", calls[6].start()) + 1])
+    watched.rate, found = 1.25e6, watched.asked._growing.apart().run().findings.to_dicts()
+    watched.asked.findings = [Found(each, 1795233414.8) for each in found]
+    watched.asked.lines = watched.lines
+    text = "".join(f"{line.plain.rstrip()}\n" for line in watch_lines(watched, shown, 100, 30))
+    text = re.sub(r"\d\d:\d\d:\d\d - ", "03:56:55 - ", text)  # in the zone of who looks at it
+    document = (Path(__file__).parent.parent / "docs" / "commands.md").read_text()
+    described = document[document.index("\n## watch\n") :]
+    shown_there = described.split("```text\n")[1].split("```")[0]
+    assert shown_there == text
+
+
+def test_keys_that_are_several_characters_are_one() -> None:
+    assert split("a\x1b[A\x1b[6~q") == ["a", "up", "page-down", "q"]
+    assert split("\x1b") == ["escape"]
+    assert split("ä\r\x7f") == ["ä", "enter", "backspace"]

@@ -1,0 +1,240 @@
+"""`tflogscope watch` in a real terminal: keys are typed into tmux, and its screen is read."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser import missing
+from tests.samples import path_of, raw_log, run_of
+from tflogscope.cli.main import main
+
+NAME = "keras_fit_mlp__tf2.13.1__vlog2"
+TFLOGSCOPE = f"{shlex.quote(sys.executable)} -m tflogscope"
+
+
+class Terminal:
+    """A shell in a terminal of its own."""
+
+    def __init__(self, folder: Path, width: int, height: int) -> None:
+        self._socket = str(folder / "tmux")
+        shell = ["-x", str(width), "-y", str(height), "env", "PS1=$ ", "sh"]
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-s", "tests", "-c", str(folder), *shell)
+
+    def type(self, *keys: str) -> None:
+        """Press keys; names such as Enter are keys, too."""
+        for key in keys:
+            self._tmux("send-keys", "-t", "tests", key)
+
+    def run(self, command: str) -> None:
+        """Type a command and press enter."""
+        self._tmux("send-keys", "-t", "tests", "-l", command)
+        self.type("Enter")
+
+    def screen(self, *options: str) -> str:
+        """What is on the screen."""
+        return self._tmux("capture-pane", "-p", "-t", "tests", *options)
+
+    def wait_for(self, text: str, *, absent: str = "\0") -> str:
+        """The screen when this text is on it and the other one is not."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            screen = self.screen()
+            if text in screen and absent not in screen:
+                return screen
+            time.sleep(0.1)
+        pytest.fail(f"{text!r} is not on the screen:\n{self.screen()}")
+
+    def close(self) -> None:
+        """End all that runs in it."""
+        self._tmux("kill-server")
+
+    def _tmux(self, *arguments: str) -> str:
+        environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        for name in ("TMUX", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
+            environment.pop(name, None)
+        command = ["tmux", "-u", "-S", self._socket, *arguments]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+
+
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """`start(width, height)` opens a terminal in `tmp_path`."""
+    if shutil.which("tmux") is None:
+        missing("tmux is not installed")
+    terminals = []
+
+    def start_(width: int = 100, height: int = 40) -> Terminal:
+        terminals.append(Terminal(tmp_path, width, height))
+        return terminals[-1]
+
+    yield start_
+    for terminal in terminals:
+        terminal.close()
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as stream:
+        stream.write(data)
+
+
+def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
+    raw, log = raw_log(NAME), tmp_path / "run.log"
+    middle = raw.index(b"Exiting eager executing local operation '__inference_train_function")
+    log.write_bytes(raw[:middle])
+    terminal = start()
+    terminal.run(f"{TFLOGSCOPE} watch run.log; echo it ended with $?")
+    screen = terminal.wait_for("train_function 809 runs, since 03:56:54")
+    assert "› " in screen
+    terminal.type("p")
+    terminal.wait_for("p go on (paused)")
+    append(log, raw[middle:-10])
+    terminal.type("p")
+    terminal.wait_for("predict_function 1136", absent="paused")
+    lines = raw.count(b"\n")
+    screen = terminal.wait_for(f"{lines - 1:,} lines")  # the last line has no end
+    append(log, raw[-10:])
+    terminal.wait_for(f"{lines:,} lines")
+    terminal.wait_for("no new line for 3 s")
+    terminal.wait_for("The first call of train_function took")
+
+    terminal.type("s", "s")
+    terminal.wait_for("s sort: eager")
+    terminal.type("/", "c", "o", "n", "v", "BSpace", "s")
+    terminal.wait_for("only ops with: cons")
+    terminal.type("Enter")
+    screen = terminal.wait_for("/ filter: cons")
+    assert "› _EagerConst" in screen
+    assert "MatMul" not in screen
+    terminal.type("Down", "Enter")
+    terminal.wait_for("esc back")
+    runs = run_of(NAME).timeline.filter(op="Const").height
+    assert f"ran {runs} times in graphs" in terminal.screen()
+    terminal.type("Escape")
+    terminal.wait_for("q quit · p pause")
+
+    terminal.type("q")
+    terminal.wait_for("it ended with 0")
+    printed = terminal.screen("-S", "-")
+    assert "What was recorded" in printed
+    assert "q quit" not in printed
+
+
+def test_what_is_printed_at_the_end_is_what_analyze_prints(
+    start: Start,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "run.log").write_bytes(raw_log(NAME) + b"half a line")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["analyze", "run.log"]) == 0
+    terminal = start(120, 30)
+    terminal.run(f"clear; {TFLOGSCOPE} watch run.log; echo it ended with $?")
+    terminal.wait_for("findings of the first")
+    terminal.type("q")
+    terminal.wait_for("it ended with 0")
+    printed = terminal.screen("-S", "-")
+    assert printed[printed.index("What was recorded") :].split("it ended")[0] == (
+        capsys.readouterr().out
+    )
+
+
+def test_files_that_are_replaced_or_cut_short(start: Start, tmp_path: Path) -> None:
+    raw, log = raw_log(NAME), tmp_path / "run.log"
+    parts = [part + b"\n" for part in raw[:900_000].split(b"\n")][:3_000]
+    log.write_bytes(b"".join(parts[:1_000]))
+    terminal = start()
+    terminal.run(f"{TFLOGSCOPE} watch run.log")
+    terminal.wait_for("1,000 lines")
+    log.rename(tmp_path / "run.log.1")
+    log.write_bytes(b"".join(parts[1_000:2_000]))
+    terminal.wait_for("2,000 lines")
+    assert "began 2 times" in terminal.screen()
+    os.truncate(log, 0)
+    time.sleep(1)
+    append(log, b"".join(parts[2_000:]))
+    terminal.wait_for("began 3 times")
+    terminal.wait_for("3,000 lines")
+
+
+def test_a_pipe(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_bytes(raw_log(NAME))
+    terminal = start()
+    terminal.run(f"(cat run.log; sleep 4) | {TFLOGSCOPE} watch; echo it ended with $?")
+    terminal.wait_for("predict_function 1136")
+    terminal.wait_for("the log has ended")
+    terminal.type("q")  # the terminal's, though standard input is the pipe
+    terminal.wait_for("it ended with 0")
+
+
+def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "of.log").write_bytes(raw_log(NAME))
+    (tmp_path / "train.py").write_text(
+        "import sys, time\n"
+        "print('not on the screen')\n"
+        "sys.stdout.write(open('of.log').read())\n"
+        "sys.stdout.flush()\n"
+        "time.sleep(6)\n"
+        "sys.exit(3)\n"
+    )
+    terminal = start()
+    program = f"{shlex.quote(sys.executable)} train.py"
+    terminal.run(f"{TFLOGSCOPE} record --watch -o new.log.zst -- {program}; echo it ended with $?")
+    screen = terminal.wait_for("predict_function 1136")
+    assert "q quit" in screen
+    assert "not on the screen" not in screen
+    terminal.wait_for("it ended with 3")
+    printed = terminal.screen("-S", "-")
+    assert "What was recorded" in printed
+    assert "are in new.log.zst" in printed
+
+
+def test_an_interrupt_ends_it_and_leaves_the_terminal_as_it_was(
+    start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "run.log").write_bytes(raw_log(NAME))
+    terminal = start()
+    terminal.run(f"{TFLOGSCOPE} watch run.log; echo it ended with $?")
+    terminal.wait_for("predict_function 1136")
+    terminal.type("C-c")
+    screen = terminal.wait_for("it ended with 130")
+    assert "interrupted" in screen
+    assert "predict_function" not in screen
+    terminal.run("echo typed text is $((1 + 1)) shown")
+    terminal.wait_for("$ echo typed text")
+
+
+@pytest.mark.parametrize(("width", "colour"), [(60, "NO_COLOR=1"), (160, "FORCE_COLOR=1")])
+def test_narrow_and_wide_with_and_without_colour(
+    start: Start, tmp_path: Path, width: int, colour: str
+) -> None:
+    (tmp_path / "run.log").write_bytes(raw_log(NAME))
+    terminal = start(width, 24)
+    terminal.run(f"{colour} {TFLOGSCOPE} watch run.log")
+    screen = terminal.wait_for("findings of the first")
+    assert len(screen.split("\n")) == 25
+    assert "q quit" in screen.split("\n")[23]
+    coloured = "\x1b[3" in terminal.screen("-e")
+    assert coloured == (colour == "FORCE_COLOR=1")
+
+
+def test_without_a_terminal_nothing_is_watched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", str(path_of(NAME))]) == 2
+    assert "there is no terminal to draw on" in capsys.readouterr().err
+    assert main(["record", "--watch", "--", "true"]) == 2
+    assert "there is no terminal to draw on" in capsys.readouterr().err
