@@ -180,6 +180,10 @@ def test_a_pipe(start: Start, tmp_path: Path) -> None:
     terminal.wait_for("the log has ended")
     terminal.type("q")  # the terminal's, though standard input is the pipe
     terminal.wait_for("it ended with 0")
+    terminal.run(f"clear; (cat run.log; sleep 100) | {TFLOGSCOPE} watch -; echo and with $?")
+    terminal.wait_for("no new line for 2 s")
+    terminal.type("q")  # nobody waits for the pipe's end, but the shell
+    terminal.wait_for("What was recorded")
 
 
 def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:

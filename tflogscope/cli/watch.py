@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import queue
 import sys
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 _TICK = 0.5  # seconds between two pictures
-_SETTLE_SECONDS = 1.0  # without a new line: then the last lines wait for no other
+_SETTLE_SECONDS = 0.4  # without a new line: then the last lines wait for no other
 _RATE_SECONDS = 3.0
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
 
@@ -64,9 +65,9 @@ def watch(
 
     file = None
     if name == STANDARD_INPUT:
-        follow = Follow(once(pipe(sys.stdin.buffer, name)))
+        follow = Follow(once(pipe(io.FileIO(0, closefd=False), name)))
     elif Path(name).is_fifo():
-        follow = Follow(once(pipe(open(name, "rb"), name)))  # noqa: SIM115  as long as the process
+        follow = Follow(once(pipe(io.FileIO(name), name)))
     else:
         file = GrowingFile(name)
         follow = Follow(file.begin)

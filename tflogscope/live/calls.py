@@ -58,15 +58,22 @@ class _Spans:
 
     def advance(self, starts: pl.DataFrame, ends: pl.DataFrame) -> pl.DataFrame:
         """Match what is new; return what has ended: name, at, us (null: not known)."""
-        starts = pl.concat([self.open, starts])
-        row = match_in_order(starts, ends, ["name", "thread"])
-        ended = ends.with_columns(start=pl.Series(row)).filter(pl.col("start") >= 0)
+        starts = pl.concat([self.open, starts]).with_row_index("row")
+        # Where threads are not printed, as many as have ended: those that began first.
+        count = ends.group_by("name", "thread").len("ended")
+        near = starts.join(count, on=["name", "thread"], maintain_order="left").filter(
+            (pl.col("thread") >= 0)
+            | (pl.int_range(pl.len()).over("name", "thread") < pl.col("ended"))
+        )
+        found = match_in_order(near, ends, ["name", "thread"])
+        row = near["row"].gather(pl.Series(found).set(pl.Series(found < 0), None))
+        ended = ends.with_columns(start=row).drop_nulls("start")
         ended = ended.unique("start", keep="first", maintain_order=True)
         begin = starts["time"].gather(ended["start"])
         left = np.delete(np.arange(starts.height), ended["start"].to_numpy())
         # Of one name and thread, only the last is still open: the end of the others is lost.
         lost = ~pl.struct("name", "thread").is_last_distinct() & (pl.col("thread") >= 0)
-        self.open = starts[left].filter(~lost).tail(_OPEN)
+        self.open = starts[left].filter(~lost).tail(_OPEN).drop("row")
         known = (pl.col("time") > NO_TIME) & (begin > NO_TIME) & (pl.col("time") >= begin)
         return ended.select("name", "at", us=pl.when(known).then(pl.col("time") - begin))
 

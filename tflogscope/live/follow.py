@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from tflogscope.sources.block import BLOCK_SIZE, Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
@@ -196,13 +195,12 @@ def once(receive: Receive) -> Callable[[], Receive | None]:
     return lambda: left.pop() if left else None
 
 
-def pipe(stream: BinaryIO, name: str) -> Receive:
-    """More of a pipe, as it comes."""
-    read = getattr(stream, "read1", stream.read)
+def pipe(stream: io.FileIO, name: str) -> Receive:
+    """More of a pipe, as it comes. Its buffer would be locked by the thread that waits for it."""
 
     def receive() -> bytes:
         try:
-            return bytes(read(_READ))
+            return stream.read(_READ) or b""
         except OSError as error:
             raise unreadable(name, error) from error
 

@@ -1,4 +1,4 @@
-"""Primitives of oneDNN so far: how many ran, and for how long. Lines that are torn are left out."""
+"""Primitives of oneDNN so far: how many, and for how long. Lines whose end is cut are left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tflogscope.live.news import News
 _EXEC = "exec"
 _FIRST_FIELDS = 6  # the event is one of these: see grammars/onednn
 _TO_PRIMITIVE = 2  # fields from the event on: engine, primitive
-_IN_TORN, _COUNT = 1 << 16, (1 << 16) - 1  # of a verbose line: a flag, and the number of its fields
+_COUNT = (1 << 16) - 1  # of what a verbose line has: the number of its fields
 
 
 class Primitives:
@@ -47,7 +47,7 @@ class Primitives:
             there = (count > place + _TO_PRIMITIVE) & (event < 0)
             is_exec = self._is_exec[codes[np.where(there, first + place, 0)]]
             event[there & is_exec] = place
-        rows = np.flatnonzero((event >= 0) & (number & _IN_TORN == 0))
+        rows = np.flatnonzero(event >= 0)
         us = self._value[codes[(first + count - 1)[rows]]] * 1e3
         kind = codes[(first + event)[rows] + _TO_PRIMITIVE]
         known = np.isfinite(us)
