@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
+from tflogscope.errors import UsageError
+
 _NAMES = {
     "\x1b[A": "up", "\x1b[B": "down", "\x1bOA": "up", "\x1bOB": "down",
     "\x1b[5~": "page-up", "\x1b[6~": "page-down",
@@ -30,7 +32,7 @@ class Keys(Protocol):
 def keyboard() -> Iterator[Keys]:
     """The terminal's keys for as long as the block runs, whatever standard input is.
 
-    Raises OSError if there is no terminal.
+    Raises UsageError if there is no terminal.
     """
     if sys.platform == "win32":
         yield _Console()
@@ -38,7 +40,10 @@ def keyboard() -> Iterator[Keys]:
     import termios
     import tty
 
-    terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError as error:
+        raise UsageError(f"there is no keyboard: {error.strerror}", "/dev/tty") from error
     try:
         before = termios.tcgetattr(terminal)
         tty.setcbreak(terminal)

@@ -15,7 +15,7 @@ import typer
 import tflogscope
 from tflogscope.cli.output import Force
 from tflogscope.cli.watch import Screen
-from tflogscope.errors import UsageError
+from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.origin import KEPT_BACK, tensorflow_version
@@ -100,8 +100,11 @@ def record(
             begins=[text.encode() for plugin in installed(found) for text in plugin.begins],
             hidden=(lambda: screen.is_shown) if screen else None,
         )
-    if screen is not None and recorded.has_records:
-        screen.print_run()
+    if screen is not None:
+        try:
+            screen.print_run()
+        except TflogscopeError as error:
+            typer.echo(f"tflogscope: {safe(error.what)}", err=True)
     for line in _said(recorded, path):
         typer.echo(f"tflogscope: {safe(line)}", err=True)
     raise typer.Exit(recorded.status)

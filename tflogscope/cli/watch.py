@@ -76,7 +76,8 @@ def watch(
         watching.show(keys)
     if file is not None:
         file.stop()
-        watching.take(float("inf"))
+        while not watching.is_at_end:
+            watching.take(time.monotonic() + _TICK)
     print_run(watching.run())
 
 
@@ -286,7 +287,7 @@ class Screen:
 
     def feed(self, data: bytes) -> None:
         """More of the log."""
-        if data:
+        if data and self._error is None:
             self._data.put(data)
 
     def print_run(self) -> None:

@@ -16,8 +16,7 @@ from tflogscope.live.sums import Sums
 from tflogscope.model.names import is_function, op_of_kernel
 from tflogscope.model.pairing import match_in_order
 
-# Messages, with the field that names an op or a function. The first ones are of one thread's
-# Python program: while it makes a function ready it prints none of these.
+# Messages, with the field that names an op or a function.
 _EXECUTING, _ENTERING = "executing_op", "entering_call"
 _FIELDS = {
     _EXECUTING: "op",
@@ -165,7 +164,7 @@ class Calls:
         op[is_op] = self._sums.rows_of(frame["op"].filter(pl.Series(is_op)))
         self._op = np.concatenate([self._op, op])
         self._message = np.concatenate([self._message, message])
-        self._names = pl.concat([self._names, new])
+        self._names = pl.concat([self._names, new], rechunk=True)
 
     def _add(self, records: pl.DataFrame) -> None:
         def of(*ids: str) -> pl.DataFrame:

@@ -18,20 +18,15 @@ class Primitives:
 
     def __init__(self, news: News) -> None:
         self._news = news
-        self._texts: list[str] = []
-        self._value = np.zeros(0)  # of each text that is a number
-        self._is_exec = np.zeros(0, bool)
-        self._runs = np.zeros(0, np.int64)
-        self._us = np.zeros(0)
+        self._words: dict[int, str] = {}  # texts that are not numbers
+        self._value = np.zeros(0)  # of each text; NaN: it is a word
+        self._exec = -1
+        self._sums: dict[str, tuple[int, float]] = {}
 
     def kinds(self) -> list[tuple[str, int, float]]:
         """Name, runs and µs of each kind, the most time first."""
-        kinds = np.flatnonzero(self._runs)
-        kinds = kinds[np.argsort(-self._us[kinds], kind="stable")]
-        return [
-            (self._texts[kind], int(self._runs[kind]), float(self._us[kind]))
-            for kind in kinds.tolist()
-        ]
+        kinds = [(name, *sums) for name, sums in self._sums.items()]
+        return sorted(kinds, key=lambda kind: -kind[2])
 
     def advance(self) -> None:
         """Add what is new."""
@@ -45,23 +40,23 @@ class Primitives:
         event = np.full(len(first), -1)
         for place in range(1, _FIRST_FIELDS):
             there = (count > place + _TO_PRIMITIVE) & (event < 0)
-            is_exec = self._is_exec[codes[np.where(there, first + place, 0)]]
+            is_exec = codes[np.where(there, first + place, 0)] == self._exec
             event[there & is_exec] = place
         rows = np.flatnonzero(event >= 0)
         us = self._value[codes[(first + count - 1)[rows]]] * 1e3
-        kind = codes[(first + event)[rows] + _TO_PRIMITIVE]
-        known = np.isfinite(us)
-        size = len(self._texts)
-        self._runs += np.bincount(kind[known], minlength=size)
-        self._us += np.bincount(kind[known], us[known], size)
+        kinds = codes[(first + event)[rows] + _TO_PRIMITIVE][np.isfinite(us)]
+        found, kind = np.unique(kinds, return_inverse=True)
+        sums = np.bincount(kind), np.bincount(kind, us[np.isfinite(us)])
+        for code, runs, took in zip(found.tolist(), *(each.tolist() for each in sums), strict=True):
+            name = self._words.get(code, "?")
+            before, so_far = self._sums.get(name, (0, 0.0))
+            self._sums[name] = (before + runs, so_far + took)
 
     def _read_texts(self) -> None:
-        texts = self._news.texts("verbose")
-        distinct = pl.Series(texts, dtype=pl.String)
-        values = distinct.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-        self._texts += texts
-        self._value = np.concatenate([self._value, values])
-        self._is_exec = np.concatenate([self._is_exec, (distinct == _EXEC).to_numpy()])
-        more = len(texts)
-        self._runs = np.concatenate([self._runs, np.zeros(more, np.int64)])
-        self._us = np.concatenate([self._us, np.zeros(more)])
+        texts = pl.Series(self._news.texts("verbose"), dtype=pl.String)
+        value = texts.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        words = np.flatnonzero(np.isnan(value))
+        known = dict(zip((words + len(self._value)).tolist(), texts.gather(words), strict=True))
+        self._exec = next((code for code, word in known.items() if word == _EXEC), self._exec)
+        self._words |= known
+        self._value = np.concatenate([self._value, value])

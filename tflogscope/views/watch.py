@@ -189,7 +189,8 @@ def _strips(figures: Figures, width: int) -> list[Text]:
     lines = []
     for mode, style in (("eager", _EAGER), ("graph", _GRAPH)):
         line = text(mode.ljust(_LABEL)).append(_bars(found[mode]), style)
-        lines.append(line.append(f" {found[mode][-2]:,}/s"))
+        said = "no record with a date yet" if figures.last is None else f"{found[mode][-2]:,}/s"
+        lines.append(line.append(f" {said}"))
     return lines
 
 
