@@ -112,7 +112,7 @@ def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     terminal.wait_for("of the first")  # some lines: what was found in them
 
     terminal.type("s", "s")
-    terminal.wait_for("s sort: eager")
+    terminal.wait_for("s by eager")
     terminal.type("/", "c", "o", "n", "v", "BSpace", "s")
     terminal.wait_for("only ops with: cons")
     terminal.type("Enter")

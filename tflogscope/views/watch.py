@@ -6,6 +6,7 @@ import io
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -39,7 +40,8 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _STRIP = 60  # seconds
 _QUIET = 2.0  # seconds without a line until that is said
 _LABEL = 8
-_FUNCTIONS, _FINDINGS, _LEAST_OPS = 4, 4, 3
+_FUNCTIONS, _FINDINGS, _LEAST_OPS = 4, 3, 3
+_INDENT = 11  # of a finding's second line
 _NAME_KEEPS = 10  # cells
 
 
@@ -96,7 +98,7 @@ def watch_lines(watched: Watched, shown: Shown, width: int, height: int) -> list
         head = [_title(watched), _now(watched), Text(), *_strips(watched.figures, width)]
         head += _onednn(watched.figures)
         functions = _functions(watched.figures, width)
-        findings = _findings(watched.asked)
+        findings = _findings(watched.asked, width)
         room = height - 1 - len(head) - len(functions) - len(findings)
         ops = _ops(watched.figures.ops(), shown, width, max(room, _LEAST_OPS + 2))
         lines = [*head, *functions, *ops, *findings][: height - 1]
@@ -289,7 +291,7 @@ def _share(op: Op) -> str:
     return percent(op.rewritten, op.graph) if op.rewritten else ""
 
 
-def _findings(asked: Asked) -> list[Text]:
+def _findings(asked: Asked, width: int) -> list[Text]:
     """What was found, errors and warnings first, and of how much of the log."""
     if not asked.lines:
         return []
@@ -302,7 +304,9 @@ def _findings(asked: Asked) -> list[Text]:
         is_error = each.facts["severity"] == "error"
         since = time.strftime("%H:%M:%S", time.localtime(each.since))
         said = f"{since} {'!' if is_error else '-'} {each.facts['text']}"
-        lines.append(text(said, _ERROR if is_error else ""))
+        first, *more = wrap(safe(said), max(width - _INDENT, _INDENT), max_lines=2, placeholder="…")
+        style = _ERROR if is_error else ""
+        lines += [text(first, style), *(text(" " * _INDENT + line, style) for line in more)]
     rest = serious[_FINDINGS:] + [e for e in asked.findings if e.facts["severity"] == "note"]
     if rest:
         names = ", ".join(dict.fromkeys(each.facts["id"] for each in rest))
@@ -320,7 +324,7 @@ def _keys(shown: Shown) -> Text:
         shown.said,
         "q quit",
         "p go on (paused)" if shown.paused else "p pause",
-        f"s sort: {shown.sort}",
+        f"s by {shown.sort}",
         f"/ filter: {shown.filter}" if shown.filter else "/ filter",
         "↑↓ enter explain",
     ]
