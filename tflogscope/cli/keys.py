@@ -19,6 +19,7 @@ _NAMES = {
 }  # fmt: skip
 _WINDOWS = {"H": "up", "P": "down", "I": "page-up", "Q": "page-down"}
 _POLL_SECONDS = 0.05
+INTERRUPT = "\x03"
 
 
 class Keys(Protocol):
@@ -29,8 +30,11 @@ class Keys(Protocol):
 
 
 @contextmanager
-def keyboard() -> Iterator[Keys]:
+def keyboard(*, interrupts: bool) -> Iterator[Keys]:
     """The terminal's keys for as long as the block runs, whatever standard input is.
+
+    Where the terminal `interrupts`, Ctrl-C is a signal; else it is a key, `INTERRUPT`, so that no
+    picture is left half drawn (on Windows it is always a signal).
 
     Raises UsageError if there is no terminal.
     """
@@ -47,6 +51,10 @@ def keyboard() -> Iterator[Keys]:
     try:
         before = termios.tcgetattr(terminal)
         tty.setcbreak(terminal)
+        if not interrupts:
+            mode = termios.tcgetattr(terminal)
+            mode[3] &= ~termios.ISIG
+            termios.tcsetattr(terminal, termios.TCSANOW, mode)
         try:
             yield _Terminal(terminal)
         finally:

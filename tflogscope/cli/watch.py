@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from tflogscope.cli.inputs import named_inputs
-from tflogscope.cli.keys import keyboard
+from tflogscope.cli.keys import INTERRUPT, keyboard
 from tflogscope.cli.output import print_text
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.sources.source import STANDARD_INPUT
@@ -72,7 +72,7 @@ def watch(
         file = GrowingFile(name)
         follow = Follow(file.begin)
     watching = Watching(name, follow)
-    with keyboard() as keys:
+    with keyboard(interrupts=False) as keys:
         watching.show(keys)
     if file is not None:
         file.stop()
@@ -200,7 +200,9 @@ class Watching:
         live.update(Group(*watch_lines(self.watched, self.shown, width, height)), refresh=True)
 
     def _press(self, key: str) -> bool:
-        """Do what a key asks for; whether it ends the watch."""
+        """Do what a key asks for; whether it ends the watch. Raises KeyboardInterrupt."""
+        if key == INTERRUPT:
+            raise KeyboardInterrupt
         shown = self.shown
         shown.said = ""
         if shown.typing:
@@ -299,7 +301,7 @@ class Screen:
     def _work(self) -> None:
         watching = self._watching
         try:
-            with keyboard() as keys:
+            with keyboard(interrupts=True) as keys:  # of the program
                 watching.show(keys, until_end=True)
             self.is_shown = False
             while not watching.is_at_end:  # a key has ended the picture, not the recording
