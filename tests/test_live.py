@@ -14,7 +14,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -31,11 +30,13 @@ from tflogscope.live.figures import Figures
 from tflogscope.live.follow import Follow, GrowingFile, _Arriving, once
 from tflogscope.live.growing import Growing
 from tflogscope.model.calls import read_calls
+from tflogscope.recording.log_file import log_file
 from tflogscope.sources.block import SourceAccount
 from tflogscope.sources.lines import read_blocks
 from tflogscope.views.watch import Shown, Watched, watch_lines
 
 GRAMMAR = load_grammar()
+ZENTF = "rewritten__zentf__vlog2"
 # Here the model's calls begin when their function is made ready.
 BEFORE_2_11 = ("tf2.8.4", "tf2.10.1")
 
@@ -273,16 +274,13 @@ def test_a_file_that_became_shorter_is_read_from_its_beginning(followed: Followe
 def test_what_is_packed_comes_when_its_writer_flushes(tmp_path: Path) -> None:
     path = tmp_path / "run.log.zst"
     lines = [f"{number} {random.Random(number).random()}\n".encode() for number in range(2_000)]
-    with path.open("wb") as stream, zstandard.ZstdCompressor().stream_writer(stream) as packed:
-        for line in lines[:1000]:
-            packed.write(line)
-        packed.flush()
-        stream.flush()
+    with log_file(path, force=False) as log:
+        log.write(b"".join(lines[:1000]))
+        log.flush()
         file = GrowingFile(str(path))
         reading = Reading(Follow(file.begin))
         reading.wait_for(b"".join(lines[:1000]))
-        for line in lines[1000:]:
-            packed.write(line)
+        log.write(b"".join(lines[1000:]))
     file.stop()
     reading.wait_for(b"".join(lines))
 
@@ -350,6 +348,14 @@ def test_what_a_log_holds_has_no_effect_on_the_screen() -> None:
     assert not any(
         span.style == "red" for line in watch_lines(watched, shown, 200, 40) for span in line.spans
     )
+
+
+@pytest.mark.parametrize(("name", "whose"), [(NAMES[0], "oneDNN"), (ZENTF, "ZenDNN")])
+def test_the_screen_says_whose_kernels_ran(name: str, whose: str) -> None:
+    watched, shown = screen(raw_log(name))
+    lines = [line.plain for line in watch_lines(watched, shown, 100, 40)]
+    assert any(re.match(rf"{whose} +\d+% of nodes in graphs", line) for line in lines)
+    assert any(re.match(rf"  op .*  {whose}$", line) for line in lines)
 
 
 def test_ops_are_sorted_and_filtered() -> None:

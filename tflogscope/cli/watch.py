@@ -304,7 +304,9 @@ class Screen:
             with keyboard(interrupts=True) as keys:  # of the program
                 watching.show(keys, until_end=True)
             self.is_shown = False
-            while not watching.is_at_end:  # a key has ended the picture, not the recording
+            if not watching.is_at_end:
+                typer.echo("tflogscope: the recording goes on", err=True)
+            while not watching.is_at_end:
                 watching.take(time.monotonic() + _TICK)
                 time.sleep(_TICK / 5)
         except BaseException as error:  # noqa: BLE001  (raised again by `print_run`)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tflogscope.events.times import NO_TIME
+from tflogscope.grammar.rewriters import ONEDNN, names_of
 from tflogscope.live.calls import Calls
 from tflogscope.live.news import News
 from tflogscope.live.nodes import Nodes
@@ -49,6 +50,11 @@ class Figures:
     def ops(self) -> list[Op]:
         """Each op type that ran."""
         return [op for op in self._sums.ops() if op.eager or op.graph]
+
+    @property
+    def whose(self) -> str:
+        """Whose kernels nodes were rewritten to."""
+        return " and ".join(names_of(self._nodes.rewrites)) or ONEDNN
 
     def per_second(self, count: int) -> dict[str, list[int]]:
         """How many ops began eagerly, and as nodes of graphs, in each of the last seconds."""

@@ -11,7 +11,7 @@ from tflogscope.events.pairing import pair_in_order
 from tflogscope.events.times import NO_TIME
 from tflogscope.live.news import Integers, News
 from tflogscope.live.sums import Sums
-from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_rewritten, op_of_kernel
+from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, op_of_kernel, rewrite_of_kernel
 from tflogscope.model.node_runs import FOLDING_STEP
 
 _NOT_ENDED = 1 << 16  # starts that are still looked at, where a log prints no end
@@ -25,6 +25,8 @@ class Nodes:
         """The latest record of a node that is not worked out ahead."""
         self.folded = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         """Place and time of the new runs that work out constants ahead."""
+        self.rewrites: set[str] = set()
+        """What has rewritten nodes: values of the column `rewrite`."""
         self._news, self._sums = news, sums
         self._op = np.zeros(0, np.int64)  # of each definition; -1: it is not counted
         self._rewritten = np.zeros(0, bool)
@@ -59,12 +61,14 @@ class Nodes:
         plumbing = kernel.is_in(PLUMBING_OPS) | pl.col("node").is_in(PLUMBING_NODES)
         frame = frame.select(
             op=op_of_kernel(kernel),
-            rewritten=is_rewritten(kernel).fill_null(value=False),
+            rewrite=rewrite_of_kernel(kernel),
             left_out=plumbing.fill_null(value=False) | pl.col("dead"),
         )
         op = np.where(frame["left_out"].to_numpy(), -1, self._sums.rows_of(frame["op"]))
         self._op = np.concatenate([self._op, op])
-        self._rewritten = np.concatenate([self._rewritten, frame["rewritten"].to_numpy()])
+        rewritten = frame.select((pl.col("rewrite") != "none").fill_null(value=False)).to_series()
+        self._rewritten = np.concatenate([self._rewritten, rewritten.to_numpy()])
+        self.rewrites.update(frame["rewrite"].unique())
 
     def _add_ends(self) -> None:
         """Runs that had begun, and have ended by now."""

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tflogscope.events.times import NO_TIME
+from tflogscope.grammar.rewriters import ONEDNN
 from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.names import function_columns, wrapped_op
 from tflogscope.views.explain import render_explanation
@@ -100,7 +101,7 @@ def watch_lines(watched: Watched, shown: Shown, width: int, height: int) -> list
         functions = _functions(watched.figures, width)
         findings = _findings(watched.asked, width)
         room = height - 1 - len(head) - len(functions) - len(findings)
-        ops = _ops(watched.figures.ops(), shown, width, max(room, _LEAST_OPS + 2))
+        ops = _ops(watched.figures, shown, width, max(room, _LEAST_OPS + 2))
         lines = [*head, *functions, *ops, *findings][: height - 1]
     lines = [*lines, *[Text()] * (height - 1 - len(lines)), keys]
     for line in lines:
@@ -178,7 +179,7 @@ def _function(name: str) -> str:
 
 
 def _labelled(label: str, said: str, style: str = "") -> Text:
-    return text(label.ljust(_LABEL)).append_text(text(said, style))
+    return text(f"{label.ljust(_LABEL - 1)} ").append_text(text(said, style))
 
 
 # ---- figures ------------------------------------------------------------------------------------
@@ -216,8 +217,9 @@ def _onednn(figures: Figures) -> list[Text]:
         took = duration(sum(us for *_, us in kinds))
         some = ", ".join(f"{name} {duration(us)}" for name, _, us in kinds[:3])
         count = sum(runs for _, runs, _ in kinds)
-        said.append(f"{count_of(count, 'primitive')} in {took}: {some}")
-    return [_labelled("oneDNN", " · ".join(said) or "nothing yet", _ONEDNN if said else "")]
+        of_onednn = "" if figures.whose == ONEDNN else f" of {ONEDNN}"
+        said.append(f"{count_of(count, 'primitive')}{of_onednn} in {took}: {some}")
+    return [_labelled(figures.whose, " · ".join(said) or "nothing yet", _ONEDNN if said else "")]
 
 
 def _functions(figures: Figures, width: int) -> list[Text]:
@@ -250,8 +252,9 @@ def _grid(columns: list[Column], width: int) -> list[Text]:
     return [title, *rows]
 
 
-def _ops(ops: list[Op], shown: Shown, width: int, room: int) -> list[Text]:
+def _ops(figures: Figures, shown: Shown, width: int, room: int) -> list[Text]:
     """The ops that the filter lets through, in the order that was chosen."""
+    ops, whose = figures.ops(), figures.whose
     asked = shown.filter.casefold()
     kept = [op for op in ops if asked in op.name.casefold()]
     kept.sort(key=lambda op: op.name)
@@ -272,7 +275,7 @@ def _ops(ops: list[Op], shown: Shown, width: int, room: int) -> list[Text]:
         Column("eager", [_count(op.eager) for op in part], is_number=True),
         Column("in graphs", [_count(op.graph) for op in part], is_number=True),
         Column("their time", [_time(op) for op in part], is_number=True),
-        Column("oneDNN", [_share(op) for op in part], is_number=True),
+        Column(whose, [_share(op) for op in part], is_number=True),
     ]
     lines = _grid(columns, width)
     lines[1 + place - first].stylize("bold")
