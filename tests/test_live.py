@@ -20,6 +20,7 @@ from rich.cells import cell_len
 
 from tests.deep import examples
 from tests.makelog import Log, Node
+from tests.mutations import KINDS
 from tests.samples import NAMES, raw_log, run_of
 from tflogscope.cli.keys import split
 from tflogscope.errors import InputError
@@ -137,6 +138,19 @@ def test_any_parts_give_the_same(seed: int, largest: int) -> None:
     assert one[1].ops() == other[1].ops()
     assert one[1].per_second(60) == other[1].per_second(60)
     assert one[0].lines == other[0].lines
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "long_line"])
+def test_a_damaged_log_is_followed(kind: str) -> None:
+    raw = raw_log("python_threads__tf2.21.0__vlog2")[-300_000:]
+    for seed in range(examples(2)):
+        damaged = KINDS[kind](raw, random.Random(seed))
+        growing, figures = grown(damaged, random.Random(seed))
+        watched = Watched("run.log", figures, Asked(growing), lines=growing.lines)
+        assert len(watch_lines(watched, Shown(), 80, 30)) == 30
+        graph = growing.apart().run().timeline.filter(mode="graph", kind="op")
+        ran = graph.filter(pl.col("status") != "dead").height
+        assert sum(op.graph for op in figures.ops()) == ran
 
 
 # ---- what goes on right now ---------------------------------------------------------------------

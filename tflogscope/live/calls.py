@@ -145,7 +145,7 @@ class Calls:
             rows = np.flatnonzero(tags == file)
             ids = match_messages(distinct.gather(rows), known)
             for id_ in set(ids.drop_nulls().to_list()).intersection(_IDS):
-                mine = rows[(ids == id_).to_numpy()]
+                mine = rows[ids.eq_missing(id_).to_numpy()]
                 found = extract(distinct.gather(mine), self._grammar.message(id_))
                 message[mine] = _IDS.index(id_)
                 for row, name in zip(mine.tolist(), found[_FIELDS[id_]].to_list(), strict=True):
