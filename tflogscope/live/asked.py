@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tflogscope.live.growing import Growing
     from tflogscope.model.run import Run
 
-_REST = 25  # times as long as the last run of the model: 4 % of a core
+_REST = 32  # times as long as the last run of the model: 3 % of a core
 _LEAST_SECONDS = 2.0  # between two runs of it
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -85,7 +85,11 @@ class Calls:
         self.last_at = -1
         """The latest record of these."""
         self._news, self._sums = news, sums
-        self._messages = {files.index(name): grammar.files[name] for name in _FILES}
+        self._files = {}  # by number, with the messages that are looked for
+        for name in _FILES:
+            known = grammar.files[name]
+            wanted = tuple(each for each in known.messages if each.id in _IDS)
+            self._files[files.index(name)] = replace(known, messages=wanted)
         self._grammar = grammar
         self._message = np.zeros(0, np.int64)  # of each text; -1: another
         self._names = pl.Series("name", [], pl.String)
@@ -141,10 +145,10 @@ class Calls:
         distinct = pl.Series("text", texts, pl.String)
         message = np.full(len(texts), -1)
         names: list[str | None] = [None] * len(texts)
-        for file, known in self._messages.items():
+        for file, known in self._files.items():
             rows = np.flatnonzero(tags == file)
             ids = match_messages(distinct.gather(rows), known)
-            for id_ in set(ids.drop_nulls().to_list()).intersection(_IDS):
+            for id_ in ids.drop_nulls().unique():
                 mine = rows[ids.eq_missing(id_).to_numpy()]
                 found = extract(distinct.gather(mine), self._grammar.message(id_))
                 message[mine] = _IDS.index(id_)

@@ -22,7 +22,7 @@ from tflogscope.sources.text import HEAD_SIZE
 _READ = 1 << 20  # bytes
 _POLL_SECONDS = 0.1  # between two looks at a file
 _MORE_SECONDS = 0.02  # a reader that has more gives it in this time
-_KEPT = 4 * BLOCK_SIZE  # bytes that a reader may go back
+_KEPT = BLOCK_SIZE  # bytes that a reader may go back, to where an archive ended
 _AHEAD = 8  # parts that wait to be scanned: a writer that is quicker waits, or its file does
 
 Receive = Callable[[], bytes]
