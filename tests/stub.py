@@ -19,6 +19,7 @@ from rich.console import Console
 import tflogscope
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError, NothingRecognised
+from tflogscope.model.parts import Part
 
 HOSTILE = [
     "\x1b[31mred\x1b[0m",
@@ -57,6 +58,8 @@ class StubRun:
     """What the commands need of a run."""
 
     ops: pl.DataFrame = field(default_factory=lambda: ops_frame(HOSTILE))
+
+    parts = (Part((), ""),)
 
     def __getattr__(self, table: str) -> pl.DataFrame:
         return self.ops

@@ -7,6 +7,7 @@
 `run.timeline`, `run.ops`, `run.functions`, `run.nodes`, `run.rewrites`, `run.primitives` and
 `run.coverage` are polars frames, made when first asked for. `run.check`, `run.query`, `run.diff`,
 `run.report` and `run.trace` do what the commands of these names do.
+`tflogscope.open_store("runs")` gives the same tables of many runs as lazy frames.
 
 polars is imported when a log is opened or `Run` is first asked for, not before, so that
 `tflogscope --help` does not wait for it.
@@ -23,9 +24,10 @@ from tflogscope.errors import TflogscopeError
 if TYPE_CHECKING:
     from tflogscope.model.opening import open_log
     from tflogscope.model.run import Run
+    from tflogscope.stores.store import Store, open_store
 
 __version__ = "0.2.0"
-__all__ = ["Run", "TflogscopeError", "__version__", "open_log"]
+__all__ = ["Run", "Store", "TflogscopeError", "__version__", "open_log", "open_store"]
 
 
 def __getattr__(name: str) -> Any:
@@ -42,6 +44,10 @@ def __getattr__(name: str) -> Any:
         from tflogscope.model.run import Run
 
         return Run
+    if name in ("Store", "open_store"):
+        from tflogscope.stores import store
+
+        return getattr(store, name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

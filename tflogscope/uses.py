@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tflogscope.model.run import Run
+    from tflogscope.stores.store import Store
 
 File = str | os.PathLike[str]
 __all__ = ["check", "notebook_html", "query", "report", "timeline_chart", "trace"]
@@ -41,7 +42,7 @@ def check(run: Run, policy: Policy | File | None, baseline: Baseline | File | No
     return check_run(run, policy, baseline)
 
 
-def query(run: Run, statement: str) -> pl.DataFrame:
+def query(run: Run | Store, statement: str) -> pl.DataFrame:
     """See `Run.query`."""
     return select(run, statement)
 

@@ -10,6 +10,9 @@ from tflogscope.checks.policy import Section
 from tflogscope.checks.values import KEYS
 
 Facts = dict[str, Any]
+AGAINST = "against_"
+"""The keys of checks against the runs of a store begin so; no policy names them."""
+_ABOUT_AGAINST = "A figure of the run, against the last runs of a store"
 VERDICT_VERSION = 1  # changing the meaning of a key of `Verdict.facts` raises it
 
 
@@ -94,7 +97,7 @@ def _check_facts(check: Check) -> Facts:
     return {
         "name": check.name,
         "key": check.key,
-        "about": KEYS[check.key].about,
+        "about": _ABOUT_AGAINST if check.key.startswith(AGAINST) else KEYS[check.key].about,
         "functions": check.functions,
         "passed": check.passed,
         "limit": limit,

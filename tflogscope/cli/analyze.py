@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, named_inputs, opened_each
 from tflogscope.cli.output import print_text
 
 
@@ -28,17 +28,25 @@ def analyze(
       tflogscope analyze run.log
       zcat run.log.gz | tflogscope analyze --json | jq .
     """
-    with opened(named_inputs(logs)) as run:
+    with opened_each(named_inputs(logs)) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import harmless
         from tflogscope.views.analyze import render, summary_json
+        from tflogscope.views.parts import parts_json, render_part
         from tflogscope.views.text import make_console
 
         if as_json:
-            text = harmless(json.dumps(summary_json(run), indent=2, allow_nan=False)) + "\n"
+            facts = [
+                summary_json(run) | parts_json(part, len(parts))
+                for part, run in zip(parts, runs, strict=True)
+            ]
+            shown = facts[0] if len(facts) == 1 else {"runs": facts}
+            text = harmless(json.dumps(shown, indent=2, allow_nan=False)) + "\n"
         else:
             console = make_console()
             with console.capture() as screen:  # printed after the progress bar is gone
-                render(run, console)
+                for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
+                    render_part(part, number, len(parts), console)
+                    render(run, console)
             text = screen.get()
     print_text(text)

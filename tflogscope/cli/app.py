@@ -11,17 +11,20 @@ from tflogscope.cli import (
     analyze,
     benchdnn,
     check,
+    collect,
     diff,
     explain,
     export,
     ops,
     query,
+    ranks,
     record,
     redact,
     report,
     simulate,
     timeline,
     trace,
+    trend,
     watch,
 )
 
@@ -84,3 +87,6 @@ app.command("check")(check.check)
 app.command("redact")(redact.redact)
 app.command("simulate", cls=simulate.Command, context_settings=simulate.CONTEXT)(simulate.simulate)
 app.command("record", context_settings=record.CONTEXT)(record.record)
+app.command("collect")(collect.collect)
+app.command("ranks")(ranks.ranks)
+app.command("trend")(trend.trend)

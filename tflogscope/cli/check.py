@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import tflogscope
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, named_inputs, opened_each, opened_store
 from tflogscope.cli.output import Force, print_text, refuse_input
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 
 if TYPE_CHECKING:
     from tflogscope.checks.verdict import Verdict
+    from tflogscope.model.run import Run
 
 FAILED = 1
 _SUFFIXES = {".xml": "junit", ".sarif": "sarif", ".json": "json", ".txt": "text"}
@@ -44,6 +46,14 @@ def check(
         Path | None,
         typer.Option(
             "--write-baseline", metavar="FILE", help="Write what fails now, so that it passes."
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="STORE",
+            help="Compare figures with those of the last runs of this program in a store, too.",
         ),
     ] = None,
     format_name: Annotated[
@@ -75,10 +85,12 @@ def check(
     Examples:
       tflogscope check run.log
       tflogscope check run.log --write-baseline tflogscope-baseline.json
+      tflogscope check run.log --against STORE
       tflogscope check run.log --baseline tflogscope-baseline.json -o check.xml
     """
     from tflogscope.checks.evaluation import check_run
     from tflogscope.checks.policy import find_policy, read_policy
+    from tflogscope.stores.checks import check_runs, check_store
 
     inputs = named_inputs(logs)
     output = None if output == Path("-") else output
@@ -92,17 +104,45 @@ def check(
             refuse_bad_target(target, force=force)
     wanted = find_policy(Path.cwd()) if policy is None else read_policy(policy)
     known = _read_baseline(baseline)
-    with opened(inputs) as run:
-        verdict = check_run(run, wanted, known)
-        if write_baseline:
-            _write(write_baseline, _baseline_text(verdict), force=force)
-            verdict = check_run(run, wanted, _read_baseline(write_baseline))
-    facts = {"tflogscope": tflogscope.__version__, **verdict.facts()}
+    if store := opened_store(inputs):
+        _require_one_run(store.name, write_baseline, against)
+        facts = check_store(store, wanted, known)
+    else:
+        with opened_each(inputs) as (parts, runs):
+            if len(parts) > 1:
+                _require_one_run(inputs[0], write_baseline, against)
+                names = [part.name for part in parts]
+                facts = check_runs(zip(names, runs, strict=True), wanted, known)
+            else:
+                run = next(runs)
+                verdict = check_run(run, wanted, known)
+                if write_baseline:
+                    _write(write_baseline, _baseline_text(verdict), force=force)
+                    verdict = check_run(run, wanted, _read_baseline(write_baseline))
+                if against:
+                    verdict = _with_figures(verdict, run, inputs[0], against)
+                facts = verdict.facts()
+    facts = {"tflogscope": tflogscope.__version__, **facts}
     if output is not None:
         _write(output, _text(facts, in_file, to_file=True), force=force)
     print_text(_text(facts, shown))
-    if not verdict.passed:
+    if not facts["passed"]:
         raise typer.Exit(FAILED)
+
+
+def _require_one_run(name: str, write_baseline: Path | None, against: str | None) -> None:
+    """A baseline, and a comparison with a store, are of one run."""
+    if write_baseline or against:
+        option = "--write-baseline" if write_baseline else "--against"
+        raise UsageError(f"{option} takes one run, and these are several", name, "Name one.")
+
+
+def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdict:
+    """The verdict with the checks against a store; `name` may be `STORE#ID`."""
+    from tflogscope.stores.trend import checks_against
+
+    checks = checks_against(tflogscope.open_store(against), run, name.rpartition("#")[2])
+    return replace(verdict, checks=(*verdict.checks, *checks))
 
 
 def _formats(chosen: str | None, output: Path | None, *, as_json: bool) -> tuple[str, str]:
@@ -147,14 +187,16 @@ def _text(facts: dict[str, Any], name: str, *, to_file: bool = False) -> str:
     from tflogscope.exports.json_text import harmless
     from tflogscope.exports.junit import junit_text
     from tflogscope.exports.sarif import sarif_text
+    from tflogscope.stores.checks import of_all_runs
 
     if name == "json":
         return harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
     if name == "junit":
         return junit_text(facts)
     if name == "sarif":
-        return sarif_text(facts)
-    return _drawn(facts, to_file=to_file) + (github_text(facts) if name == "github" else "")
+        return sarif_text(of_all_runs(facts))
+    drawn = _drawn(facts, to_file=to_file)
+    return drawn + (github_text(of_all_runs(facts)) if name == "github" else "")
 
 
 def _drawn(facts: dict[str, Any], *, to_file: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
+from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened, opened_store
 from tflogscope.cli.output import Force, FormatName, Output, destination
 from tflogscope.errors import UsageError
 from tflogscope.exports.schema import TABLES
@@ -26,7 +26,7 @@ def export(
             "--table",
             metavar="NAME",
             autocompletion=_complete_table,
-            help=f"Which table: {', '.join(TABLES)}.",
+            help=f"Which table: {', '.join(TABLES)}; of a store runs, too.",
         ),
     ],
     where: Where = None,
@@ -44,12 +44,17 @@ def export(
       tflogscope export run.log --table timeline -o timeline.parquet
       tflogscope export run.log --table nodes -o - --format jsonl --where 'op == MatMul'
     """
-    if table not in TABLES:
-        near = get_close_matches(table, TABLES, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(TABLES)}."
-        raise UsageError(f"there is no table {table!r}", "--table", hint)
     inputs = named_inputs(logs)
+    store = opened_store(inputs)
+    known = TABLES if store is None else store.tables
+    if table not in known:
+        near = get_close_matches(table, known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        raise UsageError(f"there is no table {table!r}", "--table", hint)
     place = destination(output, format_name, force=force, inputs=inputs)
-    with opened(inputs) as run:
-        frame = chosen(getattr(run, table), where)
+    if store is not None:
+        frame = chosen(getattr(store, table).collect(), where)
+    else:
+        with opened(inputs) as run:
+            frame = chosen(getattr(run, table), where)
     place.send(frame, table)

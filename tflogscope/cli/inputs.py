@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tflogscope
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.model.figures import size_of
+from tflogscope.stores.folder import store_and_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
 
+    from tflogscope.model.parts import Part
     from tflogscope.model.run import Run
+    from tflogscope.stores.store import Store
 
 _OBJECTS = 100_000  # made before Python looks for circles among them; a log makes few
 LEAST_MEMORY = 10**9  # bytes of addresses: with less, threads may not find room for their stacks
@@ -27,7 +31,8 @@ Logs = Annotated[
     typer.Argument(
         metavar="LOG",
         show_default=False,
-        help="Log files, compressed or not, directories of them, or - for standard input. "
+        help="Log files, compressed or not, directories of them, or - for standard input; "
+        "or STORE#ID, a run of a store. "
         "Without any, standard input is read if it is not a terminal.",
     ),
 ]
@@ -83,19 +88,59 @@ def _require_memory() -> None:
         raise TflogscopeError(what, hint="Raise the limit: ulimit -v")
 
 
+def opened_store(inputs: list[str]) -> Store | None:
+    """The store that is named; None for logs, and for one run of a store.
+
+    Raises:
+        UsageError: other inputs are named beside it.
+        InputError: it can't be read.
+    """
+    found = [store_and_run(each) for each in inputs]
+    stores = [each for each in found if each is not None]
+    if stores and len(found) > 1:
+        raise UsageError("a store is read by itself", stores[0][0], "Name one store, or one run.")
+    if not stores or stores[0][1] is not None:
+        return None
+    return tflogscope.open_store(stores[0][0])
+
+
 @contextmanager
 def opened(inputs: list[str]) -> Iterator[Run]:
-    """Open the logs, with a progress bar for as long as the block runs.
+    """Open the logs of one run, with a progress bar for as long as the block runs.
 
     Tables are made when first asked for, so ask for them inside the block and print after it.
 
     Raises:
         InputError: an input can't be read, or nothing in it is recognised.
+        UsageError: they are the logs of several runs, or a store.
         TflogscopeError: there is not enough memory for any log.
     """
-    import tflogscope
+    with opened_each(inputs) as (parts, runs):
+        if len(parts) > 1:
+            hint = f"Name one, or collect them into a store: {parts[1].why}."
+            raise UsageError(f"these are {len(parts)} runs", " and ".join(inputs[:2]), hint)
+        yield next(runs)
 
+
+@contextmanager
+def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]:
+    """As `opened`, for several runs: what each is, and the runs, opened one by one."""
     _require_memory()
     gc.set_threshold(_OBJECTS)
+    if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
+        from tflogscope.model.parts import Part
+
+        name, id_ = stored
+        if id_ is None:
+            hint = "ops, query, export, check and report take all runs, diff takes two (STORE#ID)."
+            raise UsageError("this is a store of many runs", name, hint)
+        yield [Part((), "")], iter([tflogscope.open_store(name).run(id_)])
+        return
     with progress_bar() as advance:
-        yield tflogscope.open_log(*inputs, progress=advance)
+        run = tflogscope.open_log(*inputs, progress=advance)
+        parts = list(run.parts)
+        if len(parts) == 1:
+            yield parts, iter([run])
+        else:
+            del run  # its tables would add up
+            yield parts, (tflogscope.open_log(*each.sources, progress=advance) for each in parts)

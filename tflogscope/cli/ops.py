@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
+from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened, opened_store
 from tflogscope.cli.output import Force, FormatName, Output, destination
 
 
@@ -28,6 +28,9 @@ def ops(
     """
     inputs = named_inputs(logs)
     place = destination(output, format_name, force=force, inputs=inputs)
-    with opened(inputs) as run:
-        frame = chosen(run.ops, where)
+    if store := opened_store(inputs):
+        frame = chosen(store.ops.collect(), where)
+    else:
+        with opened(inputs) as run:
+            frame = chosen(run.ops, where)
     place.send(frame, "ops")

@@ -49,6 +49,7 @@ _FIRST_ON_SCREEN = {
     "nodes": ("node", "kernel", "executions", "total_us", "line", "function", "function_uid"),
     "rewrites": ("line", "node", "from_op", "to_op", "by", "ran", "wrapped_op", "function"),
     "coverage": ("source", "lines", "recognised", "ignored", "unknown", "torn", "vlog_level"),
+    "trend": ("start", "step_us", "eager_share", "onednn_share", "eager_per_step", "changed"),
     "primitives": ("line", "primitive", "duration_us", "timeline_line", "problem", "link"),
 }
 _LAST_ON_SCREEN = "source"
@@ -82,7 +83,8 @@ class Destination:
         from tflogscope.views.table import render_table
         from tflogscope.views.text import make_console
 
-        first = [name for name in _FIRST_ON_SCREEN.get(table, ()) if name in frame.columns]
+        wanted = ("run", *_FIRST_ON_SCREEN.get(table, ()))
+        first = [name for name in wanted if name in frame.columns]
         rest = [name for name in frame.columns if name not in first]
         rest.sort(key=lambda name: name == _LAST_ON_SCREEN)
         to_file = self.path is not None

@@ -6,18 +6,25 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rich.progress import Progress, TaskID
 
 PATIENCE = 0.5  # seconds without a bar
 
 
+class Advance(Protocol):
+    """Takes bytes done, bytes in all where that is known, and what is being done."""
+
+    def __call__(self, done: int, total: int | None, said: str = "reading") -> None:
+        """Show it."""
+
+
 @contextmanager
-def progress_bar() -> Iterator[Callable[[int, int | None], None] | None]:
+def progress_bar() -> Iterator[Advance | None]:
     """Yield what `open_log` takes as `progress`: a function of bytes done and bytes in all.
 
     Yields None where there is no terminal to draw on. The bar disappears when the block ends.
@@ -39,14 +46,14 @@ class _LateBar:
         self._start = time.monotonic()
         self._drawn: tuple[Progress, TaskID] | None = None
 
-    def advance(self, done: int, total: int | None) -> None:
-        """Show the bytes read so far, of `total` where that is known."""
+    def advance(self, done: int, total: int | None, said: str = "reading") -> None:
+        """See `Advance`."""
         if self._drawn is None:
             if time.monotonic() - self._start < PATIENCE:
                 return
             self._drawn = _draw()
         bar, task = self._drawn
-        bar.update(task, completed=done, total=total)
+        bar.update(task, completed=done, total=total, description=said)
 
     def close(self) -> None:
         """Remove the bar."""
@@ -67,7 +74,7 @@ def _draw() -> tuple[Progress, TaskID]:
     from tflogscope.views.text import make_console
 
     bar = Progress(
-        TextColumn("reading"),
+        TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),

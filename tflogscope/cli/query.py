@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import named_inputs, opened
+from tflogscope.cli.inputs import named_inputs, opened, opened_store
 from tflogscope.cli.output import Force, FormatName, Output, destination
 from tflogscope.errors import UsageError
 
@@ -33,6 +33,7 @@ def query(
     \b
     Examples:
       tflogscope query run.log "SELECT op, COUNT(*) AS runs FROM timeline GROUP BY op"
+      tflogscope query STORE "SELECT run, start, state FROM runs ORDER BY start"
       tflogscope query run.log "SELECT * FROM nodes WHERE rewrite <> 'none'" -o nodes.csv
     """
     from tflogscope.query.sql import require_select, select
@@ -44,6 +45,9 @@ def query(
     inputs = named_inputs(words[:-1])
     place = destination(output, format_name, force=force, inputs=inputs)
 
-    with opened(inputs) as run:
-        frame = select(run, statement)
+    if store := opened_store(inputs):
+        frame = select(store, statement)
+    else:
+        with opened(inputs) as run:
+            frame = select(run, statement)
     place.send(frame, "query")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,11 @@ from tflogscope.cli.inputs import Logs, named_inputs, opened
 from tflogscope.cli.output import Force, refuse_input, standard_output
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.stores.folder import store_and_run
+
+if TYPE_CHECKING:
+    from tflogscope.stores.store import Store
+    from tflogscope.views.markup import Markup
 
 
 def report(
@@ -31,7 +37,8 @@ def report(
     """Write the run as one HTML page that needs no network.
 
     Findings, an interactive timeline, tables of ops and functions, what oneDNN ran, memory, and
-    what is not in the log. It is self-contained, so it can be mailed.
+    what is not in the log. It is self-contained, so it can be mailed. Of a store it is an
+    overview of the runs, with a page for each of them in a folder beside it.
 
     \b
     Examples:
@@ -46,6 +53,9 @@ def report(
     else:
         refuse_input(path, inputs)
         refuse_bad_target(path, force=force)
+    if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
+        _report_store(*stored, path, force=force)
+        return
     with opened(inputs) as run:
         from tflogscope.views.report.page import report_page
 
@@ -53,3 +63,54 @@ def report(
     place = standard_output() if path is None else atomic_file(path, force=force)
     with place as stream:
         stream.write(page.encode())
+
+
+def _report_store(name: str, id_: str | None, path: str | None, *, force: bool) -> None:
+    """Write the overview of a store with a page for each run, or the page of one run."""
+    from tflogscope.stores.figures import read_figures
+    from tflogscope.views.report.store import PAGES, page_of, run_page, store_page
+
+    store = tflogscope.open_store(name)
+
+    def page(row: dict[str, Any]) -> str:
+        run = store.run(row["run"])
+        tables = (run.findings, run.ops.sort("total_us", descending=True), run.functions)
+        return run_page(row, *(table.to_dicts() for table in tables))
+
+    if id_ is not None:
+        text = page(store.run(id_).row)
+    elif path is None:
+        raise UsageError("the pages of a store are files", None, "Name one: -o report.html")
+    else:
+        folder = Path(f"{path}{PAGES}")
+        folder.mkdir(exist_ok=True)
+        rows = read_figures(store).to_dicts()
+        for row in rows:
+            with atomic_file(folder / page_of(row["run"]), force=True) as stream:
+                stream.write(page(store.run(row["run"]).row).encode())
+        failed = store.rows.filter(state="failed").to_dicts()
+        text = store_page(name, [*rows, *failed], folder.name, _more(store))
+    place = standard_output() if path is None else atomic_file(path, force=force)
+    with place as stream:
+        stream.write(text.encode())
+
+
+def _more(store: Store) -> list[Markup]:
+    """Sections of the overview: figures over time; ranks, where the store has runs of several."""
+    from tflogscope.stores.figures import FIGURES
+    from tflogscope.stores.ranks import rank_facts
+    from tflogscope.stores.trend import trend_facts
+    from tflogscope.views.ranks import ranks_markup
+    from tflogscope.views.report.sections import section
+    from tflogscope.views.trend import trend_markup
+
+    figures = [(figure.key, figure.title) for figure in FIGURES]
+    trend = section("trend", "Over time", trend_markup(trend_facts(store), figures))
+    try:
+        groups = rank_facts(store)
+    except UsageError:
+        groups = []
+    return [trend] + [
+        section(f"ranks-{number}", f"Ranks {facts['group']}".rstrip(), ranks_markup(facts))
+        for number, facts in enumerate(groups)
+    ]

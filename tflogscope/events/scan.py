@@ -66,7 +66,7 @@ class _Block:
 class Scan:
     """A scan under way; it begins when this is made, and ends with the block it is used in."""
 
-    def __init__(self, sources: Sequence[Source], grammar: Grammar) -> None:
+    def __init__(self, sources: Sequence[Source], grammar: Grammar, threads: int = WORKERS) -> None:
         self.grammar = compile_grammar(grammar)
         self.store = Store(self.grammar)
         self.spans: list[SourceSpan] = []
@@ -80,7 +80,7 @@ class Scan:
         self._position = 0
         self._threads = [
             threading.Thread(target=self._work, name=f"tflogscope-scan-{number}", daemon=True)
-            for number in range(WORKERS)
+            for number in range(threads)
         ]
         for thread in self._threads:
             thread.start()

@@ -18,17 +18,28 @@ _NO_TIME = "1970-01-01T00:00:00"
 
 
 def junit_text(verdict: dict[str, Any]) -> str:
-    """One test suite with a test case for each check; a failed one names what it found."""
+    """A test suite with a test case for each check; a failed one names what it found.
+
+    The verdict over a store has a suite for each run.
+    """
+    root = Element("testsuites")
+    for number, each in enumerate(verdict.get("runs", [verdict])):
+        _add_suite(root, number, each)
+    indent(root)
+    document: bytes = tostring(root, encoding="us-ascii", xml_declaration=True)
+    return document.decode("ascii") + "\n"
+
+
+def _add_suite(root: Element, number: int, verdict: dict[str, Any]) -> None:
     checks = verdict["checks"]
     failed = [check for check in checks if not check["passed"]]
-    root = Element("testsuites")
     suite = SubElement(
         root,
         "testsuite",
         {
-            "name": "tflogscope check",
+            "name": _xml(f"tflogscope check {verdict.get('run', '')}".rstrip()),
             "package": "tflogscope",
-            "id": "0",
+            "id": str(number),
             "timestamp": (verdict["recorded"] or _NO_TIME)[: len(_NO_TIME)],
             "hostname": "localhost",
             "tests": str(len(checks)),
@@ -54,9 +65,6 @@ def junit_text(verdict: dict[str, Any]) -> str:
             SubElement(case, "failure", attributes).text = _details(check)
     SubElement(suite, "system-out").text = "\n".join(map(_xml, verdict["notes"]))
     SubElement(suite, "system-err")
-    indent(root)
-    document: bytes = tostring(root, encoding="us-ascii", xml_declaration=True)
-    return document.decode("ascii") + "\n"
 
 
 def _details(check: dict[str, Any]) -> str:

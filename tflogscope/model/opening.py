@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tflogscope.errors import NothingRecognised
-from tflogscope.events.scan import Scan
+from tflogscope.events.scan import WORKERS, Scan
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.origin import KEPT_BACK, read_header
 from tflogscope.sources import Source, find_sources
@@ -17,19 +17,29 @@ if TYPE_CHECKING:
 
 
 def open_log(
-    *inputs: str | os.PathLike[str],
+    *inputs: str | os.PathLike[str] | Source,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Run:
     """Read one log, or several files as parts of one, and return the run.
 
     `inputs` are files, directories or "-" (standard input); compression is known by content.
+    `Run.parts` says if they are of several runs after all: these would add up.
     `progress` is called with bytes read and bytes in all (None: unknown).
 
     Raises InputError if an input can't be read, NothingRecognised if nothing in it is known.
     """
+    return open_with(WORKERS, *inputs, progress=progress)
+
+
+def open_with(
+    threads: int,
+    *inputs: str | os.PathLike[str] | Source,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Run:
+    """As `open_log`, with so many threads that scan."""
     sources, grammar = find_sources(inputs), load_grammar()
     header = read_header(sources)
-    scan = Scan(sources, grammar)
+    scan = Scan(sources, grammar, threads)
     with scan:
         from tflogscope.events.events import Events
         from tflogscope.model.run import Run

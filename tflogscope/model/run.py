@@ -30,6 +30,7 @@ from tflogscope.model.memory import Memory, read_memory
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.origin import Input, read_inputs
+from tflogscope.model.parts import Part, read_parts
 from tflogscope.model.primitives import onednn_version, primitives_table
 from tflogscope.model.python_functions import python_functions
 from tflogscope.model.python_lines import PythonLines
@@ -231,6 +232,11 @@ class Run:
     def findings(self) -> pl.DataFrame:
         """One row per finding: what costs time or went wrong, with evidence and advice."""
         return findings_table(self._evidence)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The runs that its sources are: one, unless logs of several processes were opened."""
+        return read_parts(self.events, self._sources)
 
     @cached_property
     def inputs(self) -> list[Input]:

@@ -10,12 +10,12 @@ from polars._plr import PySQLContext
 from tflogscope.errors import QueryError
 from tflogscope.exports.schema import TABLES
 
-_HINT = f"The tables are {', '.join(TABLES)}."
+_HINT = f"The tables are {', '.join(TABLES)}; of a store runs, too."
 _SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
 _NO_FUNCTION = "is not a supported table function"
 
 
-def require_select(statement: str) -> list[str]:
+def require_select(statement: str, tables: tuple[str, ...] = TABLES) -> list[str]:
     """Refuse anything but a SELECT before logs are read for it; return the tables that it names.
 
     polars' own parser says what is where a table may be, so that nothing that it
@@ -31,11 +31,11 @@ def require_select(statement: str) -> list[str]:
     except pl.exceptions.PolarsError as error:
         raise _not_understood(statement, error) from error
     for name in named:
-        if name.lower() not in TABLES and _is_table_function(name):
+        if name.lower() not in tables and _is_table_function(name):
             place = max(0, statement.find(name))
             what = f"{name} makes a table of something else; files can't be read here"
             raise QueryError(what, statement, place, _HINT)
-    return [name for name in TABLES if name in {each.lower() for each in named}]
+    return [name for name in tables if name in {each.lower() for each in named}]
 
 
 def _is_table_function(name: str) -> bool:
@@ -53,14 +53,15 @@ def _is_table_function(name: str) -> bool:
 
 
 def select(run: object, statement: str) -> pl.DataFrame:
-    """The answer to a SELECT (or WITH … SELECT) over the tables of a run.
+    """The answer to a SELECT (or WITH … SELECT) over the tables of a run or a store.
 
     Only the tables that the statement names are made.
 
     Raises:
         QueryError: it is not a SELECT, names a file or a table that is not there, or is wrong.
     """
-    frames = {name: getattr(run, name) for name in require_select(statement)}
+    tables = getattr(run, "tables", TABLES)
+    frames = {name: getattr(run, name) for name in require_select(statement, tables)}
     try:
         with pl.SQLContext(frames, eager=True) as context:
             return context.execute(statement)

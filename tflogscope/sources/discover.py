@@ -15,8 +15,9 @@ from tflogscope.sources.source import STANDARD_INPUT, Source
 _DIGITS = re.compile(r"([0-9]+)")
 
 
-def find_sources(inputs: Sequence[str | os.PathLike[str]]) -> list[Source]:
+def find_sources(inputs: Sequence[str | os.PathLike[str] | Source]) -> list[Source]:
     """The sources that `inputs` name, in this order: files, directories, or "-" for standard input.
+    A source is taken as it is.
 
     A directory gives all regular files in it and below it in natural order (`run.log.2` before
     `run.log.10`), but no hidden ones. Names are never patterns. The same file named twice, or by
@@ -33,6 +34,9 @@ def find_sources(inputs: Sequence[str | os.PathLike[str]]) -> list[Source]:
     sources: list[Source] = []
     seen: set[object] = set()
     for named in inputs:
+        if isinstance(named, Source):
+            sources.append(named)
+            continue
         for path in _files(os.fspath(named)):
             identity = _identity(path)
             if identity not in seen:

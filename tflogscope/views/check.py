@@ -21,7 +21,10 @@ _COUNTED = {
 
 
 def render_verdict(verdict: dict[str, Any], console: Console) -> None:
-    """Print what `Verdict.facts` holds."""
+    """Print what `Verdict.facts` holds; of the runs of a store those that fail, at length."""
+    if "runs" in verdict:
+        _render_runs(verdict, console)
+        return
     for check in verdict["checks"]:
         _render_check(check, console)
     for note in verdict["notes"]:
@@ -39,6 +42,20 @@ def render_verdict(verdict: dict[str, Any], console: Console) -> None:
     if any(check["violations"] for check in verdict["checks"]):
         hint = "To let pass what is there now, and fail on what is new: --write-baseline FILE"
         print_paragraph(hint, console)
+
+
+def _render_runs(verdict: dict[str, Any], console: Console) -> None:
+    failed = [run for run in verdict["runs"] if not run["passed"]]
+    for run in verdict["runs"]:
+        if run["passed"]:
+            print_paragraph(run["run"], console, "ok      ")
+    for run in failed:
+        console.print()
+        console.print(text(run["run"], "bold"), soft_wrap=True)
+        render_verdict(run, console)
+    console.print()
+    said = f"{len(failed):,} of {len(verdict['runs']):,} runs fail"
+    console.print(text(said, "bold red" if failed else "bold green"), soft_wrap=True)
 
 
 def _render_check(check: dict[str, Any], console: Console) -> None:

@@ -84,13 +84,13 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
 def _document(said: Summary, main: Markup, picture: Picture, memory_: Any) -> str:
     names = said.recorded.sources
     title = f"tflogscope report: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-    style = joined(*(_asset(name) for name in STYLES))
-    scripts = [_asset(name) for name in SCRIPTS]
-    scripts[0] = Markup(f"/*! {_asset(LICENCE)}*/\n{scripts[0]}")  # goes where the script goes
+    style = joined(*(asset(name) for name in STYLES))
+    scripts = [asset(name) for name in SCRIPTS]
+    scripts[0] = Markup(f"/*! {asset(LICENCE)}*/\n{scripts[0]}")  # goes where the script goes
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy([style], scripts)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy([style], scripts)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("title", title),
@@ -122,7 +122,7 @@ def _header(title: str, kernels: str) -> Markup:
     )
 
 
-def _asset(name: str) -> Markup:
+def asset(name: str) -> Markup:
     """A file of the package. It must not end the element that it is written into."""
     text = _ASSETS.joinpath(name).read_text(encoding="utf-8")
     if "</script" in text.lower() or "</style" in text.lower() or "<!--" in text:
@@ -130,12 +130,14 @@ def _asset(name: str) -> Markup:
     return Markup(text)
 
 
-def _policy(styles: list[Markup], scripts: list[Markup]) -> str:
+def policy(styles: list[Markup], scripts: list[Markup]) -> str:
     """Nothing may be loaded, and nothing run but these texts."""
 
     def hashes(texts: list[Markup]) -> str:
         digests = (hashlib.sha256(text.encode()).digest() for text in texts)
-        return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests)
+        return (
+            " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests) or "'none'"
+        )
 
     return (
         f"default-src 'none'; script-src {hashes(scripts)}; style-src {hashes(styles)}; "

@@ -80,6 +80,8 @@ def _cell(column: Column, row: Row) -> Markup:
     value = row.get(column.key)
     if value is None:
         return element("td", class_=column.class_)
+    if isinstance(value, Markup):
+        return element("td", value, class_=column.class_)
     exact: str | None = str(value)
     shown: str | Markup = str(value)
     if column.kind == "us":

@@ -1,0 +1,302 @@
+"""`collect`: many runs into a store that any reader of Parquet can read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import tflogscope
+from tests.samples import path_of, run_of
+from tflogscope.cli.main import main
+from tflogscope.errors import InputError, TflogscopeError, UsageError
+from tflogscope.exports.schema import TABLES
+from tflogscope.stores.collect import collect, collect_run
+from tflogscope.stores.folder import store_and_run
+from tflogscope.stores.layout import RUN_COLUMNS
+from tflogscope.stores.naming import name_runs
+from tflogscope.stores.pools import LOST, Processes
+
+MLP, EAGER = "function_mlp__tf2.13.1__vlog2", "eager_basics__tf2.8.4__vlog2"
+SESSION = "tf1_session__tf2.13.1__vlog2"
+VERSION = tflogscope.__version__
+TAKEN = ["run", *RUN_COLUMNS]
+
+
+class Here:
+    """A pool without processes."""
+
+    def run(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        for task in tasks:
+            yield task, function(*task)
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Three real logs: two dates of one job, one of another."""
+    for folder, rank, log in (("mlp/1", 0, MLP), ("mlp/2", 0, EAGER), ("old/1", 7, SESSION)):
+        place = tmp_path / "logs" / folder
+        place.mkdir(parents=True)
+        shutil.copy(path_of(log), place / f"rank{rank}.log.zst")
+    return tmp_path / "logs"
+
+
+TEMPLATE = "{job}/{date}/rank{rank}.log*"
+
+
+def collected(logs: Path, store: Path, template: str | None = TEMPLATE) -> list[dict[str, Any]]:
+    return collect(name_runs([str(logs)], template, TAKEN), str(store), Here(), VERSION)
+
+
+def content(store: Path) -> dict[str, bytes]:
+    files = [path for path in store.rglob("*") if path.is_file()]
+    return {path.relative_to(store).as_posix(): path.read_bytes() for path in files}
+
+
+def test_a_store_has_the_tables_of_each_run(logs: Path, tmp_path: Path) -> None:
+    rows = collected(logs, tmp_path / "store")
+    assert [row["run"] for row in rows] == ["mlp.1.0", "mlp.2.0", "old.1.7"]
+    store = tflogscope.open_store(tmp_path / "store")
+    for id_ in ("mlp.1.0", "mlp.2.0", "old.1.7"):
+        run = tflogscope.open_log(logs / "{}/{}/rank{}.log.zst".format(*id_.split(".")))
+        for table in TABLES:
+            whole: pl.DataFrame = getattr(run, table)
+            lazy: pl.LazyFrame = getattr(store, table)
+            assert lazy.collect_schema().names() == ["run", *whole.columns]
+            here = lazy.filter(run=id_).drop("run").collect()
+            assert here.equals(whole), f"{id_} {table}"
+            assert here.schema == whole.schema
+            assert getattr(store.run(id_), table).equals(here)
+
+
+def test_a_row_of_runs_says_what_the_log_says(logs: Path, tmp_path: Path) -> None:
+    collected(logs, tmp_path / "store")
+    rows = tflogscope.open_store(tmp_path / "store").runs.collect()
+    assert rows.columns == ["run", "job", "date", *RUN_COLUMNS]
+    row = rows.row(0, named=True)
+    assert (row["job"], row["date"], row["rank"], row["state"]) == ("mlp", "1", 0, "done")
+    assert row["bytes"] == path_of(MLP).stat().st_size
+    assert row["checksum"] == run_of(MLP).inputs[0].sha256
+    assert row["start"] <= run_of(MLP).timeline["start"].min() <= row["end"]
+    assert row["onednn"] == run_of(MLP).coverage["onednn_version"].item()
+    assert "AVX" in row["build"]
+    assert row["error"] is None
+
+
+def test_duckdb_reads_a_store(logs: Path, tmp_path: Path) -> None:
+    collected(logs, tmp_path / "store")
+    connection = duckdb.connect()
+    found = connection.execute(
+        f"SELECT run, job, count(*) FROM read_parquet('{tmp_path}/store/timeline/*/*.parquet', "
+        f"hive_partitioning = true) JOIN '{tmp_path}/store/runs/*.parquet' USING (run) "
+        "WHERE state = 'done' GROUP BY run, job ORDER BY run"
+    ).fetchall()
+    assert found == [
+        ("mlp.1.0", "mlp", run_of(MLP).timeline.height),
+        ("mlp.2.0", "mlp", run_of(EAGER).timeline.height),
+        ("old.1.7", "old", run_of(SESSION).timeline.height),
+    ]
+
+
+def test_what_is_there_is_not_done_again(logs: Path, tmp_path: Path) -> None:
+    collected(logs, tmp_path / "store")
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.parquet")}
+    assert times
+    collected(logs, tmp_path / "store")
+    again = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.parquet")}
+    assert again == times
+
+
+def test_a_log_that_changed_replaces_its_run(logs: Path, tmp_path: Path) -> None:
+    collected(logs, tmp_path / "store")
+    shutil.copy(path_of(SESSION), logs / "mlp/1/rank0.log.zst")
+    collected(logs, tmp_path / "store")
+    expected = content(tmp_path / "store")
+    shutil.rmtree(tmp_path / "store")
+    collected(logs, tmp_path / "store")
+    assert content(tmp_path / "store").keys() == expected.keys()
+    store = tflogscope.open_store(tmp_path / "store")
+    assert store.run("mlp.1.0").ops.height == run_of(SESSION).ops.height
+
+
+def test_one_bad_log_fails_its_run_alone(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (logs / "bad").mkdir()
+    (logs / "bad" / "bad.log").write_text("hello\n")
+    store = str(tmp_path / "store")
+    assert main(["collect", str(logs / "bad"), str(logs / "mlp/1"), "-o", store]) == 1
+    said = capsys.readouterr().err
+    assert "bad: " in said
+    assert "1 run in " in said
+    rows = tflogscope.open_store(store).rows
+    assert dict(rows.select("run", "state").rows()) == {"bad": "failed", "rank0": "done"}
+    (error,) = rows.filter(state="failed")["error"]
+    assert "no TensorFlow or oneDNN record" in error
+    shutil.copy(path_of(EAGER), logs / "bad" / "bad.log")
+    assert main(["collect", str(logs / "bad"), "-o", store]) == 0
+    assert tflogscope.open_store(store).run("bad").ops.height
+
+
+def test_files_with_the_same_fields_are_one_run(tmp_path: Path) -> None:
+    for name in ("a.log.1", "a.log.10", "a.log.2"):
+        (tmp_path / name).write_bytes(b"")
+    (run,) = name_runs([str(tmp_path)], "{name}.log.*", TAKEN)
+    assert [Path(file).name for file in run.files] == ["a.log.1", "a.log.2", "a.log.10"]
+
+
+def test_files_of_two_runs_are_not_added_up(logs: Path, tmp_path: Path) -> None:
+    rows = collected(logs, tmp_path / "store", "{job}/*/rank{rank}.log*")
+    states = {row["run"]: (row["state"], row["error"]) for row in rows}
+    assert states["old.7"] == ("done", None)
+    assert states["mlp.0"] == (
+        "failed",
+        "its files are of 2 runs: TensorFlow started in each",
+    )
+
+
+def test_the_largest_runs_come_first(tmp_path: Path) -> None:
+    for name, size in (("a", 1), ("b", 3), ("c", 2)):
+        (tmp_path / f"{name}.log").write_bytes(b"x" * size)
+    assert [run.run for run in name_runs([str(tmp_path)], None, TAKEN)] == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("nothing/{x}.log", "no file of 3 fits"),
+        ("no field", "not a template"),
+        ("{job", "not a template"),
+        ("{job}/{job}/rank{rank}.log*", "twice"),
+        ("{state}/{date}/rank{rank}.log*", "is a column"),
+    ],
+)
+def test_a_template_that_does_not_work_is_refused(logs: Path, template: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        name_runs([str(logs)], template, TAKEN)
+
+
+def test_two_runs_with_one_id_are_refused(tmp_path: Path) -> None:
+    for name in ("a.b/c", "a/b.c"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.log").write_bytes(b"")
+    assert len(name_runs([str(tmp_path)], None, TAKEN)) == 2
+    with pytest.raises(UsageError, match=r"two runs have the id 'a\.b\.c'"):
+        name_runs([str(tmp_path)], "{x}/{y}.log", TAKEN)
+    shutil.copy(tmp_path / "a/b.c.log", tmp_path / "a.b")
+    with pytest.raises(UsageError, match=r"two runs have the id 'b\.c'"):
+        name_runs([str(tmp_path)], None, TAKEN)
+
+
+def test_an_id_may_have_what_urls_and_partitions_write_in_another_way(tmp_path: Path) -> None:
+    name = "my run é 50%#1 a=b&c+d"
+    shutil.copy(path_of(EAGER), tmp_path / f"{name}.log.zst")
+    collect(name_runs([str(tmp_path)], None, TAKEN), str(tmp_path / "store"), Here(), VERSION)
+    store = tflogscope.open_store(tmp_path / "store")
+    assert set(store.ops.collect()["run"]) == {name}
+    assert store_and_run(f"{store.name}#{name}") == (store.name, name)
+
+
+def test_an_id_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a..b.log").write_bytes(b"")
+    with pytest.raises(UsageError, match="can't be the id"):
+        name_runs([str(tmp_path)], None, TAKEN)
+
+
+def test_half_a_store_and_another_schema_are_said(logs: Path, tmp_path: Path) -> None:
+    collected(logs, tmp_path / "store")
+    (file,) = (tmp_path / "store/ops/run=mlp.1.0").iterdir()
+    file.unlink()
+    store = tflogscope.open_store(tmp_path / "store")
+    with pytest.raises(InputError, match="missing"):
+        store.query("SELECT * FROM ops")
+    with pytest.raises(InputError, match="missing"):
+        _ = store.run("mlp.1.0").ops
+    row = tmp_path / "store/runs/mlp.1.0.parquet"
+    frame = pl.read_parquet(row)
+    frame.with_columns(schema_version=pl.lit(99)).write_parquet(row)
+    with pytest.raises(InputError, match="schema 99"):
+        tflogscope.open_store(tmp_path / "store")
+    with pytest.raises(InputError, match="schema 99"):
+        collected(logs, tmp_path / "store")
+    row.write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="not the row of a run"):
+        tflogscope.open_store(tmp_path / "store")
+    with pytest.raises(InputError, match="not a store"):
+        tflogscope.open_store(logs)
+
+
+def test_a_directory_that_is_no_store_is_left_alone(logs: Path) -> None:
+    before = content(logs)
+    assert main(["collect", str(logs), "-o", str(logs)]) == 2
+    assert content(logs) == before
+
+
+def die_once(marker: str, value: int) -> int:
+    """End this process without a word, the first time."""
+    if value == 2 and not Path(marker).exists():
+        Path(marker).touch()
+        os._exit(1)
+    return value
+
+
+def die(value: int) -> int:
+    if value == 2:
+        os._exit(1)
+    return value
+
+
+def test_a_lost_process_takes_no_other_run_along(tmp_path: Path) -> None:
+    tasks = [(str(tmp_path / "died"), value) for value in range(5)]
+    assert sorted(found for _, found in Processes(2).run(die_once, tasks)) == [0, 1, 2, 3, 4]
+    found = dict(Processes(2).run(die, [(value,) for value in range(4)]))
+    assert found == {(0,): 0, (1,): 1, (2,): LOST, (3,): 3}
+
+
+def test_a_collector_killed_midway_is_continued(logs: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    command = [sys.executable, "-m", "tflogscope", "collect", str(logs), "-o", str(store)]
+    command += ["--run", TEMPLATE, "--workers", "1"]
+    started = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    while started.poll() is None and not list(store.glob("runs/*.parquet")):
+        time.sleep(0.01)
+    os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    collected(logs, tmp_path / "other")
+    for table in TABLES:
+        tables = [
+            getattr(tflogscope.open_store(each), table) for each in (store, tmp_path / "other")
+        ]
+        one, other = (each.collect() for each in tables)
+        assert one.equals(other)
+
+
+def test_two_collectors_at_once_make_one_store(logs: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    command = [sys.executable, "-m", "tflogscope", "collect", str(logs), "-o", str(store)]
+    both = [
+        subprocess.Popen([*command, "--run", TEMPLATE], stderr=subprocess.DEVNULL) for _ in "ab"
+    ]
+    assert [each.wait() for each in both] == [0, 0]
+    collected(logs, tmp_path / "other")
+    assert content(store).keys() == content(tmp_path / "other").keys()
+
+
+def test_a_store_that_can_not_be_written_is_an_error(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (named, *_) = name_runs([str(logs)], TEMPLATE, TAKEN)
+    with pytest.raises(TflogscopeError):
+        collect_run(str(tmp_path / "file"), named, VERSION)

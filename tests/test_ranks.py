@@ -1,0 +1,130 @@
+"""`ranks` on real workers: each odd one is named, and no other."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tflogscope
+from tests.samples import path_of
+from tests.test_collect import TAKEN, VERSION, Here
+from tflogscope.cli.main import main
+from tflogscope.errors import UsageError
+from tflogscope.stores.collect import collect
+from tflogscope.stores.naming import name_runs
+from tflogscope.stores.ranks import rank_facts
+from tflogscope.views.ranks import said_differences, said_waits
+
+LOGS = Path(__file__).parent / "ranks"
+RELEASES = ("2.13.1", "2.20.0")
+GROUPS = [f"{name}.{release}" for name in ("healthy2", "mixed4", "slow2") for release in RELEASES]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    store = str(tmp_path_factory.mktemp("ranks") / "store")
+    runs = name_runs([str(LOGS)], "{name}__tf{release}__rank{rank}.log.zst", TAKEN)
+    assert all(row["state"] == "done" for row in collect(runs, store, Here(), VERSION))
+    return store
+
+
+@pytest.fixture(scope="module")
+def facts(store: str) -> dict[str, dict[str, Any]]:
+    found = {each["group"]: each for each in rank_facts(tflogscope.open_store(store))}
+    assert sorted(found) == sorted(GROUPS)
+    return found
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_equal_ranks_have_no_differences(facts: dict[str, dict[str, Any]], release: str) -> None:
+    for name in ("healthy2", "slow2"):
+        assert facts[f"{name}.{release}"]["differences"] == []
+    assert facts[f"healthy2.{release}"]["slow"] is None
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", ["slow2", "mixed4"])
+def test_the_rank_that_the_others_wait_for_is_named(
+    facts: dict[str, dict[str, Any]], name: str, release: str
+) -> None:
+    slow = facts[f"{name}.{release}"]["slow"]
+    assert slow["rank"] == "1"
+    assert 130_000 < slow["wait_us"] < 400_000, "it slept for 150 ms"
+    assert "rank 1 comes last" in said_waits(facts[f"{name}.{release}"])[0]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_is_odd_in_a_rank_is_named_with_it(
+    facts: dict[str, dict[str, Any]], release: str
+) -> None:
+    differences = facts[f"mixed4.{release}"]["differences"]
+    odd = {(each["what"], each["subject"]): each["odd"] for each in differences}
+    assert odd == {
+        ("setting", "TF_ENABLE_ONEDNN_OPTS"): ["2"],
+        ("kernel", "MatMul"): ["2"],
+        ("problem", "step 5"): ["3"],
+    }
+    said = " ".join(said_differences(facts[f"mixed4.{release}"]))
+    assert "rank 2: kernel, MatMul: _MklMatMul (5 nodes) (0, 1, 3); MatMul (5 nodes) (2)" in said
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_each_step_has_each_rank(facts: dict[str, dict[str, Any]], group: str) -> None:
+    found = facts[group]
+    assert found["step_function"] == "train_step"
+    assert [step["step"] for step in found["steps"]] == list(range(8))
+    for step in found["steps"]:
+        inside = [rank["collective_us"] for rank in step["ranks"]]
+        assert step["spread_us"] == max(inside) - min(inside)
+        assert all(0 < rank["collective_us"] <= rank["took_us"] for rank in step["ranks"])
+    assert all(abs(skew) < 10_000 for skew in found["skew_us"].values()), "it is one machine"
+
+
+def test_the_host_and_rank_are_those_of_tf_config(tmp_path: Path) -> None:
+    (log,) = LOGS.glob("mixed4__tf2.20.0__rank3*")
+    (row,) = collect(name_runs([str(log)], None, TAKEN), str(tmp_path), Here(), VERSION)
+    assert (row["rank"], row["tensorflow"]) == (3, "2.20.0")
+    assert re.fullmatch(r"127\.0\.0\.1:\d+", row["host"])
+
+
+def test_the_command_takes_logs_and_a_store(
+    store: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    logs = sorted(str(log) for log in LOGS.glob("slow2__tf2.13.1*"))
+    assert main(["ranks", *logs]) == 0
+    text = capsys.readouterr().out
+    assert "Nothing: releases" in text
+    assert "rank 1 comes last in 7 of 7 steps" in " ".join(text.split())
+    assert main(["ranks", store, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == len(GROUPS)
+    assert main(["report", store, "-o", str(tmp_path / "all.html")]) == 0
+    page = (tmp_path / "all.html").read_text()
+    assert page.count("<rect") == 8 * (2 + 4 + 2) * 2
+    assert "rank 3: problem, step 5" in page
+
+
+def test_what_else_differs_between_programs_is_named(tmp_path: Path) -> None:
+    names = ("keras_fit_mlp__tf2.13.1__vlog2", "run_eagerly__tf2.13.1__vlog2")
+    runs = name_runs([str(path_of(name)) for name in names], None, TAKEN)
+    collect(runs, str(tmp_path), Here(), VERSION)
+    (facts,) = rank_facts(tflogscope.open_store(tmp_path))
+    assert [each["rank"] for each in facts["ranks"]] == sorted(names)
+    found = {each["what"] for each in facts["differences"]}
+    assert {"traces", "kernel", "order of calls", "eager after the first step"} <= found
+    assert all(each["odd"] == [] for each in facts["differences"]), "of two, neither is the odd one"
+
+
+def test_what_has_no_ranks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (log,) = LOGS.glob("slow2__tf2.13.1__rank0*")
+    assert main(["ranks", str(log)]) == 2
+    assert "no run has two ranks" in capsys.readouterr().err
+    runs = name_runs([str(LOGS)], "{name}__tf{release}__*.log.zst", TAKEN)
+    assert len(runs) == len(GROUPS)
+    logs = [str(log) for log in LOGS.glob("*healthy2*rank0*")]
+    collect(name_runs(logs, None, TAKEN), str(tmp_path), Here(), VERSION)
+    with pytest.raises(UsageError, match="two runs are rank 0"):
+        rank_facts(tflogscope.open_store(tmp_path))

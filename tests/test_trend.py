@@ -1,0 +1,137 @@
+"""`trend` and `check --against`: a real program before and after oneDNN was turned off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tflogscope
+from tests.samples import unpacked
+from tests.test_collect import TAKEN, VERSION, Here
+from tflogscope.cli.main import main
+from tflogscope.stores.collect import collect
+from tflogscope.stores.figures import FIGURES, read_figures
+from tflogscope.stores.naming import name_runs
+from tflogscope.stores.trend import change_points, trend_facts
+
+LOGS = Path(__file__).parent / "ranks"
+STEP, SHARE = FIGURES[0], FIGURES[1]
+
+
+def day(folder: Path, number: int, rank: int) -> Path:
+    """A rank's log as if it was another day's: rank 2 ran without oneDNN."""
+    (log,) = LOGS.glob(f"mixed4__tf2.13.1__rank{rank}*")
+    text = unpacked(log).replace(b"2026-11-22", f"2026-11-{number:02}".encode())
+    path = folder / f"day{number:02}.rank0.log"
+    path.write_bytes(text)
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Four days with oneDNN, and four days without."""
+    folder = tmp_path_factory.mktemp("trend")
+    for number in range(1, 9):
+        day(folder, number, 0 if number <= 4 else 2)
+    runs = name_runs([str(folder)], "{day}.rank{rank}.log", TAKEN)
+    collect(runs, str(folder / "store"), Here(), VERSION)
+    return str(folder / "store")
+
+
+def test_the_change_is_named_with_the_run_from_which_it_holds(store: str) -> None:
+    (series,) = trend_facts(tflogscope.open_store(store))
+    assert series["series"] == "train_step, rank 0"
+    assert [row["run"] for row in series["runs"]] == [f"day0{n}.0" for n in range(1, 9)]
+    changes = {each["figure"]: each for each in series["changes"]}
+    share = changes["onednn_share"]
+    assert (share["since"], share["before"], share["after"]) == ("day05.0", 5 / 13, 0.0)
+    assert share["ops"] == [{"op": "MatMul", "before": 1.0, "after": 0.0}]
+    assert {each["since"] for each in series["changes"]} == {"day05.0"}
+    assert "traces" not in changes
+
+
+def test_figures_are_those_of_the_log(store: str) -> None:
+    figures = read_figures(tflogscope.open_store(store)).row(0, named=True)
+    (log,) = LOGS.glob("mixed4__tf2.13.1__rank0*")
+    run = tflogscope.open_log(log)
+    calls = run.timeline.filter(kind="call", function="train_step")
+    assert figures["step_us"] == calls["duration_us"][1:].median()
+    later = run.timeline.filter(
+        pl.col("mode") == "eager", pl.col("kind") == "op", pl.col("line") > calls["line"][0]
+    )
+    assert figures["eager_per_step"] == later.height / (calls.height - 1)
+    assert figures["findings"] == run.findings.height
+    assert figures["step_function"] == "train_step"
+
+
+def test_the_command_shows_and_writes_it(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trend", store, "--format", "table"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "since day05.0 (2026-11-05" in said
+    assert "oneDNN share 38% → 0%; MatMul 100% → 0%" in said
+    assert main(["trend", store, "-o", str(tmp_path / "trend.csv")]) == 0
+    written = pl.read_csv(tmp_path / "trend.csv")
+    assert written["onednn_share"].to_list() == pytest.approx([5 / 13] * 4 + [0.0] * 4)
+    assert main(["report", store, "-o", str(tmp_path / "all.html")]) == 0
+    assert "<polyline" in (tmp_path / "all.html").read_text()
+
+
+def against(log: Path, store: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    main(["check", str(log), "--against", store, "--json"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    return {each["key"]: each for each in checks if each["key"].startswith("against_")}
+
+
+def test_check_against_a_store_compares_with_its_last_runs(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "good"
+    collect(
+        [run for run in name_runs([str(Path(store).parent)], "{day}.rank{rank}.log", TAKEN)
+         if run.run < "day05"],
+        str(good), Here(), VERSION,
+    )  # fmt: skip
+    same = against(day(tmp_path, 20, 0), str(good), capsys)
+    assert same
+    assert all(each["passed"] for each in same.values())
+    other = against(day(tmp_path, 21, 2), str(good), capsys)
+    assert not other["against_onednn_share"]["passed"]
+    assert "the last 4 runs have 38.5%" in other["against_onednn_share"]["text"]
+    for day_ in ("day01", "day02"):  # as if something had failed there: no good runs
+        (findings,) = good.glob(f"findings/run={day_}.*/*.parquet")
+        errors = pl.read_parquet(findings).with_columns(severity=pl.lit("error"))
+        errors.write_parquet(findings)
+    capsys.readouterr()
+    assert main(["check", str(day(tmp_path, 22, 0)), "--against", str(good)]) == 2
+    assert "2 good runs of train_step" in capsys.readouterr().err
+    assert main(["check", str(day(tmp_path, 2, 0)), "--against", str(good)]) == 2
+    assert "too few runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_is_not_a_change(seed: int) -> None:
+    values = np.random.default_rng(seed).normal(1000, 50, 40)
+    assert change_points(values, STEP) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_step_in_noise_is_found(seed: int) -> None:
+    noise = np.random.default_rng(seed).normal(0, 20, 40)
+    values = np.r_[np.full(25, 1000.0), np.full(15, 1500.0)] + noise
+    ((place, before, after),) = change_points(values, STEP)
+    assert place == 25
+    assert before == pytest.approx(1000, abs=20)
+    assert after == pytest.approx(1500, abs=20)
+
+
+def test_two_changes_are_found_and_one_outlier_is_none() -> None:
+    values = np.r_[np.full(5, 0.9), np.full(5, 0.6), np.full(5, 0.8)]
+    assert [place for place, _, _ in change_points(values, SHARE)] == [5, 10]
+    assert change_points(np.r_[np.full(5, 0.9), 0.1, np.full(5, 0.9)], SHARE) == []

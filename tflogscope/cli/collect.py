@@ -1,0 +1,127 @@
+"""`tflogscope collect`: many runs into one store."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import tflogscope
+from tflogscope.cli.progress import progress_bar
+from tflogscope.errors import UsageError
+from tflogscope.escapes import safe
+from tflogscope.model.figures import count_of
+from tflogscope.stores.folder import is_store, is_url
+
+if TYPE_CHECKING:
+    from tflogscope.stores.pools import Pool
+
+FAILED = 1
+
+
+def collect(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Log files, directories of them, URLs of both."),
+    ],
+    *,
+    store: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="STORE", help="The store, a directory or URL; made if needed."
+        ),
+    ],
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            metavar="TEMPLATE",
+            help="Which files are one run: '{job}/{date}/rank{rank}.log*'. Without it, each file.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            metavar="N",
+            help="Processes of this machine. By default one for each processor.",
+            show_default=False,
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="URL",
+            envvar="DASK_SCHEDULER_ADDRESS",
+            help="A Dask cluster instead: tcp://host:8786. Its workers read the logs themselves.",
+        ),
+    ] = None,
+) -> None:
+    """Analyze many runs, each by itself, and keep their tables in a store.
+
+    Runs that the store has already, with the same log and the same tflogscope, are left out. The
+    exit code is 1 if a run failed; the others are in the store, and the table runs says why.
+
+    \b
+    Examples:
+      tflogscope collect logs/ -o runs
+      tflogscope collect logs/ -o runs --run '{job}/{date}/rank{rank}.log*' --workers 8
+      tflogscope query runs "SELECT run, op, total_us FROM ops WHERE op = 'MatMul'"
+    """
+    from tflogscope.stores.collect import collect as collect_runs
+    from tflogscope.stores.layout import RUN_COLUMNS
+    from tflogscope.stores.naming import name_runs
+
+    if workers is not None:  # of the two, the environment is the weaker
+        if scheduler not in (None, os.environ.get(_ADDRESS)):
+            raise UsageError("--workers and --scheduler exclude each other", None, "Name one.")
+        scheduler = None
+    if os.path.exists(store) and not is_store(store) and not _is_empty(store):  # noqa: PTH110
+        hint = "Name a store, or a directory that is empty or not there yet."
+        raise UsageError("this is not a store of runs", store, hint)
+    pool = _pool(workers, scheduler)
+    if scheduler is not None:  # the workers are elsewhere
+        inputs, store = [_absolute(each) for each in inputs], _absolute(store)
+    runs = name_runs(inputs, template, ["run", *RUN_COLUMNS])
+    with progress_bar() as advance:
+
+        def show(done: int, size: int, total: int) -> None:
+            if advance is not None:
+                advance(size, total, f"{done:,} of {count_of(len(runs), 'run')}")
+
+        rows = collect_runs(runs, store, pool, tflogscope.__version__, show)
+    failed = [row for row in rows if row["state"] == "failed"]
+    for row in failed:
+        print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201
+    said = f"{count_of(len(rows) - len(failed), 'run')} in {store}"
+    said += f", {len(failed):,} failed" if failed else ""
+    print(safe(said), file=sys.stderr)  # noqa: T201
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+_ADDRESS = "DASK_SCHEDULER_ADDRESS"
+
+
+def _absolute(name: str) -> str:
+    return name if is_url(name) else os.path.abspath(name)  # noqa: PTH100  links stay as named
+
+
+def _is_empty(directory: str) -> bool:
+    return os.path.isdir(directory) and not os.listdir(directory)  # noqa: PTH112, PTH208
+
+
+def _pool(workers: int | None, scheduler: str | None) -> Pool:
+    from tflogscope.stores.pools import Cluster, Processes
+
+    if scheduler is not None:
+        cluster = Cluster(scheduler)
+        if not cluster.workers:
+            said = f"tflogscope: {scheduler}: no worker is there yet; waiting for one"
+            print(safe(said), file=sys.stderr)  # noqa: T201
+        return cluster
+    return Processes(workers or os.cpu_count() or 1)

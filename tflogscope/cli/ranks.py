@@ -1,0 +1,77 @@
+"""`tflogscope ranks`: the ranks of one run side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import tflogscope
+from tflogscope.cli.inputs import Logs, named_inputs, opened_store
+from tflogscope.cli.output import print_text
+from tflogscope.errors import InputError
+
+if TYPE_CHECKING:
+    from tflogscope.stores.store import Store
+
+
+def ranks(
+    logs: Logs = None,
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the same facts, of all steps, as JSON.")
+    ] = False,
+) -> None:
+    """Compare the ranks of one run: what differs, and who waits for whom.
+
+    Functions, kernels, oneDNN implementations, settings and releases should be equal, and so should
+    what each step computes. The rank that others wait for is the one that comes last to the
+    collectives: it is in them for the shortest time.
+
+    \b
+    Examples:
+      tflogscope ranks rank0.log rank1.log
+      tflogscope ranks STORE --json
+    """
+    from tflogscope.exports.json_text import harmless
+    from tflogscope.stores.ranks import rank_facts
+    from tflogscope.views.ranks import render_ranks
+    from tflogscope.views.text import make_console
+
+    with _store(named_inputs(logs)) as store:
+        groups = rank_facts(store)
+    if as_json:
+        print_text(harmless(json.dumps({"runs": groups}, indent=2, default=str)) + "\n")
+        return
+    console = make_console()
+    with console.capture() as screen:
+        for number, facts in enumerate(groups):
+            if number:
+                console.print()
+            render_ranks(facts, console)
+    print_text(screen.get())
+
+
+@contextmanager
+def _store(inputs: list[str]) -> Iterator[Store]:
+    """The store that is named; logs are collected into one for as long as they are compared."""
+    from tflogscope.stores.collect import collect
+    from tflogscope.stores.naming import name_runs
+    from tflogscope.stores.pools import Processes
+
+    if store := opened_store(inputs):
+        yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
+        runs = name_runs(inputs, None, [])
+        pool = Processes(min(len(runs), os.cpu_count() or 1))
+        rows = collect(runs, directory, pool, tflogscope.__version__)
+        for row in rows:
+            if row["state"] == "failed":
+                raise InputError(row["error"], row["run"])
+        yield tflogscope.open_store(directory)

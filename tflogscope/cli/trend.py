@@ -1,0 +1,42 @@
+"""`tflogscope trend`: figures of runs over time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import tflogscope
+from tflogscope.cli.output import Force, FormatName, Output, destination, print_text
+
+
+def trend(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="What collect made.")],
+    *,
+    output: Output = None,
+    format_name: FormatName = None,
+    force: Force = False,
+) -> None:
+    """Show how a program's runs changed over time, and since which run.
+
+    Step time, the share of eager ops and of oneDNN kernels, eager ops a step, traces and findings
+    of each run, in the order of their start. A change is named where it is larger than the spread
+    of the runs around it.
+
+    \b
+    Examples:
+      tflogscope trend STORE
+      tflogscope trend STORE -o trend.csv
+    """
+    from tflogscope.stores.trend import trend_facts, trend_frame
+    from tflogscope.views.text import make_console
+    from tflogscope.views.trend import render_trend
+
+    place = destination(output, format_name, force=force, inputs=[])
+    series = trend_facts(tflogscope.open_store(store))
+    place.send(trend_frame(series), "trend")
+    if place.format == "table" and place.path is None:
+        console = make_console()
+        with console.capture() as screen:
+            render_trend(series, console)
+        print_text(screen.get())

@@ -1,0 +1,224 @@
+"""Runs into a store: each is analyzed by itself, in any process of any machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import polars as pl
+
+from tflogscope.errors import InputError, TflogscopeError
+from tflogscope.events.onednn_header import header_facts
+from tflogscope.exports.schema import SCHEMA_VERSION
+from tflogscope.model.opening import open_with
+from tflogscope.model.origin import tensorflow_version
+from tflogscope.model.run import Run
+from tflogscope.sources import Source
+from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
+from tflogscope.stores.layout import (
+    RUN_COLUMNS,
+    STORED,
+    Row,
+    parquet,
+    read_row,
+    read_rows,
+    row_file,
+    row_frame,
+    table_file,
+)
+from tflogscope.stores.naming import OWN_FIELDS, Named
+from tflogscope.stores.pools import Pool
+
+Progress = Callable[[int, int, int], object]
+_COPIED = 1 << 22  # bytes
+_LONGEST = 500  # characters of an error, which may quote a line
+
+
+def collect(
+    runs: Sequence[Named],
+    store: str,
+    pool: Pool,
+    version: str,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Bring runs into a store, those that it has already left out; return the rows of all.
+
+    Args:
+        runs: what `name_runs` found.
+        store: a directory or URL, which need not exist.
+        pool: where the work is done.
+        version: of tflogscope.
+        progress: called with runs done, and bytes done of how many, when a run is done.
+
+    Raises:
+        InputError: the store can't be read, or is of another schema.
+        OutputError: it can't be written.
+    """
+    folder = folder_of(store)
+    read_rows(folder)  # a store of another schema is refused before anything is done
+    total, done, rows = sum(each.size for each in runs), 0, []
+    tasks = [(store, named, version) for named in runs]
+    for (_, named, _), found in pool.run(collect_run, tasks):
+        row: Row = found
+        if isinstance(found, str):  # its worker was lost
+            row = failed(named, version, found)
+            _put_row(folder, row, read_row(folder, named.run))
+        rows.append(row)
+        done += named.size
+        if progress is not None:
+            progress(len(rows), done, total)
+    return sorted(rows, key=lambda row: str(row["run"]))
+
+
+def collect_run(store: str, named: Named, version: str) -> Row:
+    """Analyze one run, put it into a store, and return its row.
+
+    If the store has it, of the same log, tool and schema, nothing is done.
+    """
+    folder = folder_of(store)
+    before = read_row(folder, named.run)
+    try:
+        with _sources(named) as sources:
+            row = _row(named, version, checksum=_checksum(sources))
+            if before is not None and before["state"] == "done" and _same(before, row):
+                return before
+            run = _open(sources)
+            row |= _facts(run, named) | {"state": "done"}
+            for table in STORED:
+                folder.write(table_file(row, table), parquet(_table(run, table), table))
+    except InputError as error:
+        where = f"{error.where}: " if error.where else ""
+        row = failed(named, version, f"{where}{error.what}")
+    except TflogscopeError:  # the store's fault, not the log's
+        raise
+    except Exception as error:  # noqa: BLE001  one bad log fails its run, not the others
+        row = failed(
+            named, version, f"a fault of tflogscope's own: {type(error).__name__}: {error}"
+        )
+    _put_row(folder, row, before)
+    return row
+
+
+def failed(named: Named, version: str, error: str) -> Row:
+    """The row of a run that could not be analyzed."""
+    return _row(named, version, state="failed", error=error[:_LONGEST])
+
+
+def _put_row(folder: Folder, row: Row, before: Row | None) -> None:
+    """Write the row, and then remove what the row before it named."""
+    folder.write(row_file(row["run"]), parquet(row_frame(row), "runs"))
+    if before is not None and before["state"] == "done" and not _same(before, row):
+        for table in STORED:
+            folder.remove(table_file(before, table))
+
+
+def _same(one: Row, other: Row) -> bool:
+    return all(one[key] == other[key] for key in ("checksum", "tool_version", "schema_version"))
+
+
+def _row(named: Named, version: str, **facts: Any) -> Row:
+    own = {name: named.fields[name] for name in OWN_FIELDS if name in named.fields}
+    numbers = {name: int(text) for name, text in own.items() if text.isdecimal()}
+    fields = {name: text for name, text in named.fields.items() if name not in OWN_FIELDS}
+    return {
+        "run": named.run,
+        **fields,
+        **dict.fromkeys(RUN_COLUMNS),
+        "host": own.get("host"),
+        "pid": numbers.get("pid"),
+        "rank": numbers.get("rank"),
+        "bytes": named.size,
+        "tool_version": version,
+        "schema_version": SCHEMA_VERSION,
+        **facts,
+    }
+
+
+def _open(sources: Sequence[Source]) -> Run:
+    run = open_with(1, *sources)  # other processes have the other processors
+    if len(run.parts) > 1:
+        raise InputError(f"its files are of {len(run.parts)} runs: {run.parts[0].why}")
+    return run
+
+
+def _facts(run: Run, named: Named) -> Row:
+    """What the log says of the run as a whole; what the template says goes before it."""
+    header = run.recorded_as or {}
+    settings = header.get("environment")
+    oneDNN = header_facts(run.events.primitives)  # noqa: N806  its name
+    start, end = run.events.time_span()
+    found: Row = {
+        "start": start,
+        "end": end,
+        "tensorflow": tensorflow_version(header),
+        "onednn": oneDNN.version,
+        "build": oneDNN.isa,
+        "settings": json.dumps(settings, sort_keys=True) if isinstance(settings, dict) else None,
+        "rewriters": json.dumps(asdict(run.rewriters)),
+    }
+    host, rank = _place_in_cluster(settings)
+    if "rank" not in named.fields:
+        found["rank"] = rank
+    if "host" not in named.fields:
+        found["host"] = host
+    return found
+
+
+def _place_in_cluster(settings: object) -> tuple[str | None, int | None]:
+    """Address and rank of this process by TF_CONFIG: the chief is 0, then come the workers."""
+    text = settings.get("TF_CONFIG") if isinstance(settings, Mapping) else None
+    try:
+        facts = json.loads(text or "")
+        kind, index = facts["task"]["type"], int(facts["task"]["index"])
+        cluster = facts["cluster"]
+        host = cluster[kind][index]
+        before = len(cluster.get("chief", ())) if kind == "worker" else 0
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None, None
+    return str(host), before + index if kind in ("chief", "worker") else None
+
+
+def _table(run: Run, table: str) -> pl.DataFrame:
+    """A table of a run; `own` are the rows of the timeline that TensorFlow asked for itself."""
+    if table == "own":
+        return run.eager_executions.filter("own").select("row")
+    frame: pl.DataFrame = getattr(run, table)
+    return frame
+
+
+def _checksum(sources: Sequence[Source]) -> str:
+    """SHA-256 of the file as it came; of several files, of their checksums one below the other."""
+    sums = [source.checksum() for source in sources]
+    return sums[0] if len(sums) == 1 else hashlib.sha256("\n".join(sums).encode()).hexdigest()
+
+
+@contextmanager
+def _sources(named: Named) -> Iterator[list[Source]]:
+    """The files of a run; those at URLs are copied to this machine for as long as they are read."""
+    with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
+        sources = []
+        for number, file in enumerate(named.files):
+            path = file
+            if is_url(file):
+                path = str(Path(directory) / f"{number}-{PurePosixPath(file).name}")
+                _copy(file, path)
+            source = Source(path)
+            source.name = file
+            sources.append(source)
+        yield sources
+
+
+def _copy(url: str, path: str) -> None:
+    system, place = file_system(url)
+    try:
+        with system.open(place, "rb") as stream, open(path, "wb") as copy:
+            while data := stream.read(_COPIED):
+                copy.write(data)
+    except OSError as error:
+        raise InputError(str(error), url) from error

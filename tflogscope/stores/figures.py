@@ -1,0 +1,98 @@
+"""A run in a few figures that can be compared with those of other runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from tflogscope.model.run import Run
+from tflogscope.stores.store import Store
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its column, its name for people, and what it is."""
+
+    key: str
+    title: str
+    is_share: bool = False
+    more_is_worse: bool = True
+
+
+FIGURES = (
+    Figure("step_us", "step time"),
+    Figure("eager_share", "eager share", is_share=True),
+    Figure("onednn_share", "oneDNN share", is_share=True, more_is_worse=False),
+    Figure("eager_per_step", "eager ops a step"),
+    Figure("traces", "traces"),
+    Figure("findings", "findings"),
+)
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """A run as if it was the only one of a store."""
+
+    run: Run
+    name: str
+
+    @property
+    def done(self) -> pl.DataFrame:
+        """See `Store.done`."""
+        return pl.DataFrame({"run": [self.name]})
+
+    def __getattr__(self, table: str) -> pl.LazyFrame:
+        frame: pl.DataFrame = getattr(self.run, table)
+        return frame.lazy().select(pl.lit(self.name).alias("run"), pl.all())
+
+
+def read_figures(store: Store | OneRun) -> pl.DataFrame:
+    """The rows of the runs that could be read, in the order of their start, with the figures.
+
+    step_function: what is called most of the time. step_us: the median of its calls but the first.
+    eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes that
+    oneDNN has a kernel for, those it ran. eager_per_step: eager ops after the first call, for each
+    further call. traces: functions that were called. findings: how many.
+    """
+    step_function, steps = _steps(store)
+    ops = store.ops.filter(pl.col("kind") == "op").group_by("run")
+    eager = pl.col("executions").filter(pl.col("mode") == "eager").sum()
+    nodes = store.nodes.filter(pl.col("eligible")).group_by("run")
+    ran = pl.col("executions").filter(pl.col("rewrite") != "none").sum()
+    functions = store.functions.filter(pl.col("calls") > 0).group_by("run")
+    frames = [
+        step_function,
+        steps,
+        ops.agg(eager_share=eager / pl.col("executions").sum()).collect(),
+        nodes.agg(onednn_share=ran / pl.col("executions").sum()).collect(),
+        functions.agg(traces=pl.len()).collect(),
+        store.findings.group_by("run").agg(findings=pl.len()).collect(),
+    ]
+    found = store.done
+    for frame in frames:
+        found = found.join(frame, on="run", how="left", maintain_order="left")
+    return found.with_columns(
+        pl.col("traces", "findings").fill_null(0), pl.selectors.float().fill_nan(None)
+    )
+
+
+def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The step function of each run, and its figures."""
+    timeline = store.timeline.select("run", "line", "mode", "kind", "function", "duration_us")
+    calls = timeline.filter(pl.col("kind") == "call").collect()
+    total = calls.group_by("run", "function").agg(pl.col("duration_us").sum(), pl.len())
+    busiest = total.sort("len", "duration_us", "function", descending=True)
+    function = busiest.filter(pl.col("len") > 1).group_by("run", maintain_order=True).first()
+    function = function.select("run", step_function="function")
+    own = calls.join(function, left_on=["run", "function"], right_on=["run", "step_function"])
+    own = own.sort("run", "line")
+    later = pl.int_range(pl.len()).over("run") > 0
+    first = own.group_by("run").agg(first=pl.col("line").min(), steps=pl.len() - 1)
+    eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
+    after = eager.join(first.lazy(), on="run").filter(pl.col("line") > pl.col("first"))
+    figures = first.join(
+        own.filter(later).group_by("run").agg(step_us=pl.col("duration_us").median()), on="run"
+    ).join(after.group_by("run").agg(eager=pl.len()).collect(), on="run", how="left")
+    per_step = pl.col("eager").fill_null(0) / pl.col("steps")
+    return function, figures.select("run", "step_us", eager_per_step=per_step)

@@ -1,0 +1,136 @@
+"""Which files are which run: each file by itself, or those that a template names together.
+
+A template is a path in which `{job}` is a field, any text without `/`, and `*` anything without
+`/`. Files with equal fields are parts of one run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from tflogscope.errors import InputError, UsageError
+from tflogscope.sources import find_sources
+from tflogscope.sources.discover import natural_key
+from tflogscope.stores.folder import file_system, is_url
+
+_PIECE = re.compile(r"\{([A-Za-z_]\w*)\}|(\*)")
+_SUFFIXES = re.compile(r"(\.(log|txt|out|err))?(\.(gz|zst|xz|bz2))?$", re.IGNORECASE)
+_LONGEST = 200  # bytes of an id, which is part of file names
+OWN_FIELDS = ("host", "pid", "rank")
+"""Fields of a template that the table `runs` has a column for anyway."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A run before it is read: its id, its fields by the template, its files and their bytes."""
+
+    run: str
+    fields: Mapping[str, str]
+    files: tuple[str, ...]
+    size: int
+
+
+def name_runs(inputs: Sequence[str], template: str | None, taken: Sequence[str]) -> list[Named]:
+    """The runs that the inputs are, the largest first.
+
+    Args:
+        inputs: files, directories and URLs of both.
+        template: which files make a run; None: each file is one.
+        taken: names of columns that a field can't have.
+
+    Raises:
+        UsageError: the template is wrong, fits no file, or an id is no file name.
+        InputError: an input can't be read.
+    """
+    sizes = dict(_sizes(inputs))
+    pattern = None if template is None else _pattern(template, taken)
+    runs: dict[str, dict[tuple[tuple[str, str], ...], list[str]]] = {}
+    for file in sizes:
+        fields: dict[str, str] = {}
+        if pattern is not None:
+            found = pattern.search(file.replace("\\", "/"))
+            if found is None:
+                continue
+            fields = found.groupdict()
+        id_ = ".".join(fields.values()) if fields else _stem(file)
+        require_id(id_, file)
+        key = tuple(fields.items()) or (("file", file),)
+        runs.setdefault(id_, {}).setdefault(key, []).append(file)
+    if not runs:
+        raise UsageError(f"no file of {len(sizes):,} fits", f"--run {template}", _hint(sizes))
+    found_runs = []
+    for id_, by_fields in runs.items():
+        if len(by_fields) > 1:
+            one, other = (files[0] for files in list(by_fields.values())[:2])
+            hint = "Give a template with fields that differ: --run '{job}/rank{rank}.log*'"
+            raise UsageError(f"two runs have the id {id_!r}", f"{one} and {other}", hint)
+        ((key, files),) = by_fields.items()
+        size = sum(sizes[file] for file in files)
+        files.sort(key=natural_key)
+        found_runs.append(Named(id_, dict(key) if pattern else {}, tuple(files), size))
+    return sorted(found_runs, key=lambda each: (-each.size, each.run))
+
+
+def require_id(id_: str, where: str) -> None:
+    """Refuse an id that is not one name of a file.
+
+    Raises:
+        UsageError: it has a `/`, is `..`, hidden, too long, or has control characters.
+    """
+    wrong = "/" in id_ or "\\" in id_ or ".." in id_ or id_.startswith((".", "-"))
+    if not id_ or wrong or not id_.isprintable() or len(id_.encode()) > _LONGEST:
+        hint = "An id is a file's name: without / and .., and not hidden."
+        raise UsageError(f"{id_!r} can't be the id of a run", where, hint)
+
+
+def _stem(file: str) -> str:
+    return _SUFFIXES.sub("", PurePosixPath(file.replace("\\", "/")).name)
+
+
+def _hint(sizes: Mapping[str, int]) -> str:
+    return f"It is compared with the end of each path, such as {next(iter(sizes))}"
+
+
+def _pattern(template: str, taken: Sequence[str]) -> re.Pattern[str]:
+    """What a template fits: the end of a path, from the start of a name on."""
+    text, place, names = "", 0, set()
+    for piece in _PIECE.finditer(template):
+        text += re.escape(template[place : piece.start()])
+        place = piece.end()
+        name = piece[1]
+        if name in names or (name in taken and name not in OWN_FIELDS):
+            why = "is there twice" if name in names else "is a column that each run has"
+            raise UsageError(f"the field {name} {why}", f"--run {template}", "Rename it.")
+        text += "[^/]*" if name is None else f"(?P<{name}>[^/]+?)"
+        names |= {name} - {None}
+    text += re.escape(template[place:])
+    if not names or re.search(r"[{}]", _PIECE.sub("", template)):
+        hint = "Name what differs: --run '{job}/{date}/rank{rank}.log*'"
+        raise UsageError("this is not a template with fields", f"--run {template}", hint)
+    return re.compile(f"(?:^|/){text.lstrip('/')}$")
+
+
+def _sizes(inputs: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The files of all inputs, and their bytes."""
+    for named in inputs:
+        if is_url(named):
+            yield from _remote_sizes(named)
+        else:
+            for source in find_sources([named]):
+                yield source.name, source.size or 0
+
+
+def _remote_sizes(url: str) -> Iterator[tuple[str, int]]:
+    system, path = file_system(url)
+    try:
+        found = system.find(path, detail=True)
+    except OSError as error:
+        raise InputError(str(error), url) from error
+    if not found:
+        raise InputError("there is no file", url, "Check the name.")
+    for name, facts in sorted(found.items(), key=lambda each: natural_key(each[0])):
+        if not PurePosixPath(name).name.startswith("."):
+            yield str(system.unstrip_protocol(name)), int(facts.get("size") or 0)

@@ -1,0 +1,271 @@
+"""Ranks of one run side by side: what should be equal and isn't, and who waits for whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from math import comb
+from typing import Any
+
+import polars as pl
+
+from tflogscope.errors import UsageError
+from tflogscope.stores.layout import RUN_COLUMNS, Row
+from tflogscope.stores.store import Store
+
+Facts = dict[str, Any]
+_COLLECTIVE = "^Collective"  # core/ops/collective_ops.cc: all of its ops begin so
+_CHANCE = 0.05  # that one of equal ranks comes last so often
+_LEAST_WAIT = 0.1  # of the time of a step
+_NONE = "–"
+
+
+def rank_facts(store: Store) -> list[Facts]:
+    """The ranks of each run that has several; durations in µs.
+
+    `ranks`; `differences` (`what`, `subject`, `values` by rank, and who is `odd`: the ranks that
+    don't agree with most of them; none if there is no majority); `step_function`; `steps`; `slow`:
+    the rank that the others wait for, if there is one; `skew_us` of each rank's clock.
+
+    Raises:
+        UsageError: no run has two ranks, or two have the same rank.
+    """
+    groups: dict[str, list[Row]] = {}
+    for row in store.done.to_dicts():
+        groups.setdefault(_group(row), []).append(row)
+    several = {name: rows for name, rows in groups.items() if len(rows) > 1}
+    if not several:
+        hint = "Ranks of one run have equal fields of --run, except rank, host and pid."
+        raise UsageError("no run has two ranks here", store.name, hint)
+    return [_facts(store, name, rows) for name, rows in several.items()]
+
+
+def _group(row: Row) -> str:
+    """What ranks of one run have in common: the fields of the template, else the cluster."""
+    fields = [row[name] for name in row if name != "run" and name not in RUN_COLUMNS]
+    if any(field is not None for field in fields):
+        return ".".join(str(field) for field in fields if field is not None)
+    try:
+        cluster = json.loads(json.loads(row["settings"] or "")["TF_CONFIG"])["cluster"]
+        return ", ".join(str(host) for hosts in cluster.values() for host in hosts)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return ""
+
+
+def _facts(store: Store, name: str, rows: list[Row]) -> Facts:
+    rows = sorted(rows, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["run"]))
+    ranks = [row["rank"] for row in rows]
+    known = None not in ranks
+    if known and len(set(ranks)) < len(ranks):
+        twice = next(rank for rank in ranks if ranks.count(rank) > 1)
+        hint = "Are they of several runs? Collect them with --run and a field that differs."
+        raise UsageError(f"two runs are rank {twice} of one run", store.name, hint)
+    labels = {row["run"]: str(row["rank"]) if known else row["run"] for row in rows}
+    timeline = store.table("timeline", rows)
+    calls = timeline.filter(pl.col("kind") == "call")
+    calls = calls.with_columns(number=pl.int_range(pl.len()).over("run", "function"))
+    steps, function = _steps(timeline, calls)
+    differences = [
+        difference
+        for what, frame in _aspects(store, rows, timeline, calls, function)
+        for difference in _differences(what, frame, labels)
+    ]
+    return {
+        "group": name,
+        "ranks": [row | {"rank": labels[row["run"]]} for row in rows],
+        "differences": differences,
+        "step_function": function,
+        "steps": _step_facts(steps, labels),
+        "slow": _slow(steps, labels),
+        "skew_us": _skew(steps, labels),
+    }
+
+
+# ---- what should be equal ------------------------------------------------------------------------
+
+
+def _aspects(
+    store: Store, rows: list[Row], timeline: pl.LazyFrame, calls: pl.LazyFrame, function: str | None
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """What should be equal: frames of run, subject and value, with a row for each that has one."""
+    for name in ("tensorflow", "onednn", "build"):
+        values = [{"run": row["run"], "subject": name, "value": row[name]} for row in rows]
+        yield "release", pl.DataFrame(values, schema_overrides={"value": pl.String}).drop_nulls()
+    yield "setting", _settings(rows)
+    functions = store.table("functions", rows).drop_nulls("function")
+    traces = functions.group_by("run", subject="function").agg(value=pl.len().cast(pl.String))
+    yield "traces", traces.collect()
+    nodes = store.table("nodes", rows).filter(pl.col("executions") > 0)
+    kernels = nodes.group_by("run", subject="op").agg(
+        value=pl.col("kernel").unique().sort().str.join(" and ")
+        + " ("
+        + pl.struct("function", "node").n_unique().cast(pl.String)
+        + " nodes)"
+    )
+    yield "kernel", kernels.collect()
+    primitives = store.table("primitives", rows).filter(pl.col("event") == "exec")
+    implementations = primitives.drop_nulls("implementation").group_by("run", subject="primitive")
+    yield (
+        "implementation",
+        _of_those_with_any(
+            implementations.agg(
+                value=pl.col("implementation").unique().sort().str.join("; ")
+            ).collect()
+        ),
+    )
+    first = calls.group_by("run").agg(first=pl.col("end_line").min())
+    eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
+    later = eager.join(first, on="run").filter(pl.col("line") > pl.col("first"))
+    counted = later.group_by("run", subject="op").agg(value=pl.len().cast(pl.String))
+    yield "eager after the first step", counted.collect()
+    order = calls.group_by("run").agg(
+        value=pl.col("function").sort_by("line").str.join(", ").fill_null("")
+    )
+    yield "order of calls", order.select("run", pl.lit("calls").alias("subject"), "value").collect()
+    own = calls.filter(pl.col("function") == function).select("run", "call", "number")
+    ran = timeline.select("run", "source", "call", timeline_line="line").drop_nulls("call")
+    problems = primitives.drop_nulls("problem").join(ran, on=["run", "source", "timeline_line"])
+    by_step = problems.join(own, on=["run", "call"]).group_by("run", "number")
+    found = by_step.agg(value=pl.col("problem").unique().sort().str.join(" ")).sort("number")
+    subject = pl.lit("step ") + pl.col("number").cast(pl.String)
+    yield (
+        "problem",
+        _of_those_with_any(found.select("run", subject=subject, value="value").collect()),
+    )
+
+
+def _settings(rows: list[Row]) -> pl.DataFrame:
+    found = [
+        {"run": row["run"], "subject": name, "value": str(value)}
+        for row in rows
+        for name, value in json.loads(row["settings"] or "{}").items()
+        if name != "TF_CONFIG"  # says which rank it is
+    ]
+    return pl.DataFrame(found, schema=dict.fromkeys(("run", "subject", "value"), pl.String))
+
+
+def _of_those_with_any(frame: pl.DataFrame) -> pl.DataFrame:
+    """Each rank that has any of it, for each subject: one with nothing at all is said elsewhere."""
+    every = frame.select("run").unique().join(frame.select("subject").unique(), how="cross")
+    joined = every.join(frame, on=["run", "subject"], how="left").with_columns(every=True)
+    return joined.with_columns(pl.col("value").fill_null(_NONE)).sort("subject")
+
+
+def _differences(what: str, frame: pl.DataFrame, labels: dict[str, str]) -> Iterator[Facts]:
+    """Subjects whose values are not equal; who has none has `–`, unless only some were asked."""
+    asked = frame["run"].unique() if "every" in frame.columns or what == "release" else [*labels]
+    for (subject,), part in frame.partition_by(
+        "subject", as_dict=True, maintain_order=True
+    ).items():
+        values = dict.fromkeys((run for run in labels if run in asked), _NONE)
+        values |= dict(part.select("run", "value").rows())
+        counts = [(list(values.values()).count(value), value) for value in set(values.values())]
+        if len(counts) < 2:
+            continue
+        most, usual = max(counts)
+        odd = [labels[run] for run, value in values.items() if value != usual]
+        yield {
+            "what": what,
+            "subject": str(subject),
+            "values": {labels[run]: value for run, value in values.items()},
+            "odd": odd if most * 2 > len(values) else [],
+        }
+
+
+# ---- who waits for whom --------------------------------------------------------------------------
+
+
+def _steps(timeline: pl.LazyFrame, calls: pl.LazyFrame) -> tuple[pl.DataFrame, str | None]:
+    """Calls of the step function: run, number, start, took_us, collective_us, met (µs).
+
+    The step function is what is called most among what has collectives in it, or else among all.
+    collective_us is the time in which a collective was under way; met is when the last one ended,
+    which is when all ranks have met.
+    """
+    collectives = timeline.filter(
+        pl.col("op").str.contains(_COLLECTIVE) & pl.col("call").is_not_null()
+    ).sort("run", "call", "start")
+    reached = pl.col("end").cum_max().shift(1).over("run", "call")
+    covered = (pl.col("end") - pl.max_horizontal("start", reached)).dt.total_microseconds()
+    within = (
+        collectives.with_columns(covered=covered.clip(lower_bound=0))
+        .group_by("run", "call")
+        .agg(collective_us=pl.col("covered").sum(), met=pl.col("end").max())
+    )
+    every = calls.join(within, on=["run", "call"], how="left").collect()
+    met = every.filter(pl.col("met").is_not_null())
+    counts = (met if met.height else every)["function"].drop_nulls().value_counts(sort=True)
+    function = str(counts["function"][0]) if counts.height else None
+    steps = every.filter(pl.col("function") == function)
+    return steps.select(
+        "run", "number", "start", "collective_us", "met", took_us="duration_us"
+    ).sort("number", "run"), function
+
+
+def _step_facts(steps: pl.DataFrame, labels: dict[str, str]) -> list[Facts]:
+    """Each step: every rank's time, who came last, and how long that made the first one wait."""
+    found = []
+    for (number,), part in steps.partition_by("number", as_dict=True, maintain_order=True).items():
+        last, wait = _last(part, len(labels))
+        by_run = {row["run"]: row for row in part.to_dicts()}
+        ranks = [
+            {"rank": labels[run]}
+            | {key: by_run[run][key] if run in by_run else None for key in _OF_A_STEP}
+            for run in labels
+        ]
+        slowest = None if last is None else labels[last]
+        found.append({"step": number, "slowest": slowest, "spread_us": wait, "ranks": ranks})
+    return found
+
+
+_OF_A_STEP = ("took_us", "collective_us")
+
+
+def _last(step: pl.DataFrame, ranks: int) -> tuple[str | None, int | None]:
+    """Who came last to the collectives: it is there for the shortest time. No clock is compared.
+
+    Without collectives it is who took longest.
+    """
+    here = step.drop_nulls("collective_us").sort("collective_us", "run")
+    if here.height == ranks:
+        return here["run"][0], here["collective_us"][-1] - here["collective_us"][0]
+    took = step.drop_nulls("took_us").sort("took_us", "run")
+    if here.height or took.height < ranks:
+        return None, None
+    return took["run"][-1], took["took_us"][-1] - took["took_us"][0]
+
+
+def _slow(steps: pl.DataFrame, labels: dict[str, str]) -> Facts | None:
+    """The rank that comes last too often for chance, and makes the others wait for long."""
+    later = steps.filter(pl.col("number") > 0)  # the first step makes functions ready
+    lasts = [_last(part, len(labels)) for part in later.partition_by("number", maintain_order=True)]
+    known = [(last, wait) for last, wait in lasts if last is not None and wait is not None]
+    if not known:
+        return None
+    names = [last for last, _ in known]
+    slow = max(sorted(set(names)), key=names.count)
+    times, of, part = names.count(slow), len(names), 1 / len(labels)
+    tail = range(times, of + 1)
+    chance = sum(comb(of, count) * part**count * (1 - part) ** (of - count) for count in tail)
+    waits = pl.Series([wait for last, wait in known if last == slow])
+    step_us = later.group_by("number").agg(pl.col("took_us").max())["took_us"].median()
+    wait_us = float(waits.median())  # type: ignore[arg-type]
+    if chance * len(labels) > _CHANCE or not step_us or wait_us < _LEAST_WAIT * float(step_us):  # type: ignore[arg-type]
+        return None
+    return {
+        "rank": labels[slow],
+        "steps": times,
+        "of": of,
+        "wait_us": wait_us,
+        "step_us": float(step_us),  # type: ignore[arg-type]
+    }
+
+
+def _skew(steps: pl.DataFrame, labels: dict[str, str]) -> dict[str, float]:
+    """How far each clock is ahead of the middle one: collectives end at once on all ranks."""
+    met = steps.drop_nulls("met").select(
+        "run", ahead=pl.col("met") - pl.col("met").median().over("number")
+    )
+    ahead = met.group_by("run").agg(pl.col("ahead").dt.total_microseconds().median())
+    found = dict(ahead.rows())
+    return {label: found[run] for run, label in labels.items() if run in found}

@@ -1,0 +1,129 @@
+"""Reading a store: the tables of all runs as lazy frames with a column `run`."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tflogscope import model
+from tflogscope.errors import InputError, UsageError
+from tflogscope.exports.schema import TABLES
+from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
+from tflogscope.stores.layout import HALF, Row, read_rows, table_file
+
+if TYPE_CHECKING:
+    from tflogscope.stores.stored_run import StoredRun
+
+# URLs that polars reads by itself, the parts that it needs; all others go through fsspec whole.
+_READ_BY_POLARS = ("s3://", "gs://", "az://", "abfs://", "abfss://", "file://")
+
+
+def open_store(path: str | os.PathLike[str]) -> Store:
+    """Open what `tflogscope collect` wrote: a directory or a URL.
+
+    Raises:
+        InputError: it is not a store, or one of another schema.
+        UsageError: it is a URL, and fsspec is not installed.
+    """
+    name = os.fspath(path)
+    if not is_store(name):
+        raise InputError("this is not a store of runs", name, "tflogscope collect makes one.")
+    return Store(folder_of(name))
+
+
+class Store:
+    """The runs of a store. Its tables are lazy frames: those of `Run`, with `run` before them."""
+
+    tables = (*TABLES, RUNS)
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self.rows = read_rows(folder)
+
+    def __repr__(self) -> str:
+        return f"<tflogscope.Store of {self.rows.height:,} runs in {self._folder.name}>"
+
+    @property
+    def name(self) -> str:
+        """As named by the user."""
+        return self._folder.name
+
+    @property
+    def runs(self) -> pl.LazyFrame:
+        """One row per run."""
+        return self.rows.lazy()
+
+    @property
+    def done(self) -> pl.DataFrame:
+        """The rows of the runs that could be analyzed, in the order of their start."""
+        return self.rows.filter(pl.col("state") == "done").sort("start", "run", nulls_last=True)
+
+    def __getattr__(self, table: str) -> pl.LazyFrame:
+        """A table of all runs.
+
+        Raises:
+            AttributeError: there is no such table.
+        """
+        if table not in TABLES:
+            message = f"a store has no table {table!r}"
+            raise AttributeError(message)
+        return self.table(table, self.done.to_dicts())
+
+    def table(self, table: str, rows: Sequence[Row]) -> pl.LazyFrame:
+        """A table of some of the runs, with a first column `run`."""
+        files = [table_file(row, table) for row in rows]
+        if not files:
+            return pl.LazyFrame(schema={"run": pl.String})
+        if not is_url(self.name):
+            self._require(files)
+        if not is_url(self.name) or self.name.startswith(_READ_BY_POLARS):
+            found = pl.scan_parquet(
+                [f"{self.name}/{file}" for file in files],
+                hive_schema={"run": pl.String},
+                hive_partitioning=True,
+                glob=False,
+            )
+            return found.select("run", pl.exclude("run"))
+        return pl.concat(
+            pl.scan_parquet(io.BytesIO(self._folder.read(file))).select(
+                pl.lit(row["run"]).alias("run"), pl.all()
+            )
+            for file, row in zip(files, rows, strict=True)
+        )
+
+    def _require(self, files: list[str]) -> None:
+        """Say which file is missing before polars does."""
+        for file in files:
+            if not os.path.exists(path := f"{self.name}/{file}"):  # noqa: PTH110  hundreds of them
+                raise InputError("this file of the store is missing", path, HALF)
+
+    def run(self, id_: str) -> StoredRun:
+        """One run of the store.
+
+        Raises:
+            UsageError: there is no such run, or it failed.
+        """
+        found = self.rows.filter(pl.col("run") == id_).to_dicts()
+        if not found:
+            some = ", ".join(self.rows["run"].head(3))
+            hint = f"There are {self.rows.height:,} runs: {some}, …"
+            raise UsageError(f"there is no run {id_!r}", self.name, hint)
+        if found[0]["state"] != "done":
+            raise UsageError(f"the run {id_!r} failed: {found[0]['error']}", self.name)
+        from tflogscope.stores.stored_run import (
+            StoredRun,
+        )  # with all of the model: queries need none
+
+        return StoredRun(self, found[0])
+
+    def query(self, statement: str) -> pl.DataFrame:
+        """The answer to a SELECT over the tables and `runs`, as of `tflogscope query`.
+
+        Raises QueryError if it is not a SELECT, or asks for what is not a table of the store.
+        """
+        answer: pl.DataFrame = model.uses().query(self, statement)
+        return answer

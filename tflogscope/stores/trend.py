@@ -1,0 +1,206 @@
+"""Figures of runs over time, and the points where they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tflogscope.checks.verdict import AGAINST, Check, Violation
+from tflogscope.errors import UsageError
+from tflogscope.model.run import Run
+from tflogscope.stores.figures import FIGURES, Figure, OneRun, read_figures
+from tflogscope.stores.store import Store
+
+Facts = dict[str, Any]
+Numbers = NDArray[np.float64]
+LAST = 10
+"""So many of the last runs are compared with by `check --against`."""
+_LEAST = 3  # runs on either side of a change, and to compare with
+_SPREADS = 4.0  # a change is larger than so many times the spread of the runs around it
+_LEAST_CHANGE = 0.1  # of the value before; shares change by 0.02 at least
+_LEAST_SHARE = 0.02
+_TO_SIGMA = 1.4826  # of a median of distances, where errors are normal
+_OPS = 3  # named at a change
+
+
+def trend_facts(store: Store) -> list[Facts]:
+    """Each series of runs: `series`, `runs` with their figures, `changes`.
+
+    Runs are of one series if their fields `job` and `rank` are equal; those without a job, if their
+    step functions are. A change has the first run from which it holds, the medians before and after
+    it, and what else changed there.
+    """
+    rows = read_figures(store).filter(pl.col("start").is_not_null())
+    program = [name for name in ("job", "step_function") if name in rows.columns]
+    keys = [pl.coalesce(program).alias("of a series"), "rank"]  # no field can have such a name
+    found = []
+    for (name, rank), part in rows.group_by(keys, maintain_order=True):
+        said = [name, None if rank is None else f"rank {rank}"]
+        found.append(
+            {
+                "series": ", ".join(filter(None, said)),
+                "runs": part.to_dicts(),
+                "changes": list(_changes(store, part)),
+            }
+        )
+    return found
+
+
+def trend_frame(series: list[Facts]) -> pl.DataFrame:
+    """A row for each run: its figures, and in `changed` those that changed with it."""
+    rows = [
+        {
+            "series": each["series"],
+            **{name: run[name] for name in ("run", "start", "step_function")},
+            **{figure.key: run[figure.key] for figure in FIGURES},
+            "changed": ";".join(
+                change["figure"] for change in each["changes"] if change["since"] == run["run"]
+            ),
+        }
+        for each in series
+        for run in each["runs"]
+    ]
+    numbers = {figure.key: pl.Float64() for figure in FIGURES} | {
+        "traces": pl.Int64(),
+        "findings": pl.Int64(),
+    }
+    names = {"series": pl.String(), "run": pl.String(), "start": pl.Datetime("us")}
+    schema = {**names, "step_function": pl.String(), **numbers, "changed": pl.String()}
+    return pl.DataFrame(rows, schema=schema).with_columns(
+        pl.col("series", "changed").replace("", None)
+    )
+
+
+def _changes(store: Store, runs: pl.DataFrame) -> Iterator[Facts]:
+    for figure in FIGURES:
+        known = runs.drop_nulls(figure.key)
+        values = known[figure.key].cast(pl.Float64).to_numpy()
+        for place, before, after in change_points(values, figure):
+            start, end = known.row(place - 1, named=True), known.row(place, named=True)
+            yield {
+                "figure": figure.key,
+                "title": figure.title,
+                "since": end["run"],
+                "start": end["start"],
+                "before": before,
+                "after": after,
+                "ops": _ops_changed(store, start["run"], end["run"], figure),
+            }
+
+
+def change_points(values: Numbers, figure: Figure) -> list[tuple[int, float, float]]:
+    """Where a figure changed to stay: the first run after it, and the medians on both sides.
+
+    The split that explains most is looked for, then those in both halves. A split counts if the
+    medians differ by more than the spread around them allows.
+    """
+    size = len(values)
+    if size < 2 * _LEAST:
+        return []
+    places = range(_LEAST, size - _LEAST + 1)
+
+    def left(place: int) -> float:
+        parts = values[:place], values[place:]
+        return float(sum(np.abs(part - np.median(part)).sum() for part in parts))
+
+    place = min(places, key=left)
+    one, other = values[:place], values[place:]
+    before, after = float(np.median(one)), float(np.median(other))
+    # From one run to the next: further changes in a half hardly count.
+    noise = np.abs(np.diff(values)) / np.sqrt(2)
+    if abs(after - before) <= _tolerance(noise, before, figure):
+        return []
+    return [
+        *change_points(one, figure),
+        (place, before, after),
+        *((place + more, left_, right) for more, left_, right in change_points(other, figure)),
+    ]
+
+
+def _tolerance(distances: Numbers, median: float, figure: Figure) -> float:
+    """How far a value may be from the median: by the spread of the others, and by a least share."""
+    spread = _SPREADS * _TO_SIGMA * float(np.median(np.abs(distances)))
+    least = _LEAST_SHARE if figure.is_share else _LEAST_CHANGE * abs(median)
+    return max(spread, least)
+
+
+def _ops_changed(store: Store, before: str, after: str, figure: Figure) -> list[Facts]:
+    """Which ops changed most from one run to the next: by oneDNN's share, or by eager runs."""
+    rows = store.rows.filter(pl.col("run").is_in([before, after])).to_dicts()
+    if figure.key == "onednn_share":
+        nodes = store.table("nodes", rows).filter(pl.col("eligible") & (pl.col("executions") > 0))
+        ran = pl.col("executions").filter(pl.col("rewrite") != "none").sum()
+        per = nodes.group_by("run", "op").agg(value=ran / pl.col("executions").sum())
+    elif figure.key in ("eager_share", "eager_per_step"):
+        ops = store.table("ops", rows).filter(
+            (pl.col("mode") == "eager") & (pl.col("kind") == "op")
+        )
+        per = ops.group_by("run", "op").agg(value=pl.col("executions").sum().cast(pl.Float64))
+    else:
+        return []
+    found = per.collect()
+    sides = [found.filter(run=run).select("op", "value") for run in (before, after)]
+    both = sides[0].join(sides[1], on="op", how="full", coalesce=True, suffix="_after")
+    values = {"before": "value", "after": "value_after"}
+    both = both.select("op", **{side: pl.col(name).fill_null(0) for side, name in values.items()})
+    change = (pl.col("after") - pl.col("before")).abs()
+    most = both.filter(change > 0).sort(change, "op", descending=[True, False])
+    return most.head(_OPS).to_dicts()
+
+
+# ---- against the last good runs ------------------------------------------------------------------
+
+
+def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
+    """A check for each figure of a run, against those of the last good runs of it before it.
+
+    Those have the same step function, and no finding that is an error.
+
+    Raises:
+        UsageError: the store has too few runs to compare with.
+    """
+    own = read_figures(OneRun(run, name)).row(0, named=True)
+    rows = read_figures(store).filter(pl.col("run") != name)
+    rows = rows.filter(pl.col("step_function").eq_missing(own["step_function"]))
+    start = run.timeline["start"].min()
+    if start is not None:
+        rows = rows.filter(pl.col("start") < start)
+    bad = store.findings.filter(severity="error").select("run").collect()
+    last = rows.join(bad, on="run", how="anti", maintain_order="left").tail(LAST)
+    if last.height < _LEAST:
+        function = own["step_function"] or "no step function"
+        hint = f"{last.height} good runs of {function} are earlier; {_LEAST} are needed."
+        raise UsageError("there are too few runs to compare with", store.name, hint)
+    return tuple(_against(last, figure, own[figure.key]) for figure in FIGURES)
+
+
+def _against(last: pl.DataFrame, figure: Figure, value: float | None) -> Check:
+    known = last[figure.key].cast(pl.Float64).drop_nulls().to_numpy()
+    key = f"{AGAINST}{figure.key}"
+    if value is None or len(known) < _LEAST:
+        return Check(key, None, passed=True, text=f"{figure.title}: the logs don't say it")
+    median = float(np.median(known))
+    tolerance = _tolerance(known - median, median, figure)
+    worse = value - median if figure.more_is_worse else median - value
+    limit = median + (tolerance if figure.more_is_worse else -tolerance)
+    text = (
+        f"{figure.title} is {shown(figure, value)}; the last {len(known)} runs have "
+        f"{shown(figure, median)} (median), and {shown(figure, limit)} is the limit"
+    )
+    if worse <= tolerance:
+        return Check(key, None, passed=True, text=text, limit=limit, measured=value)
+    violation = Violation({"figure": figure.key}, abs(value - median), f"{text}.")
+    return Check(key, None, False, text, limit, value, (violation,))
+
+
+def shown(figure: Figure, value: float) -> str:
+    """A figure for people."""
+    if figure.is_share:
+        return f"{value:.1%}"
+    if figure.key.endswith("_us"):
+        return f"{value / 1000:,.2f} ms"
+    return f"{value:,.3g}"

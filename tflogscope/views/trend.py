@@ -1,0 +1,103 @@
+"""Changes over time: in words below the table of `tflogscope trend`, and drawn in a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.views.markup import Markup, element
+from tflogscope.views.pieces import heading
+from tflogscope.views.table import duration
+from tflogscope.views.text import print_paragraph
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Facts = dict[str, Any]
+_WIDTH, _HEIGHT = 640, 60
+
+
+def render_trend(series: list[Facts], console: Console) -> None:
+    """Print what changed, and since which run."""
+    heading("What changed", console)
+    for line in said_changes(series):
+        print_paragraph(line, console, "  ")
+
+
+def said_changes(series: list[Facts]) -> list[str]:
+    """A sentence for each change."""
+    said = []
+    for each in series:
+        name = f"{each['series']}: " if each["series"] else ""
+        for change in each["changes"]:
+            sides = " → ".join(
+                _value(change["figure"], change[side]) for side in ("before", "after")
+            )
+            ops = ", ".join(
+                f"{op['op']} " + " → ".join(_op(change, op[side]) for side in ("before", "after"))
+                for op in change["ops"]
+            )
+            when = f"{change['start']:%Y-%m-%d %H:%M}"
+            said.append(
+                f"{name}since {change['since']} ({when}): {change['title']} {sides}"
+                + (f"; {ops}" if ops else "")
+            )
+    return said or ["Nothing that is larger than the spread of the runs."]
+
+
+def _value(figure: str, value: float) -> str:
+    if figure.endswith("_share"):
+        return f"{value:.0%}"
+    return duration(value) if figure.endswith("_us") else f"{value:,.3g}"
+
+
+def _op(change: Facts, value: float) -> str:
+    return f"{value:.0%}" if change["figure"] == "onednn_share" else f"{value:,.0f}"
+
+
+def trend_markup(series: list[Facts], figures: list[tuple[str, str]]) -> Markup:
+    """What changed, and a chart of each figure, named by key and title, for each series."""
+    said = [element("li", line) for line in said_changes(series)]
+    charts = [
+        _chart(each, key, ": ".join(filter(None, (each["series"], title))))
+        for each in series
+        for key, title in figures
+    ]
+    return element("div", element("ul", *said), *charts)
+
+
+def _chart(series: Facts, key: str, title: str) -> Markup | None:
+    """The figure of each run, in the order of their start; a line where it changed.
+
+    None if it is always the same.
+    """
+    values = [row[key] for row in series["runs"]]
+    known = [value for value in values if value is not None]
+    if len({*known}) < 2:
+        return None
+    top, step = max(known) or 1, _WIDTH / max(len(values) - 1, 1)
+    points = " ".join(
+        f"{place * step:.1f},{_HEIGHT - value / top * (_HEIGHT - 4) - 2:.1f}"
+        for place, value in enumerate(values)
+        if value is not None
+    )
+    runs = [row["run"] for row in series["runs"]]
+    since = [
+        runs.index(each["since"]) * step for each in series["changes"] if each["figure"] == key
+    ]
+    lines = [
+        element("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=0, y2=_HEIGHT, stroke="#b3261e")
+        for x in since
+    ]
+    return element(
+        "figure",
+        element("figcaption", f"{title}, {_value(key, min(known))} to {_value(key, max(known))}"),
+        element(
+            "svg",
+            element("polyline", points=points, fill="none", stroke="currentColor"),
+            *lines,
+            width=_WIDTH,
+            height=_HEIGHT,
+            role="img",
+            aria_label=f"{title}, {len(known)} runs",
+        ),
+    )
