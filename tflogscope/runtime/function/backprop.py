@@ -50,7 +50,7 @@ def gradients_of(
         starts = []
         for index, target in enumerate(targets):
             name, shape = f"grad_ys_{index}", arrays.shape(target) if given is None else None
-            made = arrays.ones(shape, target.dtype, name) if given is None else given[index]
+            made = arrays.ones(shape, target.dtype, name=name) if given is None else given[index]
             starts.append(made if given is None else O.Identity(made, name=name))
         return backpropagate(tape, targets, sources, starts, of_graph=True)
 

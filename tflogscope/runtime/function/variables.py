@@ -147,10 +147,6 @@ class Variable(Operators, metaclass=_VariableType):
         delta = convert_to_tensor(delta, self.dtype)
         return self._changed("AssignSubVariableOp", delta, name=name, read_value=read_value)
 
-    def scatter_add(self, sparse_delta: Any) -> Any:
-        values = convert_to_tensor(sparse_delta.values, self.dtype)
-        return self._changed("ResourceScatterAdd", sparse_delta.indices, values)
-
     def _changed(self, op: str, *values: Any, name: Any = None, read_value: bool = True) -> Any:
         with self._ordered():
             call(op, self.handle, *values, name=name)

@@ -13,7 +13,7 @@ from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, int32, int64
 from tflogscope.runtime.keras.state import Configured, floatx, found, keras3, snake_case
 from tflogscope.runtime.library import arrays, random
-from tflogscope.runtime.library.matrices import diag_part, matrix_transpose
+from tflogscope.runtime.library.matrices import matrix_transpose
 
 _source = python_random.Random()  # noqa: S311 - seeds weights
 
@@ -108,7 +108,9 @@ class Orthogonal(Initializer):
         rows, columns = math.prod(shape[:-1]), shape[-1]
         drawn = self.draw("normal", sorted((rows, columns), reverse=True), 0.0, 1.0, dtype)
         orthogonal, triangle = O.Qr(drawn)
-        orthogonal *= O.Sign(diag_part(triangle))  # makes the matrix unique
+        orthogonal *= O.Sign(
+            O.MatrixDiagPartV3(triangle, 0, 0, name="diag_part")
+        )  # makes the matrix unique
         if rows < columns:
             orthogonal = matrix_transpose(orthogonal)
         return self.gain * arrays.reshape(orthogonal, shape)

@@ -91,7 +91,7 @@ def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool 
     if keras3():
         target = arrays.squeeze(target, [-1]) if flatten else target
         return entropy(labels=target, logits=output)
-    shape = arrays.shape_v2(output)
+    shape = arrays.shape(output)
     if flatten:
         target = arrays.reshape(target, [-1])
         output = arrays.reshape(output, [-1, shape[-1]])

@@ -89,7 +89,7 @@ class Mean(Metric):
         if not keras3():
             return arrays.cast(arrays.size(values), self.dtype)
         rank = values.shape.rank
-        number = (values.shape[0] or arrays.shape_v2(values)[0]) if rank else 1
+        number = (values.shape[0] or arrays.shape(values)[0]) if rank else 1
         return arrays.cast(number, self.dtype)
 
     def result(self) -> Any:
@@ -145,7 +145,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     y_true = convert_to_tensor(y_true)
     if keras3():
         y_true = arrays.cast(y_true, y_pred.dtype)
-    shape = None if keras3() else arrays.shape_v2(y_true)
+    shape = None if keras3() else arrays.shape(y_true)
     column = y_true.shape.rank == y_pred.shape.rank
     if column:
         y_true = arrays.squeeze(y_true, [-1])

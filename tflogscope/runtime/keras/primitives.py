@@ -116,7 +116,7 @@ class Draws:
         if not call_state.symbolic:
             self.state.assign(total)
         drawn = stateless_seed(seed)
-        shape = arrays.shape_v2(inputs)
+        shape = arrays.shape(inputs)
 
         def sample(dims: Any, dtype: Any) -> Any:
             return random_ops.stateless_uniform(dims, drawn, dtype=as_dtype(dtype))

@@ -64,7 +64,7 @@ def matched(label: Any, output: Any) -> Any:
 
 
 def _batch_of(tensor: Any) -> Any:
-    return arrays.shape_v2(tensor)[0]
+    return arrays.shape(tensor)[0]
 
 
 class Trainer(Layer):
@@ -327,7 +327,7 @@ class Trainer(Layer):
 def _concatenated(*batches: Any) -> Any:
     if len(batches) == 1:
         return batches[0].numpy()
-    shapes = arrays.stack([arrays.shape_v2(batch)[1:] for batch in batches])
+    shapes = arrays.stack([arrays.shape(batch)[1:] for batch in batches])
     same = numbers.reduce_all(numbers.reduce_all(O.Equal(shapes, shapes[:1]), axis=0))
     assert same.numpy()
     return arrays.concat(list(batches), axis=0).numpy()

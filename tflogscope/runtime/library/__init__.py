@@ -1,5 +1,6 @@
 """Python functions made of ops: which ops `tf.reduce_mean(x)` calls, under which names.
 
+scopes.py      the name scope around the ops of a function
 arrays.py      shapes, constants, joining and splitting
 slices.py      `x[1:, 0]`, gathering, masks
 numbers.py     arithmetic, reductions

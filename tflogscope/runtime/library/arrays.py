@@ -10,57 +10,43 @@ import numpy as np
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import executing_eagerly, op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
-from tflogscope.runtime.core.dtypes import (
-    as_dtype,
-    bool_,
-    float32,
-    float64,
-    int32,
-    int64,
-    string,
-    variant,
-)
+from tflogscope.runtime.core.dtypes import as_dtype, bool_, float32, float64, int32, int64, variant
+from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tape import stop_recording
 from tflogscope.runtime.core.tensors import Tensor
+from tflogscope.runtime.library.scopes import Function, scoped
 
 # -- asking for shapes
 
 
-def shape(
-    input: Any, out_type: Any = None, name: str | None = None, *, optimize: bool = True
-) -> Any:
-    with op_scope(name, "Shape") as scope:
-        if not executing_eagerly():
-            input = convert_to_tensor(input)
-            if optimize and input.shape.is_fully_defined():
-                return constant(input.shape.as_list(), out_type or int32, name=scope)
-        return O.Shape(input, out_type=out_type or int32, name=scope)
+@scoped("Shape")
+def shape(input: Any, out_type: Any = int32, *, optimize: bool = True, scope: Any = None) -> Any:
+    if not executing_eagerly():
+        input = convert_to_tensor(input)
+        if optimize and input.shape.is_fully_defined():
+            return constant(input.shape.as_list(), out_type, name=scope)
+    return O.Shape(input, out_type=out_type, name=scope)
 
 
-def shape_v2(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
-    """`tf.shape`."""
-    return shape(input, out_type, name)
-
-
-def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+@scoped("Size")
+def size(input: Any, out_type: Any = int32, *, scope: Any = None) -> Any:
+    input = convert_to_tensor(input)
     if executing_eagerly():
-        count = prod(convert_to_tensor(input).shape.sizes())
+        count = prod(input.shape.sizes())
         return convert_to_tensor(np.array(count, as_dtype(out_type).as_numpy_dtype))
-    with op_scope(name, "Size") as scope:
-        input = convert_to_tensor(input)
-        if input.shape.is_fully_defined():
-            return constant(input.shape.num_elements(), out_type, name=scope)
-        return O.Size(input, out_type=out_type, name=scope)
+    if input.shape.is_fully_defined():
+        return constant(input.shape.num_elements(), out_type, name=scope)
+    return O.Size(input, out_type=out_type, name=scope)
 
 
-def rank(input: Any, name: str | None = None) -> Any:
-    with op_scope(name, "Rank") as scope:
-        input = convert_to_tensor(input)
-        if input.shape.rank is not None:
-            return constant(input.shape.rank, int32, name=scope)
-        return O.Rank(input, name=scope)
+@scoped("Rank")
+def rank(input: Any, *, scope: Any = None) -> Any:
+    input = convert_to_tensor(input)
+    if input.shape.rank is not None:
+        return constant(input.shape.rank, int32, name=scope)
+    return O.Rank(input, name=scope)
 
 
 # -- another shape, or type, for the same elements
@@ -121,90 +107,82 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     return result
 
 
-def _filled(number: int, shape: Any, dtype: Any, name: str | None, default: str) -> Any:
-    dtype = as_dtype(dtype)
-    value = bool(number) if dtype is bool_ else "" if dtype is string else number
-    with op_scope(name, default) as scope:
-        if not isinstance(shape, Tensor):
-            listed = isinstance(shape, (list, tuple))
-            plain = not (listed and any(isinstance(each, Tensor) for each in shape))
-            if plain:
-                dims = TensorShape(shape).sizes()
-                small = not isinstance(shape, int) and prod(dims) < 1000
-                if small and not executing_eagerly():  # small ones are constants in graphs
-                    return constant(value, dtype, dims, name=scope)
-                shape = constant(list(dims), int32, name="shape_as_tensor")
-            else:
-                shape = convert_to_tensor(shape, int32)
+def _filled(number: int, label: str) -> Function:
+    @scoped(label)
+    def filled(shape: Any, dtype: Any = float32, *, scope: Any = None) -> Any:
+        dtype = as_dtype(dtype)
+        value = bool(number) if dtype is bool_ else number
+        if isinstance(shape, (list, tuple)) and any(isinstance(each, Tensor) for each in shape):
+            shape = convert_to_tensor(shape, int32)
+        elif not isinstance(shape, Tensor):
+            dims = TensorShape(shape).sizes()
+            small = not isinstance(shape, int) and prod(dims) < 1000
+            if small and not executing_eagerly():  # small ones are constants in graphs
+                return constant(value, dtype, dims, name=scope)
+            shape = constant(list(dims), int32, name="shape_as_tensor")
         if shape.shape.rank == 0:
             shape = reshape(shape, [-1])
         return fill(shape, constant(value, dtype), name=scope)
 
-
-def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
-    return _filled(0, shape, dtype, name, "zeros")
+    return filled
 
 
-def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
-    return _filled(1, shape, dtype, name, "ones")
+zeros, ones = _filled(0, "zeros"), _filled(1, "ones")
 
 
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
-    with op_scope(name, "zeros_like") as scope:
-        tensor = convert_to_tensor(input, name="tensor")
-        other = None if dtype is None or as_dtype(dtype) is tensor.dtype else as_dtype(dtype)
-        known = not executing_eagerly() and tensor.shape.is_fully_defined()
-        if known and tensor.dtype is not variant:
-            return zeros(tensor.shape, other or tensor.dtype, name=scope)
-        if other is not None:
-            return zeros(globals()["shape"](tensor), other, name=scope)
-        return O.ZerosLike(tensor, name=scope)
+@scoped("zeros_like")
+def zeros_like(input: Any, dtype: Any = None, *, scope: Any = None) -> Any:
+    tensor = convert_to_tensor(input, name="tensor")
+    wanted = as_dtype(dtype or tensor.dtype)
+    known = not executing_eagerly() and tensor.shape.is_fully_defined()
+    if known and tensor.dtype is not variant:
+        return zeros(tensor.shape, wanted, name=scope)
+    if wanted is not tensor.dtype:
+        return zeros(shape(tensor), wanted, name=scope)
+    return O.ZerosLike(tensor, name=scope)
 
 
-def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
-    with op_scope(name, "ones_like") as scope:
-        tensor = convert_to_tensor(input, name="tensor")
-        result = ones(shape(tensor), dtype or tensor.dtype, name=scope)
-        result.set_shape(tensor.shape)
-        return result
+@scoped("ones_like")
+def ones_like(input: Any, dtype: Any = None, *, scope: Any = None) -> Any:
+    tensor = convert_to_tensor(input, name="tensor")
+    result = ones(shape(tensor), dtype or tensor.dtype, name=scope)
+    result.set_shape(tensor.shape)
+    return result
 
 
 _RANGE_TYPES = (int32, int64, float32, float64)
 
 
+@scoped("range")
 def range_(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, *, scope: Any = None
 ) -> Any:
     """`start`, `start + delta`, … below `limit`."""
     if limit is None:
         start, limit = 0, start
-    with op_scope(name, "Range") as scope:
-        given = {"start": start, "limit": limit, "delta": delta}
-        tensors = [
-            each if isinstance(each, Tensor) else convert_to_tensor(each, dtype, name=key)
-            for key, each in given.items()
-        ]
-        if dtype is None:
-            dtype = max((each.dtype for each in tensors), key=_RANGE_TYPES.index)
-        return O.Range(*(cast(each, dtype) for each in tensors), name=scope)
+    tensors = [
+        each if isinstance(each, Tensor) else convert_to_tensor(each, dtype, name=key)
+        for key, each in {"start": start, "limit": limit, "delta": delta}.items()
+    ]
+    dtype = dtype or max((each.dtype for each in tensors), key=_RANGE_TYPES.index)
+    return O.Range(*(cast(each, dtype) for each in tensors), name=scope)
 
 
+@scoped("one_hot")
 def one_hot(
     indices: Any,
     depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
+    on_value: Any = 1,
+    off_value: Any = 0,
     axis: int = -1,
-    dtype: Any = None,
-    name: str | None = None,
+    dtype: Any = float32,
+    *,
+    scope: Any = None,
 ) -> Any:
     """A row for each index, with `on_value` at its place."""
-    with op_scope(name, "one_hot") as scope:
-        on, off = (
-            convert_to_tensor(default if each is None else each, dtype or float32, name=label)
-            for each, default, label in ((on_value, 1, "on_value"), (off_value, 0, "off_value"))
-        )
-        return O.OneHot(indices, depth, on, off, axis=axis, name=scope)
+    on = convert_to_tensor(on_value, dtype, name="on_value")
+    off = convert_to_tensor(off_value, dtype, name="off_value")
+    return O.OneHot(indices, depth, on, off, axis=axis, name=scope)
 
 
 # -- joining and splitting
@@ -240,11 +218,8 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     return O.Unpack(value, num=num, axis=axis, name=name)
 
 
-def split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split"
-) -> Any:
-    """Parts of equal, or these, sizes along `axis`."""
-    if isinstance(num_or_size_splits, (int, np.integer)):
-        return O.Split(axis, value, num_split=int(num_or_size_splits), name=name)
-    sizes = convert_to_tensor(num_or_size_splits)
-    return O.SplitV(value, sizes, axis, num_split=num or sizes.shape[0], name=name)
+def split(value: Any, num_or_size_splits: int, axis: Any = 0, name: str = "split") -> Any:
+    """Parts of equal sizes along `axis`."""
+    if not isinstance(num_or_size_splits, (int, np.integer)):
+        raise NotInThisRuntime("tf.split into parts of given sizes")
+    return O.Split(axis, value, num_split=int(num_or_size_splits), name=name)

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import executing_eagerly, op_scope
+from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import float32, int32
 from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.numbers import reduce_prod
+from tflogscope.runtime.library.scopes import scoped
 
 
+@scoped("MatMul")
 def matmul(
     a: Any,
     b: Any,
@@ -24,55 +26,54 @@ def matmul(
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
-    name: str | None = None,
+    *,
+    scope: Any = None,
 ) -> Any:
-    with op_scope(name, "MatMul") as scope:
-        if not (executing_eagerly() and hasattr(a, "handle")):
-            a = convert_to_tensor(a, name="a")
-        if not (executing_eagerly() and hasattr(b, "handle")):
-            b = convert_to_tensor(b, name="b", dtype_hint=a.dtype)
-        first, second = transpose_a or adjoint_a, transpose_b or adjoint_b
-        if any(each.shape.rank is None or each.shape.rank > 2 for each in (a, b)):
-            return O.BatchMatMulV2(a, b, adj_x=first, adj_y=second, name=scope)
-        return O.MatMul(a, b, transpose_a=first, transpose_b=second, name=scope)
-
-
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Any:
-    del conjugate
-    with op_scope(name, "transpose") as scope:
-        a = a if isinstance(a, Tensor) else convert_to_tensor(a, name="a")
-        if perm is None:
-            rank = a.shape.rank
-            known = None if rank is None else np.arange(rank - 1, -1, -1, dtype=np.int32)
-            perm = O.Range(O.Sub(O.Rank(a), 1), -1, -1) if known is None else known
-        return O.Transpose(a, perm, name=scope)
-
-
-def matrix_transpose(a: Any, name: str = "matrix_transpose") -> Any:
-    with op_scope(name, "matrix_transpose"):
+    if not (executing_eagerly() and hasattr(a, "handle")):
         a = convert_to_tensor(a, name="a")
-        rank = len(a.shape)
-        return transpose(a, perm=[*range(rank - 2), rank - 1, rank - 2])
+    if not (executing_eagerly() and hasattr(b, "handle")):
+        b = convert_to_tensor(b, name="b", dtype_hint=a.dtype)
+    first, second = transpose_a or adjoint_a, transpose_b or adjoint_b
+    if any(each.shape.rank is None or each.shape.rank > 2 for each in (a, b)):
+        return O.BatchMatMulV2(a, b, adj_x=first, adj_y=second, name=scope)
+    return O.MatMul(a, b, transpose_a=first, transpose_b=second, name=scope)
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+@scoped("transpose")
+def transpose(a: Any, perm: Any = None, *, scope: Any = None) -> Any:
+    a = a if isinstance(a, Tensor) else convert_to_tensor(a, name="a")
+    if perm is None:
+        rank = a.shape.rank
+        known = None if rank is None else np.arange(rank - 1, -1, -1, dtype=np.int32)
+        perm = O.Range(O.Sub(O.Rank(a), 1), -1, -1) if known is None else known
+    return O.Transpose(a, perm, name=scope)
+
+
+@scoped("matrix_transpose")
+def matrix_transpose(a: Any) -> Any:
+    a = convert_to_tensor(a, name="a")
+    rank = len(a.shape)
+    return transpose(a, perm=[*range(rank - 2), rank - 1, rank - 2])
+
+
+@scoped("Tensordot")
+def tensordot(a: Any, b: Any, axes: Any, *, scope: Any = None) -> Any:
     """NB: both tensors are known but for a first dimension that stays."""
-    with op_scope(name, "Tensordot") as scope:
-        a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
-        if isinstance(axes, int):
-            axes = list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
-        pairs = zip((a, b), axes, strict=True)
-        a_axes, b_axes = ([int(at) % len(e.shape) for at in np.ravel(part)] for e, part in pairs)
-        a_matrix, a_free, known = _as_matrix(a, a_axes, flipped=False)
-        b_matrix, b_free, others = _as_matrix(b, b_axes, flipped=True)
-        product = matmul(a_matrix, b_matrix)
-        if isinstance(a_free, list) and isinstance(b_free, list):
-            same = product.shape.as_list() == known + others
-            return product if same else arrays.reshape(product, known + others, name=scope)
-        dims = [convert_to_tensor(each, int32) for each in (a_free, b_free)]
-        product = arrays.reshape(product, arrays.concat(dims, 0), name=scope)
-        product.set_shape(known + others)
-        return product
+    a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
+    if isinstance(axes, int):
+        axes = list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
+    pairs = zip((a, b), axes, strict=True)
+    a_axes, b_axes = ([int(at) % len(e.shape) for at in np.ravel(part)] for e, part in pairs)
+    a_matrix, a_free, known = _as_matrix(a, a_axes, flipped=False)
+    b_matrix, b_free, others = _as_matrix(b, b_axes, flipped=True)
+    product = matmul(a_matrix, b_matrix)
+    if isinstance(a_free, list) and isinstance(b_free, list):
+        same = product.shape.as_list() == known + others
+        return product if same else arrays.reshape(product, known + others, name=scope)
+    dims = [convert_to_tensor(each, int32) for each in (a_free, b_free)]
+    product = arrays.reshape(product, arrays.concat(dims, 0), name=scope)
+    product.set_shape(known + others)
+    return product
 
 
 def _as_matrix(a: Any, axes: list[int], *, flipped: bool) -> tuple[Any, Any, list[Any]]:
@@ -97,24 +98,14 @@ def _as_matrix(a: Any, axes: list[int], *, flipped: bool) -> tuple[Any, Any, lis
     return arrays.reshape(turned, arrays.stack(wanted)), outer_dims, kept
 
 
-def einsum(equation: str, *inputs: Any, optimize: str = "greedy", name: Any = None) -> Any:
+@scoped("einsum")
+def einsum(equation: str, *inputs: Any) -> Any:
     """The sum of products that the equation says. NB: of one or two tensors, with a result."""
-    del optimize
-    if len(inputs) > 2 or "->" not in equation:
-        raise NotInThisRuntime("tf.einsum of more than two tensors, or without a result")
-    with op_scope(name, "einsum"):
-        return O.Einsum(list(inputs), equation=equation.replace(" ", ""))
+    if len(inputs) > 2 or "->" not in equation or "..." in equation:
+        raise NotInThisRuntime("tf.einsum of more than two tensors, without a result, or with ...")
+    return O.Einsum(list(inputs), equation=equation.replace(" ", ""))
 
 
-# -- diagonals
-
-
-def diag_part(input: Any, name: str = "diag_part", k: int = 0) -> Any:
-    return O.MatrixDiagPartV3(input, k, 0, name=name)
-
-
-def eye(num_rows: int, num_columns: Any = None, *_: Any, dtype: Any = float32) -> Any:
-    if num_columns not in {None, num_rows}:
-        raise NotInThisRuntime("tf.eye that is not square")
-    with op_scope(None, "eye"):
-        return O.MatrixDiagV3(arrays.ones([num_rows], dtype), 0, -1, -1, 0, name="diag")
+@scoped("eye")
+def eye(num_rows: int, *, dtype: Any = float32) -> Any:
+    return O.MatrixDiagV3(arrays.ones([num_rows], dtype), 0, -1, -1, 0, name="diag")

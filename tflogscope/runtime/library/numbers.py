@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tflogscope.runtime.core.calls import O, call
-from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
-from tflogscope.runtime.core.dtypes import float32, float64, int32, int64, string
+from tflogscope.runtime.core.dtypes import float32, float64, int32, int64
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.arrays import cast
+from tflogscope.runtime.library.scopes import Function, scoped
 
 
-def _scoped(type: str, label: str = "") -> Callable[..., Any]:
-    """An op in a scope of its own."""
-
-    def function(x: Any, *others: Any, name: str | None = None) -> Any:
-        with op_scope(name, label or type) as scope:
-            x = x if others else convert_to_tensor(x, name="x")
-            return call(type, x, *others, name=scope)
+def _of_op(type: str, label: str) -> Function:
+    @scoped(label)
+    def function(x: Any, *others: Any, scope: Any = None) -> Any:
+        x = x if others else convert_to_tensor(x, name="x")
+        return call(type, x, *others, name=scope)
 
     return function
 
 
-abs_, sigmoid = _scoped("Abs"), _scoped("Sigmoid")
-pow_, floordiv = _scoped("Pow"), _scoped("FloorDiv", "floordiv")
+abs_, sigmoid = _of_op("Abs", "Abs"), _of_op("Sigmoid", "Sigmoid")
+pow_, floordiv = _of_op("Pow", "Pow"), _of_op("FloorDiv", "floordiv")
 
 
-def add(x: Any, y: Any, name: str | None = None) -> Any:
-    with op_scope(name, "Add") as scope:
-        x = convert_to_tensor(x, name="x")
-        y = convert_to_tensor(y, name="y", dtype_hint=x.dtype)
-        return call("Add" if x.dtype is string else "AddV2", x, y, name=scope)
+@scoped("Add")
+def add(x: Any, y: Any, *, scope: Any = None) -> Any:
+    x, y = _alike(x, y)
+    return O.AddV2(x, y, name=scope)
+
+
+def _alike(x: Any, y: Any) -> tuple[Any, Any]:
+    x = convert_to_tensor(x, name="x")
+    return x, convert_to_tensor(y, name="y", dtype_hint=x.dtype)
 
 
 def _quotient_types(x: Any, y: Any) -> tuple[Any, Any]:
@@ -48,21 +49,16 @@ def _quotient_types(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    with op_scope(name, "truediv") as scope:
-        x = convert_to_tensor(x, name="x")
-        y = convert_to_tensor(y, name="y", dtype_hint=x.dtype)
-        return O.RealDiv(*_quotient_types(x, y), name=scope)
+@scoped("truediv")
+def truediv(x: Any, y: Any, *, scope: Any = None) -> Any:
+    return O.RealDiv(*_quotient_types(*_alike(x, y)), name=scope)
 
 
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    with op_scope(name, "div_no_nan") as scope:
-        if isinstance(y, Tensor) and not isinstance(x, Tensor):
-            x = convert_to_tensor(x, y.dtype, name="x")
-        else:
-            x = convert_to_tensor(x, name="x")
-            y = convert_to_tensor(y, name="y", dtype_hint=x.dtype)
-        return O.DivNoNan(*_quotient_types(x, y), name=scope)
+@scoped("div_no_nan")
+def div_no_nan(x: Any, y: Any, *, scope: Any = None) -> Any:
+    if isinstance(y, Tensor) and not isinstance(x, Tensor):
+        x = convert_to_tensor(x, y.dtype, name="x")
+    return O.DivNoNan(*_quotient_types(*_alike(x, y)), name=scope)
 
 
 def add_n(inputs: Any, name: str | None = None) -> Any:
@@ -74,11 +70,10 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
     return O.Identity(only, name=name) if name else only
 
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: Any = None) -> Any:
-    with op_scope(name, "clip_by_value") as scope:
-        values = convert_to_tensor(getattr(t, "values", t), name="t")
-        clipped = O.Maximum(O.Minimum(values, clip_value_max), clip_value_min, name=scope)
-        return type(t)(clipped, t.indices, t.dense_shape) if hasattr(t, "dense_shape") else clipped
+@scoped("clip_by_value")
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, *, scope: Any = None) -> Any:
+    t = convert_to_tensor(t, name="t")
+    return O.Maximum(O.Minimum(t, clip_value_max), clip_value_min, name=scope)
 
 
 # -- reductions
@@ -93,7 +88,7 @@ def _dimensions(x: Any, axis: Any) -> Any:
     return arrays.range_(0, arrays.rank(x))
 
 
-def _reduction(type: str) -> Callable[..., Any]:
+def _reduction(type: str) -> Function:
     def reduce(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: Any = None) -> Any:
         keep = bool(keepdims)
         axes = _dimensions(input_tensor, axis)
@@ -110,11 +105,11 @@ reduce_max, reduce_min = map(_reduction, ("Max", "Min"))
 reduce_all, reduce_any = map(_reduction, ("All", "Any"))
 
 
-def reduce_variance(x: Any, axis: Any = None, keepdims: bool = False, name: Any = None) -> Any:
-    with op_scope(name or "reduce_variance", "reduce_variance"):
-        x = convert_to_tensor(x)
-        difference = x - reduce_mean(x, axis=axis, keepdims=True)
-        return reduce_mean(O.Square(difference), axis=axis, keepdims=keepdims)
+@scoped("reduce_variance")
+def reduce_variance(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    x = convert_to_tensor(x)
+    difference = x - reduce_mean(x, axis=axis, keepdims=True)
+    return reduce_mean(O.Square(difference), axis=axis, keepdims=keepdims)
 
 
 def reduced_shape(input_shape: Any, axes: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 from tflogscope.runtime.core.calls import O, call, generated
 from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import bool_
 from tflogscope.runtime.core.tensors import OPERATORS
 from tflogscope.runtime.library import numbers
 from tflogscope.runtime.library.matrices import matmul
@@ -32,15 +31,6 @@ def _reversed(function: Binary, name: str) -> Binary:
     return _operator(converted, name)
 
 
-def _logical(type: str, bitwise: str) -> Binary:
-    def function(x: Any, y: Any, name: str | None = None) -> Any:
-        if x.dtype is not bool_:
-            return call(bitwise, x, y)
-        return call(type, x, y, name=name)
-
-    return function
-
-
 def _equal(type: str) -> Binary:
     def function(x: Any, y: Any) -> Any:
         return type == "NotEqual" if y is None else call(type, x, y, incompatible_shape_error=False)
@@ -57,8 +47,8 @@ _BINARY: dict[str, Binary] = {
     "mod": generated("FloorMod"),
     "pow": numbers.pow_,
     "matmul": matmul,
-    "and": _logical("LogicalAnd", "BitwiseAnd"),
-    "or": _logical("LogicalOr", "BitwiseOr"),
+    "and": generated("LogicalAnd"),
+    "or": generated("LogicalOr"),
 }
 for _name, _function in _BINARY.items():
     OPERATORS[_name] = _operator(_function, _name)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random as python_random
-from collections.abc import Callable
 from typing import Any
 
 from tflogscope.runtime.core.calls import O, call
-from tflogscope.runtime.core.context import executing_eagerly, innermost_graph, op_scope
+from tflogscope.runtime.core.context import executing_eagerly, innermost_graph
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, float32, int32
 from tflogscope.runtime.core.eager import EAGER
-from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library.numbers import add
+from tflogscope.runtime.library.scopes import Function, scoped
 
 _ALGORITHM = 3  # let the device choose; on a CPU that is Philox
 _DEFAULT = 87654321
@@ -55,69 +54,72 @@ def _shaped(tensor: Any, shape: Any) -> Any:
     return tensor
 
 
-def _normal(type: str, label: str) -> Callable[..., Any]:
-    stateless = type.startswith("Stateless")
+def _stateless(type: str, dims: Any, seed: Any, dtype: Any) -> Any:
+    return call(type, dims, *O.StatelessRandomGetKeyCounter(seed), _ALGORITHM, dtype=dtype)
 
+
+def _normal(type: str, label: str) -> Function:
+    @scoped(label)
     def draw(
         shape: Any,
         mean: Any = 0.0,
         stddev: Any = 1.0,
         dtype: Any = float32,
         seed: Any = None,
-        name: str | None = None,
+        *,
+        scope: Any = None,
     ) -> Any:
-        with op_scope(name, label) as scope:
-            dims = _dims(shape)
-            mean = convert_to_tensor(mean, dtype, name="mean")
-            stddev = convert_to_tensor(stddev, dtype, name="stddev")
-            if stateless:
-                given = (*O.StatelessRandomGetKeyCounter(seed), _ALGORITHM)
-                drawn = call(type, dims, *given, dtype=dtype)
-            else:
-                first, second = get_seed(seed)
-                drawn = call(type, dims, dtype=dtype, seed=first, seed2=second)
-            return _shaped(add(drawn * stddev, mean, name=scope), shape)
+        dims = _dims(shape)
+        mean = convert_to_tensor(mean, dtype, name="mean")
+        stddev = convert_to_tensor(stddev, dtype, name="stddev")
+        if type.startswith("Stateless"):
+            drawn = _stateless(type, dims, seed, dtype)
+        else:
+            first, second = get_seed(seed)
+            drawn = call(type, dims, dtype=dtype, seed=first, seed2=second)
+        return _shaped(add(drawn * stddev, mean, name=scope), shape)
 
-    def seeded(
-        shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32
-    ) -> Any:
-        return draw(shape, mean, stddev, dtype, seed)
+    return draw
 
-    return seeded if stateless else draw
+
+def _seed_second(draw: Function) -> Function:
+    return lambda shape, seed, *rest, **named: draw(shape, *rest, seed=seed, **named)
 
 
 normal = _normal("RandomStandardNormal", "random_normal")
 truncated_normal = _normal("TruncatedNormal", "truncated_normal")
-stateless_normal = _normal("StatelessRandomNormalV2", "stateless_random_normal")
-stateless_truncated_normal = _normal("StatelessTruncatedNormalV2", "stateless_truncated_normal")
+stateless_normal = _seed_second(_normal("StatelessRandomNormalV2", "stateless_random_normal"))
+stateless_truncated_normal = _seed_second(
+    _normal("StatelessTruncatedNormalV2", "stateless_truncated_normal")
+)
 
 
+@scoped("random_uniform")
 def uniform(
     shape: Any,
     minval: Any = 0,
     maxval: Any = None,
     dtype: Any = float32,
     seed: int | None = None,
-    name: str | None = None,
+    *,
+    scope: Any = None,
 ) -> Any:
-    dtype = as_dtype(dtype)
+    dtype, dims = as_dtype(dtype), _dims(shape)
     maxval = 1 if maxval is None and not dtype.is_integer else maxval
-    with op_scope(name, "random_uniform") as scope:
-        given, dims = shape, _dims(shape)
-        plain = [isinstance(v, int) and v == w for v, w in ((minval, 0), (maxval, 1))]
-        if not all(plain) or dtype.is_integer:
-            minval = convert_to_tensor(minval, dtype, name="min")
-            maxval = convert_to_tensor(maxval, dtype, name="max")
-        first, second = get_seed(seed)
-        if dtype.is_integer:
-            result = O.RandomUniformInt(dims, minval, maxval, seed=first, seed2=second, name=scope)
-        else:
-            result = O.RandomUniform(dims, dtype=dtype, seed=first, seed2=second)
-            if not plain[0]:
-                result = add(result * (maxval - minval), minval, name=scope)
-            elif not plain[1]:
-                result = O.Mul(result, maxval)
-        return _shaped(result, given)
+    plain = [isinstance(v, int) and v == w for v, w in ((minval, 0), (maxval, 1))]
+    if not all(plain) or dtype.is_integer:
+        minval = convert_to_tensor(minval, dtype, name="min")
+        maxval = convert_to_tensor(maxval, dtype, name="max")
+    first, second = get_seed(seed)
+    if dtype.is_integer:
+        result = O.RandomUniformInt(dims, minval, maxval, seed=first, seed2=second, name=scope)
+    else:
+        result = O.RandomUniform(dims, dtype=dtype, seed=first, seed2=second)
+        if not plain[0]:
+            result = add(result * (maxval - minval), minval, name=scope)
+        elif not plain[1]:
+            result = O.Mul(result, maxval)
+    return _shaped(result, shape)
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any:
@@ -125,22 +127,19 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any
     return O.RandomShuffle(value, seed=first, seed2=second, name=name)
 
 
+@scoped("stateless_random_uniform")
 def stateless_uniform(
     shape: Any,
     seed: Any,
     minval: Any = 0,
-    maxval: Any = None,
+    maxval: Any = 1,
     dtype: Any = float32,
-    name: str | None = None,
+    *,
+    scope: Any = None,
 ) -> Any:
-    dtype = as_dtype(dtype)
-    if dtype.is_integer:
-        raise NotInThisRuntime("tf.random.stateless_uniform of integers")
-    maxval = 1 if maxval is None else maxval
-    with op_scope(name, "stateless_random_uniform") as scope:
-        dims = _dims(shape)
-        minval = convert_to_tensor(minval, dtype, name="min")
-        maxval = convert_to_tensor(maxval, dtype, name="max")
-        given = (*O.StatelessRandomGetKeyCounter(seed), _ALGORITHM)
-        drawn = O.StatelessRandomUniformV2(dims, *given, dtype=dtype)
-        return _shaped(add(drawn * (maxval - minval), minval, name=scope), shape)
+    """NB: of floats alone."""
+    dims = _dims(shape)
+    minval = convert_to_tensor(minval, dtype, name="min")
+    maxval = convert_to_tensor(maxval, dtype, name="max")
+    drawn = _stateless("StatelessRandomUniformV2", dims, seed, as_dtype(dtype))
+    return _shaped(add(drawn * (maxval - minval), minval, name=scope), shape)

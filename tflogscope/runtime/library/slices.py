@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import name_scope, op_scope
+from tflogscope.runtime.core.context import name_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, bool_, int16, int32, int64
 from tflogscope.runtime.core.errors import NotInThisRuntime
@@ -64,27 +64,14 @@ def getitem(tensor: Any, key: Any) -> Any:
         return O.StridedSlice(tensor, *packed, **spec.masks, name=scope)
 
 
-def gather(
-    params: Any,
-    indices: Any,
-    validate_indices: Any = None,
-    axis: Any = None,
-    batch_dims: int = 0,
-    name: str | None = None,
-) -> Any:
+def gather(params: Any, indices: Any, axis: Any = 0, name: str | None = None) -> Any:
     """The parts of `params` at these places along `axis`."""
-    del validate_indices
-    axis = batch_dims if axis is None else axis
     fixed = known_value(axis) if isinstance(axis, Tensor) else axis
     if fixed is not None and fixed == 0 and hasattr(type(params), "sparse_read"):
         return params.sparse_read(indices, name=name)  # a variable reads just the parts
-    return O.GatherV2(params, indices, axis, batch_dims=batch_dims, name=name)
+    return O.GatherV2(params, indices, axis, name=name)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """`x` where the condition holds, else `y`; without both the places where it holds."""
-    if x is not None:
-        return O.SelectV2(condition, x, y, name=name)
-    with op_scope(name, "Where") as scope:
-        condition = convert_to_tensor(condition, dtype_hint=bool_, name="condition")
-        return O.Where(condition, name=scope)
+def where(condition: Any, x: Any, y: Any, name: str | None = None) -> Any:
+    """`x` where the condition holds, else `y`."""
+    return O.SelectV2(condition, x, y, name=name)

@@ -47,8 +47,8 @@ PARTS = (
 _LEFT_OUT = (
     "AvgPoolGrad BiasAddGrad Conv2DBackpropFilter Conv2DBackpropInput "
     "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput DynamicStitch EluGrad "
-    "FloorMod FusedBatchNormGradV3 MatrixDiagPartV3 MaxPoolGrad Prod Qr ReciprocalGrad RsqrtGrad "
-    "SeluGrad SigmoidGrad Slice SqrtGrad StridedSliceGrad"
+    "FloorMod FusedBatchNormGradV3 MatrixDiagPartV3 MatrixDiagV3 MaxPoolGrad Prod Qr ReciprocalGrad RsqrtGrad "
+    "SigmoidGrad Slice SqrtGrad StridedSliceGrad Tile"
 )
 
 

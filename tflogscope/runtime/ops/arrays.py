@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import executing_eagerly
-from tflogscope.runtime.core.dtypes import int32
 from tflogscope.runtime.core.known import known_shape, known_value
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape, known, merged
-from tflogscope.runtime.core.tensors import EagerTensor
 from tflogscope.runtime.library import arrays as lib
 from tflogscope.runtime.library.matrices import transpose
 from tflogscope.runtime.library.numbers import reduce_sum
@@ -79,14 +76,6 @@ def _reshaped(i: Inference) -> TensorShape:
     return wanted
 
 
-def _reshape(tensor: Any, shape: Any) -> Any:
-    try:
-        return tensor.reshape([int(dim) for dim in shape.ravel()])
-    except ValueError:
-        wants = f"{math.prod(int(dim) for dim in shape if dim != -1)} or a multiple of it"
-        raise invalid(f"Input to reshape has {tensor.size} values, wanted are {wants}") from None
-
-
 def _back(op: Any, g: Any) -> list[Any]:
     """The gradient in the shape of the input."""
     return [lib.reshape(dense(g), lib.shape(op.inputs[0]))] + [None] * (len(op.inputs) - 1)
@@ -105,13 +94,11 @@ def _squeezed(i: Inference) -> TensorShape:
     if dims is None or (not axes and not all(map(known, dims))):
         return UNKNOWN
     chosen = {axis % len(dims) for axis in axes} or {k for k, dim in enumerate(dims) if dim == 1}
-    if any(known(dims[axis]) and dims[axis] != 1 for axis in chosen):
-        raise ValueError(f"Can not squeeze dim {axes} of {i.shape(0)}, expected a dimension of 1")
     return TensorShape([dim for k, dim in enumerate(dims) if k not in chosen])
 
 
-op("Reshape(tensor: T, shape: Tshape; Tshape=int32) -> output: T", _reshaped, _reshape,
-   _back)  # fmt: skip
+op("Reshape(tensor: T, shape: Tshape; Tshape=int32) -> output: T", _reshaped,
+   lambda tensor, shape: tensor.reshape(shape.ravel()), _back)  # fmt: skip
 op("ExpandDims(input: T, dim: Tdim; Tdim=int32) -> output: T", _expanded,
    lambda x, dim: np.expand_dims(x, int(np.ravel(dim)[0])), _back)  # fmt: skip
 op("Squeeze(input: T; squeeze_dims=[]) -> output: T", _squeezed,
@@ -126,7 +113,6 @@ def _ensured(x: Any, shape: Any) -> Any:
 
 op("EnsureShape(input: T; shape) -> output: T", lambda i: i.shape(0).merge_with(i["shape"]),
    _ensured, _PASS)  # fmt: skip
-op("Bitcast(input: T; type) -> output: type", same, lambda x, type: x.view(type.as_numpy_dtype))
 
 # -- filled tensors
 
@@ -137,12 +123,6 @@ def _range_shape(i: Inference) -> TensorShape:
         return TensorShape([None])
     start, limit, delta = (value.item() for value in values)
     return TensorShape([max(0, math.ceil((limit - start) / delta))])
-
-
-def _range(start: Any, limit: Any, delta: Any) -> Any:
-    if delta == 0 or (limit - start) * np.sign(delta) < 0:
-        raise invalid(f"Requires start <= limit when delta > 0: {start}/{limit}")
-    return np.arange(start, limit, delta, dtype=start.dtype)
 
 
 def _one_hot_shape(i: Inference) -> TensorShape:
@@ -176,7 +156,7 @@ op("Fill(dims: index_type, value: T; index_type=int32) -> output: T",
    lambda op, g: [None, reduce_sum(g)])  # fmt: skip
 op("ZerosLike(x: T) -> y: T", _like, _zeros_like)
 op("Range(start: Tidx, limit: Tidx, delta: Tidx; Tidx=int32) -> output: Tidx", _range_shape,
-   _range)  # fmt: skip
+   np.arange)  # fmt: skip
 op("OneHot(indices: TI, depth: int32, on_value: T, off_value: T; axis=-1, TI=int64) -> output: T",
    _one_hot_shape, _one_hot)  # fmt: skip
 
@@ -201,16 +181,6 @@ def _tiled(i: Inference) -> TensorShape:
     )
 
 
-def _tile_gradient(op: Any, g: Any) -> list[Any]:
-    value, multiples = op.inputs
-    shape = lib.shape(value, multiples.dtype)
-    split = lib.reshape(transpose(lib.stack([multiples, shape])), [-1])
-    axes = lib.range_(0, lib.size(split), 2)
-    found = reduce_sum(lib.reshape(dense(g), split), axes)
-    found.set_shape(value.shape)
-    return [found, None]
-
-
 def _transposed(i: Inference) -> TensorShape:
     dims, order = i.shape(0).dims, known_value(i.inputs[1])
     if dims is None:
@@ -228,14 +198,11 @@ op("BroadcastTo(input: T, shape: Tidx; Tidx=int32) -> output: T",
    lambda i: known_shape(i.inputs[1]), lambda x, shape: np.broadcast_to(x, tuple(shape)).copy(),
    _broadcast_gradient)  # fmt: skip
 op("Tile(input: T, multiples: Tmultiples; Tmultiples=int32) -> output: T", _tiled,
-   lambda x, multiples: np.tile(x, tuple(multiples)), _tile_gradient)  # fmt: skip
+   lambda x, multiples: np.tile(x, tuple(multiples)))  # fmt: skip
 op("Transpose(x: T, perm: Tperm; Tperm=int32) -> y: T", _transposed,
    lambda x, perm: np.transpose(x, perm).copy(),
    lambda op, g: [transpose(g, O.InvertPermutation(op.inputs[1])), None])  # fmt: skip
 op("InvertPermutation(x: T) -> y: T", same, _inverted)
-op("ReverseV2(tensor: T, axis: Tidx; Tidx=int32) -> output: T", same,
-   lambda x, axis: np.flip(x, tuple(axis)).copy(),
-   lambda op, g: [O.ReverseV2(g, op.inputs[1]), None])  # fmt: skip
 
 # -- joining and splitting
 
@@ -259,22 +226,9 @@ def _concatenated(i: Inference) -> TensorShape:
     return TensorShape([*kept[:at], total, *kept[at:]])
 
 
-def _concat(*inputs: Any) -> Any:
-    try:
-        return np.concatenate(inputs[:-1], int(inputs[-1]))
-    except ValueError:
-        shapes = " vs. ".join(str(list(each.shape)) for each in inputs[:-1])
-        raise invalid(f"ConcatOp : Dimension of inputs should match: {shapes}") from None
-
-
 def _concat_gradient(op: Any, g: Any) -> list[Any]:
     *values, axis = op.inputs
     g = dense(g)
-    at = known_value(axis)
-    if at is not None and (executing_eagerly() or isinstance(axis, EagerTensor)):
-        place = int(at) % len(values[0].shape)
-        sizes = EagerTensor(np.array([each.shape[place] for each in values], np.int32), int32)
-        return [*lib.split(g, sizes, place), None]
     non_negative = axis % lib.rank(values[0])
     shapes = [lib.shape(each) for each in values]
     if any(each.op.type != "Const" for each in shapes):
@@ -313,24 +267,8 @@ def _split_shape(i: Inference) -> list[TensorShape]:
     return [TensorShape(dims)] * count
 
 
-def _split_v_shape(i: Inference) -> list[TensorShape]:
-    sizes, at = known_value(i.inputs[1]), known_int(i.inputs[2])
-    if i.shape(0).dims is None or at is None or sizes is None or -1 in sizes:
-        return [UNKNOWN] * i["num_split"]
-    dims = list(i.shape(0).dims or ())
-    return [TensorShape([*dims[:at], size, *dims[at:][1:]]) for size in sizes]
-
-
-def _split_v(value: Any, sizes: Any, axis: Any, num_split: int) -> Any:
-    del num_split
-    sizes = [int(size) for size in sizes]
-    if -1 in sizes:
-        sizes[sizes.index(-1)] = value.shape[int(axis)] - sum(sizes) - 1
-    return np.split(value, np.cumsum(sizes)[:-1], int(axis))
-
-
-op("ConcatV2(values: N*T, axis: Tidx; Tidx=int32) -> output: T", _concatenated, _concat,
-   _concat_gradient)  # fmt: skip
+op("ConcatV2(values: N*T, axis: Tidx; Tidx=int32) -> output: T", _concatenated,
+   lambda *inputs: np.concatenate(inputs[:-1], int(inputs[-1])), _concat_gradient)  # fmt: skip
 op("ConcatOffset(concat_dim: int32, shape: N*int32) -> offset: N*int32",
    lambda i: [each.shape for each in i.inputs[1:]], _offsets)  # fmt: skip
 op("Pack(values: N*T; axis=0) -> output: T", _packed,
@@ -342,6 +280,3 @@ op("Unpack(value: T; num, axis=0) -> output: num*T", _unpacked,
 op("Split(split_dim: int32, value: T; num_split) -> output: num_split*T", _split_shape,
    lambda axis, value, num_split: np.split(value, num_split, int(axis)),
    lambda op, *grads: [None, lib.concat(list(grads), op.inputs[0])])  # fmt: skip
-op("SplitV(value: T, size_splits: Tlen, split_dim: int32; num_split, Tlen=int64) -> "
-   "output: num_split*T", _split_v_shape, _split_v,
-   lambda op, *grads: [lib.concat(list(grads), op.inputs[2]), None, None])  # fmt: skip

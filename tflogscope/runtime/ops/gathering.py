@@ -57,10 +57,7 @@ def _sliced(i: Inference) -> TensorShape:
 
 
 def _sizes(keys: tuple[Any, ...], dims: list[Dim], exact: bool) -> Iterator[Dim]:
-    used = sum(key is not None and key is not Ellipsis for key in keys)
-    if used > len(dims):
-        raise ValueError(f"Index out of range: input has only {len(dims)} dims")
-    hidden = len(dims) - used
+    hidden = len(dims) - sum(key is not None and key is not Ellipsis for key in keys)
     for key in keys:
         if key is None:
             yield 1
@@ -79,13 +76,6 @@ def _sizes(keys: tuple[Any, ...], dims: list[Dim], exact: bool) -> Iterator[Dim]
     yield from dims
 
 
-def _slice_kernel(x: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Any:
-    try:
-        return np.array(x[_keys(begin, end, strides, masks)])
-    except IndexError as error:
-        raise invalid(f"slice index out of bounds: {error}") from None
-
-
 def _slice_gradient(op: Any, g: Any) -> list[Any]:
     inputs = arrays.shape(op.inputs[0], op.inputs[1].dtype), *op.inputs[1:4]
     values = [(each, known_value(each)) for each in inputs]
@@ -100,7 +90,8 @@ def _slice_grad(shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks
     return result
 
 
-op(f"StridedSlice(input: T, {_LIMITS}; {_OPTIONS}) -> output: T", _sliced, _slice_kernel,
+op(f"StridedSlice(input: T, {_LIMITS}; {_OPTIONS}) -> output: T", _sliced,
+   lambda x, begin, end, strides, **masks: np.array(x[_keys(begin, end, strides, masks)]),
    _slice_gradient)  # fmt: skip
 op(f"StridedSliceGrad(shape: Index, {_LIMITS}, dy: T; {_OPTIONS}) -> output: T",
    lambda i: known_shape(i.inputs[0]), _slice_grad)  # fmt: skip
@@ -145,26 +136,21 @@ def check(indices: Any, limit: int) -> None:
 
 
 def _gathered(i: Inference) -> TensorShape:
-    axis, batch = known_int(i.inputs[2]), i["batch_dims"]
-    params, indices = i.shape(0), i.shape(1)
+    axis, params, indices = known_int(i.inputs[2]), i.shape(0), i.shape(1)
     if axis is None or params.rank is None or indices.rank is None:
         return UNKNOWN
     at = axis % params.rank
-    return params[:at] + indices[batch:] + params[at + 1 :]  # type: ignore[no-any-return]
+    return params[:at] + indices + params[at + 1 :]  # type: ignore[no-any-return]
 
 
-def _gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
-    at = int(axis) % params.ndim
-    check(indices, params.shape[at])
-    if not batch_dims:
-        return np.take(params, indices, axis=at)
-    pairs = zip(params, indices, strict=True)
-    return np.stack([_gather(a, b, at - 1, batch_dims - 1) for a, b in pairs])
+def _gather(params: Any, indices: Any, axis: Any) -> Any:
+    check(indices, params.shape[int(axis)])
+    return np.take(params, indices, axis=int(axis))
 
 
 def _gather_gradient(op: Any, g: Any) -> list[Any]:
     params, indices, axis = op.inputs
-    if op.get_attr("batch_dims") or known_int(axis) != 0:
+    if known_int(axis) != 0:
         raise NotInThisRuntime("the gradient of tf.gather along another axis than the first")
     shape = arrays.cast(arrays.shape(params, int64), int32)
     count = arrays.cast(O.ExpandDims(arrays.size(indices), 0), int32)
@@ -220,5 +206,3 @@ def _unique(x: Any, out_idx: Any) -> Any:
 
 op("Unique(x: T; out_idx=int32) -> y: T, idx: out_idx",
    lambda i: [TensorShape([None]), i.shape(0)], _unique)  # fmt: skip
-op("Where(condition: T) -> index: int64", lambda i: TensorShape([None, i.shape(0).rank]),
-   np.argwhere)  # fmt: skip

@@ -83,14 +83,6 @@ class OptionalValue:
     def __init__(self, values: Any) -> None:
         self.values = values
 
-    def zeros_like(self) -> OptionalValue:
-        return OptionalValue(self.values and [_zeros(each) for each in self.values])
-
-    def __add__(self, other: OptionalValue) -> OptionalValue:
-        if self.values is None or other.values is None:
-            return self
-        return OptionalValue([a + b for a, b in zip(self.values, other.values, strict=True)])
-
 
 def _zeros(item: Any) -> Any:
     return item.zeros_like() if hasattr(item, "zeros_like") else np.zeros_like(item)

@@ -11,9 +11,9 @@ from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape, broadcast, known
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.matrices import diag_part, matmul
+from tflogscope.runtime.library.matrices import matmul
 from tflogscope.runtime.library.numbers import reduce_sum
-from tflogscope.runtime.ops.rules import invalid, same, skipped
+from tflogscope.runtime.ops.rules import invalid, skipped
 
 
 def _product_shape(x: TensorShape, y: TensorShape, swap_x: bool, swap_y: bool) -> TensorShape:
@@ -82,24 +82,12 @@ op("BatchMatMulV2(x: T, y: T; adj_x=False, adj_y=False) -> output: T",
 # -- Einsum
 
 
-def _terms(equation: str, ranks: list[int]) -> tuple[list[str], str]:
-    """The terms with a letter for each dimension that `...` stands for."""
-    given, output = equation.split("->")
-    hidden = 0
-    terms = []
-    for term, rank in zip(given.split(","), ranks, strict=True):
-        count = rank - len(term.replace("...", ""))
-        hidden = max(hidden, count) if "..." in term else hidden
-        terms.append(term.replace("...", "ABCDEFGH"[8 - count : 8] if count else ""))
-    return terms, output.replace("...", "ABCDEFGH"[8 - hidden : 8] if hidden else "")
-
-
 def _einsum_shape(i: Inference) -> TensorShape:
     if any(each.shape.rank is None for each in i.inputs):
         return UNKNOWN
-    terms, output = _terms(i["equation"], [len(each.shape) for each in i.inputs])
+    terms, output = i["equation"].split("->")
     sizes: dict[str, Any] = {}
-    for term, each in zip(terms, i.inputs, strict=True):
+    for term, each in zip(terms.split(","), i.inputs, strict=True):
         for label, dim in zip(term, each.shape.dims, strict=True):
             before = sizes.get(label)
             sizes[label] = dim if before is None or (not known(before) and known(dim)) else before
@@ -145,20 +133,11 @@ def _part_shape(i: Inference) -> TensorShape:
     return TensorShape([*shape.dims[:-2], min(sizes) if len(sizes) == 2 else None])
 
 
-def _band(x: Any, lower: Any, upper: Any) -> Any:
-    rows, columns = np.indices(x.shape[-2:])
-    kept = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
-    return np.where(kept, x, np.zeros((), x.dtype))
-
-
 op("MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T; "
-   "align='RIGHT_LEFT') -> output: T", _diag_shape, _diag,
-   lambda op, g: [diag_part(g), None, None, None, None])  # fmt: skip
+   "align='RIGHT_LEFT') -> output: T", _diag_shape, _diag)  # fmt: skip
 op("MatrixDiagPartV3(input: T, k: int32, padding_value: T; align='RIGHT_LEFT') -> diagonal: T",
    _part_shape, lambda x, k, padding: np.diagonal(x, int(k), -2, -1).copy(),
    )  # fmt: skip
-op("MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex; Tindex=int64) -> band: T",
-   same, _band, lambda op, g: [O.MatrixBandPart(g, *op.inputs[1:]), None, None])  # fmt: skip
 
 
 op("Qr(input: T; full_matrices=False) -> q: T, r: T",

@@ -144,14 +144,6 @@ def _gather_gradient(op: Any, g: Any) -> list[Any]:
     return [IndexedSlices(values, arrays.reshape(indices, size), shape), None]
 
 
-def _scatter_add(resource: Any, indices: Any, updates: Any) -> None:
-    new = _rows(resource, indices).copy()
-    np.add.at(new, indices, updates)
-    resource.change(lambda _: new)
-
-
 _row("ResourceGather(resource: resource, indices: Tindices; dtype, batch_dims=0, "
      "validate_indices=True) -> output: dtype", _gathered_shape,
      lambda resource, indices: _rows(resource, indices)[indices], _gather_gradient)  # fmt: skip
-_row("ResourceScatterAdd(resource: resource, indices: Tindices, updates: dtype)", unknown,
-     _scatter_add)  # fmt: skip

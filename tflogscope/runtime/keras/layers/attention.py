@@ -47,7 +47,7 @@ class LayerNormalization(_Normalization):
         return outputs
 
     def _fused(self, inputs: Any) -> Any:
-        shape = arrays.shape_v2(inputs)
+        shape = arrays.shape(inputs)
         sizes = [shape[dim] for dim in range(len(inputs.shape))]
         examples: Any = 1
         for size in sizes[:-1]:

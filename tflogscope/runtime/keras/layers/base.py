@@ -36,7 +36,7 @@ from tflogscope.runtime.library.arrays import cast
 
 __all__ = ["Layer"]
 
-_SHARED = {
+_SHARED: dict[str, Any] = {
     "trainable": True,
     "name": None,
     "dtype": None,

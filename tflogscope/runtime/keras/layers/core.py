@@ -38,24 +38,31 @@ def Input(*args: Any, **kwargs: Any) -> Any:
     return InputLayer(*args, **kwargs).output
 
 
-class Dense(Layer):
-    """`activation(inputs @ kernel + bias)`."""
+class WithKernel(Layer):
+    """A layer with a kernel, perhaps a bias, and an activation."""
 
-    options = {
-        "units": ...,
+    shared = Layer.shared | {
         "activation": None,
         "use_bias": True,
         "kernel_initializer": "glorot_uniform",
         "bias_initializer": "zeros",
     }
+
+    def make_kernel(self, shape: tuple[int, ...], wide: int, label: str = "kernel") -> None:
+        self.kernel = self.add_weight(label, shape, initializer=self.kernel_initializer)
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight("bias", (wide,), initializer=self.bias_initializer)
+
+
+class Dense(WithKernel):
+    """`activation(inputs @ kernel + bias)`."""
+
+    options = {"units": ..., "activation": None}
     supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        shape = (input_shape[-1], self.units)
-        self.kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer)
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight("bias", shape[1:], initializer=self.bias_initializer)
+        self.make_kernel((input_shape[-1], self.units), self.units)
 
     def call(self, inputs: Any) -> Any:
         inputs = arrays.cast(inputs, self.dtype)
@@ -147,7 +154,7 @@ class Flatten(Layer):
             return arrays.reshape(inputs, constant([batch, size]))
         size = -1 if None in dims else math.prod(dims)
         if keras3() and batch is None:
-            return arrays.reshape(inputs, [arrays.shape_v2(inputs)[0], size])
+            return arrays.reshape(inputs, [arrays.shape(inputs)[0], size])
         return arrays.reshape(inputs, constant([-1 if batch is None or size > 0 else batch, size]))
 
 
@@ -157,7 +164,7 @@ class Reshape(Layer):
     options = {"target_shape": ...}
 
     def call(self, inputs: Any) -> Any:
-        return arrays.reshape(inputs, (arrays.shape_v2(inputs)[0], *self.target_shape))
+        return arrays.reshape(inputs, (arrays.shape(inputs)[0], *self.target_shape))
 
 
 # -- merging

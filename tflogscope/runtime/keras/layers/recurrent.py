@@ -45,7 +45,7 @@ def loop_over_time(
     """The last output and all of them. NB: inputs are sequences of vectors."""
     limit, batch = inputs.shape[1], inputs.shape[0]
     inputs = _swapped(inputs)
-    steps = limit if keras3() and limit else arrays.shape_v2(inputs)[0]
+    steps = limit if keras3() and limit else arrays.shape(inputs)[0]
     if mask is not None:
         mask = _swapped(O.ExpandDims(mask, -1))
     source = _list_of_steps(inputs, steps, "input_ta_0")
@@ -112,7 +112,7 @@ class RNN(Layer):
 
     def call(self, sequences: Any, mask: Any = None) -> Any:
         batch = sequences.shape[0] if keras3() else None
-        batch = arrays.shape_v2(sequences)[0] if batch is None else batch
+        batch = arrays.shape(sequences)[0] if batch is None else batch
         states = [arrays.zeros([batch, size], sequences.dtype) for size in self.cell.state_size]
         if keras3():
             sequences[:, 0, :]  # the inputs of a step: a mask of dropout would be drawn for them

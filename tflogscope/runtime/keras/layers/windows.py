@@ -8,6 +8,7 @@ from typing import Any
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.keras import primitives
 from tflogscope.runtime.keras.layers.base import Layer
+from tflogscope.runtime.keras.layers.core import WithKernel
 from tflogscope.runtime.keras.state import keras3
 from tflogscope.runtime.library import arrays, nn, numbers
 
@@ -17,30 +18,18 @@ class _Windowed(Layer):
 
     def read(self, name: str, value: Any) -> Any:
         """NB: one number is the size of a window in each dimension."""
-        if name in {"kernel_size", "pool_size", "strides", "dilation_rate"} and value is not None:
+        if name in {"kernel_size", "pool_size", "strides"} and value is not None:
             return (value,) * self.rank if isinstance(value, int) else tuple(value)
         return value.upper() if name == "padding" else super().read(name, value)
 
-    @property
-    def form(self) -> str:
-        """`data_format` of TensorFlow's ops."""
-        return "NWC" if self.rank == 1 else "NHWC"
+
+_OF_WINDOW = {"kernel_size": ..., "strides": 1, "padding": "valid"}
 
 
-class Conv2D(_Windowed):
+class Conv2D(_Windowed, WithKernel):
     """A convolution of images."""
 
-    options = {
-        "filters": ...,
-        "kernel_size": ...,
-        "strides": 1,
-        "padding": "valid",
-        "dilation_rate": 1,
-        "activation": None,
-        "use_bias": True,
-        "kernel_initializer": "glorot_uniform",
-        "bias_initializer": "zeros",
-    }
+    options = {"filters": ...} | _OF_WINDOW
     label = "kernel"
 
     def _sizes(self, channels: int) -> tuple[int, int, int]:
@@ -48,12 +37,8 @@ class Conv2D(_Windowed):
 
     def build(self, input_shape: Any) -> None:
         into, out, bias = self._sizes(input_shape[-1])
-        shape = (*self.kernel_size, into, out)
         label = "kernel" if keras3() else self.label
-        self.kernel = self.add_weight(label, shape, initializer=self.kernel_initializer)
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight("bias", (bias,), initializer=self.bias_initializer)
+        self.make_kernel((*self.kernel_size, into, out), bias, label)
 
     def call(self, inputs: Any) -> Any:
         outputs = self._convolved(inputs)
@@ -63,8 +48,7 @@ class Conv2D(_Windowed):
 
     def _convolved(self, inputs: Any) -> Any:
         name = None if keras3() else type(self).__name__
-        strides, rates = list(self.strides), list(self.dilation_rate)
-        return nn.convolution(inputs, self.kernel, strides, self.padding, self.form, rates, name)
+        return nn.convolution(inputs, self.kernel, self.strides, self.padding, name=name)
 
 
 class Conv1D(Conv2D):
@@ -76,25 +60,14 @@ class Conv1D(Conv2D):
 class DepthwiseConv2D(Conv2D):
     """A convolution of each channel of its own."""
 
-    options = {
-        "kernel_size": ...,
-        "strides": 1,
-        "padding": "valid",
-        "depth_multiplier": 1,
-        "activation": None,
-        "use_bias": True,
-        "depthwise_initializer": "glorot_uniform",
-        "bias_initializer": "zeros",
-    }
+    options = _OF_WINDOW | {"depth_multiplier": 1}
     label = "depthwise_kernel"
-    kernel_initializer = property(lambda self: self.depthwise_initializer)
 
     def _sizes(self, channels: int) -> tuple[int, int, int]:
         return channels, self.depth_multiplier, channels * self.depth_multiplier
 
     def _convolved(self, inputs: Any) -> Any:
-        steps = (1, *self.strides, 1)
-        return nn.depthwise_conv2d(inputs, self.kernel, steps, self.padding, data_format="NHWC")
+        return nn.depthwise_conv2d(inputs, self.kernel, (1, *self.strides, 1), self.padding)
 
 
 class _Pooling(_Windowed):
@@ -107,11 +80,10 @@ class _Pooling(_Windowed):
         if not keras3() and self.pool is nn.max_pool:
             label = "MaxPool"
         if keras3() or self.rank == 2:
-            return type(self).pool(inputs, sizes, strides, self.padding, self.form, label)
+            return type(self).pool(inputs, sizes, strides, self.padding, label)
         image = O.ExpandDims(inputs, 2)  # NB: Keras 2 pools sequences as images one pixel wide
         sizes, strides = (1, *sizes, 1, 1), (1, *strides, 1, 1)
-        pooled = type(self).pool(image, sizes, strides, self.padding, "NHWC", label)
-        return arrays.squeeze(pooled, [2])
+        return arrays.squeeze(type(self).pool(image, sizes, strides, self.padding, label), [2])
 
 
 class MaxPooling2D(_Pooling):
