@@ -15,7 +15,7 @@ from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import int64
 from tflogscope.runtime.data.dataset import Dataset
-from tflogscope.runtime.keras.state import floatx, keras3
+from tflogscope.runtime.keras.state import keras3
 from tflogscope.runtime.library import arrays, random
 from tflogscope.runtime.library.slices import gather
 
@@ -83,7 +83,7 @@ def _as_tuples(value: Any) -> Any:
 
 def _in_floatx(value: Any) -> Any:
     floats = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-    value = value.astype(floatx()) if floats else value
+    value = value.astype("float32") if floats else value
     return value if keras3() else convert_to_tensor(value)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import as_dtype, int32, int64
-from tflogscope.runtime.keras.state import Configured, floatx, found, keras3, snake_case
+from tflogscope.runtime.core.dtypes import float32, int32, int64
+from tflogscope.runtime.keras.state import Configured, found, keras3, snake_case
 from tflogscope.runtime.library import arrays, random
 from tflogscope.runtime.library.matrices import matrix_transpose
 
@@ -38,6 +38,7 @@ class Initializer(Configured):
     """Gives the first value of a weight."""
 
     where = "tf.keras.initializers."
+    options = {"seed": None}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.configure(args, kwargs)
@@ -45,30 +46,24 @@ class Initializer(Configured):
     def read(self, name: str, value: Any) -> Any:
         return default_seed() if name == "seed" and value is None else value
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
         raise NotImplementedError
-
-    def draw(self, kind: str, shape: Any, first: float, second: float, dtype: Any) -> Any:
-        """Draw: `first` and `second` are the limits, or mean and deviation."""
-        dtype = as_dtype(dtype or floatx())
-        seed = stateless_seed(self.seed)
-        if keras3() and kind == "uniform":
-            first, second = arrays.cast(first, dtype), arrays.cast(second, dtype)
-        return getattr(random, f"stateless_{kind}")(shape, seed, first, second, dtype)
 
 
 class Zeros(Initializer):
     """All 0."""
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Any:
-        return arrays.zeros(shape, dtype or floatx())
+    options = {}
+
+    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
+        return arrays.zeros(shape, dtype)
 
 
-class Ones(Initializer):
+class Ones(Zeros):
     """All 1."""
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Any:
-        return arrays.ones(shape, dtype or floatx())
+    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
+        return arrays.ones(shape, dtype)
 
 
 class RandomUniform(Initializer):
@@ -76,47 +71,45 @@ class RandomUniform(Initializer):
 
     options = {"minval": -0.05, "maxval": 0.05, "seed": None}
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Any:
-        return self.draw("uniform", shape, self.minval, self.maxval, dtype)
+    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
+        seed = stateless_seed(self.seed)
+        return random.stateless_uniform(shape, seed, self.minval, self.maxval, dtype)
 
 
 class _Scaled(Initializer):
     """Scaled by how many numbers go in and out of the layer: `VarianceScaling`."""
 
-    options = {"seed": None}
     scale: float
     mode: str
     distribution: str
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
         window = math.prod(shape[:-2])
         ins, outs = (shape[-2] * window, shape[-1] * window) if len(shape) > 1 else [shape[0]] * 2
         scale = self.scale / max(1.0, ins if self.mode == "fan_in" else (ins + outs) / 2.0)
+        seed = stateless_seed(self.seed)
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * scale)
-            return self.draw("uniform", shape, -limit, limit, dtype)
+            return random.stateless_uniform(shape, seed, -limit, limit, dtype)
         stddev = math.sqrt(scale) / 0.87962566103423978  # of a standard normal cut off at ±2
-        return self.draw("truncated_normal", shape, 0.0, stddev, dtype)
+        return random.stateless_truncated_normal(shape, seed, 0.0, stddev, dtype)
 
 
 class Orthogonal(Initializer):
     """An orthogonal matrix."""
 
-    options = {"gain": 1.0, "seed": None}
-
-    def __call__(self, shape: Any, dtype: Any = None) -> Any:
+    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
         rows, columns = math.prod(shape[:-1]), shape[-1]
-        drawn = self.draw("normal", sorted((rows, columns), reverse=True), 0.0, 1.0, dtype)
-        orthogonal, triangle = O.Qr(drawn)
-        orthogonal *= O.Sign(
-            O.MatrixDiagPartV3(triangle, 0, 0, name="diag_part")
-        )  # makes the matrix unique
+        sizes, seed = sorted((rows, columns), reverse=True), stateless_seed(self.seed)
+        orthogonal, triangle = O.Qr(random.stateless_normal(sizes, seed, dtype=dtype))
+        # makes the matrix unique
+        orthogonal *= O.Sign(O.MatrixDiagPartV3(triangle, 0, 0, name="diag_part"))
         if rows < columns:
             orthogonal = matrix_transpose(orthogonal)
-        return self.gain * arrays.reshape(orthogonal, shape)
+        return 1.0 * arrays.reshape(orthogonal, shape)  # NB: the gain
 
 
-_SCALED = {"Glorot": (1.0, "fan_avg"), "He": (2.0, "fan_in"), "Lecun": (1.0, "fan_in")}
+_SCALED = {"Glorot": (1.0, "fan_avg"), "He": (2.0, "fan_in")}
 _KINDS: list[type[Initializer]] = [
     Zeros, Ones, RandomUniform, Orthogonal,
     *(type(f"{name}{kind}", (_Scaled,),
@@ -124,9 +117,9 @@ _KINDS: list[type[Initializer]] = [
       for name, (scale, mode) in _SCALED.items() for kind in ("Uniform", "Normal")),
 ]  # fmt: skip
 CLASSES = {kind.__name__: kind for kind in _KINDS}
-_TABLE = CLASSES | {snake_case(name): kind for name, kind in CLASSES.items()}
-_TABLE["uniform"] = RandomUniform
+_BY_NAME = CLASSES | {snake_case(name): kind for name, kind in CLASSES.items()}
+_BY_NAME["uniform"] = RandomUniform
 
 
 def get(identifier: Any) -> Any:
-    return found(identifier, _TABLE, "initializer")
+    return found(identifier, _BY_NAME, "initializer")

@@ -1,17 +1,15 @@
 """Values of models that are being put together: `Input` makes one, each call of a layer on it another.
-A node is such a call; a model runs its nodes again on real values, in the order of their depth.
+A node is such a call; a model runs its nodes again on real values.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.function.func_graph import placeholder
-from tflogscope.runtime.keras.state import mask_of
 
 
 class KerasTensor:
@@ -20,7 +18,6 @@ class KerasTensor:
     def __init__(self, shape: Any, dtype: Any, name: str | None = None) -> None:
         self.shape, self.dtype, self.name = as_shape(shape), dtype, name
         self.node: Any = None
-        self._keras_mask: Any = None
 
     def __getattr__(self, name: str) -> Any:
         return missing("KerasTensor", name)
@@ -33,17 +30,11 @@ def is_symbolic(value: Any) -> bool:
 def to_placeholder(value: Any) -> Any:
     if not isinstance(value, KerasTensor):
         return value
-    made = placeholder(context.current(), value.dtype, value.shape)
-    if value._keras_mask is not None:
-        made._keras_mask = to_placeholder(value._keras_mask)
-    return made
+    return placeholder(context.current(), value.dtype, value.shape)
 
 
 def from_tensor(tensor: Any) -> Any:
-    made = KerasTensor(tensor.shape, tensor.dtype)
-    mask = mask_of(tensor)
-    made._keras_mask = None if mask is None else from_tensor(mask)
-    return made
+    return KerasTensor(tensor.shape, tensor.dtype)
 
 
 class Node:
@@ -67,31 +58,18 @@ class Node:
         values.update((id(each), result) for each, result in zip(outputs, results, strict=True))
 
 
-def in_order(inputs: list[Any], outputs: list[Any]) -> tuple[list[Node], list[Any]]:
-    """The nodes between these Keras tensors as they are run, and their layers: those of the largest
-    depth, the longest way to an output, first (`_map_graph_network` of Keras' functional.py).
+def in_order(outputs: list[Any]) -> list[Node]:
+    """The nodes that lead to these Keras tensors, each after those that it needs. NB: Keras runs those
+    that are farthest from an output first.
     """
-    finished: dict[Node, None] = {}
-    order: dict[Any, int] = {}
+    found: dict[Node, None] = {}
 
     def visit(node: Node) -> None:
-        if node not in finished:
-            order.setdefault(node.layer, len(order))
-            for parent in node.inputs:
-                visit(parent.node)
-            finished[node] = None
+        for tensor in node.inputs:
+            if tensor.node not in found:
+                visit(tensor.node)
+        found[node] = None
 
     for tensor in outputs:
         visit(tensor.node)
-    for tensor in inputs:
-        visit(tensor.node)
-    depths: dict[Node, int] = defaultdict(int)
-    of_layer: dict[Any, int] = defaultdict(int)
-    for node in reversed(finished):
-        depth = depths[node] = max(depths[node], of_layer[node.layer])
-        of_layer[node.layer] = depth
-        for tensor in node.inputs:
-            depths[tensor.node] = max(depths[tensor.node], depth + 1)
-    nodes = sorted(depths, key=lambda node: -depths[node])
-    layers = sorted(of_layer, key=lambda layer: (-of_layer[layer], order[layer]))
-    return [node for node in nodes if node.inputs], layers
+    return list(found)

@@ -4,19 +4,17 @@ outputs; a sequential one is put together when the shape of its input is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import as_dtype
+from tflogscope.runtime.core.dtypes import float32
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.keras.keras_tensor import KerasTensor, in_order
 from tflogscope.runtime.keras.layers.core import Input, InputLayer
 from tflogscope.runtime.keras.state import call_state, keras3
 from tflogscope.runtime.keras.training import Trainer
-from tflogscope.runtime.library.arrays import cast, squeeze
+from tflogscope.runtime.library.arrays import cast
 
 
 class Model(Trainer):
@@ -44,57 +42,33 @@ class Model(Trainer):
         print_fn(f"Total params: {self.count_params()}")
 
 
-def _unwrapped(value: Any) -> Any:
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
-
-
 class Functional(Model):
     """A model of Keras tensors."""
 
-    converts_inputs = False
-
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
         name = name or ("model" if type(self) is Functional and not keras3() else None)
-        Trainer.__init__(self, name=name, **kwargs)
-        self.make_counters()
+        super().__init__(name=name, **kwargs)
         self.connect(inputs, outputs)
 
     def connect(self, inputs: Any, outputs: Any) -> None:
-        nested = {"_inputs": _unwrapped(inputs), "_outputs": _unwrapped(outputs)}
-        self.__dict__ |= {
-            **nested,
-            "inputs": nest.flatten(inputs),
-            "outputs": nest.flatten(outputs),
-        }
-        self.__dict__["_order"], layers = in_order(self.inputs, self.outputs)
-        vars(self)["_parts"] = layers
+        flat = nest.flatten(outputs)
+        nodes = in_order(flat)
+        layers = list(dict.fromkeys(node.layer for node in nodes))
+        vars(self).update(inputs=nest.flatten(inputs), outputs=flat, _outputs=outputs)
+        vars(self).update(_parts=layers, _order=[node for node in nodes if node.inputs])
         self.built = True
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        del training  # layers know it from the call that is under way
-        if isinstance(inputs, Mapping) and not isinstance(self._inputs, Mapping):
-            inputs = [inputs[each.name] for each in self.inputs]
-        flat = nest.flatten(inputs)
-        values = {id(t): _fitting(value, t) for t, value in zip(self.inputs, flat, strict=True)}
+        pairs = zip(self.inputs, nest.flatten(inputs), strict=True)
+        values = {id(tensor): _fitting(value, tensor) for tensor, value in pairs}
         for node in self._order:
             node.run(values)
-        return nest.pack_sequence_as(self._outputs, [values[id(each)] for each in self.outputs])
-
-    @property
-    def layers(self) -> list[Any]:
-        return list(self._parts)
-
-    input = property(lambda self: self._inputs)
-    output = property(lambda self: self._outputs)
+        return nest.map_structure(lambda each: values[id(each)], self._outputs)
 
 
 def _fitting(value: Any, tensor: KerasTensor) -> Any:
     """With the rank and type of the input. See `Functional._conform_to_reference_input`."""
-    value = convert_to_tensor(value) if not isinstance(value, Tensor) else value
-    more = (value.shape.rank or 0) - (tensor.shape.rank or 0)
-    if more == 1 and value.shape[-1] == 1:
-        value = squeeze(value, [-1])
-    elif more == -1 and tensor.shape[-1] == 1:
+    if value.shape.rank == 1 and len(tensor.shape) == 2 and tensor.shape[-1] == 1:
         value = O.ExpandDims(value, -1)
     return cast(value, tensor.dtype)
 
@@ -103,8 +77,7 @@ class Sequential(Functional):
     """A model of one layer after another."""
 
     def __init__(self, layers: Any = None, name: str | None = None, **kwargs: Any) -> None:
-        Trainer.__init__(self, name=name, **kwargs)
-        self.make_counters()
+        Model.__init__(self, name=name, **kwargs)
         vars(self).update(_stack=[], _parts=[])
         for layer in layers or []:
             self.add(layer)
@@ -115,39 +88,34 @@ class Sequential(Functional):
         self._stack.append(layer)
         self._parts.append(layer)
         if self.outputs:
-            self.connect(self.inputs, [layer(self.outputs[0])])
+            self.connect(self.inputs, layer(self.outputs[0]))
         elif isinstance(layer, InputLayer):
-            self.connect([layer.output], [layer.output])
-        elif len(self._stack) == 1 and isinstance(layer, Model) and layer.inputs:
-            self._begin(tuple(layer.inputs[0].shape), layer.dtype)
+            self.connect(layer.output, layer.output)
         elif len(self._stack) == 1 and layer.input_shape is not None:
-            self._begin((None, *layer.input_shape), layer.dtype)
+            self._begin(layer.input_shape, layer.dtype)
 
     def _begin(self, shape: Any, dtype: Any) -> None:
-        layers = self._stack
-        name = None if keras3() else f"{layers[0].name}_input"
-        tensor = output = Input(batch_shape=shape, dtype=as_dtype(dtype), name=name)
-        for layer in layers:
+        name = None if keras3() else f"{self._stack[0].name}_input"
+        tensor = output = Input(shape, dtype=dtype, name=name)
+        for layer in self._stack:
             output = layer(output)
-        self.connect([tensor], [output])
+        self.connect(tensor, output)
 
     def build(self, input_shape: Any = None) -> None:
         if self.outputs is None:
-            first = self._stack[0]
-            self._begin((None, *tuple(input_shape)[1:]), first.dtype if keras3() else "float32")
+            self._begin(input_shape[1:], float32)
 
     def _build_once(self, inputs: Any, rest: Any, kwargs: Any) -> None:
         if self.outputs is None and isinstance(inputs, Tensor) and not call_state.symbolic:
             with context.init_scope():
-                self._begin((None, *tuple(inputs.shape)[1:]), inputs.dtype)
+                self._begin(inputs.shape[1:], inputs.dtype)
         self.built = True
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         if self.outputs is not None:
             return super().call(inputs, training)
         for layer in self._stack:
-            keywords = {"training": training} if layer.takes("training") else {}
-            inputs = layer(inputs, **keywords)
+            inputs = layer(inputs)
         return inputs
 
     @property

@@ -11,17 +11,11 @@ from typing import Any
 from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import int64
+from tflogscope.runtime.core.dtypes import float32, int64
 from tflogscope.runtime.function.gradient_tape import custom_gradient
 from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.keras import primitives as p
-from tflogscope.runtime.keras.state import (
-    Configured,
-    floatx,
-    found,
-    keras3,
-    unique_name,
-)
+from tflogscope.runtime.keras.state import Configured, found, keras3, unique_name
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slopes import dense
 
@@ -30,7 +24,6 @@ class Optimizer(Configured):
     """What all have: the learning rate, the number of steps, and slots, variables per variable."""
 
     where = "tf.keras.optimizers."
-    options = {"learning_rate": 0.01}
     shared = {"name": None}
     slots: tuple[str, ...] = ()
     learning_rate: Any
@@ -39,75 +32,61 @@ class Optimizer(Configured):
         self.configure(args, kwargs)
         own = type(self).__name__
         self.name = self.name or (unique_name(own) if keras3() else own)
-        self.built = False
-        self._slots: dict[int, dict[str, Any]] = {}
+        self._slots: dict[int, list[Any]] = {}
         with context.init_scope():
             first = convert_to_tensor(0, int64) if keras3() else 0
             self.iterations: Any = Variable(first, name="iteration", dtype=int64, trainable=False)
             self.learning_rate = Variable(
-                self.learning_rate, name="learning_rate", dtype=floatx(), trainable=False
+                self.learning_rate, name="learning_rate", dtype=float32, trainable=False
             )
 
     @property
     def variables(self) -> list[Any]:
-        slots = [v for each in self._slots.values() for v in each.values()]
-        return [self.iterations, self.learning_rate, *slots]
+        return [self.iterations, self.learning_rate, *nest.flatten(list(self._slots.values()))]
 
     def build(self, variables: Sequence[Any]) -> None:
-        if self.built:
-            return
-        self.built = True
         for variable in variables:
-            self._slots[id(variable)] = {key: self._slot(variable, key) for key in self.slots}
+            if id(variable) not in self._slots:
+                self._slots[id(variable)] = [self._slot(variable, key) for key in self.slots]
 
     def _slot(self, variable: Any, key: str) -> Any:
-        own = variable.name.partition(":")[0]
-        if not keras3():
-            zeros = arrays.zeros(variable.shape, variable.dtype)
-            return Variable(zeros, name=f"{key}/{own}", dtype=variable.dtype, trainable=False)
-        if not context.executing_eagerly():
+        if keras3() and not context.executing_eagerly():
             context.current().capture(variable.handle)
-        name = f"{own.replace('/', '_')}_{key}"
+        name = f"{variable.name.partition(':')[0].replace('/', '_')}_{key}"
         given = (self, name, variable.shape, arrays.zeros, variable.dtype)
         return p.make_variable(*given, trainable=False, lifted=False)
 
-    # -- from loss to variables
-
     def apply_gradients(self, grads_and_vars: Any) -> Any:
-        pairs = [(dense(gradient), variable) for gradient, variable in grads_and_vars]
+        """Update the variables."""
+        pairs = [(dense(gradient), v) for gradient, v in grads_and_vars if gradient is not None]
+        if not pairs:
+            raise ValueError("No gradients provided for any variable.")
+        gradients, variables = zip(*pairs, strict=True)
         if not keras3():
-            pairs = _aggregated(pairs)
-        elif not self.built:
+            gradients = _aggregated(gradients)
+        elif id(variables[0]) not in self._slots:
             with context.name_scope(self.name):
-                self.build([variable for _, variable in pairs])
+                self.build(variables)
         with context.name_scope(self.name):
             with context.init_scope():
-                self.build([variable for _, variable in pairs])
-            pairs = [pair for pair in pairs if pair[0] is not None]
-            if not pairs:
-                raise ValueError("No gradients provided for any variable.")
+                self.build(variables)
             if keras3():
-                pairs = _aggregated(pairs)
-            for gradient, variable in pairs:
-                slots = self._slots.get(id(variable), {}).values()
-                self.update_step(
-                    gradient, variable, arrays.cast(self.learning_rate, variable.dtype), *slots
-                )
+                gradients = _aggregated(gradients)
+            for gradient, variable in zip(gradients, variables, strict=True):
+                rate = arrays.cast(self.learning_rate, variable.dtype)
+                self.update_step(gradient, variable, rate, *self._slots[id(variable)])
             if not keras3():
-                return self.iterations.assign_add(1)
+                return p.accumulate(self.iterations, 1)
         return p.accumulate(self.iterations, 1)
 
     def update_step(self, gradient: Any, variable: Any, rate: Any, *slots: Any) -> None:
         raise NotImplementedError
 
 
-def _aggregated(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    given = [gradient for gradient, _ in pairs if gradient is not None]
-    if not given:
-        return pairs
+def _aggregated(gradients: Any) -> Any:
+    """NB: of all replicas; there is one."""
     reduce = custom_gradient(lambda *grads: (list(grads), lambda *upstream: list(upstream)))
-    summed = iter(nest.flatten(reduce(*given)))
-    return [(None if gradient is None else next(summed), variable) for gradient, variable in pairs]
+    return nest.flatten(reduce(*gradients))
 
 
 class SGD(Optimizer):
@@ -117,10 +96,7 @@ class SGD(Optimizer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not keras3():
-            self.slots = ("m",)
-        elif self.momentum:
-            self.slots = ("momentum",)
+        self.slots = ("momentum",) if self.momentum or not keras3() else ()
 
     def update_step(self, gradient: Any, variable: Any, rate: Any, *slots: Any) -> None:
         if not slots:
@@ -154,10 +130,7 @@ class Adam(Optimizer):
     """Averages of the gradients and of their squares, both corrected for the first steps."""
 
     options = {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.slots = ("momentum", "velocity") if keras3() else ("m", "v")
+    slots = ("momentum", "velocity")
 
     def update_step(self, gradient: Any, variable: Any, rate: Any, *slots: Any) -> None:
         dtype, (momentum, velocity) = variable.dtype, slots
@@ -174,9 +147,9 @@ class Adam(Optimizer):
 
 
 CLASSES: dict[str, Any] = {kind.__name__: kind for kind in (SGD, RMSprop, Adam)}
+_BY_NAME = {name.lower(): kind for name, kind in CLASSES.items()}
 
 
 def get(identifier: Any) -> Any:
-    if isinstance(identifier, str):
-        identifier = identifier.lower()
-    return found(identifier, {n.lower(): kind for n, kind in CLASSES.items()}, "optimizer")
+    identifier = identifier.lower() if isinstance(identifier, str) else identifier
+    return found(identifier, _BY_NAME, "optimizer")

@@ -1,6 +1,6 @@
-"""What all of Keras shares: its settings, names that are given automatically, constructors whose arguments
-are a table, the scopes of layers, and the call that is under way. `keras3()` is where the recipes of
-Keras 2 and Keras 3 part.
+"""What all of Keras shares: names that are given automatically, constructors whose arguments are a
+table, the scopes of layers, and the call that is under way. `keras3()` is where the recipes of Keras 2
+and Keras 3 part.
 """
 
 from __future__ import annotations
@@ -21,10 +21,6 @@ _uids: Counter[str] = Counter()
 
 def keras3() -> bool:
     return since(2, 16)
-
-
-def floatx() -> str:
-    return "float32"
 
 
 def snake_case(name: str) -> str:
@@ -72,7 +68,6 @@ class Configured:
 
     def read(self, name: str, value: Any) -> Any:
         """An argument as an attribute: what is given by its name is looked up."""
-        del name
         return value
 
     def __getattr__(self, name: str) -> Any:
@@ -81,23 +76,33 @@ class Configured:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
-class _CallState(threading.local):
-    """Of the thread: the layers that are being called."""
+def found(identifier: Any, table: dict[str, Any], kind: str) -> Any:
+    """What has that name in the table; what is no name is itself. A class is called."""
+    if isinstance(identifier, str):
+        if identifier not in table:
+            raise ValueError(f"Unknown {kind}: '{identifier}'.")
+        identifier = table[identifier]
+    return identifier() if isinstance(identifier, type) else identifier
 
-    depth = 0
+
+# -- the call that is under way
+
+
+class _CallState(threading.local):
+    """Of the thread: does the model train, are only shapes asked for, and the scopes of Keras 3."""
+
     training: Any = None
     symbolic = False
     scopes: tuple[Any, ...] = ()
 
     @contextmanager
     def enter(self, training: Any, *, symbolic: bool = False) -> Iterator[None]:
-        before = self.depth, self.training, self.symbolic
-        self.depth, self.training = self.depth + 1, training
-        self.symbolic = self.symbolic or symbolic
+        before = self.training, self.symbolic
+        self.training, self.symbolic = training, self.symbolic or symbolic
         try:
             yield
         finally:
-            self.depth, self.training, self.symbolic = before
+            self.training, self.symbolic = before
 
 
 call_state = _CallState()
@@ -123,15 +128,3 @@ def layer_scope(layer: Any) -> AbstractContextManager[Any]:
     # one that ends in "/" is taken as it is: each call of the layer has the same scope
     outer = context.current_scope()
     return context.name_scope(f"{outer}/{layer.name}/" if outer else f"{layer.name}/")  # type: ignore[no-any-return]
-
-
-def mask_of(tensor: Any) -> Any:
-    return getattr(tensor, "_keras_mask", None)
-
-
-def found(identifier: Any, table: dict[str, Any], kind: str) -> Any:
-    if isinstance(identifier, str):
-        if identifier not in table:
-            raise ValueError(f"Unknown {kind}: '{identifier}'.")
-        identifier = table[identifier]
-    return identifier() if isinstance(identifier, type) else identifier

@@ -20,8 +20,6 @@ _OPTIONS = {"epsilon": 1e-3, "beta_initializer": "zeros", "gamma_initializer": "
 class _Normalization(Layer):
     """NB: along the last dimension, with a scale and an offset."""
 
-    supports_masking = True
-
     def build(self, input_shape: Any) -> None:
         shape = (input_shape[-1],)
         self.gamma = self.add_weight("gamma", shape, initializer=self.gamma_initializer)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import as_dtype
+from tflogscope.runtime.core.dtypes import as_dtype, float32
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.func_graph import FuncGraph
@@ -25,33 +25,21 @@ from tflogscope.runtime.keras.state import (
     OURS,
     Configured,
     call_state,
-    floatx,
     keras3,
     layer_scope,
-    mask_of,
-    refuse,
     unique_name,
 )
 from tflogscope.runtime.library.arrays import cast
 
 __all__ = ["Layer"]
 
-_SHARED: dict[str, Any] = {
-    "trainable": True,
-    "name": None,
-    "dtype": None,
-    "input_shape": None,
-}
-
 
 class Layer(Configured):
     """The base of all layers. Its options are shared; a layer's own come first."""
 
     where = "tf.keras.layers."
-    shared = _SHARED
+    shared: dict[str, Any] = {"trainable": True, "name": None, "dtype": None, "input_shape": None}
     own_first = True
-    supports_masking = False
-    converts_inputs = True
     built: Any
     input_shape: Any
 
@@ -67,12 +55,10 @@ class Layer(Configured):
         if name == "name":
             return value or unique_name(type(self).__name__)
         if name == "dtype":
-            return as_dtype(value or floatx())
+            return as_dtype(value or float32)
         if name.endswith("_initializer"):
             return initializers.get(value)
-        if name.endswith("activation"):
-            return activations.get(value)
-        return value
+        return activations.get(value) if name.endswith("activation") else value
 
     # -- what subclasses define
 
@@ -82,8 +68,8 @@ class Layer(Configured):
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not have a `call()` method.")
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        del inputs
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+        """Which steps of a sequence count, for the layers that come next."""
         return mask
 
     # -- calling
@@ -91,73 +77,59 @@ class Layer(Configured):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not args:  # the first may be given by its name
             args = (kwargs.pop(next(iter(self._parameters()))),)
-        inputs, rest = args[0], args[1:]
         if not is_symbolic((args, kwargs)):
-            return self._computed(inputs, rest, kwargs)
-        graph = FuncGraph(f"{self.name}_scratch_graph")
-        with context.enter(graph), call_state.enter(call_state.training, symbolic=True):
-            given = nest.map_structure(to_placeholder, (inputs, rest, dict(kwargs)))
-            outputs = nest.map_structure(from_tensor, self._computed(*given))
-        Node(self, (inputs, *rest), kwargs, outputs)
+            return self._computed(args, kwargs)
+        with context.enter(FuncGraph(f"{self.name}_scratch_graph")):
+            outputs = nest.map_structure(from_tensor, self._on_symbols(args, kwargs))
+        Node(self, args, kwargs, outputs)
         return outputs
 
-    def _computed(self, inputs: Any, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.converts_inputs:
-            inputs = nest.map_structure(self._converted, inputs)
-        if self._ours:
-            known = self._parameters()
-            refuse(
-                f"the call of {type(self).__name__}",
-                {n: kwargs[n] for n in kwargs if n not in known and n != "training"},
-            )
-        mask = self._give_mask(inputs, kwargs)
-        training = self._give_training(rest, kwargs)
-        with call_state.enter(training):
+    def _on_symbols(self, args: Any, kwargs: Any) -> Any:
+        """Called in a graph that nothing runs, for shapes alone."""
+        with call_state.enter(call_state.training, symbolic=True):
+            return self._computed(*nest.map_structure(to_placeholder, (args, dict(kwargs))))
+
+    def _computed(self, args: Any, kwargs: dict[str, Any]) -> Any:
+        inputs, *rest = nest.map_structure(self._converted, args[0]), *args[1:]
+        mask = getattr(inputs, "_keras_mask", None)
+        if mask is not None and self.takes("mask"):
+            kwargs["mask"] = mask
+        with call_state.enter(self._give_training(rest, kwargs)):
             if keras3():
                 with layer_scope(self):
                     self._build_once(inputs, rest, kwargs)
             with layer_scope(self):
                 self._build_once(inputs, rest, kwargs)
                 outputs = self._function()(inputs, *rest, **kwargs)
-            if self.supports_masking and isinstance(outputs, Tensor):
+            if isinstance(outputs, Tensor):
                 outputs._keras_mask = self.compute_mask(inputs, mask)
             return outputs
 
-    @property
-    def _ours(self) -> bool:
-        return type(self).call.__module__.startswith(OURS)
-
     def _function(self) -> Callable[..., Any]:
-        plain = self._ours or keras3() or context.executing_eagerly()
-        return self.call if plain else convert(self.call)
+        plain = type(self).call.__module__.startswith(OURS) or keras3()
+        return self.call if plain or context.executing_eagerly() else convert(self.call)
 
     def _converted(self, value: Any) -> Any:
         if isinstance(value, (np.ndarray, np.generic, float, int)):
             value = convert_to_tensor(value)
-        if isinstance(value, Tensor) and value.dtype.is_floating and value.dtype != self.dtype:
+        if isinstance(value, Tensor) and value.dtype.is_floating:
             return cast(value, self.dtype)
         return value
 
     def _build_once(self, inputs: Any, rest: Any, kwargs: Any) -> None:
         if self.built:
             return
-        shapes = nest.map_structure(lambda each: getattr(each, "shape", None), inputs)
-        if keras3():
-            shapes = nest.map_structure(lambda each: None if each is None else tuple(each), shapes)
+        self.built = True
         if type(self).build is not Layer.build:
+            shapes = nest.map_structure(lambda each: getattr(each, "shape", None), inputs)
             in_function = keras3() and not call_state.symbolic
             with nullcontext() if in_function else context.init_scope():
                 self.build(shapes)
         elif keras3() and self._sublayers() and not call_state.symbolic:
-            # the layers in it are built by calling them in a graph, for the shapes alone
-            symbols = nest.map_structure(_symbol, (inputs, rest, kwargs))
+            # the layers in it are built by calling them in a graph
+            given = nest.map_structure(_symbol, ((inputs, *rest), kwargs))
             with context.enter(FuncGraph("build_graph")):
-                given = nest.map_structure(to_placeholder, symbols)
-                with call_state.enter(call_state.training, symbolic=True):
-                    self.call(given[0], *given[1], **given[2])
-        self.built = True
-
-    # -- what comes from outside: mask and training
+                self._on_symbols(*given)
 
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(self.call).parameters
@@ -166,22 +138,14 @@ class Layer(Configured):
         """Is this an argument of `call`?"""
         return name in self._parameters()
 
-    def _give_mask(self, inputs: Any, kwargs: dict[str, Any]) -> Any:
-        """NB: only of one input, and only recurrent layers use it."""
-        mask = mask_of(inputs)
-        if mask is not None and self.takes("mask"):
-            kwargs["mask"] = mask
-        return mask
-
-    def _give_training(self, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _give_training(self, rest: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Does it train? As it is called says so, or as the layer around it is."""
         names = list(self._parameters())
-        given = kwargs.get("training")
-        if given is None and "training" in names[1 : 1 + len(rest)]:
+        if "training" in names[1 : 1 + len(rest)]:
             return rest[names.index("training") - 1]
+        given = kwargs.pop("training", None)
         training = call_state.training if given is None else given
-        if "training" not in names:
-            kwargs.pop("training", None)
-        elif training is not None:
+        if "training" in names and training is not None:
             kwargs["training"] = training
         return training
 
@@ -192,18 +156,13 @@ class Layer(Configured):
         name: Any = None,
         shape: Any = (),
         dtype: Any = None,
-        initializer: Any = None,
+        initializer: Any = "glorot_uniform",
         trainable: bool = True,
-        **_: Any,
     ) -> Any:
         if isinstance(name, (tuple, list)):  # NB: for Keras 3 the shape comes first
-            name, shape = shape if isinstance(shape, str) else None, name
-        wanted = as_dtype(dtype or self.dtype)
-        default = "glorot_uniform" if wanted.is_floating else "zeros"
-        initialize = initializers.get(default if initializer is None else initializer)
-        dims = tuple(shape)
+            name, shape = None, name
+        given = (self, name, tuple(shape), initializers.get(initializer), dtype or self.dtype)
         lifted = call_state.symbolic or not keras3()
-        given = (self, name, dims, initialize, wanted)
         variable = make_variable(*given, trainable=trainable, lifted=lifted)
         self._track(variable)
         return variable
@@ -218,17 +177,12 @@ class Layer(Configured):
         if not any(each is value for each in parts):
             parts.append(value)
 
-    def _own_variables(self) -> list[Any]:
-        return _unique(each for each in _within(self._parts) if isinstance(each, Variable))
-
     def _sublayers(self) -> list[Any]:
         return _unique(each for each in _within(self._parts) if isinstance(each, Layer))
 
-    def _all_layers(self) -> list[Any]:
-        return _unique([self, *(e for layer in self._sublayers() for e in layer._all_layers())])
-
     def _variables(self, *, trainable: bool) -> list[Any]:
-        own = [each for each in self._own_variables() if each.trainable is trainable]
+        own = [each for each in _within(self._parts) if isinstance(each, Variable)]
+        own = [each for each in own if each.trainable is trainable]
         below = [e for layer in self._sublayers() for e in layer._variables(trainable=trainable)]
         return _unique(own + below if self.own_first else below + own)
 
@@ -241,11 +195,8 @@ class Layer(Configured):
         found = self._variables(trainable=False)
         return found if self.trainable else self._variables(trainable=True) + found
 
-    @property
-    def weights(self) -> list[Any]:
-        return self.trainable_weights + self.non_trainable_weights
-
-    variables = property(lambda self: self.weights)
+    weights = property(lambda self: self.trainable_weights + self.non_trainable_weights)
+    variables = weights
     trainable_variables = property(lambda self: self.trainable_weights)
     non_trainable_variables = property(lambda self: self.non_trainable_weights)
 

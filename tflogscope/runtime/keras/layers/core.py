@@ -59,7 +59,6 @@ class Dense(WithKernel):
     """`activation(inputs @ kernel + bias)`."""
 
     options = {"units": ..., "activation": None}
-    supports_masking = True
 
     def build(self, input_shape: Any) -> None:
         self.make_kernel((input_shape[-1], self.units), self.units)
@@ -82,7 +81,6 @@ class Embedding(Layer):
         "mask_zero": False,
         "input_length": None,
     }
-    supports_masking = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -107,7 +105,6 @@ class Dropout(Layer):
     """Some of the inputs set to 0 in training."""
 
     options = {"rate": ..., "seed": None}
-    supports_masking = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -123,7 +120,6 @@ class Activation(Layer):
     """An activation."""
 
     options = {"activation": ...}
-    supports_masking = True
 
     def call(self, inputs: Any) -> Any:
         return self.activation(inputs)

@@ -95,7 +95,6 @@ class RNN(Layer):
     """A cell over all steps of a sequence. NB: from first states of zeros."""
 
     options = {"cell": ..., "return_sequences": False}
-    supports_masking = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
