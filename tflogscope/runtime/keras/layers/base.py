@@ -38,7 +38,7 @@ class Layer(Configured):
     """The base of all layers. Its options are shared; a layer's own come first."""
 
     where = "tf.keras.layers."
-    shared: dict[str, Any] = {"trainable": True, "name": None, "dtype": None, "input_shape": None}
+    shared = {"trainable": True, "name": None, "dtype": None, "input_shape": None}
     own_first = True
     built: Any
     input_shape: Any
@@ -90,7 +90,7 @@ class Layer(Configured):
             return self._computed(*nest.map_structure(to_placeholder, (args, dict(kwargs))))
 
     def _computed(self, args: Any, kwargs: dict[str, Any]) -> Any:
-        inputs, *rest = nest.map_structure(self._converted, args[0]), *args[1:]
+        inputs, rest = nest.map_structure(self._converted, args[0]), list(args[1:])
         mask = getattr(inputs, "_keras_mask", None)
         if mask is not None and self.takes("mask"):
             kwargs["mask"] = mask

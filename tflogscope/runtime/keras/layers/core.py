@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from tflogscope.runtime.core import context
 from tflogscope.runtime.core.calls import O
@@ -41,7 +41,7 @@ def Input(*args: Any, **kwargs: Any) -> Any:
 class WithKernel(Layer):
     """A layer with a kernel, perhaps a bias, and an activation."""
 
-    shared = Layer.shared | {
+    shared: ClassVar[dict[str, Any]] = Layer.shared | {
         "activation": None,
         "use_bias": True,
         "kernel_initializer": "glorot_uniform",
