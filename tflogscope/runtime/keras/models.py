@@ -27,10 +27,6 @@ class Model(Trainer):
         functional = cls is Model and (len(args) > 1 or "outputs" in kwargs)
         return super().__new__(Functional if functional else cls)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.make_counters()
-
     @property
     def layers(self) -> list[Any]:
         return self._sublayers()
@@ -77,7 +73,7 @@ class Sequential(Functional):
     """A model of one layer after another."""
 
     def __init__(self, layers: Any = None, name: str | None = None, **kwargs: Any) -> None:
-        Model.__init__(self, name=name, **kwargs)
+        Trainer.__init__(self, name=name, **kwargs)
         vars(self).update(_stack=[], _parts=[])
         for layer in layers or []:
             self.add(layer)

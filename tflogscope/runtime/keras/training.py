@@ -33,15 +33,14 @@ class Compiled:
     def __init__(self, loss: Any, given: Any) -> None:
         self._loss, self._given, self.total = losses.get(loss), given, Mean(name="loss")
         self._metrics: list[Any] | None = None
-        self._asked = False
 
     def metrics(self) -> list[Any]:
-        """All of them, that which gathers the loss first."""
-        return [self.total, *(self._metrics or [])] if keras3() or self._asked else []
+        """All of them, that which gathers the loss first. NB: none in Keras 2 until they are made."""
+        made = self._metrics is not None
+        return [self.total, *(self._metrics or [])] if keras3() or made else []
 
     def loss(self, y: Any, y_pred: Any) -> Any:
         """The loss of these."""
-        self._asked = True
         return self._loss(matched(y, y_pred), y_pred)
 
     def update(self, y: Any, y_pred: Any) -> None:
@@ -78,8 +77,9 @@ class Trainer(Layer):
     stop_training = False
     _execution: Any = None
 
-    def make_counters(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         """NB: Keras 2 counts the steps of each kind by a variable."""
+        super().__init__(*args, **kwargs)
         counts = not keras3() and not context.inside_function()
         kinds = ("train", "test", "predict") if counts else ()
         counters = {kind: Variable(0, dtype="int64") for kind in kinds}
@@ -168,38 +168,28 @@ class Trainer(Layer):
     def _staged(self, function: Callable[..., Any]) -> Any:
         return function if self.run_eagerly else tf_function(function, reduce_retracing=True)
 
-    def _made(self, kind: str, step: Callable[[Any], Any]) -> Callable[..., Any]:
-        counter = self._counters[kind]
+    def _made(self, kind: str, step: Callable[[Any], Any]) -> Any:
         if self._execution is not None:
             self._execution.numpy()
 
-        def run_step(data: Any) -> Any:
-            outputs = step(data)
+        def one(iterator: Any) -> Any:
+            outputs = step(next(iterator))
             found = [each for each in nest.flatten(outputs) if isinstance(each, Tensor)]
             with control_dependencies([] if context.executing_eagerly() else found[:1]):
-                counter.assign_add(1)
+                self._counters[kind].assign_add(1)
             return outputs
 
-        def one(iterator: Any) -> Any:
-            return run_step(next(iterator))
-
         one.__name__ = one.__qualname__ = f"{kind}_function"
-        return self._staged(one)  # type: ignore[no-any-return]
+        return self._staged(one)
 
     def _made3(self, kind: str, step: Callable[[Any], Any]) -> Callable[..., Any]:
         @do_not_convert
         def one_step_on_data(data: Any) -> Any:
             return step(data)
 
-        if kind == "predict":
-
-            @do_not_convert
-            def one_step_on_data_distributed(data: Any) -> Any:
-                return one_step_on_data(data[0])
-
-            run = self._staged(one_step_on_data_distributed)
-            return lambda iterator: run([iterator.get_next()])
         inner = self._staged(one_step_on_data)
+        if kind == "predict":
+            return lambda iterator: inner(iterator.get_next())
 
         @do_not_convert
         def multi_step_on_iterator(iterator: Any) -> Any:
@@ -259,21 +249,17 @@ class Trainer(Layer):
         y: Any = None,
         batch_size: int | None = None,
         callbacks: Any = None,
+        verbose: Any = None,
         return_dict: bool = False,
-        **others: Any,
     ) -> Any:
-        refuse("Model.evaluate", others | {"verbose": None})
         batches = Batches(x, y, batch_size, self._execution)
         logs = self._evaluate(batches, CallbackList(callbacks, self))
-        if return_dict:
-            return logs
         results = [logs[metric.name] for metric in self.metrics if metric.name in logs]
-        return results[0] if len(results) == 1 else results
+        return logs if return_dict else results[0] if len(results) == 1 else results
 
     def predict(
-        self, x: Any, batch_size: int | None = None, callbacks: Any = None, **others: Any
+        self, x: Any, batch_size: int | None = None, callbacks: Any = None, verbose: Any = None
     ) -> Any:
-        refuse("Model.predict", others | {"verbose": None})
         batches = Batches(x, None, batch_size, self._execution)
         told = CallbackList(callbacks, self)
         function = self._begin_loop("predict")
@@ -327,7 +313,4 @@ class Trainer(Layer):
 def _concatenated(*batches: Any) -> Any:
     if len(batches) == 1:
         return batches[0].numpy()
-    shapes = arrays.stack([arrays.shape(batch)[1:] for batch in batches])
-    same = numbers.reduce_all(numbers.reduce_all(O.Equal(shapes, shapes[:1]), axis=0))
-    assert same.numpy()
     return arrays.concat(list(batches), axis=0).numpy()
