@@ -21,7 +21,7 @@ from tflogscope.runtime.keras import (
     optimizers,
     state,
 )
-from tflogscope.runtime.keras.layers import attention, base, cells, core, recurrent, windows
+from tflogscope.runtime.keras.layers import attention, base, core, recurrent, windows
 from tflogscope.runtime.library import random
 
 __all__ = ["namespace"]
@@ -46,7 +46,7 @@ def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
 
 def _layers() -> dict[str, Any]:
     found: dict[str, Any] = {"Layer": base.Layer, "Input": core.Input}
-    for module in (core, windows, attention, cells, recurrent):
+    for module in (core, windows, attention, recurrent):
         found |= _public(module, base.Layer)
     for rank in ("1D", "2D"):
         found[f"MaxPool{rank}"] = found[f"MaxPooling{rank}"]

@@ -1,27 +1,127 @@
-"""Recurrent layers: the loop over the steps of a sequence, and Keras 2's layers whose loop is a function
-of its own, that with a GPU another implementation could replace. See `keras/backend.py` (`rnn`),
-`keras/layers/rnn/lstm.py` (`standard_lstm`).
+"""Recurrent layers: cells, which are one step from inputs and states to an output and new states, and the
+loop over the steps of a sequence. See `keras/backend.py` (`rnn`), `keras/layers/rnn/lstm.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from tflogscope.runtime.core import context
+from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.function.loops import while_loop
 from tflogscope.runtime.function.polymorphic import PolymorphicFunction
 from tflogscope.runtime.function.tensor_array import TensorArray
-from tflogscope.runtime.keras import activations
+from tflogscope.runtime.keras import activations, initializers, primitives
 from tflogscope.runtime.keras.layers.base import Layer
-from tflogscope.runtime.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell
 from tflogscope.runtime.keras.state import keras3
 from tflogscope.runtime.library import arrays, matrices
 from tflogscope.runtime.library.slices import where
 
-Step = Callable[[Any, tuple[Any, ...]], tuple[Any, Sequence[Any]]]
+# -- cells
+
+
+class Cell(Layer):
+    """What cells share. NB: no dropout; there is always a bias."""
+
+    options = {
+        "units": ...,
+        "activation": "tanh",
+        "recurrent_activation": "sigmoid",
+        "kernel_initializer": "glorot_uniform",
+        "recurrent_initializer": "orthogonal",
+        "bias_initializer": "zeros",
+    }
+    gates: ClassVar[int] = 1
+    states: ClassVar[int] = 1
+
+    def build(self, input_shape: Any) -> None:
+        wide = self.units * self.gates
+        kernel, recurrent = (input_shape[-1], wide), (self.units, wide)
+        self.kernel = self.add_weight("kernel", kernel, initializer=self.kernel_initializer)
+        start = self.recurrent_initializer
+        self.recurrent_kernel = self.add_weight("recurrent_kernel", recurrent, initializer=start)
+        self.bias = self._make_bias(wide)
+
+    def _make_bias(self, wide: int) -> Any:
+        return self.add_weight("bias", (wide,), initializer=self.bias_initializer)
+
+    @property
+    def variables_of_step(self) -> list[Any]:
+        return [self.kernel, self.recurrent_kernel, self.bias]
+
+    def call(self, inputs: Any, states: Any) -> Any:
+        return self.step(inputs, nest.flatten(states), *self.variables_of_step)
+
+    def step(self, inputs: Any, states: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+        """The output and the new states, with these weights."""
+        raise NotImplementedError
+
+
+class SimpleRNNCell(Cell):
+    """A dense layer of the inputs and the last output."""
+
+    def step(self, inputs: Any, states: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+        total = primitives.add_bias(matrices.matmul(inputs, kernel), bias)
+        output = self.activation(total + matrices.matmul(states[0], recurrent))
+        return output, [output]
+
+
+class LSTMCell(Cell):
+    """Long short-term memory."""
+
+    gates = 4
+    states = 2
+
+    def _make_bias(self, wide: int) -> Any:
+        plain, ones = self.bias_initializer, initializers.get("ones")
+
+        def forgetting(_: Any, dtype: Any = None) -> Any:
+            sizes = ((plain, 1), (ones, 1), (plain, 2))
+            return arrays.concat([start((self.units * n,), dtype=dtype) for start, n in sizes], 0)
+
+        return self.add_weight("bias", (wide,), initializer=forgetting)
+
+    def step(self, inputs: Any, states: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+        gates = matrices.matmul(inputs, kernel)
+        gates = primitives.add_bias(gates + matrices.matmul(states[0], recurrent), bias)
+        gate, activation = self.recurrent_activation, self.activation
+        into, forget, candidate, out = arrays.split(gates, 4, axis=1)
+        into, forget = gate(into), gate(forget)
+        carry = forget * states[1] + into * activation(candidate)
+        out = gate(out)
+        output = out * activation(carry)
+        return output, [output, carry]
+
+
+class GRUCell(Cell):
+    """Gated recurrent unit. NB: the reset gate comes after the product (`reset_after`)."""
+
+    gates = 3
+
+    def _make_bias(self, wide: int) -> Any:
+        return self.add_weight("bias", (2, wide), initializer=self.bias_initializer)
+
+    def step(self, inputs: Any, states: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+        gate, previous = self.recurrent_activation, states[0]
+        of_input, of_state = self._halves(bias)
+        from_input = primitives.add_bias(matrices.matmul(inputs, kernel), of_input)
+        from_state = primitives.add_bias(matrices.matmul(previous, recurrent), of_state)
+        parts = arrays.split(from_input, 3, axis=1)
+        own = arrays.split(from_state, 3, axis=1)
+        update = gate(parts[0] + own[0])
+        reset = gate(parts[1] + own[1])
+        candidate = self.activation(parts[2] + reset * own[2])
+        output = update * previous + (1 - update) * candidate
+        return output, [output]
+
+    @staticmethod
+    def _halves(bias: Any) -> Any:
+        if not keras3():
+            return arrays.unstack(bias)
+        return [arrays.squeeze(each, axis=[0]) for each in arrays.split(bias, 2, axis=0)]
+
 
 # -- the loop
 
@@ -40,7 +140,7 @@ def _list_of_steps(inputs: Any, steps: Any, name: str) -> Any:
 
 
 def loop_over_time(
-    step: Step, inputs: Any, states: Sequence[Any], mask: Any, every: bool
+    step: Callable[..., Any], inputs: Any, states: Sequence[Any], mask: Any, every: bool
 ) -> tuple[Any, Any]:
     """The last output and all of them. NB: inputs are sequences of vectors."""
     limit, batch = inputs.shape[1], inputs.shape[0]
@@ -50,12 +150,8 @@ def loop_over_time(
         mask = _swapped(O.ExpandDims(mask, -1))
     source = _list_of_steps(inputs, steps, "input_ta_0")
     first, _ = step(inputs[0], tuple(states))  # only for what an output is like: nothing runs it
-    sink = TensorArray(
-        first.dtype,
-        steps if every else 1,
-        element_shape=first.shape,
-        tensor_array_name="output_ta_0",
-    )
+    shape, count = first.shape, steps if every else 1
+    sink = TensorArray(first.dtype, count, element_shape=shape, tensor_array_name="output_ta_0")
     time = constant(0, "int32", name="time")
     masks = None if mask is None else _list_of_steps(mask, steps, "mask_ta")
     kept = () if mask is None else (arrays.zeros_like(first),)
@@ -73,14 +169,11 @@ def loop_over_time(
         sink = sink.write(time if every else 0, output)
         return (time + 1, sink, *((output,) if kept else ()), *new)
 
-    most = {"maximum_iterations": steps if limit is None else constant(limit)} if keras3() else {}
     _, sink, *_ = while_loop(
         lambda time, *_: time < steps,
         body,
         (time, sink, *kept, *states),
-        parallel_iterations=32,
-        swap_memory=True,
-        **most,
+        maximum_iterations=steps if keras3() else None,
     )
     outputs = sink.stack()
     last = outputs[-1]
@@ -101,18 +194,18 @@ class RNN(Layer):
         self._track(self.cell)
 
     def build(self, input_shape: Any) -> None:
-        if not self.cell.built:
-            with context.name_scope(self.cell.name):
-                self.cell.build((input_shape[0], *tuple(input_shape)[2:]))
-            self.cell.built = True
+        with context.name_scope(self.cell.name):
+            self.cell.build(input_shape)
+        self.cell.built = True
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
         return mask if self.return_sequences else None
 
     def call(self, sequences: Any, mask: Any = None) -> Any:
         batch = sequences.shape[0] if keras3() else None
         batch = arrays.shape(sequences)[0] if batch is None else batch
-        states = [arrays.zeros([batch, size], sequences.dtype) for size in self.cell.state_size]
+        sizes = [batch, self.cell.units]
+        states = [arrays.zeros(sizes, sequences.dtype) for _ in range(self.cell.states)]
         if keras3():
             sequences[:, 0, :]  # the inputs of a step: a mask of dropout would be drawn for them
         last, outputs = self._loop(sequences, states, mask)
@@ -141,15 +234,16 @@ class SimpleRNN(_WithItsCell):
 
 
 class _Standard(_WithItsCell):
-    """NB: Keras 2 also traces the implementation for GPUs; nothing runs that one."""
+    """NB: in Keras 2 the loop is a function of its own, which with a GPU another could replace. Keras
+    traces that one too; nothing runs it.
+    """
 
     def _loop(self, sequences: Any, states: Any, mask: Any) -> Any:
         cell = self.cell
-        usual = cell.activation is activations.get("tanh") and cell.use_bias
-        usual = usual and cell.recurrent_activation is activations.get("sigmoid")
-        if keras3() or not usual:
+        usual = cell.activation is activations.get("tanh")
+        if keras3() or not (usual and cell.recurrent_activation is activations.get("sigmoid")):
             return super()._loop(sequences, states, mask)
-        weights = [each.read_value() for each in (cell.kernel, cell.recurrent_kernel, cell.bias)]
+        weights = [each.read_value() for each in cell.variables_of_step]
         run: Callable[..., Any] = self._standard
         if not context.executing_eagerly():
             name = {"api_implements": f"{cell.name}_{self.name}", "api_preferred_device": "CPU"}
