@@ -7,7 +7,7 @@ gaps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import UNKNOWN, Dim, TensorShape, known
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.ops.rules import invalid, same
+from tflogscope.runtime.ops.rules import same
 
 # -- windows over an image
 
@@ -30,6 +30,22 @@ class _Windows(NamedTuple):
     strides: Sequence[int]
     padding: list[tuple[int, int]]
     output: list[int]
+
+    def places(self) -> Iterator[tuple[int, int, Any]]:
+        """Of each number in a window its row, its column, and where all windows have it in the image."""
+        (rows, columns), (down, across) = self.output, self.strides
+        for y, x in np.ndindex(*self.size):
+            at = slice(y, y + rows * down, down), slice(x, x + columns * across, across)
+            yield y, x, (slice(None), *at)
+
+    def padded(self, image: Any, fill: float = 0.0) -> Any:
+        return np.pad(image, ((0, 0), *self.padding, (0, 0)), constant_values=fill)
+
+    def blank(self, shape: Any, dtype: Any) -> Any:
+        """A padded image of zeros, and the part of it that is the image."""
+        whole = self.padded(np.zeros([int(size) for size in shape], dtype))
+        (top, _), (left, _) = self.padding
+        return whole, whole[:, top : top + shape[1], left : left + shape[2]]
 
 
 def _extent(whole: Dim, size: Dim, stride: int, padding: str) -> tuple[Dim, int, int]:
@@ -56,41 +72,20 @@ def _extents(image: Any, size: Any, a: Any) -> list[tuple[Dim, int, int]]:
 
 
 def _windows_of(image: Sequence[int], size: Sequence[int], a: Any) -> _Windows:
-    found = _extents(image, size, a)
+    found = _extents(image[1:3], size, a)
     output = [int(each[0] or 0) for each in found]
-    return _Windows(size[:2], a["strides"][1:3], [each[1:] for each in found], output)
+    sizes = [int(each) for each in size[:2]]
+    return _Windows(sizes, a["strides"][1:3], [each[1:] for each in found], output)
 
 
-def _views(x: Any, w: _Windows, fill: float = 0.0) -> Any:
-    """[image, row, column, row in the window, column in the window, channel]."""
-    padded = np.pad(x, ((0, 0), *w.padding, (0, 0)), constant_values=fill)
-    views = np.lib.stride_tricks.sliding_window_view(padded, tuple(w.size), (1, 2))
-    return views[:, :: w.strides[0], :: w.strides[1]].transpose(0, 1, 2, 4, 5, 3)
-
-
-def _spread(parts: Any, image: Sequence[int], w: _Windows) -> Any:
-    """The other way: what windows give back is added up where they lie."""
-    (top, bottom), (left, right) = w.padding
-    height, width = image[0] + top + bottom, image[1] + left + right
-    whole = np.zeros((parts.shape[0], height, width, parts.shape[-1]), parts.dtype)
-    (rows, columns), (down, across) = w.output, w.strides
-    for y in range(w.size[0]):
-        for x in range(w.size[1]):
-            place = whole[:, y : y + rows * down : down, x : x + columns * across : across]
-            place += parts[:, :, :, y, x]
-    return whole[:, top : top + image[0], left : left + image[1]]
-
-
-# -- convolutions; with fewer channels in the filter than in the image they are done in groups
+# -- convolutions
 
 
 def _conv_shape(i: Inference) -> TensorShape:
     image, filter_ = i.shape(0).with_rank(4), i.shape(1).with_rank(4)
     depth, channels = image[-1], filter_[3]
-    if known(depth) and known(filter_[2]) and depth % filter_[2]:
-        raise ValueError(
-            f"Depth of input ({depth}) is not a multiple of input depth of filter ({filter_[2]})"
-        )
+    if known(depth) and known(filter_[2]) and depth != filter_[2]:
+        raise ValueError(f"The image has {depth} channels, the filter is for {filter_[2]}")
     if "use_cudnn_on_gpu" not in i.attributes:  # depthwise: each channel has filters of its own
         channels = depth * channels if known(depth) and known(channels) else None
     sizes = [each[0] for each in _extents(image[1:3], filter_[:2], i.attributes)]
@@ -106,51 +101,54 @@ def _image_shape(i: Inference) -> TensorShape:
     return TensorShape([batch if batch is not None else shape[0], *shape[1:]])
 
 
-def _flat(views: Any) -> Any:
-    """A row for each window."""
-    return views.reshape(views.shape[0] * views.shape[1] * views.shape[2], -1)
-
-
-def _groups(x: Any, *others: Any, depth: int) -> Any:
-    count, odd = divmod(x, depth)
-    if odd:
-        raise invalid(f"input depth must be evenly divisible by filter depth: {x} vs {depth}")
-    return zip(*(np.split(each, count, 3) for each in others), strict=True)
-
-
 def _conv(x: Any, filter_: Any, **a: Any) -> Any:
-    w = _windows_of(x.shape[1:3], filter_.shape, a)
-    pairs = _groups(x.shape[3], x, filter_, depth=filter_.shape[2])
-    parts = [_flat(_views(part, w)) @ each.reshape(-1, each.shape[3]) for part, each in pairs]
-    return np.concatenate(parts, -1).reshape(x.shape[0], *w.output, filter_.shape[3])
+    w = _windows_of(x.shape, filter_.shape, a)
+    padded = w.padded(x)
+    return sum(padded[at] @ filter_[y, x] for y, x, at in w.places())
 
 
 def _conv_input(sizes: Any, filter_: Any, dy: Any, **a: Any) -> Any:
-    w = _windows_of(sizes[1:3], filter_.shape, a)
-    parts = []
-    for part, each in _groups(int(sizes[3]), dy, filter_, depth=filter_.shape[2]):
-        flat = part.reshape(-1, part.shape[3]) @ each.reshape(-1, each.shape[3]).T
-        found = flat.reshape(sizes[0], *w.output, *w.size, filter_.shape[2])
-        parts.append(_spread(found, sizes[1:3], w))
-    return np.concatenate(parts, -1)
+    w = _windows_of(sizes, filter_.shape, a)
+    whole, image = w.blank(sizes, dy.dtype)
+    for y, x, at in w.places():
+        whole[at] += dy @ filter_[y, x].T
+    return image
 
 
-def _conv_filter(x: Any, sizes: Any, dy: Any, **a: Any) -> Any:
-    shape = [int(each) for each in sizes]
-    w = _windows_of(x.shape[1:3], shape, a)
-    pairs = _groups(x.shape[3], x, dy, depth=shape[2])
-    parts = [_flat(_views(part, w)).T @ each.reshape(-1, each.shape[3]) for part, each in pairs]
-    return np.concatenate([part.reshape(*shape[:3], -1) for part in parts], -1)
+def _conv_filter(image: Any, sizes: Any, dy: Any, **a: Any) -> Any:
+    w = _windows_of(image.shape, sizes, a)
+    padded, result = w.padded(image), np.zeros(tuple(sizes), dy.dtype)
+    for y, x, at in w.places():
+        result[y, x] = np.tensordot(padded[at], dy, ((0, 1, 2), (0, 1, 2)))
+    return result
 
 
-def _in_groups(filter_: Any) -> Any:
-    """The filters of a depthwise convolution, as those of one with a group for each channel."""
-    return filter_.reshape(*filter_.shape[:2], 1, -1)
+def _by_channel(dy: Any, filters: Any) -> Any:
+    """What came of a depthwise convolution: a dimension of channels, and one of their filters."""
+    return dy.reshape(*dy.shape[:3], *filters[2:])
 
 
-def _depthwise_filter(x: Any, sizes: Any, dy: Any, **a: Any) -> Any:
-    rows, columns, channels, multiplier = (int(each) for each in sizes)
-    return _conv_filter(x, (rows, columns, 1, channels * multiplier), dy, **a).reshape(tuple(sizes))
+def _depthwise(x: Any, filter_: Any, **a: Any) -> Any:
+    w = _windows_of(x.shape, filter_.shape, a)
+    padded = w.padded(x)
+    found: Any = sum(padded[at][..., None] * filter_[y, x] for y, x, at in w.places())
+    return found.reshape(*found.shape[:3], -1)
+
+
+def _depthwise_input(sizes: Any, filter_: Any, dy: Any, **a: Any) -> Any:
+    w, dy = _windows_of(sizes, filter_.shape, a), _by_channel(dy, filter_.shape)
+    whole, image = w.blank(sizes, dy.dtype)
+    for y, x, at in w.places():
+        whole[at] += (dy * filter_[y, x]).sum(-1)
+    return image
+
+
+def _depthwise_filter(image: Any, sizes: Any, dy: Any, **a: Any) -> Any:
+    w, dy = _windows_of(image.shape, sizes, a), _by_channel(dy, sizes)
+    padded, result = w.padded(image), np.zeros(tuple(sizes), dy.dtype)
+    for y, x, at in w.places():
+        result[y, x] = (padded[at][..., None] * dy).sum((0, 1, 2))
+    return result
 
 
 _DEPTHWISE = "strides, padding, explicit_paddings=[], data_format='NHWC', dilations=[1, 1, 1, 1]"
@@ -172,18 +170,16 @@ def _conv_gradient(op: Any, g: Any) -> list[Any]:
     return [of_input, call(f"{op.type}BackpropFilter", x, sizes[1], g, **a)]
 
 
-_TO_INPUT = "(input_sizes: int32, filter: T, out_backprop: T; "
-_TO_FILTER = "(input: T, filter_sizes: int32, out_backprop: T; "
-op(f"Conv2D(input: T, filter: T; {_CONV}) -> output: T", _conv_shape, _conv, _conv_gradient)
-op(f"Conv2DBackpropInput{_TO_INPUT}{_CONV}) -> output: T", _image_shape, _conv_input)
-op(f"Conv2DBackpropFilter{_TO_FILTER}{_CONV}) -> output: T", _given_shape(1), _conv_filter)
-_NATIVE = "DepthwiseConv2dNative"
-op(f"{_NATIVE}(input: T, filter: T; {_DEPTHWISE}) -> output: T", _conv_shape,
-   lambda x, filter_, **a: _conv(x, _in_groups(filter_), **a), _conv_gradient)  # fmt: skip
-op(f"{_NATIVE}BackpropInput{_TO_INPUT}{_DEPTHWISE}) -> output: T", _image_shape,
-   lambda sizes, filter_, dy, **a: _conv_input(sizes, _in_groups(filter_), dy, **a))  # fmt: skip
-op(f"{_NATIVE}BackpropFilter{_TO_FILTER}{_DEPTHWISE}) -> output: T", _given_shape(1),
-   _depthwise_filter)  # fmt: skip
+for _type, _attributes, _kernels in (
+    ("Conv2D", _CONV, (_conv, _conv_input, _conv_filter)),
+    ("DepthwiseConv2dNative", _DEPTHWISE, (_depthwise, _depthwise_input, _depthwise_filter)),
+):
+    op(f"{_type}(input: T, filter: T; {_attributes}) -> output: T", _conv_shape, _kernels[0],
+       _conv_gradient)  # fmt: skip
+    op(f"{_type}BackpropInput(input_sizes: int32, filter: T, out_backprop: T; {_attributes}) -> "
+       "output: T", _image_shape, _kernels[1])  # fmt: skip
+    op(f"{_type}BackpropFilter(input: T, filter_sizes: int32, out_backprop: T; {_attributes}) -> "
+       "output: T", _given_shape(1), _kernels[2])  # fmt: skip
 
 
 # -- pools
@@ -195,39 +191,42 @@ def _pool_shape(i: Inference) -> TensorShape:
     return TensorShape([image[0], *sizes, image[3]])
 
 
-def _pool_windows(image: Any, a: Any) -> _Windows:
-    return _windows_of(image[1:3], a["ksize"][1:3], a)
-
-
 def _max_pool(x: Any, **a: Any) -> Any:
-    return np.max(_views(x, _pool_windows(x.shape, a), -np.inf), axis=(3, 4))
+    w = _windows_of(x.shape, a["ksize"][1:3], a)
+    padded = w.padded(x, -np.inf)
+    return np.maximum.reduce([padded[at] for _, _, at in w.places()])
 
 
 def _max_pool_grad(x: Any, y: Any, dy: Any, **a: Any) -> Any:
-    del y
-    w = _pool_windows(x.shape, a)
-    views = _views(x, w, -np.inf)
-    flat = views.reshape(*views.shape[:3], -1, views.shape[-1])
-    largest = np.arange(flat.shape[3])[:, None] == np.argmax(flat, axis=3)[:, :, :, None, :]
-    parts = (largest * dy[:, :, :, None, :]).astype(dy.dtype)
-    return _spread(parts.reshape(views.shape), x.shape[1:3], w)
+    """To the first of the largest in each window."""
+    w = _windows_of(x.shape, a["ksize"][1:3], a)
+    padded, (whole, image) = w.padded(x, -np.inf), w.blank(x.shape, dy.dtype)
+    left = np.ones(y.shape, bool)
+    for _, _, at in w.places():
+        first = left & (padded[at] == y)
+        whole[at] += dy * first
+        left &= ~first
+    return image
 
 
-def _counts(image: Any, w: _Windows) -> Any:
+def _counts(shape: Any, w: _Windows) -> Any:
     """How many numbers of the image are in each window, its padding not counted."""
-    return _views(np.ones((1, image[1], image[2], 1), np.float32), w).sum(axis=(3, 4))
+    padded = w.padded(np.ones((1, shape[1], shape[2], 1), np.float32))
+    return sum(padded[at] for _, _, at in w.places())
 
 
 def _avg_pool(x: Any, **a: Any) -> Any:
-    w = _pool_windows(x.shape, a)
-    return (np.sum(_views(x, w), axis=(3, 4)) / _counts(x.shape, w)).astype(x.dtype)
+    w = _windows_of(x.shape, a["ksize"][1:3], a)
+    padded = w.padded(x)
+    return (sum(padded[at] for _, _, at in w.places()) / _counts(x.shape, w)).astype(x.dtype)
 
 
 def _avg_pool_grad(sizes: Any, dy: Any, **a: Any) -> Any:
-    w = _pool_windows(sizes, a)
-    each = (dy / _counts(sizes, w)).astype(dy.dtype)[:, :, :, None, None, :]
-    shape = (*each.shape[:3], *w.size, each.shape[-1])
-    return _spread(np.broadcast_to(each, shape), sizes[1:3], w)
+    w = _windows_of(sizes, a["ksize"][1:3], a)
+    whole, image = w.blank(sizes, dy.dtype)
+    for _, _, at in w.places():
+        whole[at] += (dy / _counts(sizes, w)).astype(dy.dtype)
+    return image
 
 
 _POOL_NAMES = ("ksize", "strides", "padding", "data_format")
