@@ -8,31 +8,32 @@ from types import SimpleNamespace
 from typing import Any
 
 from tflogscope.runtime import session
-from tflogscope.runtime.core import dtypes, errors, nest
-from tflogscope.runtime.core.calls import generated, snake_case
-from tflogscope.runtime.core.context import (
-    device,
-    executing_eagerly,
-    init_scope,
-    inside_function,
-    name_scope,
+from tflogscope.runtime.core import (
+    context,
+    conversion,
+    dtypes,
+    errors,
+    graph,
+    known,
+    nest,
+    shapes,
+    tensors,
 )
-from tflogscope.runtime.core.conversion import constant, convert_to_tensor
-from tflogscope.runtime.core.graph import Graph, Node, control_dependencies
-from tflogscope.runtime.core.known import known_value
+from tflogscope.runtime.core.calls import generated, snake_case
 from tflogscope.runtime.core.registry import registered
-from tflogscope.runtime.core.shapes import TensorShape
-from tflogscope.runtime.core.tensors import Tensor, TensorSpec
 from tflogscope.runtime.data import dataset
-from tflogscope.runtime.function import checks, polymorphic, variables
+from tflogscope.runtime.function import (
+    branches,
+    checks,
+    gradient_tape,
+    loops,
+    polymorphic,
+    py_function,
+    tensor_array,
+    variables,
+)
 from tflogscope.runtime.function.autograph.conversion import convert, do_not_convert
-from tflogscope.runtime.function.branches import cond, switch_case
-from tflogscope.runtime.function.gradient_tape import GradientTape, custom_gradient
-from tflogscope.runtime.function.loops import while_loop
-from tflogscope.runtime.function.py_function import numpy_function, py_function
-from tflogscope.runtime.function.tensor_array import TensorArray, map_fn
-from tflogscope.runtime.library import arrays, matrices, nn, numbers, random, slices
-from tflogscope.runtime.library.slopes import IndexedSlices
+from tflogscope.runtime.library import arrays, matrices, nn, numbers, random, slices, slopes
 
 Names = dict[str, Any]
 
@@ -48,109 +49,86 @@ def _ops(types: str) -> Names:
     return {snake_case(type): generated(type) for type in types.split()}
 
 
-_MATH_OPS = (
-    "Cos DivNoNan Equal Erf Exp Floor FloorMod Greater GreaterEqual "
-    "Less LessEqual Log Log1p LogicalAnd LogicalNot LogicalOr Maximum Minimum NotEqual "
-    "Reciprocal Round Rsqrt Sign Sin Softplus Sqrt Square SquaredDifference Tanh UnsortedSegmentSum"
-)
-_MATH = _ops(_MATH_OPS) | _of(
-    numbers,
-    "abs sigmoid add truediv floordiv pow add_n reduce_sum "
-    "reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any reduce_variance argmax",
-) | {
+_MATH = {
+    **_ops(
+        "Cos Equal Erf Exp Floor Greater GreaterEqual Less LessEqual Log Log1p LogicalAnd LogicalNot "
+        "LogicalOr Maximum Minimum NotEqual Reciprocal Round Rsqrt Sign Sin Softplus Sqrt Square "
+        "SquaredDifference Tanh UnsortedSegmentSum"
+    ),
+    **_of(
+        numbers,
+        "abs sigmoid add truediv floordiv pow add_n reduce_sum reduce_mean reduce_prod reduce_max "
+        "reduce_min reduce_all reduce_any reduce_variance argmax",
+    ),
     "divide": numbers.truediv,
+    "divide_no_nan": numbers.div_no_nan,
     "mod": generated("FloorMod"),
     "subtract": generated("Sub"),
     "multiply": generated("Mul"),
     "negative": generated("Neg"),
-    "divide_no_nan": numbers.div_no_nan,
-}  # fmt: skip
-_BOTH = set(
-    "abs add add_n argmax cos divide equal exp floor greater greater_equal less "
-    "less_equal log logical_and logical_not logical_or maximum minimum multiply negative not_equal pow "
-    "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum "
-    "round sigmoid sign sin sqrt square subtract tanh truediv".split()
-)
-"""Names of `tf.math` that are in `tf`, too."""
-
+}
 _TF: Names = {
-    **{name: _MATH[name] for name in _BOTH},
-    **{name: each for name, each in dtypes.ALL.items() if name not in {"bool", "string"}},
-    **_of(dtypes, "bool string as_dtype"),
+    **_MATH,  # NB: a few of them are in `tf.math` alone
     **_of(
         arrays,
         "rank reshape squeeze identity stop_gradient ensure_shape cast fill zeros ones zeros_like "
-        "ones_like range one_hot concat stack unstack split size",
+        "ones_like range one_hot concat stack unstack split size shape",
     ),
     **_of(matrices, "matmul transpose tensordot einsum eye"),
-    **_of(numbers, "clip_by_value"),
     **_of(slices, "gather where"),
-    **_ops("BroadcastTo ExpandDims IdentityN Slice Tile Unique"),
-    "shape": arrays.shape,
-    "bool": dtypes.bool_,
-    "newaxis": None,
-    "constant": constant,
-    "convert_to_tensor": convert_to_tensor,
-    "get_static_value": known_value,
-    "is_tensor": lambda value: isinstance(value, (Tensor, variables.Variable)),
-    "executing_eagerly": executing_eagerly,
-    "inside_function": inside_function,
-    "init_scope": init_scope,
-    "name_scope": name_scope,
-    "device": device,
-    "control_dependencies": control_dependencies,
-    "Tensor": Tensor,
-    "TensorSpec": TensorSpec,
-    "TensorShape": TensorShape,
-    "TensorArray": TensorArray,
-    "IndexedSlices": IndexedSlices,
-    "Graph": Graph,
-    "Operation": Node,
-    "DType": dtypes.DType,
-    "Variable": variables.Variable,
-    "variable_creator_scope": variables.creator_scope,
-    "Module": variables.Module,
-    "GradientTape": GradientTape,
-    "custom_gradient": custom_gradient,
+    **_ops("BroadcastTo ExpandDims IdentityN NoOp Slice Tile Unique"),
+    **dtypes.ALL,
+    **_of(dtypes, "DType as_dtype"),
+    **_of(context, "executing_eagerly inside_function init_scope name_scope device"),
+    **_of(conversion, "constant convert_to_tensor"),
+    **_of(tensors, "Tensor TensorSpec"),
+    **_of(graph, "Graph control_dependencies"),
+    **_of(variables, "Variable Module"),
+    **_of(gradient_tape, "GradientTape custom_gradient"),
+    **_of(branches, "cond switch_case"),
+    **_of(tensor_array, "TensorArray map_fn"),
+    **_of(py_function, "py_function numpy_function"),
     "function": polymorphic.function,
-    "cond": cond,
-    "switch_case": switch_case,
-    "while_loop": while_loop,
-    "map_fn": map_fn,
-    "py_function": py_function,
-    "numpy_function": numpy_function,
+    "while_loop": loops.while_loop,
+    "variable_creator_scope": variables.creator_scope,
+    "clip_by_value": numbers.clip_by_value,
+    "IndexedSlices": slopes.IndexedSlices,
+    "TensorShape": shapes.TensorShape,
+    "Operation": graph.Node,
     "print": checks.print_v2,
     "Assert": checks.Assert,
-    "no_op": generated("NoOp"),
+    "get_static_value": known.known_value,
+    "is_tensor": lambda value: isinstance(value, (tensors.Tensor, variables.Variable)),
+    "newaxis": None,
 }
-_NN = _of(
-    nn,
-    "gelu bias_add softmax log_softmax conv1d conv2d convolution depthwise_conv2d max_pool "
-    "avg_pool avg_pool2d moments batch_normalization dropout embedding_lookup "
-    "softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits "
-    "sigmoid_cross_entropy_with_logits",
-) | {
-    **_ops("Elu Relu Softplus"),
-    **{name: _MATH[name] for name in ("sigmoid", "tanh")},
+_NN = {
+    **_of(
+        nn,
+        "gelu bias_add softmax log_softmax conv1d conv2d convolution depthwise_conv2d max_pool "
+        "avg_pool avg_pool2d moments batch_normalization dropout embedding_lookup "
+        "softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits "
+        "sigmoid_cross_entropy_with_logits",
+    ),
+    **_of(numbers, "sigmoid"),
+    **_ops("Elu Relu Softplus Tanh"),
     "l2_loss": generated("L2Loss"),
     "max_pool2d": nn.max_pool,
 }
 _CHECKS = {
-    f"assert_{scope}": checks.comparison(symbol, f"assert_{scope}", op)
-    for scope, symbol, op in (
-        ("equal", "==", "Equal"),
-        ("none_equal", "!=", "NotEqual"),
-        ("less", "<", "Less"),
-        ("less_equal", "<=", "LessEqual"),
-        ("greater", ">", "Greater"),
-        ("greater_equal", ">=", "GreaterEqual"),
-    )
-}
+    f"assert_{snake_case(op)}": checks.comparison(symbol, f"assert_{snake_case(op)}", op)
+    for op, symbol in {
+        "Equal": "==", "Less": "<", "LessEqual": "<=", "Greater": ">", "GreaterEqual": ">="
+    }.items()
+}  # fmt: skip
 _SESSION = _of(
     session,
     "disable_eager_execution get_default_graph set_random_seed placeholder Session "
     "get_variable global_variables global_variables_initializer wrap_function",
 )
+
+
+_KERAS = "losses metrics optimizers initializers"
+"""Modules of Keras that are in `tf`, too."""
 
 
 def _join(inputs: Any, separator: str = "") -> Any:
@@ -169,8 +147,7 @@ class _RawOps(SimpleNamespace):
 def namespace(keras: Any, version: str) -> dict[str, Names]:
     """The modules of `tf.`, by their dotted names; "" is `tf` itself."""
     tf = {**_TF, "__version__": version, "keras": keras, "raw_ops": _RawOps()}
-    tf |= {"losses": keras.losses, "metrics": keras.metrics, "optimizers": keras.optimizers}
-    tf |= {"initializers": keras.initializers}
+    tf |= {each: getattr(keras, each) for each in _KERAS.split()}
     return {
         "": tf,
         "autograph": {"to_graph": convert},
@@ -189,19 +166,10 @@ def namespace(keras: Any, version: str) -> dict[str, Names]:
             "set_intra_op_parallelism_threads": lambda count: None,
         },
         "data": {"Dataset": dataset.Dataset, "AUTOTUNE": -1},
-        "debugging": {
-            **_CHECKS,
-            "check_numerics": generated("CheckNumerics"),
-            "Assert": checks.Assert,
-        },
-        "dtypes": {
-            **{k: v for k, v in tf.items() if isinstance(v, dtypes.DType)},
-            "cast": arrays.cast,
-        },
+        "debugging": {**_CHECKS, **_of(checks, "Assert"), **_ops("CheckNumerics")},
+        "dtypes": {**dtypes.ALL, "cast": arrays.cast},
         "errors": {**errors.KINDS, "OpError": errors.OpError},
-        "linalg": {
-            **_of(matrices, "matmul einsum eye tensordot matrix_transpose"),
-        },
+        "linalg": _of(matrices, "matmul einsum eye tensordot matrix_transpose"),
         "math": _MATH,
         "nest": _of(nest, "flatten map_structure pack_sequence_as assert_same_structure is_nested"),
         "nn": _NN,
