@@ -45,16 +45,15 @@ class LayerNormalization(_Normalization):
         return outputs
 
     def _fused(self, inputs: Any) -> Any:
+        """As an image of one channel, with a row for each example."""
         shape = arrays.shape(inputs)
         sizes = [shape[dim] for dim in range(len(inputs.shape))]
         examples: Any = 1
         for size in sizes[:-1]:
             examples = examples * size
         image = arrays.reshape(inputs, [1, examples, 1 * sizes[-1], 1])
-        ones, zeros = arrays.ones([examples]), arrays.zeros([examples])
-        outputs, _, _ = nn.fused_batch_norm(
-            image, ones, zeros, epsilon=self.epsilon, data_format="NCHW"
-        )
+        own = arrays.ones([examples]), arrays.zeros([examples])
+        outputs, _, _ = nn.fused_batch_norm(image, *own, epsilon=self.epsilon, data_format="NCHW")
         return arrays.reshape(outputs, shape) * self.gamma + self.beta
 
 
@@ -74,36 +73,30 @@ class BatchNormalization(_Normalization):
         training = bool(training) and self.trainable
         if len(inputs.shape) == 4 and not keras3():
             return self._fused(inputs, training)
-        mean, variance = self.moving_mean, self.moving_variance
+        mean, variance = averages = self.moving_mean, self.moving_variance
         if training:
             mean, variance = nn.moments(inputs, list(range(len(inputs.shape) - 1)))
-            self._move(self.moving_mean, mean)
-            self._move(self.moving_variance, variance)
+            for average, value in zip(averages, (mean, variance), strict=True):
+                self._move(average, value)
         return nn.batch_normalization(inputs, mean, variance, self.beta, self.gamma, self.epsilon)
 
-    def _move(self, variable: Any, value: Any) -> None:
+    def _move(self, average: Any, value: Any) -> None:
         if keras3():
-            variable.assign(variable * self.momentum + value * (1.0 - self.momentum))
+            average.assign(average * self.momentum + value * (1.0 - self.momentum))
             return
         with context.name_scope("AssignMovingAvg") as scope:
             decay = convert_to_tensor(1.0 - self.momentum, name="decay")
-            variable.assign_sub((variable - value) * decay, name=scope)
+            average.assign_sub((average - value) * decay, name=scope)
 
     def _fused(self, inputs: Any, training: bool) -> Any:
-        outputs, mean, variance = nn.fused_batch_norm(
-            inputs,
-            self.gamma,
-            self.beta,
-            mean=self.moving_mean,
-            variance=self.moving_variance,
-            epsilon=self.epsilon,
-            is_training=training,
-            exponential_avg_factor=1.0 - self.momentum if training else 1.0,
-        )
-        if training:
-            for variable, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
-                with context.name_scope("AssignNewValue") as scope:
-                    variable.assign(value, name=scope)
+        averages = self.moving_mean, self.moving_variance
+        factor = 1.0 - self.momentum if training else 1.0
+        options = {"is_training": training, "exponential_avg_factor": factor}
+        given = (inputs, self.gamma, self.beta, *averages)
+        outputs, *new = nn.fused_batch_norm(*given, epsilon=self.epsilon, **options)
+        for average, value in zip(averages, new, strict=True) if training else ():
+            with context.name_scope("AssignNewValue") as scope:
+                average.assign(value, name=scope)
         return outputs
 
 
@@ -131,18 +124,13 @@ class MultiHeadAttention(Layer):
         "kernel_initializer": "glorot_uniform",
     }
 
-    def _build_once(self, inputs: Any, rest: Any, kwargs: Any) -> None:
-        if self.built:
-            return
-        value = rest[0] if rest else kwargs["value"]
-        key = rest[1] if len(rest) > 1 else kwargs.get("key", value)
-        heads, width = [self.num_heads, self.key_dim], inputs.shape[-1]
-        for name, tensor in (("query", inputs), ("key", key), ("value", value)):
-            shape = [tensor.shape[-1], *heads]
-            self._make(name, "abc,cde->abde", shape, 2)
+    def build(self, input_shape: Any) -> None:
+        """NB: query, key and value are of one width."""
+        heads, width = [self.num_heads, self.key_dim], input_shape[-1]
+        for name in ("query", "key", "value"):
+            self._make(name, "abc,cde->abde", [width, *heads], 2)
         self._softmax, self._dropout = Softmax(), Dropout(self.dropout)
         self._make("attention_output", "abcd,cde->abe", [*heads, width], 1)
-        self.built = True
 
     def _make(self, name: str, equation: str, shape: list[int], bias_rank: int) -> None:
         start = initializers.get(self.kernel_initializer)
