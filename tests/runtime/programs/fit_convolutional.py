@@ -26,8 +26,8 @@ m.fit(ds, epochs=2, verbose=2)
 print(m.predict(x[:4], verbose=0).shape)
 c = tf.keras.Sequential(
     [
-        L.Conv1D(6, 3, activation="relu", input_shape=(12, 3)),
-        L.MaxPooling1D(2),
+        L.Conv2D(6, 3, strides=2, activation="relu", input_shape=(12, 12, 3)),
+        L.AveragePooling2D(2),
         L.Flatten(),
         L.Dense(2),
     ]
@@ -37,4 +37,4 @@ c.compile(
     tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     metrics=["sparse_categorical_accuracy"],
 )
-c.fit(np.random.rand(16, 12, 3).astype("f"), np.arange(16) % 2, batch_size=8, epochs=1, verbose=0)
+c.fit(np.random.rand(16, 12, 12, 3).astype("f"), np.arange(16) % 2, batch_size=8, verbose=0)

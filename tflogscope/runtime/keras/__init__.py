@@ -1,6 +1,6 @@
 """Keras, once: layers, losses, metrics, optimizers and training over a few primitives, each with the
 recipe of Keras 2 and that of Keras 3, which releases since 2.16 have. state.py is what all share;
-initializers, primitives, activations and keras_tensor come next, then layers, losses, metrics and
+initializers, primitives and keras_tensor come next, then layers, losses, metrics and
 optimizers, and at last batches, callbacks, training and models.
 """
 
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.keras import (
-    activations,
     callbacks,
     initializers,
     losses,
     metrics,
     models,
     optimizers,
+    primitives,
     state,
 )
 from tflogscope.runtime.keras.layers import attention, base, core, recurrent, windows
@@ -48,9 +48,7 @@ def _layers() -> dict[str, Any]:
     found: dict[str, Any] = {"Layer": base.Layer, "Input": core.Input}
     for module in (core, windows, attention, recurrent):
         found |= _public(module, base.Layer)
-    for rank in ("1D", "2D"):
-        found[f"MaxPool{rank}"] = found[f"MaxPooling{rank}"]
-    return found
+    return found | {"MaxPool2D": windows.MaxPooling2D}
 
 
 def namespace(version: str) -> dict[str, dict[str, Any]]:
@@ -60,7 +58,7 @@ def namespace(version: str) -> dict[str, dict[str, Any]]:
     modules: dict[str, dict[str, Any]] = {
         "layers": layers,
         "models": shared,
-        "activations": {**activations.ACTIVATIONS, "get": activations.get},
+        "activations": {**primitives.ACTIVATIONS, "get": primitives.activation},
         "initializers": {**initializers.CLASSES, "get": initializers.get},
         "losses": {
             **losses.CLASSES,

@@ -17,7 +17,7 @@ from tflogscope.runtime.core.tensors import EagerTensor
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.keras import initializers, losses
 from tflogscope.runtime.keras.losses import same_rank
-from tflogscope.runtime.keras.primitives import accumulate, argmax, as_floats, make_variable
+from tflogscope.runtime.keras.primitives import accumulate, argmax, make_variable
 from tflogscope.runtime.keras.state import found, keras3, unique_name
 from tflogscope.runtime.library import arrays, numbers
 
@@ -113,7 +113,7 @@ def binary_accuracy(y_true: Any, y_pred: Any) -> Any:
     if keras3():
         y_true, y_pred = same_rank(y_true, y_pred)
     sure = arrays.cast(y_pred > arrays.cast(0.5, y_pred.dtype), y_true.dtype)
-    return as_floats(O.Equal(y_true, sure))
+    return arrays.cast(O.Equal(y_true, sure), float32)
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
@@ -126,7 +126,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     if column:
         y_true = arrays.squeeze(y_true, [-1])
     chosen = arrays.cast(argmax(y_pred), y_true.dtype)
-    matches = as_floats(O.Equal(y_true, chosen))
+    matches = arrays.cast(O.Equal(y_true, chosen), float32)
     if column and shape is not None:
         matches = arrays.reshape(matches, shape)
     return arrays.squeeze(matches, [-1]) if matches.shape[1:].as_list() == [1] else matches

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -10,12 +11,48 @@ import numpy as np
 from tflogscope.runtime.core import context
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import as_dtype, float32, int32, int64
+from tflogscope.runtime.core.dtypes import as_dtype, int32, int64
 from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.keras.initializers import default_seed, stateless_seed
-from tflogscope.runtime.keras.state import call_state, keras3, scope_of_keras3
+from tflogscope.runtime.keras.state import call_state, found, keras3, scope_of_keras3
 from tflogscope.runtime.library import arrays, matrices, nn, numbers
 from tflogscope.runtime.library import random as random_ops
+
+# -- activations: functions of a layer's outputs
+
+
+def _marked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """It gives its logits along: cross entropies take those."""
+
+    def apply(x: Any) -> Any:
+        output = function(x)
+        output._keras_logits = x
+        return output
+
+    apply.__name__ = function.__name__
+    return apply
+
+
+def linear(x: Any) -> Any:
+    return x
+
+
+ACTIVATIONS: dict[str, Any] = {
+    "linear": linear,
+    "relu": O.Relu,
+    "softmax": _marked(nn.softmax),
+    "sigmoid": _marked(numbers.sigmoid),
+    "tanh": O.Tanh,
+    "elu": O.Elu,
+    "selu": O.Selu,
+    "gelu": nn.gelu,
+    "softplus": O.Softplus,
+}
+
+
+def activation(identifier: Any) -> Any:
+    return found("linear" if identifier is None else identifier, ACTIVATIONS, "activation")
+
 
 # -- variables
 
@@ -79,10 +116,6 @@ def accumulate(variable: Any, value: Any) -> Any:
 def argmax(x: Any) -> Any:
     """The index of the largest along the last dimension. NB: Keras 3 takes care of -0.0 first."""
     return numbers.argmax(x, axis=-1, output_type=int32 if keras3() else int64)
-
-
-def as_floats(matches: Any) -> Any:
-    return arrays.cast(matches, float32)
 
 
 # -- draws

@@ -57,13 +57,13 @@ def _along(type: str) -> Function:
 softmax, log_softmax = _along("Softmax"), _along("LogSoftmax")
 
 
-# -- convolutions and pools: channels are last. What is of a sequence is of an image of one row
+# -- convolutions and pools of images, whose channels are last
 
 
-def _per_dimension(value: Any, count: int) -> list[int]:
-    """One number for each dimension, of batch and channels too."""
-    given = [1] if value is None else [int(each) for each in np.ravel(value)]
-    return given if len(given) == count + 2 else [1, *(given * count)[:count], 1]
+def _per_dimension(value: Any) -> list[int]:
+    """One number for each dimension: images, rows, columns, channels."""
+    given = [int(each) for each in np.ravel(value)]
+    return given if len(given) == 4 else [1, *(given * 2)[:2], 1]
 
 
 def conv2d(
@@ -72,28 +72,19 @@ def conv2d(
     strides: Any,
     padding: Any,
     data_format: str = "NHWC",
-    dilations: Any = None,
+    dilations: Any = 1,
     name: str | None = None,
 ) -> Any:
-    steps, gaps = _per_dimension(strides, 2), _per_dimension(dilations, 2)
-    options = {"strides": steps, "padding": padding, "data_format": data_format}
-    return O.Conv2D(input, filters, **options, dilations=gaps, name=name)
-
-
-@scoped("conv1d")
-def conv1d(input: Any, filters: Any, stride: Any, padding: Any, *, scope: Any = None) -> Any:
-    value, kernel = O.ExpandDims(input, -3), O.ExpandDims(filters, 0)
-    found = conv2d(value, kernel, [1, *_per_dimension(stride, 1)], padding, name=scope)
-    return arrays.squeeze(found, [-3])
+    options = {"padding": padding, "data_format": data_format, "name": name}
+    steps, gaps = _per_dimension(strides), _per_dimension(dilations)
+    return O.Conv2D(input, filters, strides=steps, dilations=gaps, **options)
 
 
 @scoped("convolution")
 def convolution(
-    input: Any, filters: Any, strides: Any = None, padding: Any = "VALID", *, scope: Any = None
+    input: Any, filters: Any, strides: Any = 1, padding: Any = "VALID", *, scope: Any = None
 ) -> Any:
-    """A convolution of images or sequences."""
-    function = conv1d if len(input.shape) == 3 else conv2d
-    return function(input, filters, strides, padding, name=scope)
+    return conv2d(input, filters, strides, padding, name=scope)
 
 
 @scoped("depthwise")
@@ -108,26 +99,18 @@ def depthwise_conv2d(
     return O.DepthwiseConv2dNative(x, filters, **options, name=scope)
 
 
-def _pool(type: str, image: str | None, sequence: str) -> Function:
+def _pool(type: str, label: str | None) -> Function:
     def pool(input: Any, ksize: Any, strides: Any, padding: Any, name: Any = None) -> Any:
         """The largest, or the mean, of each window."""
-        count = len(input.shape) - 2
-        sizes, steps = _per_dimension(ksize, count), _per_dimension(strides, count)
-        label = image if count == 2 else sequence
+        sizes = {"ksize": _per_dimension(ksize), "strides": _per_dimension(strides)}
         with op_scope(name, label) if label else nullcontext(name) as scope:
-            options = {"padding": padding, "name": scope}
-            if count == 2:
-                return call(type, input, ksize=sizes, strides=steps, **options)
-            sizes, steps = [1, *sizes], [1, *steps]
-            found = call(type, O.ExpandDims(input, 1), ksize=sizes, strides=steps, **options)
-            return arrays.squeeze(found, 1)
+            return call(type, input, **sizes, padding=padding, name=scope)
 
     return pool
 
 
-max_pool = _pool("MaxPool", "MaxPool2d", "MaxPool1d")
-avg_pool = _pool("AvgPool", None, "AvgPool1D")
-avg_pool2d = _pool("AvgPool", "AvgPool2D", "AvgPool1D")
+max_pool = _pool("MaxPool", "MaxPool2d")
+avg_pool, avg_pool2d = _pool("AvgPool", None), _pool("AvgPool", "AvgPool2D")
 
 
 # -- normalisation

@@ -18,9 +18,9 @@ from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.variables import Variable
-from tflogscope.runtime.keras import activations, initializers
+from tflogscope.runtime.keras import initializers
 from tflogscope.runtime.keras.keras_tensor import Node, from_tensor, is_symbolic, to_placeholder
-from tflogscope.runtime.keras.primitives import make_variable
+from tflogscope.runtime.keras.primitives import activation, make_variable
 from tflogscope.runtime.keras.state import (
     OURS,
     Configured,
@@ -58,7 +58,7 @@ class Layer(Configured):
             return as_dtype(value or float32)
         if name.endswith("_initializer"):
             return initializers.get(value)
-        return activations.get(value) if name.endswith("activation") else value
+        return activation(value) if name.endswith("activation") else value
 
     # -- what subclasses define
 

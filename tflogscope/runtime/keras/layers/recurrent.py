@@ -13,7 +13,7 @@ from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.function.loops import while_loop
 from tflogscope.runtime.function.polymorphic import PolymorphicFunction
 from tflogscope.runtime.function.tensor_array import TensorArray
-from tflogscope.runtime.keras import activations, initializers, primitives
+from tflogscope.runtime.keras import initializers, primitives
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.state import keras3
 from tflogscope.runtime.library import arrays, matrices
@@ -240,8 +240,10 @@ class _Standard(_WithItsCell):
 
     def _loop(self, sequences: Any, states: Any, mask: Any) -> Any:
         cell = self.cell
-        usual = cell.activation is activations.get("tanh")
-        if keras3() or not (usual and cell.recurrent_activation is activations.get("sigmoid")):
+        usual = cell.activation is primitives.activation("tanh")
+        if keras3() or not (
+            usual and cell.recurrent_activation is primitives.activation("sigmoid")
+        ):
             return super()._loop(sequences, states, mask)
         weights = [each.read_value() for each in cell.variables_of_step]
         run: Callable[..., Any] = self._standard

@@ -1,25 +1,22 @@
-"""Convolutions and pools, over one dimension or two. NB: channels come last."""
+"""Convolutions and pools, of images. NB: channels come last."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.keras import primitives
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.layers.core import WithKernel
 from tflogscope.runtime.keras.state import keras3
-from tflogscope.runtime.library import arrays, nn, numbers
+from tflogscope.runtime.library import nn, numbers
 
 
 class _Windowed(Layer):
-    rank = 2
-
     def read(self, name: str, value: Any) -> Any:
-        """NB: one number is the size of a window in each dimension."""
-        if name in {"kernel_size", "pool_size", "strides"} and value is not None:
-            return (value,) * self.rank if isinstance(value, int) else tuple(value)
+        """NB: one number is the size of a window in both dimensions."""
+        if name in {"kernel_size", "pool_size", "strides"} and isinstance(value, int):
+            return value, value
         return value.upper() if name == "padding" else super().read(name, value)
 
 
@@ -51,12 +48,6 @@ class Conv2D(_Windowed, WithKernel):
         return nn.convolution(inputs, self.kernel, self.strides, self.padding, name=name)
 
 
-class Conv1D(Conv2D):
-    """A convolution of sequences."""
-
-    rank = 1
-
-
 class DepthwiseConv2D(Conv2D):
     """A convolution of each channel of its own."""
 
@@ -73,35 +64,24 @@ class DepthwiseConv2D(Conv2D):
 class _Pooling(_Windowed):
     options = {"pool_size": 2, "strides": None, "padding": "valid"}
     pool: Callable[..., Any]
+    label: str | None = None
 
     def call(self, inputs: Any) -> Any:
-        sizes, label = self.pool_size, None
-        strides = sizes if self.strides is None else self.strides
-        if not keras3() and self.pool is nn.max_pool:
-            label = "MaxPool"
-        if keras3() or self.rank == 2:
-            return type(self).pool(inputs, sizes, strides, self.padding, label)
-        image = O.ExpandDims(inputs, 2)  # NB: Keras 2 pools sequences as images one pixel wide
-        sizes, strides = (1, *sizes, 1, 1), (1, *strides, 1, 1)
-        return arrays.squeeze(type(self).pool(image, sizes, strides, self.padding, label), [2])
+        sizes = self.pool_size, self.pool_size if self.strides is None else self.strides
+        label = None if keras3() else self.label
+        return type(self).pool(inputs, *sizes, self.padding, label)
 
 
 class MaxPooling2D(_Pooling):
     """The largest in each window."""
 
-    pool = staticmethod(nn.max_pool)
+    pool, label = staticmethod(nn.max_pool), "MaxPool"
 
 
 class AveragePooling2D(_Pooling):
     """The mean of each window."""
 
     pool = staticmethod(nn.avg_pool)
-
-
-class MaxPooling1D(MaxPooling2D):
-    """The largest in each window of steps."""
-
-    rank = 1
 
 
 class GlobalAveragePooling2D(Layer):
