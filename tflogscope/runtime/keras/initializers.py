@@ -13,7 +13,6 @@ from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import float32, int32, int64
 from tflogscope.runtime.keras.state import Configured, found, keras3, snake_case
 from tflogscope.runtime.library import arrays, random
-from tflogscope.runtime.library.matrices import matrix_transpose
 
 _source = python_random.Random()  # noqa: S311 - seeds weights
 
@@ -95,23 +94,9 @@ class _Scaled(Initializer):
         return random.stateless_truncated_normal(shape, seed, 0.0, stddev, dtype)
 
 
-class Orthogonal(Initializer):
-    """An orthogonal matrix."""
-
-    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
-        rows, columns = math.prod(shape[:-1]), shape[-1]
-        sizes, seed = sorted((rows, columns), reverse=True), stateless_seed(self.seed)
-        orthogonal, triangle = O.Qr(random.stateless_normal(sizes, seed, dtype=dtype))
-        # makes the matrix unique
-        orthogonal *= O.Sign(O.MatrixDiagPartV3(triangle, 0, 0, name="diag_part"))
-        if rows < columns:
-            orthogonal = matrix_transpose(orthogonal)
-        return 1.0 * arrays.reshape(orthogonal, shape)  # NB: the gain
-
-
 _SCALED = {"Glorot": (1.0, "fan_avg"), "He": (2.0, "fan_in")}
 _KINDS: list[type[Initializer]] = [
-    Zeros, Ones, RandomUniform, Orthogonal,
+    Zeros, Ones, RandomUniform,
     *(type(f"{name}{kind}", (_Scaled,),
            {"scale": scale, "mode": mode, "distribution": kind.lower(), "__module__": __name__})
       for name, (scale, mode) in _SCALED.items() for kind in ("Uniform", "Normal")),

@@ -95,7 +95,7 @@ class MeanMetricWrapper(Mean):
         self._fn = fn or type(self).function
         super().__init__(name or self._fn.__name__)
 
-    def update_state(self, y_true: Any, y_pred: Any) -> Any:
+    def update_state(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
         if keras3():
             return self._gather(self._fn(y_true, y_pred))
         y_true, y_pred = arrays.cast(y_true, float32), arrays.cast(y_pred, float32)
@@ -137,7 +137,8 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 _ACCURACIES = (binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)
-_FUNCTIONS = losses.FUNCTIONS | {function.__name__: function for function in _ACCURACIES}
+_FUNCTIONS = dict(losses.FUNCTIONS)
+_FUNCTIONS |= {function.__name__: function for function in _ACCURACIES}
 _KINDS = [
     losses.class_of(function, MeanMetricWrapper, {"function": staticmethod(function)})
     for function in _FUNCTIONS.values()

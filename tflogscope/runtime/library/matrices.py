@@ -49,13 +49,6 @@ def transpose(a: Any, perm: Any = None, *, scope: Any = None) -> Any:
     return O.Transpose(a, perm, name=scope)
 
 
-@scoped("matrix_transpose")
-def matrix_transpose(a: Any) -> Any:
-    a = convert_to_tensor(a, name="a")
-    rank = len(a.shape)
-    return transpose(a, perm=[*range(rank - 2), rank - 1, rank - 2])
-
-
 @scoped("Tensordot")
 def tensordot(a: Any, b: Any, axes: Any, *, scope: Any = None) -> Any:
     """NB: both tensors are known but for a first dimension that stays."""

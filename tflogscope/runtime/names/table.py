@@ -114,12 +114,6 @@ _NN = {
     "l2_loss": generated("L2Loss"),
     "max_pool2d": nn.max_pool,
 }
-_CHECKS = {
-    f"assert_{snake_case(op)}": checks.comparison(symbol, f"assert_{snake_case(op)}", op)
-    for op, symbol in {
-        "Equal": "==", "Less": "<", "LessEqual": "<=", "Greater": ">", "GreaterEqual": ">="
-    }.items()
-}  # fmt: skip
 _SESSION = _of(
     session,
     "disable_eager_execution get_default_graph set_random_seed placeholder Session "
@@ -166,16 +160,16 @@ def namespace(keras: Any, version: str) -> dict[str, Names]:
             "set_intra_op_parallelism_threads": lambda count: None,
         },
         "data": {"Dataset": dataset.Dataset, "AUTOTUNE": -1},
-        "debugging": {**_CHECKS, **_of(checks, "Assert"), **_ops("CheckNumerics")},
+        "debugging": {**_of(checks, "Assert"), **_ops("CheckNumerics")},
         "dtypes": {**dtypes.ALL, "cast": arrays.cast},
         "errors": {**errors.KINDS, "OpError": errors.OpError},
-        "linalg": _of(matrices, "matmul einsum eye tensordot matrix_transpose"),
+        "linalg": _of(matrices, "matmul einsum eye tensordot"),
         "math": _MATH,
         "nest": _of(nest, "flatten map_structure pack_sequence_as assert_same_structure is_nested"),
         "nn": _NN,
         "random": _of(
             random,
-            "set_seed normal truncated_normal uniform shuffle stateless_normal "
+            "set_seed normal truncated_normal uniform shuffle "
             "stateless_uniform stateless_truncated_normal",
         ),
         "strings": {"join": _join},

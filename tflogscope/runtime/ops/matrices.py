@@ -125,21 +125,5 @@ def _diag(diagonal: Any, k: Any, *_: Any) -> Any:
     return np.eye(diagonal.shape[-1], dtype=diagonal.dtype) * diagonal[..., None]
 
 
-def _part_shape(i: Inference) -> TensorShape:
-    shape = i.shape(0)
-    if shape.dims is None:
-        return UNKNOWN
-    sizes = [dim for dim in shape.as_list()[-2:] if dim is not None]
-    return TensorShape([*shape.dims[:-2], min(sizes) if len(sizes) == 2 else None])
-
-
 op("MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T; "
    "align='RIGHT_LEFT') -> output: T", _diag_shape, _diag)  # fmt: skip
-op("MatrixDiagPartV3(input: T, k: int32, padding_value: T; align='RIGHT_LEFT') -> diagonal: T",
-   _part_shape, lambda x, k, padding: np.diagonal(x, int(k), -2, -1).copy(),
-   )  # fmt: skip
-
-
-op("Qr(input: T; full_matrices=False) -> q: T, r: T",
-   lambda i: [i.shape(0), i.shape(0)[1:].concatenate(i.shape(0)[1:])],
-   lambda x, full_matrices: tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced")))  # fmt: skip

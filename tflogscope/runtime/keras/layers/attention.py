@@ -91,7 +91,7 @@ class BatchNormalization(_Normalization):
     def _fused(self, inputs: Any, training: bool) -> Any:
         averages = self.moving_mean, self.moving_variance
         factor = 1.0 - self.momentum if training else 1.0
-        options = {"is_training": training, "exponential_avg_factor": factor}
+        options: dict[str, Any] = {"is_training": training, "exponential_avg_factor": factor}
         given = (inputs, self.gamma, self.beta, *averages)
         outputs, *new = nn.fused_batch_norm(*given, epsilon=self.epsilon, **options)
         for average, value in zip(averages, new, strict=True) if training else ():

@@ -23,14 +23,14 @@ from tflogscope.runtime.library.slices import where
 
 
 class Cell(Layer):
-    """What cells share. NB: no dropout; there is always a bias."""
+    """What cells share. NB: no dropout, always a bias; no orthogonal matrix to begin with."""
 
     options = {
         "units": ...,
         "activation": "tanh",
         "recurrent_activation": "sigmoid",
         "kernel_initializer": "glorot_uniform",
-        "recurrent_initializer": "orthogonal",
+        "recurrent_initializer": "glorot_uniform",
         "bias_initializer": "zeros",
     }
     gates: ClassVar[int] = 1
