@@ -169,20 +169,11 @@ def range_(
 
 
 @scoped("one_hot")
-def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = 1,
-    off_value: Any = 0,
-    axis: int = -1,
-    dtype: Any = float32,
-    *,
-    scope: Any = None,
-) -> Any:
-    """A row for each index, with `on_value` at its place."""
-    on = convert_to_tensor(on_value, dtype, name="on_value")
-    off = convert_to_tensor(off_value, dtype, name="off_value")
-    return O.OneHot(indices, depth, on, off, axis=axis, name=scope)
+def one_hot(indices: Any, depth: Any, dtype: Any = float32, *, scope: Any = None) -> Any:
+    """A row for each index, with 1 at its place."""
+    on = convert_to_tensor(1, dtype, name="on_value")
+    off = convert_to_tensor(0, dtype, name="off_value")
+    return O.OneHot(indices, depth, on, off, name=scope)
 
 
 # -- joining and splitting

@@ -20,23 +20,15 @@ from tflogscope.runtime.library.scopes import scoped
 
 @scoped("MatMul")
 def matmul(
-    a: Any,
-    b: Any,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    adjoint_a: bool = False,
-    adjoint_b: bool = False,
-    *,
-    scope: Any = None,
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, *, scope: Any = None
 ) -> Any:
     if not (executing_eagerly() and hasattr(a, "handle")):
         a = convert_to_tensor(a, name="a")
     if not (executing_eagerly() and hasattr(b, "handle")):
         b = convert_to_tensor(b, name="b", dtype_hint=a.dtype)
-    first, second = transpose_a or adjoint_a, transpose_b or adjoint_b
     if any(each.shape.rank is None or each.shape.rank > 2 for each in (a, b)):
-        return O.BatchMatMulV2(a, b, adj_x=first, adj_y=second, name=scope)
-    return O.MatMul(a, b, transpose_a=first, transpose_b=second, name=scope)
+        return O.BatchMatMulV2(a, b, adj_x=transpose_a, adj_y=transpose_b, name=scope)
+    return O.MatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=scope)
 
 
 @scoped("transpose")

@@ -125,19 +125,8 @@ def _range_shape(i: Inference) -> TensorShape:
     return TensorShape([max(0, math.ceil((limit - start) / delta))])
 
 
-def _one_hot_shape(i: Inference) -> TensorShape:
-    dims, axis = i.shape(0).dims, i["axis"]
-    if dims is None:
-        return UNKNOWN
-    at = len(dims) if axis == -1 else axis
-    return TensorShape([*dims[:at], known_int(i.inputs[1]), *dims[at:]])
-
-
-def _one_hot(indices: Any, depth: Any, on: Any, off: Any, axis: int) -> Any:
-    places = np.arange(int(depth))
-    at = indices.ndim if axis == -1 else axis
-    places = places.reshape([-1 if k == at else 1 for k in range(indices.ndim + 1)])
-    return np.where(np.expand_dims(indices, at) == places, on, off)
+def _one_hot(indices: Any, depth: Any, on: Any, off: Any) -> Any:
+    return np.where(indices[..., None] == np.arange(depth), on, off)
 
 
 def _like(i: Inference) -> Any:
@@ -158,7 +147,7 @@ op("ZerosLike(x: T) -> y: T", _like, _zeros_like)
 op("Range(start: Tidx, limit: Tidx, delta: Tidx; Tidx=int32) -> output: Tidx", _range_shape,
    np.arange)  # fmt: skip
 op("OneHot(indices: TI, depth: int32, on_value: T, off_value: T; axis=-1, TI=int64) -> output: T",
-   _one_hot_shape, _one_hot)  # fmt: skip
+   lambda i: i.shape(0).concatenate([known_int(i.inputs[1])]), _one_hot)  # fmt: skip
 
 
 # -- broadcasting, tiling, turning

@@ -55,9 +55,6 @@ def _sparse_shape(i: Inference) -> Any:
 
 
 def _sparse_xent(features: Any, labels: Any) -> Any:
-    if features.ndim != 2 or features.shape[:1] != labels.shape:
-        shapes = f"{list(features.shape)} and labels shape {list(labels.shape)}"
-        raise invalid(f"logits and labels must have the same first dimension: {shapes}")
     if np.any(bad := (labels < 0) | (labels >= features.shape[1])):
         raise invalid(
             f"Received a label value of {labels[bad][0]} which is outside the valid range"

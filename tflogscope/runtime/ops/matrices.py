@@ -30,8 +30,7 @@ def _product(x: Any, y: Any, swap_x: bool, swap_y: bool) -> Any:
     x = np.swapaxes(x, -1, -2) if swap_x else x
     y = np.swapaxes(y, -1, -2) if swap_y else y
     if x.shape[-1] != y.shape[-2]:
-        one, other = (str(list(each.shape)).replace(" ", "") for each in (x, y))
-        raise invalid(f"Matrix size-incompatible: In[0]: {one}, In[1]: {other}")
+        raise invalid(f"Matrix size-incompatible: {x.shape} and {y.shape}")
     return np.asarray(np.matmul(x, y), x.dtype)
 
 

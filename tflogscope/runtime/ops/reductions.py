@@ -18,7 +18,7 @@ from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.arrays import cast, reshape
 from tflogscope.runtime.library.numbers import reduce_prod, reduce_sum, reduced_shape, truediv
-from tflogscope.runtime.ops.rules import invalid, known_int
+from tflogscope.runtime.ops.rules import known_int
 
 
 def _reduced(i: Inference) -> TensorShape:
@@ -37,8 +37,6 @@ def _reduced(i: Inference) -> TensorShape:
 def _kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     def kernel(input: Any, axes: Any, keep_dims: bool) -> Any:
         chosen = tuple(int(axis) for axis in np.ravel(axes))
-        if any(not -input.ndim <= axis < input.ndim for axis in chosen):
-            raise invalid(f"Invalid reduction dimension ({chosen} for {input.ndim} dimension(s)")
         return np.asarray(function(input, axis=chosen, keepdims=keep_dims, **options), input.dtype)
 
     return kernel

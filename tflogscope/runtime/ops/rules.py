@@ -113,8 +113,6 @@ def stretched(s0: Any, s1: Any) -> tuple[Any, Any]:
     """Along which axes of the result each of the two shapes was broadcast."""
     rank = max(len(s0), len(s1))
     first, second = ([1] * (rank - len(s)) + s.tolist() for s in (s0, s1))
-    if any(a != b and 1 not in {a, b} for a, b in zip(first, second, strict=True)):
-        raise invalid(f"Incompatible shapes: {s0.tolist()} vs. {s1.tolist()}")
     ones = [] if s0.tolist() == s1.tolist() else range(rank)
     found = [np.array([k for k in ones if d[k] == 1], s0.dtype) for d in (first, second)]
     return found[0], found[1]
