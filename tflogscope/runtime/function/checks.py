@@ -1,21 +1,23 @@
-"""Assertions and printing: `tf.Assert`, `tf.print`. See
+"""Assertions and printing: `tf.debugging.assert_equal`, `tf.print`. See
 `tensorflow/python/ops/check_ops.py`, `logging_ops.py`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core.calls import O
+from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import current, executing_eagerly, op_scope
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import int32, string
 from tflogscope.runtime.core.errors import InvalidArgumentError
 from tflogscope.runtime.core.nest import flatten, is_nested
 from tflogscope.runtime.function.branches import cond
+from tflogscope.runtime.library.numbers import reduce_all
 
 
 def Assert(condition: Any, data: Any, summarize: int | None = None, name: Any = None) -> Any:  # noqa: N802
@@ -43,6 +45,26 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: Any = 
 def _no_op() -> Any:
     O.NoOp()
     return current().nodes[-1]
+
+
+def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
+    """The assertion that a comparison holds for all elements."""
+
+    def check(x: Any, y: Any, message: str | None = None, summarize: int | None = None) -> Any:
+        with op_scope(None, scope):
+            hint = getattr(y, "dtype", None)
+            x, y = convert_to_tensor(x, name="x", dtype_hint=hint), convert_to_tensor(y, name="y")
+            holds, prefix = reduce_all(call(op, x, y)), [] if message is None else [message]
+            if not executing_eagerly():
+                told = f"Condition x {symbol} y did not hold element-wise:"
+                data = [*prefix, told, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+                return Assert(holds, data, summarize)
+            if not holds:
+                text = [*prefix, f"Condition x {symbol} y did not hold.", str(x), str(y)]
+                raise InvalidArgumentError(None, None, "\n".join(text))
+            return None
+
+    return check
 
 
 def print_v2(

@@ -114,6 +114,12 @@ _NN = {
     "l2_loss": generated("L2Loss"),
     "max_pool2d": nn.max_pool,
 }
+_CHECKS = {
+    f"assert_{snake_case(op)}": checks.comparison(symbol, f"assert_{snake_case(op)}", op)
+    for op, symbol in {
+        "Equal": "==", "Less": "<", "LessEqual": "<=", "Greater": ">", "GreaterEqual": ">="
+    }.items()
+}  # fmt: skip
 _SESSION = _of(
     session,
     "disable_eager_execution get_default_graph set_random_seed placeholder Session "
@@ -160,7 +166,7 @@ def namespace(keras: Any, version: str) -> dict[str, Names]:
             "set_intra_op_parallelism_threads": lambda count: None,
         },
         "data": {"Dataset": dataset.Dataset, "AUTOTUNE": -1},
-        "debugging": {**_of(checks, "Assert"), **_ops("CheckNumerics")},
+        "debugging": {**_CHECKS, **_of(checks, "Assert"), **_ops("CheckNumerics")},
         "dtypes": {**dtypes.ALL, "cast": arrays.cast},
         "errors": {**errors.KINDS, "OpError": errors.OpError},
         "linalg": _of(matrices, "matmul einsum eye tensordot"),
