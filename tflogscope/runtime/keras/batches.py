@@ -30,35 +30,24 @@ class Batches:
     """Data in batches, for some epochs. NB: in Keras 2 one iterator goes through all epochs of arrays."""
 
     def __init__(
-        self,
-        x: Any,
-        y: Any,
-        size: int | None,
-        execution: Any,
-        epochs: int = 1,
-        shuffle: bool = False,
+        self, x: Any, y: Any, size: int | None, epochs: int = 1, shuffle: bool = False
     ) -> None:
-        self._execution = execution
-        self._ask(2)
         self._iterator: Any = None
+        self._count: int | None = None
         self._is_dataset = isinstance(x, Dataset)
         if self._is_dataset:
-            self._dataset, cardinality = x, int(x.cardinality())
-            self._count = cardinality if cardinality >= 0 else None
+            cardinality = int(x.cardinality())
+            self._dataset, self._count = x, cardinality if cardinality >= 0 else None
             return
         inputs = (x, y) if y is not None else (x,) if isinstance(x, (list, tuple)) else x
-        inputs, length, size = _as_tuples(inputs), len(nest.flatten(inputs)[0]), size or 32
+        inputs = _as_tuples(inputs)
+        length, size = len(nest.flatten(inputs)[0]), size or 32
         self._count = math.ceil(length / size)
-        floats = nest.map_structure(_in_floatx, inputs)
-        self._dataset = _gathered(floats, length, size, epochs, shuffle)
-
-    def _ask(self, times: int) -> None:
-        """NB: Keras 2 reads how many steps to execute at once again and again."""
-        for _ in range(times if self._execution is not None else 0):
-            self._execution.numpy()
+        self._dataset = _gathered(
+            nest.map_structure(_in_floatx, inputs), length, size, epochs, shuffle
+        )
 
     def begin(self) -> None:
-        self._ask(2)
         self._iterator = None
 
     def steps(self) -> Iterator[tuple[int, Any]]:
@@ -67,7 +56,6 @@ class Batches:
             self._iterator = iter(self._dataset)
         step = 0
         while self._count is None or step < self._count:
-            self._ask(1)
             yield step, self._iterator
             step += 1
         if keras3():

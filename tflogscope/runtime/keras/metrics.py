@@ -136,7 +136,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     return sparse_categorical_accuracy(argmax(convert_to_tensor(y_true)), y_pred)
 
 
-_ACCURACIES = (binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)
+_ACCURACIES: tuple[Any, ...] = (binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)
 _FUNCTIONS = dict(losses.FUNCTIONS)
 _FUNCTIONS |= {function.__name__: function for function in _ACCURACIES}
 _KINDS = [

@@ -23,36 +23,11 @@ from tflogscope.runtime.keras.batches import Batches, unpack
 from tflogscope.runtime.keras.callbacks import CallbackList, History
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.metrics import Mean, Metric, number_of
-from tflogscope.runtime.keras.state import keras3, refuse, scope_of_keras3
+from tflogscope.runtime.keras.state import keras3, scope_of_keras3
 from tflogscope.runtime.library import arrays, numbers
 
 
-class Compiled:
-    """The loss and the metrics of `compile`, made when the first output is there. NB: of one output."""
-
-    def __init__(self, loss: Any, given: Any) -> None:
-        self._loss, self._given, self.total = losses.get(loss), given, Mean(name="loss")
-        self._metrics: list[Any] | None = None
-
-    def metrics(self) -> list[Any]:
-        """All of them, that which gathers the loss first. NB: none in Keras 2 until they are made."""
-        made = self._metrics is not None
-        return [self.total, *(self._metrics or [])] if keras3() or made else []
-
-    def loss(self, y: Any, y_pred: Any) -> Any:
-        """The loss of these."""
-        return self._loss(matched(y, y_pred), y_pred)
-
-    def update(self, y: Any, y_pred: Any) -> None:
-        """Give the metrics one more batch."""
-        if self._metrics is None:
-            self._metrics = [metrics.get(e, y, y_pred) for e in nest.flatten(self._given or [])]
-        label = matched(y, y_pred)
-        for metric in self._metrics:
-            metric.update_state(label, y_pred)
-
-
-def matched(label: Any, output: Any) -> Any:
+def _matched(label: Any, output: Any) -> Any:
     """NB: Keras 2 makes a column of labels, and casts them."""
     if keras3():
         return label
@@ -62,19 +37,16 @@ def matched(label: Any, output: Any) -> Any:
     return arrays.cast(label, output.dtype) if alike else label
 
 
-def _batch_of(tensor: Any) -> Any:
-    return arrays.shape(tensor)[0]
-
-
 class Trainer(Layer):
-    """What models add to layers."""
+    """What models add to layers. NB: models of one output are trained."""
 
     own_first = property(lambda self: keras3())
-    compiled: Any = None
     optimizer: Any = None
     history: Any = None
     run_eagerly = False
     stop_training = False
+    _total: Any = None
+    _compiled: list[Any] | None = None
     _execution: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -91,20 +63,27 @@ class Trainer(Layer):
         loss: Any = None,
         metrics: Any = None,
         run_eagerly: bool | None = None,
-        **others: Any,
     ) -> None:
-        refuse("Model.compile", others)
+        """NB: the metrics are made when the first output is there."""
         vars(self)["optimizer"] = optimizers.get(optimizer)
         if not keras3():
             vars(self)["_execution"] = Variable(1, dtype="int64")
-        vars(self).update({"loss": loss, "compiled": Compiled(loss, metrics), "_functions": {}})
+        made = {"loss": loss, "_loss": losses.get(loss), "_total": Mean("loss")}
+        vars(self).update(made, _wanted=nest.flatten(metrics or []), _functions={}, _compiled=None)
         self.run_eagerly = functions_run_eagerly() if run_eagerly is None else run_eagerly
+
+    def _ask(self, times: int) -> None:
+        """NB: Keras 2 reads how many steps to execute at once again and again."""
+        for _ in range(times if self._execution is not None else 0):
+            self._execution.numpy()
 
     @property
     def metrics(self) -> list[Any]:
-        """The metrics of `compile`, and those that are its own."""
-        found = self.compiled.metrics() if self.compiled else []
-        return [*found, *(each for each in vars(self).values() if isinstance(each, Metric))]
+        """That which gathers the loss, those of `compile`, and those that are the model's own."""
+        own = [each for each in vars(self).values() if isinstance(each, Metric)]
+        own = [each for each in own if each is not self._total]
+        there = self._total is not None and (keras3() or self._compiled is not None)
+        return [self._total, *(self._compiled or []), *own] if there else own
 
     def reset_metrics(self) -> None:
         for metric in self.metrics:
@@ -137,20 +116,24 @@ class Trainer(Layer):
     def _tracked(self, x: Any, y: Any, y_pred: Any) -> Any:
         loss = self.compute_loss(x, y, y_pred)
         if keras3():
-            self.compiled.total.update_state(loss, sample_weight=_batch_of(nest.flatten(x)[0]))
+            self._total.update_state(loss, arrays.shape(nest.flatten(x)[0])[0])
         return loss
 
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None) -> Any:
         if keras3():
-            with scope_of_keras3("compile_loss", self.compiled):
-                return self.compiled.loss(y, y_pred)
-        found = self.compiled.loss(y, y_pred)
-        batch = _batch_of(matched(y, y_pred))
-        self.compiled.total.update_state(numbers.add_n([found]), sample_weight=batch)
+            with scope_of_keras3("compile_loss", self._total):
+                return self._loss(y, y_pred)
+        label = _matched(y, y_pred)
+        found = self._loss(label, y_pred)
+        self._total.update_state(numbers.add_n([found]), arrays.shape(_matched(y, y_pred))[0])
         return numbers.add_n([found])
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any) -> dict[str, Any]:
-        self.compiled.update(y, y_pred)
+        if self._compiled is None:
+            vars(self)["_compiled"] = [metrics.get(each, y, y_pred) for each in self._wanted]
+        label = _matched(y, y_pred)
+        for metric in self._compiled or ():
+            metric.update_state(label, y_pred)
         return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
@@ -169,8 +152,7 @@ class Trainer(Layer):
         return function if self.run_eagerly else tf_function(function, reduce_retracing=True)
 
     def _made(self, kind: str, step: Callable[[Any], Any]) -> Any:
-        if self._execution is not None:
-            self._execution.numpy()
+        self._ask(1)
 
         def one(iterator: Any) -> Any:
             outputs = step(next(iterator))
@@ -217,15 +199,13 @@ class Trainer(Layer):
         callbacks: Any = None,
         validation_data: Any = None,
         shuffle: bool = True,
-        **others: Any,
     ) -> Any:
-        refuse("Model.fit", others)
-        batches = Batches(x, y, batch_size, self._execution, epochs, shuffle)
+        batches = self._batches(x, y, batch_size, epochs, shuffle)
         vars(self).update({"history": History(verbose), "stop_training": False})
         told = CallbackList(callbacks, self, self.history)
         function = self._begin_loop("train")
         told.tell("train_begin")
-        batches.begin()
+        self._start(batches)
         held: Batches | None = None
         logs: dict[str, Any] = {}
         for epoch in range(epochs):
@@ -234,7 +214,7 @@ class Trainer(Layer):
             logs = self._logs(self._epoch("train", batches, function, told))
             if validation_data is not None:
                 if held is None:
-                    held = Batches(*unpack(validation_data), batch_size, self._execution)
+                    held = self._batches(*unpack(validation_data), batch_size)
                 found = self._evaluate(held, told)
                 logs = logs | {f"val_{name}": value for name, value in found.items()}
             told.tell("epoch_end", epoch, logs)
@@ -252,7 +232,7 @@ class Trainer(Layer):
         verbose: Any = None,
         return_dict: bool = False,
     ) -> Any:
-        batches = Batches(x, y, batch_size, self._execution)
+        batches = self._batches(x, y, batch_size)
         logs = self._evaluate(batches, CallbackList(callbacks, self))
         results = [logs[metric.name] for metric in self.metrics if metric.name in logs]
         return logs if return_dict else results[0] if len(results) == 1 else results
@@ -260,10 +240,10 @@ class Trainer(Layer):
     def predict(
         self, x: Any, batch_size: int | None = None, callbacks: Any = None, verbose: Any = None
     ) -> Any:
-        batches = Batches(x, None, batch_size, self._execution)
+        batches = self._batches(x, None, batch_size)
         told = CallbackList(callbacks, self)
         function = self._begin_loop("predict")
-        batches.begin()
+        self._start(batches)
         told.tell("predict_begin")
         found = self._epoch("predict", batches, function, told)
         told.tell("predict_end")
@@ -271,12 +251,20 @@ class Trainer(Layer):
 
     def _evaluate(self, batches: Batches, told: CallbackList) -> dict[str, Any]:
         function = self._begin_loop("test")
-        batches.begin()
+        self._start(batches)
         told.tell("test_begin")
         self.reset_metrics()
         logs = self._logs(self._epoch("test", batches, function, told))
         told.tell("test_end", logs)
         return logs
+
+    def _batches(self, *given: Any) -> Batches:
+        self._ask(2)
+        return Batches(*given)
+
+    def _start(self, batches: Batches) -> None:
+        self._ask(2)
+        batches.begin()
 
     def _begin_loop(self, kind: str) -> Callable[..., Any]:
         function = self._step_function(kind)
@@ -290,6 +278,7 @@ class Trainer(Layer):
         """What the steps give."""
         found = []
         for step, iterator in batches.steps():
+            self._ask(1)
             told.tell(f"{kind}_batch_begin", step)
             try:
                 found.append(function(iterator))

@@ -80,13 +80,6 @@ def conv2d(
     return O.Conv2D(input, filters, strides=steps, dilations=gaps, **options)
 
 
-@scoped("convolution")
-def convolution(
-    input: Any, filters: Any, strides: Any = 1, padding: Any = "VALID", *, scope: Any = None
-) -> Any:
-    return conv2d(input, filters, strides, padding, name=scope)
-
-
 @scoped("depthwise")
 def depthwise_conv2d(
     input: Any, filter: Any, strides: Any, padding: Any, *, scope: Any = None

@@ -104,7 +104,7 @@ _TF: Names = {
 _NN = {
     **_of(
         nn,
-        "gelu bias_add softmax log_softmax conv2d convolution depthwise_conv2d max_pool "
+        "gelu bias_add softmax log_softmax conv2d depthwise_conv2d max_pool "
         "avg_pool avg_pool2d moments batch_normalization dropout embedding_lookup "
         "softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits "
         "sigmoid_cross_entropy_with_logits",

@@ -44,8 +44,8 @@ class Conv2D(_Windowed, WithKernel):
         return self.activation(outputs)
 
     def _convolved(self, inputs: Any) -> Any:
-        name = None if keras3() else type(self).__name__
-        return nn.convolution(inputs, self.kernel, self.strides, self.padding, name=name)
+        name = "convolution" if keras3() else type(self).__name__
+        return nn.conv2d(inputs, self.kernel, self.strides, self.padding, name=name)
 
 
 class DepthwiseConv2D(Conv2D):
