@@ -139,11 +139,11 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 _ACCURACIES: tuple[Any, ...] = (binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)
 _FUNCTIONS = dict(losses.FUNCTIONS)
 _FUNCTIONS |= {function.__name__: function for function in _ACCURACIES}
-_KINDS = [
+_KINDS: list[type[Any]] = [
     losses.class_of(function, MeanMetricWrapper, {"function": staticmethod(function)})
     for function in _FUNCTIONS.values()
 ]
-CLASSES: dict[str, Any] = {kind.__name__: kind for kind in (Mean, *_KINDS)}
+CLASSES: dict[str, Any] = {"Mean": Mean} | {kind.__name__: kind for kind in _KINDS}
 _BY_NAME = _FUNCTIONS | losses.SHORT | CLASSES
 
 

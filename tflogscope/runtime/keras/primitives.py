@@ -44,7 +44,6 @@ ACTIVATIONS: dict[str, Any] = {
     "sigmoid": _marked(numbers.sigmoid),
     "tanh": O.Tanh,
     "elu": O.Elu,
-    "selu": O.Selu,
     "gelu": nn.gelu,
     "softplus": O.Softplus,
 }
@@ -130,12 +129,9 @@ class Draws:
         if keras3():
             first = default_seed() if seed is None else seed
             with context.init_scope():
-                self.state = Variable(
-                    lambda: convert_to_tensor([first, 0], "int64"),
-                    name="seed_generator_state",
-                    dtype="int64",
-                    trainable=False,
-                )
+                start = lambda: convert_to_tensor([first, 0], int64)  # noqa: E731
+                own: dict[str, Any] = {"name": "seed_generator_state", "trainable": False}
+                self.state = Variable(start, dtype=int64, **own)
 
     def dropout(self, inputs: Any, rate: float) -> Any:
         """Some of the inputs set to 0, the others larger for it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.keras import primitives
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.layers.core import WithKernel
@@ -44,8 +45,8 @@ class Conv2D(_Windowed, WithKernel):
         return self.activation(outputs)
 
     def _convolved(self, inputs: Any) -> Any:
-        name = "convolution" if keras3() else type(self).__name__
-        return nn.conv2d(inputs, self.kernel, self.strides, self.padding, name=name)
+        with op_scope(None if keras3() else type(self).__name__, "convolution") as scope:
+            return nn.conv2d(inputs, self.kernel, self.strides, self.padding, name=scope)
 
 
 class DepthwiseConv2D(Conv2D):
