@@ -24,7 +24,7 @@ from tflogscope.runtime.core.registry import gradient_of
 from tflogscope.runtime.core.tape import Entry, Tape, differentiable
 from tflogscope.runtime.core.tensors import SymbolicTensor
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slopes import add_gradients
+from tflogscope.runtime.library.slices import add_gradients
 
 _NEEDS_NO_ZEROS = {
     "SoftmaxCrossEntropyWithLogits": frozenset({1}),

@@ -24,7 +24,7 @@ from tflogscope.runtime.function.func_graph import (
 )
 from tflogscope.runtime.function.tracing import packed, trace
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slopes import dense
+from tflogscope.runtime.library.slices import dense
 
 Function = Callable[[], Any]
 _WRAPPER = "cflow_gradient_wrapper"

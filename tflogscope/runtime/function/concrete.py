@@ -36,7 +36,7 @@ from tflogscope.runtime.function.func_graph import (
 from tflogscope.runtime.function.trace_types import Literal
 from tflogscope.runtime.function.tracing import packed, result_tensors
 from tflogscope.runtime.function.variables import Variable, accessed
-from tflogscope.runtime.library.slopes import dense
+from tflogscope.runtime.library.slices import dense
 
 
 class GraphFunction:

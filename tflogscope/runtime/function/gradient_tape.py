@@ -15,7 +15,7 @@ from tflogscope.runtime.core.tensors import Tensor, uid
 from tflogscope.runtime.function.backprop import backpropagate
 from tflogscope.runtime.function.variables import values_of
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slopes import dense
+from tflogscope.runtime.library.slices import dense
 
 
 class GradientTape:

@@ -33,7 +33,7 @@ from tflogscope.runtime.function.concrete import GraphFunction
 from tflogscope.runtime.function.func_graph import FuncGraph, extend_outputs, placeholder
 from tflogscope.runtime.function.tracing import packed, trace
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slopes import dense
+from tflogscope.runtime.library.slices import dense
 from tflogscope.runtime.ops.lists import shape_input
 
 

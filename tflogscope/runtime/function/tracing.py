@@ -18,7 +18,7 @@ from tflogscope.runtime.function.func_graph import (
 )
 from tflogscope.runtime.function.trace_types import FunctionType, TensorType
 from tflogscope.runtime.function.variables import Variable, values_of
-from tflogscope.runtime.library.slopes import IndexedSlices
+from tflogscope.runtime.library.slices import IndexedSlices
 
 
 def make_placeholders(

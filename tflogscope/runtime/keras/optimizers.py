@@ -17,7 +17,7 @@ from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.keras import primitives as p
 from tflogscope.runtime.keras.state import Configured, found, keras3, unique_name
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slopes import dense
+from tflogscope.runtime.library.slices import dense
 
 
 class Optimizer(Configured):

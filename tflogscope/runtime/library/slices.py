@@ -1,4 +1,4 @@
-"""`x[1:, 0]`, gathering, choosing. See `array_ops.py`."""
+"""`x[1:, 0]`, gathering, choosing; gradients as slices of rows. See `array_ops.py`, `indexed_slices.py`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import name_scope
-from tflogscope.runtime.core.conversion import constant, convert_to_tensor
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor, register_conversion
 from tflogscope.runtime.core.dtypes import as_dtype, bool_, int16, int32, int64
 from tflogscope.runtime.core.errors import NotInThisRuntime
-from tflogscope.runtime.core.known import known_value
+from tflogscope.runtime.core.known import known_shape, known_value
+from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
+from tflogscope.runtime.library.numbers import add_n
 
 
 class _Spec:
@@ -75,3 +77,45 @@ def gather(params: Any, indices: Any, axis: Any = 0, name: str | None = None) ->
 def where(condition: Any, x: Any, y: Any, name: str | None = None) -> Any:
     """`x` where the condition holds, else `y`."""
     return O.SelectV2(condition, x, y, name=name)
+
+
+# -- gradients that are zero but for some rows: what a gather gives
+
+
+class IndexedSlices:
+    """Rows of a tensor: `values` at the places `indices`, zeros elsewhere."""
+
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+        self.values, self.indices, self.dense_shape = values, indices, dense_shape
+
+    dtype = property(lambda self: self.values.dtype)
+    op = property(lambda self: self.values.op)
+
+    @property
+    def shape(self) -> Any:
+        return UNKNOWN if self.dense_shape is None else known_shape(self.dense_shape)
+
+
+def dense(value: Any) -> Any:
+    return convert_to_tensor(value) if isinstance(value, IndexedSlices) else value
+
+
+def _to_tensor(value: IndexedSlices, dtype: Any, name: str | None) -> Any:
+    del dtype
+    if value.dense_shape is None:
+        raise ValueError("Tensor conversion requested for IndexedSlices without dense_shape.")
+    return O.UnsortedSegmentSum(value.values, value.indices, value.dense_shape[0], name=name)
+
+
+def add_gradients(gradients: list[Any]) -> Any:
+    """Their sum; rows stay rows if all are. See `backprop_util.AggregateIndexedSlicesGradients`."""
+    if all(isinstance(each, Tensor) for each in gradients):
+        return add_n(gradients)
+    if not all(isinstance(each, IndexedSlices) for each in gradients):
+        return add_n([dense(each) for each in gradients])
+    values = arrays.concat([each.values for each in gradients], 0)
+    indices = arrays.concat([each.indices for each in gradients], 0)
+    return IndexedSlices(values, indices, gradients[0].dense_shape)
+
+
+register_conversion(IndexedSlices, _to_tensor)

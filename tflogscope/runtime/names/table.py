@@ -33,7 +33,7 @@ from tflogscope.runtime.function import (
     variables,
 )
 from tflogscope.runtime.function.autograph.conversion import convert, do_not_convert
-from tflogscope.runtime.library import arrays, matrices, nn, numbers, random, slices, slopes
+from tflogscope.runtime.library import arrays, matrices, nn, numbers, random, slices
 
 Names = dict[str, Any]
 
@@ -92,7 +92,7 @@ _TF: Names = {
     "while_loop": loops.while_loop,
     "variable_creator_scope": variables.creator_scope,
     "clip_by_value": numbers.clip_by_value,
-    "IndexedSlices": slopes.IndexedSlices,
+    "IndexedSlices": slices.IndexedSlices,
     "TensorShape": shapes.TensorShape,
     "Operation": graph.Node,
     "print": checks.print_v2,

@@ -16,7 +16,7 @@ from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape, known, merged
 from tflogscope.runtime.library import arrays as lib
 from tflogscope.runtime.library.matrices import transpose
 from tflogscope.runtime.library.numbers import reduce_sum
-from tflogscope.runtime.library.slopes import dense
+from tflogscope.runtime.library.slices import dense
 from tflogscope.runtime.ops.rules import agreed, invalid, known_int, same, scalar, stretched
 
 _PASS = lambda op, g: [g]  # noqa: E731 - a row of the table

@@ -15,8 +15,7 @@ from tflogscope.runtime.core.known import known_shape, known_value
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import UNKNOWN, Dim, TensorShape, known
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slices import gather
-from tflogscope.runtime.library.slopes import IndexedSlices, dense
+from tflogscope.runtime.library.slices import IndexedSlices, dense, gather
 from tflogscope.runtime.ops.rules import invalid, known_int
 
 # -- StridedSlice: what `x[1:, 0]` makes

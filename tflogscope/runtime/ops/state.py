@@ -19,7 +19,7 @@ from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import SCALAR, UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import HandleData
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slopes import IndexedSlices
+from tflogscope.runtime.library.slices import IndexedSlices
 from tflogscope.runtime.ops.gathering import check
 from tflogscope.runtime.ops.rules import invalid, scalar, unknown
 
