@@ -18,16 +18,13 @@ from tflogscope.runtime.library import nn as entropies
 # -- functions
 
 
-def same_rank(x: Any, y: Any) -> tuple[Any, Any]:
-    """Without the last dimension of the one that has one more. NB: of vectors Keras 3 makes columns."""
-    longer, shorter = (x, y) if x.shape.rank > y.shape.rank else (y, x)
-    if longer.shape.rank == shorter.shape.rank or longer.shape[-1] != 1:
-        return x, y
-    if keras3() and shorter.shape.rank == 1:
-        shorter = O.ExpandDims(shorter, -1)
-    else:
-        longer = arrays.squeeze(longer, [-1])
-    return (longer, shorter) if x.shape.rank > y.shape.rank else (shorter, longer)
+def same_rank(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Of a vector and a column two vectors. NB: in Keras 3 two columns."""
+    if y_true.shape.rank != 1 or y_pred.shape.rank != 2 or y_pred.shape[-1] != 1:
+        return y_true, y_pred
+    if keras3():
+        return O.ExpandDims(y_true, -1), y_pred
+    return y_true, arrays.squeeze(y_pred, [-1])
 
 
 def _alike(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
@@ -110,9 +107,7 @@ class Loss(Configured):
         self.name = self.name or snake_case(type(self).__name__)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        y_true, y_pred = (convert_to_tensor(each) for each in (y_true, y_pred))
-        if keras3() or y_pred.shape.rank - y_true.shape.rank != 1 or y_pred.shape[-1] == 1:
-            y_true, y_pred = same_rank(y_true, y_pred)
+        y_true, y_pred = same_rank(convert_to_tensor(y_true), convert_to_tensor(y_pred))
         return self.function(y_true, y_pred, **{n: vars(self)[n] for n in self.options})
 
     def __call__(self, y_true: Any, y_pred: Any) -> Any:

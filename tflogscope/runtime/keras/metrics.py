@@ -99,8 +99,7 @@ class MeanMetricWrapper(Mean):
         if keras3():
             return self._gather(self._fn(y_true, y_pred))
         y_true, y_pred = arrays.cast(y_true, float32), arrays.cast(y_pred, float32)
-        if y_pred.shape.rank - y_true.shape.rank != 1 or y_pred.shape[-1] == 1:
-            y_true, y_pred = same_rank(y_true, y_pred)
+        y_true, y_pred = same_rank(y_true, y_pred)
         function = self._fn if context.executing_eagerly() else convert(self._fn)
         return self._gather(function(y_true, y_pred))
 

@@ -92,8 +92,6 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     if (isinstance(x, Tensor) or hasattr(x, "handle")) and x.dtype is target:
         return x  # a variable, too: it is read where it is used
     with op_scope(name, "Cast") as scope:
-        if hasattr(x, "dense_shape"):
-            return type(x)(cast(x.values, target, scope), x.indices, x.dense_shape)
         tensor = convert_to_tensor(x, name="x")
         return tensor if tensor.dtype is target else O.Cast(tensor, DstT=target, name=scope)
 

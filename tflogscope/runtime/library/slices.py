@@ -108,14 +108,8 @@ def _to_tensor(value: IndexedSlices, dtype: Any, name: str | None) -> Any:
 
 
 def add_gradients(gradients: list[Any]) -> Any:
-    """Their sum; rows stay rows if all are. See `backprop_util.AggregateIndexedSlicesGradients`."""
-    if all(isinstance(each, Tensor) for each in gradients):
-        return add_n(gradients)
-    if not all(isinstance(each, IndexedSlices) for each in gradients):
-        return add_n([dense(each) for each in gradients])
-    values = arrays.concat([each.values for each in gradients], 0)
-    indices = arrays.concat([each.indices for each in gradients], 0)
-    return IndexedSlices(values, indices, gradients[0].dense_shape)
+    """Their sum. NB: rows that several gave become whole tables."""
+    return add_n([dense(each) for each in gradients])
 
 
 register_conversion(IndexedSlices, _to_tensor)

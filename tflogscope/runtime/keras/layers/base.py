@@ -159,8 +159,6 @@ class Layer(Configured):
         initializer: Any = "glorot_uniform",
         trainable: bool = True,
     ) -> Any:
-        if isinstance(name, (tuple, list)):  # NB: for Keras 3 the shape comes first
-            name, shape = None, name
         given = (self, name, tuple(shape), initializers.get(initializer), dtype or self.dtype)
         lifted = call_state.symbolic or not keras3()
         variable = make_variable(*given, trainable=trainable, lifted=lifted)
