@@ -88,6 +88,7 @@ def _seed_second(draw: Function) -> Function:
 
 normal = _normal("RandomStandardNormal", "random_normal")
 truncated_normal = _normal("TruncatedNormal", "truncated_normal")
+stateless_normal = _seed_second(_normal("StatelessRandomNormalV2", "stateless_random_normal"))
 stateless_truncated_normal = _seed_second(
     _normal("StatelessTruncatedNormalV2", "stateless_truncated_normal")
 )

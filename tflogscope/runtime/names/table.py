@@ -175,7 +175,7 @@ def namespace(keras: Any, version: str) -> dict[str, Names]:
         "nn": _NN,
         "random": _of(
             random,
-            "set_seed normal truncated_normal uniform shuffle "
+            "set_seed normal truncated_normal uniform shuffle stateless_normal "
             "stateless_uniform stateless_truncated_normal",
         ),
         "strings": {"join": _join},

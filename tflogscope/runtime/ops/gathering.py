@@ -158,7 +158,7 @@ def _gather_gradient(op: Any, g: Any) -> list[Any]:
     return [IndexedSlices(values, arrays.reshape(indices, count), shape), None, None]
 
 
-op("GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims=0, Taxis=int32) -> "
+op("GatherV2(params: Tparams, indices: Tindices, axis: Taxis; Taxis=int32) -> "
    "output: Tparams", _gathered, _gather, _gather_gradient)  # fmt: skip
 
 # -- scattering

@@ -97,7 +97,7 @@ op("StatelessRandomGetKeyCounter(seed: Tseed; Tseed=int64) -> key: uint64, count
    lambda seed: (seed[:1].astype(np.uint64), seed.astype(np.uint64)))  # fmt: skip
 _INPUTS = "shape: Tshape, key: uint64, counter: uint64, alg: int32"
 for _type, _name in {
-    "StatelessRandomUniformV2": "Uniform",
+    "StatelessRandomUniformV2": "Uniform", "StatelessRandomNormalV2": "Normal",
     "StatelessTruncatedNormalV2": "Truncated",
 }.items():  # fmt: skip
     op(f"{_type}({_INPUTS}; dtype=float32, Tshape=int32) -> output: dtype", _shape,
