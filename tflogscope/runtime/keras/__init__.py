@@ -34,11 +34,6 @@ def set_random_seed(seed: int) -> None:
     initializers.seed_draws(seed)
 
 
-def to_categorical(y: Any, num_classes: int | None = None) -> Any:
-    labels = np.array(y, dtype="int").ravel()
-    return np.eye(num_classes or labels.max() + 1, dtype="float32")[labels]
-
-
 def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
     found = {n: each for n, each in vars(module).items() if isinstance(each, type)}
     return {n: each for n, each in found.items() if issubclass(each, kind) and n[0] != "_"}
@@ -70,7 +65,7 @@ def namespace(version: str) -> dict[str, dict[str, Any]]:
         "metrics": {**metrics.CLASSES, **losses.FUNCTIONS, "Metric": metrics.Metric},
         "optimizers": {**optimizers.CLASSES, "Optimizer": optimizers.Optimizer},
         "callbacks": _public(callbacks, callbacks.Callback),
-        "utils": {"set_random_seed": set_random_seed, "to_categorical": to_categorical},
+        "utils": {"set_random_seed": set_random_seed},
         "backend": {"clear_session": state.clear_session},
     }
     return {

@@ -34,7 +34,7 @@ def stateless_seed(seed: Any) -> Any:
 
 
 class Initializer(Configured):
-    """Gives the first value of a weight."""
+    """Called with a shape and a dtype it gives the first value of a weight."""
 
     where = "tf.keras.initializers."
     options = {"seed": None}
@@ -44,9 +44,6 @@ class Initializer(Configured):
 
     def read(self, name: str, value: Any) -> Any:
         return default_seed() if name == "seed" and value is None else value
-
-    def __call__(self, shape: Any, dtype: Any = float32) -> Any:
-        raise NotImplementedError
 
 
 class Zeros(Initializer):

@@ -79,9 +79,6 @@ class Optimizer(Configured):
                 return p.accumulate(self.iterations, 1)
         return p.accumulate(self.iterations, 1)
 
-    def update_step(self, gradient: Any, variable: Any, rate: Any, *slots: Any) -> None:
-        raise NotImplementedError
-
 
 def _aggregated(gradients: Any) -> Any:
     """NB: of all replicas; there is one."""
