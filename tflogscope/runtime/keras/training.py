@@ -23,7 +23,7 @@ from tflogscope.runtime.keras.batches import Batches, unpack
 from tflogscope.runtime.keras.callbacks import CallbackList, History
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.metrics import Mean, Metric, number_of
-from tflogscope.runtime.keras.state import keras3, scope_of_keras3
+from tflogscope.runtime.keras.state import keras3, refuse, scope_of_keras3
 from tflogscope.runtime.library import arrays, numbers
 
 
@@ -63,8 +63,10 @@ class Trainer(Layer):
         loss: Any = None,
         metrics: Any = None,
         run_eagerly: bool | None = None,
+        **others: Any,
     ) -> None:
         """NB: the metrics are made when the first output is there."""
+        refuse("Model.compile", others)
         vars(self)["optimizer"] = optimizers.get(optimizer)
         if not keras3():
             vars(self)["_execution"] = Variable(1, dtype="int64")
@@ -199,7 +201,9 @@ class Trainer(Layer):
         callbacks: Any = None,
         validation_data: Any = None,
         shuffle: bool = True,
+        **others: Any,
     ) -> Any:
+        refuse("Model.fit", others)
         batches = self._batches(x, y, batch_size, epochs, shuffle)
         vars(self).update({"history": History(verbose), "stop_training": False})
         told = CallbackList(callbacks, self, self.history)
