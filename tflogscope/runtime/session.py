@@ -19,7 +19,7 @@ from tflogscope.runtime.core.dtypes import as_dtype, float32
 from tflogscope.runtime.core.errors import NotInThisRuntime, missing
 from tflogscope.runtime.core.graph import Graph, Node, control_dependencies
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
-from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor
+from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.backprop import gradients_of
 from tflogscope.runtime.function.concrete import ConcreteFunction
 from tflogscope.runtime.function.func_graph import FuncGraph
@@ -41,10 +41,7 @@ def get_default_graph() -> Any:
 
 
 def set_random_seed(seed: int) -> None:
-    if context.executing_eagerly():
-        random.set_seed(seed)
-    else:
-        get_default_graph().seed = seed
+    get_default_graph().seed = seed
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
@@ -129,8 +126,6 @@ class Session:
         for key, given in (feed_dict or {}).items():
             fed.append(self._fetched(key))
             values.append(np.asarray(given, fed[-1].dtype.as_numpy_dtype))
-            if not fed[-1].shape.is_compatible_with(values[-1].shape):
-                raise ValueError(f"Cannot feed a value of shape {values[-1].shape} for {fed[-1]}")
         wanted = [self._fetched(each) for each in nest.flatten(fetches)]
         definition = self._definition(fed, wanted)
         with of_session(self._resources):
@@ -139,12 +134,7 @@ class Session:
         return nest.pack_sequence_as(fetches, found)
 
     def _fetched(self, value: Any) -> Any:
-        if isinstance(value, Variable):
-            value = value.graph_element
-        node = value.op if isinstance(value, SymbolicTensor) else value
-        if not isinstance(node, Node) or node.graph is not self.graph:
-            raise ValueError(f"{value} is not an element of this graph.")
-        return value
+        return value.graph_element if isinstance(value, Variable) else value
 
     def _definition(self, fed: list[Any], wanted: list[Any]) -> Any:
         key = (*(each.name for each in fed), "", *(e.name for e in wanted), len(self.graph.nodes))

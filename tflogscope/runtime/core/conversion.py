@@ -6,13 +6,13 @@ See `tensorflow/python/framework/constant_op.py`, `tensor_conversion_registry.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core import context, telling
+from tflogscope.runtime.core import context, nest, telling
 from tflogscope.runtime.core.context import execute, executing_eagerly
 from tflogscope.runtime.core.dtypes import (
     DType,
@@ -155,22 +155,12 @@ def _tensor_like(value: Any) -> bool:
     return isinstance(value, Tensor) or any(isinstance(value, each) for each, _ in _conversions)
 
 
-def _holds_tensor(values: Iterable[Any]) -> bool:
-    return any(
-        _holds_tensor(each) if isinstance(each, (list, tuple)) else _tensor_like(each)
-        for each in values
-    )
+def _holds_tensor(values: Sequence[Any]) -> bool:
+    return any(_tensor_like(each) for each in nest.flatten(values))
 
 
-def _dtype_within(values: Iterable[Any]) -> DType | None:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            found = _dtype_within(value)
-        else:
-            found = as_dtype(value.dtype) if _tensor_like(value) else None
-        if found is not None:
-            return found
-    return None
+def _dtype_within(values: Sequence[Any]) -> DType:
+    return next(as_dtype(each.dtype) for each in nest.flatten(values) if _tensor_like(each))
 
 
 def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Any:

@@ -19,7 +19,6 @@ class DType:
         self.is_array = name not in {"resource", "variant"}
         self.is_floating = kind == "f"
         self.is_integer = kind in "iu"
-        self.is_unsigned = kind == "u"
         self.is_bool = kind == "b"
         self.is_numeric = kind in "fiub"
 

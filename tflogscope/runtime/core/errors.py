@@ -58,10 +58,6 @@ FailedPreconditionError: Any = KINDS["FailedPreconditionError"]
 UnknownError: Any = KINDS["UnknownError"]
 
 
-class InaccessibleTensorError(TypeError):
-    """A tensor of a function was used outside it."""
-
-
 class OperatorNotAllowedInGraphError(TypeError):
     """A symbolic tensor was used as a Python bool, or iterated over."""
 

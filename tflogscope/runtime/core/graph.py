@@ -101,7 +101,7 @@ class Graph:
 
     # -- names -----------------------------------------------------------------
 
-    def unique_name(self, name: str, *, mark_as_used: bool = True) -> str:
+    def unique_name(self, name: str) -> str:
         """`name` within the current scope, with `_1`, `_2`, … after it if it is taken (in any case
         of letters).
         """
@@ -109,17 +109,15 @@ class Graph:
             name = f"{self.scope_name}/{name}"
         key = name.lower()
         count = self._used.get(key, 0)
-        if mark_as_used:
-            self._used[key] = count + 1
+        self._used[key] = count + 1
         if count == 0:
             return name
         taken = key
         while taken in self._used:
             taken = f"{key}_{count}"
             count += 1
-        if mark_as_used:
-            self._used[taken] = 1
-            self._used[key] = count
+        self._used[taken] = 1
+        self._used[key] = count
         return f"{name}_{count - 1}"
 
     @contextmanager

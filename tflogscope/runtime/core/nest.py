@@ -10,13 +10,13 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, (list, tuple, Mapping))
 
 
-def _children(value: Any) -> list[Any]:
+def children(value: Any) -> list[Any]:
     if isinstance(value, Mapping):
         return [value[key] for key in sorted(value)]
     return list(value)
 
 
-def _like(value: Any, children: Sequence[Any]) -> Any:
+def like(value: Any, children: Sequence[Any]) -> Any:
     if isinstance(value, Mapping):
         found = dict(zip(sorted(value), children, strict=True))
         ordered = {key: found[key] for key in value}
@@ -29,7 +29,7 @@ def _like(value: Any, children: Sequence[Any]) -> Any:
 def flatten(value: Any, *_: Any) -> list[Any]:
     if not is_nested(value):
         return [value]
-    return [leaf for child in _children(value) for leaf in flatten(child)]
+    return [leaf for child in children(value) for leaf in flatten(child)]
 
 
 def map_structure(function: Callable[..., Any], *values: Any, **_: Any) -> Any:
@@ -37,8 +37,8 @@ def map_structure(function: Callable[..., Any], *values: Any, **_: Any) -> Any:
     first = values[0]
     if not is_nested(first):
         return function(*values)
-    columns = zip(*(_children(value) for value in values), strict=True)
-    return _like(first, [map_structure(function, *column) for column in columns])
+    columns = zip(*(children(value) for value in values), strict=True)
+    return like(first, [map_structure(function, *column) for column in columns])
 
 
 def pack_sequence_as(structure: Any, flat: Sequence[Any], *_: Any) -> Any:
@@ -46,14 +46,11 @@ def pack_sequence_as(structure: Any, flat: Sequence[Any], *_: Any) -> Any:
     return map_structure(lambda _: next(leaves), structure)
 
 
-def assert_same_structure(one: Any, other: Any, check_types: bool = True, *_: Any) -> None:
-    if is_nested(one) != is_nested(other):
+def assert_same_structure(one: Any, other: Any, *_: Any, **__: Any) -> None:
+    """Raises ValueError if they are nested in different ways."""
+    nested = is_nested(one)
+    alike = nested == is_nested(other) and (not nested or len(one) == len(other))
+    if not alike or (isinstance(one, Mapping) and one.keys() != other.keys()):
         raise ValueError(f"The two structures are not nested alike: {one} and {other}")
-    if not is_nested(one):
-        return
-    if check_types and isinstance(one, Mapping) != isinstance(other, Mapping):
-        raise TypeError(f"The two structures don't have the same types: {one} and {other}")
-    if len(one) != len(other) or (isinstance(one, Mapping) and set(one) != set(other)):
-        raise ValueError(f"The two structures don't have the same elements: {one} and {other}")
-    for a, b in zip(_children(one), _children(other), strict=True):
-        assert_same_structure(a, b, check_types)
+    for a, b in zip(children(one), children(other), strict=True) if nested else ():
+        assert_same_structure(a, b)

@@ -84,7 +84,8 @@ def push(tape: Tape) -> None:
 
 
 def pop(tape: Tape) -> None:
-    _tapes.stack.remove(tape)
+    if tape in _tapes.stack:
+        _tapes.stack.remove(tape)
 
 
 def recording() -> bool:

@@ -72,27 +72,8 @@ class Tensor(Operators):
         self.dtype = dtype
         self.handle_data: HandleData | None = None
 
-    def ref(self) -> Reference:
-        return Reference(self)
-
     def __hash__(self) -> int:
-        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
-
-
-class Reference:
-    """A tensor or variable as a key: equal to another if it is the same one."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def deref(self) -> Any:
-        return self._value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and self._value is other._value
-
-    def __hash__(self) -> int:
-        return id(self._value)
+        raise TypeError("Tensor is unhashable.")
 
 
 class EagerTensor(Tensor):
@@ -201,8 +182,6 @@ class SymbolicTensor(Tensor):
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name in {"numpy", "eval"}:
-            raise AttributeError(f"'SymbolicTensor' object has no attribute {name!r}")
         return missing("tf.Tensor", name)
 
     def __str__(self) -> str:

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from tflogscope.runtime.core import nest
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
@@ -18,8 +19,6 @@ from tflogscope.runtime.core.shapes import SCALAR, TensorShape
 from tflogscope.runtime.core.tensors import TensorSpec
 from tflogscope.runtime.data.structure import (
     DatasetSpec,
-    flatten,
-    mapped,
     normalized,
     outputs_of,
     restored,
@@ -45,7 +44,7 @@ class _Function:
         def wrapped(*args: Any) -> list[Any]:
             given = restored(input_spec, args)
             result = converted(*given) if type(given) is tuple else converted(given)
-            result = normalized(tuple(result) if isinstance(result, list) else result)
+            result = normalized(result)
             self.output_spec = spec_of(result)
             return tensors_of(result)
 
@@ -53,7 +52,7 @@ class _Function:
         if inspect.ismethod(function):
             own = f"{type(function.__self__).__name__}.{own}"
         label = "".join(letter for letter in f"{name}_{own}" if letter not in "<>\\' ")
-        specs = [TensorSpec(each.shape, each.dtype) for each in flatten(input_spec)]
+        specs = [TensorSpec(each.shape, each.dtype) for each in nest.flatten(input_spec)]
         compiler = Compiler(wrapped, label, specs, {DATA_FUNCTION: True})
         traced = compiler.concrete((), {})[0]
         self.definition = traced.inference.definition
@@ -71,76 +70,65 @@ class Dataset:
     # -- sources
 
     @staticmethod
-    def from_tensors(tensors: Any, name: Any = None) -> Dataset:
+    def from_tensors(tensors: Any) -> Dataset:
         element = normalized(tensors)
         return _made("TensorDataset", spec_of(element), tensors_of(element))
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: Any = None) -> Dataset:
+    def from_tensor_slices(tensors: Any) -> Dataset:
         element = normalized(tensors)
-        spec = mapped(lambda each: TensorSpec(each.shape[1:], each.dtype), spec_of(element))
-        return _made("TensorSliceDataset", spec, tensors_of(element))
+        rows = nest.map_structure(lambda e: TensorSpec(e.shape[1:], e.dtype), spec_of(element))
+        return _made("TensorSliceDataset", rows, tensors_of(element))
 
     @staticmethod
-    def range(*args: Any, output_type: Any = int64, name: Any = None) -> Dataset:
+    def range(*args: Any, output_type: Any = int64) -> Dataset:
         limits = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
-        labels = zip(limits, ("start", "stop", "step"), strict=True)
-        numbers = [convert_to_tensor(each, int64, label) for each, label in labels]
+        numbers = _int64(**dict(zip(("start", "stop", "step"), limits, strict=True)))
         return _made("RangeDataset", TensorSpec(SCALAR, output_type), *numbers)
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: Any = None) -> Dataset:
-        nested = datasets if datasets is not None else args[0] if len(args) == 1 else args
-        spec = mapped(lambda each: each.element_spec, nested)
-        flat = flatten(nested)
+    def zip(datasets: Any) -> Dataset:
+        flat = nest.flatten(datasets)
+        spec = nest.map_structure(lambda each: each.element_spec, datasets)
         return _made("ZipDataset", spec, [each.variant for each in flat], keeps=flat)
 
     # -- with a function
 
-    def map(
-        self,
-        map_func: Callable[..., Any],
-        num_parallel_calls: Any = None,
-        deterministic: bool | None = None,
-        name: Any = None,
-    ) -> Dataset:
-        """`map_func` of each element."""
+    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Dataset:
         function = _Function(map_func, "Dataset_map", self.element_spec)
-        if num_parallel_calls is None:
-            return self._with("MapDataset", function.output_spec, function=function)
-        calls = convert_to_tensor(num_parallel_calls, int64, "num_parallel_calls")
-        how, spec = str(deterministic).lower(), function.output_spec
-        how = "default" if deterministic is None else how
-        return self._with("ParallelMapDatasetV2", spec, calls, function=function, deterministic=how)
+        spec, numbers = function.output_spec, _int64(num_parallel_calls=num_parallel_calls)
+        type_ = "ParallelMapDatasetV2" if numbers else "MapDataset"
+        return self._then(type_, spec, function.captured, *numbers, f=function)
 
-    def filter(self, predicate: Callable[..., Any], name: Any = None) -> Dataset:
+    def filter(self, predicate: Callable[..., Any]) -> Dataset:
         function = _Function(predicate, "Dataset_filter", self.element_spec)
-        return self._with("FilterDataset", self.element_spec, function=function, label="predicate")
+        return self._then("FilterDataset", None, function.captured, predicate=function)
 
-    def flat_map(self, map_func: Callable[..., Any], name: Any = None) -> Dataset:
+    def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
         function = _Function(map_func, "Dataset_flat_map", self.element_spec)
-        return self._with("FlatMapDataset", function.output_spec.element_spec, function=function)
+        spec = function.output_spec.element_spec
+        return self._then("FlatMapDataset", spec, function.captured, f=function)
 
     def interleave(
         self,
         map_func: Callable[..., Any],
-        cycle_length: Any = None,
-        block_length: Any = None,
+        cycle_length: Any = AUTOTUNE,
+        block_length: Any = 1,
         num_parallel_calls: Any = None,
-        deterministic: Any = None,
-        name: Any = None,
     ) -> Dataset:
         function = _Function(map_func, "Dataset_interleave", self.element_spec)
-        numbers = {"cycle_length": cycle_length or AUTOTUNE, "block_length": block_length or 1}
-        type_ = "InterleaveDataset"
+        type_, spec = "InterleaveDataset", function.output_spec.element_spec
+        numbers = _int64(cycle_length=cycle_length, block_length=block_length)
         if num_parallel_calls is not None:
             type_ = "ParallelInterleaveDatasetV4"
-            numbers |= {"buffer_output_elements": AUTOTUNE, "prefetch_input_elements": AUTOTUNE}
-            numbers["num_parallel_calls"] = num_parallel_calls
-        given = [convert_to_tensor(each, int64, label) for label, each in numbers.items()]
-        return self._with(type_, function.output_spec.element_spec, *given, function=function)
+            numbers += _int64(
+                buffer_output_elements=AUTOTUNE,
+                prefetch_input_elements=AUTOTUNE,
+                num_parallel_calls=num_parallel_calls,
+            )
+        return self._then(type_, spec, function.captured, *numbers, f=function)
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: Any = None) -> Any:
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
         with op_scope(None, "initial_state"):
             state = normalized(initial_state)
         spec = spec_of(state)
@@ -151,98 +139,69 @@ class Dataset:
 
     # -- with a number
 
-    def batch(
-        self, batch_size: Any, drop_remainder: bool = False, name: Any = None, **_: Any
-    ) -> Dataset:
-        size = convert_to_tensor(batch_size, int64, "batch_size")
+    def batch(self, batch_size: Any, drop_remainder: bool = False) -> Dataset:
+        (size,) = _int64(batch_size=batch_size)
         drops = convert_to_tensor(drop_remainder, bool_, "drop_remainder")
         known = known_value(size) if drop_remainder else None
-        first = [None if known is None else int(known)]
-        spec = mapped(
-            lambda e: TensorSpec(TensorShape(first) + e.shape, e.dtype), self.element_spec
+        first = TensorShape([None if known is None else int(known)])
+        spec = nest.map_structure(
+            lambda each: TensorSpec(first + each.shape, each.dtype), self.element_spec
         )
-        return self._with("BatchDatasetV2", spec, size, drops)
+        return self._then("BatchDatasetV2", spec, size, drops)
 
-    def shuffle(
-        self,
-        buffer_size: Any,
-        seed: Any = None,
-        reshuffle_each_iteration: Any = None,
-        name: Any = None,
-    ) -> Dataset:
-        size = convert_to_tensor(buffer_size, int64, "buffer_size")
-        seeds = _seeds(seed)
-        again = reshuffle_each_iteration is not False
-        given = (size, *seeds, O.DummySeedGenerator())
-        spec = self.element_spec
-        return self._with("ShuffleDatasetV3", spec, *given, reshuffle_each_iteration=again)
+    def shuffle(self, buffer_size: Any, seed: Any = None) -> Dataset:
+        given = *_int64(buffer_size=buffer_size), *_seeds(seed), O.DummySeedGenerator()
+        return self._then("ShuffleDatasetV3", None, *given)
 
-    def repeat(self, count: Any = None, name: Any = None) -> Dataset:
-        return self._numbered("RepeatDataset", "count", -1 if count is None else count)
+    def repeat(self, count: Any = -1) -> Dataset:
+        return self._then("RepeatDataset", None, *_int64(count=-1 if count is None else count))
 
-    def take(self, count: Any, name: Any = None) -> Dataset:
-        return self._numbered("TakeDataset", "count", count)
+    def take(self, count: Any) -> Dataset:
+        return self._then("TakeDataset", None, *_int64(count=count))
 
-    def prefetch(self, buffer_size: Any, name: Any = None) -> Dataset:
+    def prefetch(self, buffer_size: Any) -> Dataset:
         """The same. NB: nothing is made ahead here."""
-        return self._numbered("PrefetchDataset", "buffer_size", buffer_size)
+        return self._then("PrefetchDataset", None, *_int64(buffer_size=buffer_size))
 
     # -- others
 
-    def concatenate(self, dataset: Dataset, name: Any = None) -> Dataset:
-        others = iter(flatten(dataset.element_spec))
+    def concatenate(self, dataset: Dataset) -> Dataset:
+        def common(one: Any, other: Any) -> Any:
+            return TensorSpec(one.shape.most_specific_compatible_shape(other.shape), one.dtype)
 
-        def common(each: Any) -> Any:
-            shape = each.shape.most_specific_compatible_shape(next(others).shape)
-            return TensorSpec(shape, each.dtype)
+        spec = nest.map_structure(common, self.element_spec, dataset.element_spec)
+        return self._then("ConcatenateDataset", spec, dataset.variant)
 
-        spec = mapped(common, self.element_spec)
-        return self._with("ConcatenateDataset", spec, dataset.variant)
-
-    def with_options(self, options: Any = None) -> Dataset:
+    def with_options(self) -> Dataset:
         """With other options. NB: they change nothing."""
-        del options
-        return self._with("OptionsDataset", self.element_spec, serialized_options="")
+        return self._then("OptionsDataset", None)
 
     def cardinality(self) -> Any:
         return O.DatasetCardinality(self.variant)
 
-    def __len__(self) -> int:
-        number = int(self.cardinality())
-        if number < 0:
-            raise TypeError("The length of the dataset is infinite or unknown.")
-        return number
-
     def __iter__(self) -> OwnedIterator:
-        return OwnedIterator(self)
+        resource = O.AnonymousIteratorV3(**outputs_of(self.element_spec))
+        O.MakeIterator(self.variant, resource)
+        return OwnedIterator(resource, self.element_spec, self)
 
     def __autograph_for__(self, over: Callable[[Any], None]) -> None:
-        over(OwnedIterator(self))  # NB: TensorFlow reduces a dataset by scan and reduce
-
-    def as_numpy_iterator(self) -> Iterator[Any]:
-        for element in self:
-            yield mapped(lambda tensor: tensor.numpy(), element)
+        over(iter(self))  # NB: TensorFlow reduces a dataset by scan and reduce
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.data.Dataset", name)
 
-    def _numbered(self, type_: str, label: str, value: Any) -> Dataset:
-        return self._with(type_, self.element_spec, convert_to_tensor(value, int64, label))
+    def _then(self, type_: str, spec: Any, *inputs: Any, **functions: Any) -> Dataset:
+        """What another op makes of it; the spec of its elements is the same if that is None."""
+        spec = self.element_spec if spec is None else spec
+        definitions = {label: each.definition for label, each in functions.items()}
+        keeps = (self, functions)
+        return _made(type_, spec, self.variant, *inputs, keeps=keeps, **definitions)
 
-    def _with(
-        self,
-        type_: str,
-        spec: Any,
-        *inputs: Any,
-        function: _Function | None = None,
-        label: str = "f",
-        **attributes: Any,
-    ) -> Dataset:
-        before = [self.variant]
-        if function is not None:
-            attributes[label] = function.definition
-            before.append(function.captured)
-        return _made(type_, spec, *before, *inputs, keeps=(self, function), **attributes)
+
+def _int64(**numbers: Any) -> list[Any]:
+    """Those that are given, as tensors of these names."""
+    given = {label: value for label, value in numbers.items() if value is not None}
+    return [convert_to_tensor(value, int64, label) for label, value in given.items()]
 
 
 def _made(type_: str, spec: Any, *inputs: Any, keeps: Any = (), **attributes: Any) -> Dataset:
@@ -264,27 +223,26 @@ def _seeds(seed: int | None) -> list[Any]:
 # -- iterating
 
 
-class OwnedIterator:
-    """Goes through a dataset once."""
+class _OfElements:
+    """A tensor that leads to elements."""
 
-    def __init__(self, dataset: Any = None, resource: Any = None, spec: Any = None) -> None:
-        self._dataset, self.resource, self.element_spec = dataset, resource, spec
-        if dataset is not None:
-            self.element_spec = dataset.element_spec
-            self.resource = O.AnonymousIteratorV3(**outputs_of(self.element_spec))
-            O.MakeIterator(dataset.variant, self.resource)
+    def __init__(self, variant: Any, element_spec: Any, keeps: Any = ()) -> None:
+        self.variant, self.element_spec, self._keeps = variant, element_spec, keeps
 
     def composite(self) -> tuple[Any, list[Any], Callable[..., Any]]:
-        spec = self.element_spec
-        key = ("iterator", str(spec))
-        return key, [self.resource], lambda resource: OwnedIterator(None, resource, spec)
+        kind, spec = type(self), self.element_spec
+        return (kind.__name__, str(spec)), [self.variant], lambda tensor: kind(tensor, spec)
+
+
+class OwnedIterator(_OfElements):
+    """Goes through a dataset once."""
 
     def get_next(self) -> Any:
-        found = O.IteratorGetNext(self.resource, **outputs_of(self.element_spec))
+        found = O.IteratorGetNext(self.variant, **outputs_of(self.element_spec))
         return restored(self.element_spec, found)
 
     def get_next_as_optional(self) -> Optional:
-        found = O.IteratorGetNextAsOptional(self.resource, **outputs_of(self.element_spec))
+        found = O.IteratorGetNextAsOptional(self.variant, **outputs_of(self.element_spec))
         return Optional(found, self.element_spec)
 
     def __iter__(self) -> OwnedIterator:
@@ -300,21 +258,14 @@ class OwnedIterator:
         over(self)
 
 
-class Optional:
+class Optional(_OfElements):
     """An element, or nothing."""
-
-    def __init__(self, variant: Any, element_spec: Any) -> None:
-        self.variant, self.element_spec = variant, element_spec
 
     @classmethod
     def from_value(cls, value: Any) -> Optional:
         with op_scope(None, "optional") as scope:
-            spec = spec_of(normalized(value))
-            return cls(O.OptionalFromValue(tensors_of(value), name=scope), spec)
-
-    def composite(self) -> tuple[Any, list[Any], Callable[..., Any]]:
-        spec = self.element_spec
-        return ("optional", str(spec)), [self.variant], lambda variant: Optional(variant, spec)
+            element = normalized(value)
+            return cls(O.OptionalFromValue(tensors_of(element), name=scope), spec_of(element))
 
     def has_value(self) -> Any:
         return O.OptionalHasValue(self.variant)

@@ -4,6 +4,7 @@ again and again, each element a list of arrays. See `core/ops/dataset_ops.cc`, `
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import secrets
 import threading
@@ -14,13 +15,12 @@ import numpy as np
 
 from tflogscope.runtime import executor
 from tflogscope.runtime.core.definition import FunctionDef
-from tflogscope.runtime.core.errors import InvalidArgumentError, OutOfRangeError
+from tflogscope.runtime.core.errors import OutOfRangeError
 from tflogscope.runtime.core.registry import op
 from tflogscope.runtime.core.shapes import SCALAR, as_shape
 from tflogscope.runtime.ops.lists import OptionalValue
 from tflogscope.runtime.ops.random import generator_of
 
-INFINITE, UNKNOWN = -1, -2
 Element = list[Any]
 
 
@@ -29,8 +29,10 @@ class Elements:
 
     shape = ()
 
-    def __init__(self, iterate: Callable[[], Iterator[Element]], count: int = UNKNOWN) -> None:
-        self._iterate, self.count = iterate, count
+    def __init__(self, iterate: Callable[[], Iterator[Element]], count: float) -> None:
+        self._iterate = iterate
+        self.count = count
+        """How many elements it has; NaN if that is not known."""
 
     def __iter__(self) -> Iterator[Element]:
         return self._iterate()
@@ -87,172 +89,126 @@ def _passed_on(definition: FunctionDef) -> list[int] | None:
     return found
 
 
-# -- what the ops make
+# -- what the ops make: functions of their inputs, called whenever it is iterated
 
 
-def _slices(*components: Any, **_: Any) -> Elements:
-    count = len(components[0])
-
-    def iterate() -> Iterator[Element]:
-        return ([np.asarray(each[k], each.dtype) for each in components] for k in range(count))
-
-    return Elements(iterate, count)
+def _slices(*components: Any) -> Iterator[Element]:
+    for row in zip(*components, strict=True):
+        yield [np.asarray(part) for part in row]
 
 
-def _range(start: Any, stop: Any, step: Any, output_types: Any, **_: Any) -> Elements:
-    numbers, kind = range(int(start), int(stop), int(step)), output_types[0].as_numpy_dtype
-    return Elements(lambda: ([np.asarray(each, kind)] for each in numbers), len(numbers))
+def _range(*limits: Any, output_types: Any) -> Iterator[Element]:
+    for number in range(*map(int, limits)):
+        yield [np.asarray(number, output_types[0].as_numpy_dtype)]
 
 
-def _map(source: Elements, *captured: Any, f: FunctionDef, **attributes: Any) -> Elements:
-    captured = captured[: len(attributes["Targuments"])]
-
-    def iterate() -> Iterator[Element]:
-        return itertools.starmap(_function(f, captured), source)
-
-    return Elements(iterate, source.count)
+def _map(source: Elements, *captured: Any, f: FunctionDef) -> Iterator[Element]:
+    return itertools.starmap(_function(f, captured), source)
 
 
-def _flat_map(source: Elements, *captured: Any, f: FunctionDef, **_: Any) -> Elements:
-    def iterate() -> Iterator[Element]:
-        call = _function(f, captured)
-        return (each for element in source for each in call(*element)[0])
-
-    return Elements(iterate)
+def _flat_map(source: Elements, *captured: Any, f: FunctionDef) -> Iterator[Element]:
+    call = _function(f, captured)
+    return (each for element in source for each in call(*element)[0])
 
 
-def _interleave(source: Elements, *others: Any, f: FunctionDef, **attributes: Any) -> Elements:
-    captured = others[: len(attributes["Targuments"])]
-    length, block = (int(each) for each in others[len(captured) : len(captured) + 2])
-    length = length if length > 0 else 2  # NB: TensorFlow takes the number of cores
-
-    def iterate() -> Iterator[Element]:
-        call, left = _function(f, captured), iter(source)
-        slots: list[Any] = [None] * length
-        ended = False
-        for slot in itertools.cycle(range(length)):
-            if slots[slot] is None:
-                element = next(left, None)
-                ended = element is None
-                slots[slot] = None if element is None else iter(call(*element)[0])
-            taken = list(itertools.islice(slots[slot] or (), block))
-            yield from taken
-            slots[slot] = slots[slot] if len(taken) == block else None
-            if ended and not any(slots):
-                return
-
-    return Elements(iterate)
-
-
-def _filter(source: Elements, *captured: Any, predicate: FunctionDef, **_: Any) -> Elements:
-    def iterate() -> Iterator[Element]:
-        call = _function(predicate, captured)
-        return (element for element in source if call(*element)[0])
-
-    return Elements(iterate)
+def _interleave(
+    source: Elements,
+    *others: Any,
+    f: FunctionDef,
+    Targuments: Any,  # noqa: N803
+) -> Iterator[Element]:
+    length, block = (int(each) for each in others[len(Targuments) :][:2])
+    call, left = _function(f, others), iter(source)
+    slots: list[Any] = [None] * (length if length > 0 else 2)  # NB: TensorFlow: the number of cores
+    ended = False
+    for slot in itertools.cycle(range(len(slots))):
+        if slots[slot] is None:
+            element = next(left, None)
+            ended = element is None
+            slots[slot] = None if element is None else iter(call(*element)[0])
+        taken = list(itertools.islice(slots[slot] or (), block))
+        yield from taken
+        slots[slot] = slots[slot] if len(taken) == block else None
+        if ended and not any(slots):
+            return
 
 
-def _batch(source: Elements, size: Any, drop_remainder: Any, **_: Any) -> Elements:
-    size, drops = int(size), bool(drop_remainder)
-
-    def iterate() -> Iterator[Element]:
-        left = iter(source)
-        while elements := list(itertools.islice(left, size)):
-            if len(elements) == size or not drops:
-                yield [_stacked(column) for column in zip(*elements, strict=True)]
-
-    count = source.count
-    return Elements(iterate, count if count < 0 else count // size if drops else -(-count // size))
+def _filter(source: Elements, *captured: Any, predicate: FunctionDef) -> Iterator[Element]:
+    call = _function(predicate, captured)
+    return (element for element in source if call(*element)[0])
 
 
-def _stacked(column: Sequence[Any]) -> Any:
-    if len({np.shape(each) for each in column}) > 1:
-        raise InvalidArgumentError(None, None, "Cannot batch tensors of different shapes.")
-    return np.stack(column)
+def _batch(source: Elements, size: Any, drops: Any) -> Iterator[Element]:
+    left = iter(source)
+    while elements := list(itertools.islice(left, int(size))):
+        if len(elements) == size or not drops:
+            yield [np.stack(column) for column in zip(*elements, strict=True)]
 
 
-def _shuffle(source: Elements, size: Any, seed: Any, seed2: Any, *_: Any, **__: Any) -> Elements:
-    seeds = int(seed), int(seed2)
-    draws = generator_of(*(seeds if any(seeds) else (secrets.randbits(63),)))
-
-    def iterate() -> Iterator[Element]:
-        left, held = iter(source), list[Element]()
-        while True:
-            held += itertools.islice(left, max(1, int(size)) - len(held))
-            if not held:
-                return
-            yield held.pop(int(draws.integers(len(held))))
-
-    return Elements(iterate, source.count)
+def _shuffle(
+    source: Elements, size: Any, seed: Any, seed2: Any, generator: dict[str, Any]
+) -> Iterator[Element]:
+    seeds = (int(seed), int(seed2)) if seed or seed2 else (secrets.randbits(63),)
+    draws = generator.setdefault("draws", generator_of(*seeds))
+    left, held = iter(source), list[Element]()
+    while True:
+        held += itertools.islice(left, max(1, int(size)) - len(held))
+        if not held:
+            return
+        yield held.pop(int(draws.integers(len(held))))
 
 
-def _repeat(source: Elements, count: Any, **_: Any) -> Elements:
-    times = int(count)
-
-    def iterate() -> Iterator[Element]:
-        for _ in itertools.count() if times < 0 else range(times):
-            empty = True
-            for element in source:
-                empty = False
-                yield element
-            if empty:
-                return
-
-    known = source.count
-    return Elements(
-        iterate, INFINITE if times < 0 and known else known if known < 0 else known * times
-    )
+def _repeat(source: Elements, count: Any) -> Iterator[Element]:
+    for _ in itertools.count() if count < 0 else range(int(count)):
+        yield from source
 
 
-def _take(source: Elements, count: Any, **_: Any) -> Elements:
-    most, known = int(count), source.count
-    total = most if known == INFINITE else known if known < 0 else min(known, most)
-    return Elements(lambda: itertools.islice(source, most), total)
+def _zip(*sources: Elements) -> Iterator[Element]:
+    return (list(itertools.chain(*each)) for each in zip(*sources, strict=False))
 
 
-def _zip(*sources: Elements, **_: Any) -> Elements:
-    def iterate() -> Iterator[Element]:
-        return (list(itertools.chain(*each)) for each in zip(*sources, strict=False))
-
-    counts = [source.count for source in sources]
-    known = min((count for count in counts if count >= 0), default=INFINITE)
-    return Elements(iterate, UNKNOWN if UNKNOWN in counts else known)
+# -- the table: how an op iterates, and how many elements there are
 
 
-def _concatenate(first: Elements, second: Elements, **_: Any) -> Elements:
-    counts = first.count, second.count
-    known = min(counts) if min(counts) < 0 else sum(counts)
-    return Elements(lambda: itertools.chain(first, second), known)
+def _same_count(source: Elements, *_: Any) -> float:
+    return source.count
 
-
-def _same(source: Elements, *_: Any, **__: Any) -> Elements:
-    return source
-
-
-# -- the table
 
 _INPUT, _CAPTURED = "input_dataset: variant", "other_arguments: list(Targuments)"
 
 
 def _dataset(
-    type: str, inputs: str, attributes: str, kernel: Any, *, stateful: bool = False
+    type: str,
+    inputs: str,
+    attributes: str,
+    iterate: Callable[..., Iterator[Element]],
+    count: Callable[..., Any] = lambda *_: np.nan,
+    *,
+    stateful: bool = False,
 ) -> None:
     every = ", ".join(filter(None, (attributes, "output_types, output_shapes, metadata=''")))
+    wanted = inspect.signature(iterate).parameters
+
+    def kernel(*inputs: Any, **given: Any) -> Elements:
+        chosen = {name: value for name, value in given.items() if name in wanted}
+        return Elements(lambda: iterate(*inputs, **chosen), count(*inputs))
+
     op(f"{type}({inputs}; {every}) -> handle: variant", lambda _: SCALAR, kernel, stateful=stateful)
 
 
 # fmt: off
 _PARALLEL = "deterministic='default', use_inter_op_parallelism=True, preserve_cardinality=True"
 _dataset("TensorDataset", "components: list(Toutput_types)", "",
-         lambda *components, **_: Elements(lambda: iter([list(components)]), 1), stateful=True)
+         lambda *components: iter([list(components)]), lambda *_: 1, stateful=True)
 _dataset("TensorSliceDataset", "components: list(Toutput_types)",
-         "is_files=False, replicate_on_split=False", _slices, stateful=True)
+         "is_files=False, replicate_on_split=False", _slices,
+         lambda *components: len(components[0]), stateful=True)
 _dataset("RangeDataset", "start: int64, stop: int64, step: int64", "replicate_on_split=False",
-         _range, stateful=True)
+         _range, lambda *limits: len(range(*map(int, limits))), stateful=True)
 _dataset("MapDataset", f"{_INPUT}, {_CAPTURED}",
-         "f, use_inter_op_parallelism=True, preserve_cardinality=True", _map)
+         "f, use_inter_op_parallelism=True, preserve_cardinality=True", _map, _same_count)
 _dataset("ParallelMapDatasetV2", f"{_INPUT}, {_CAPTURED}, num_parallel_calls: int64",
-         f"f, {_PARALLEL}", _map)
+         f"f, {_PARALLEL}", _map, _same_count)
 _dataset("FlatMapDataset", f"{_INPUT}, {_CAPTURED}", "f", _flat_map)
 _dataset("InterleaveDataset", f"{_INPUT}, {_CAPTURED}, cycle_length: int64, block_length: int64",
          "f", _interleave)
@@ -262,19 +218,27 @@ _dataset("ParallelInterleaveDatasetV4",
          "f, deterministic='default'", _interleave)
 _dataset("FilterDataset", f"{_INPUT}, {_CAPTURED}", "predicate", _filter)
 _dataset("BatchDatasetV2", f"{_INPUT}, batch_size: int64, drop_remainder: bool",
-         "parallel_copy=False", _batch)
+         "parallel_copy=False", _batch,
+         lambda source, size, drops: (np.floor if drops else np.ceil)(source.count / int(size)))
 _dataset("ShuffleDatasetV3",
          f"{_INPUT}, buffer_size: int64, seed: int64, seed2: int64, seed_generator: resource",
-         "reshuffle_each_iteration=True", _shuffle, stateful=True)
-_dataset("RepeatDataset", f"{_INPUT}, count: int64", "", _repeat)
-_dataset("TakeDataset", f"{_INPUT}, count: int64", "", _take)
-_dataset("ZipDataset", "input_datasets: N*variant", "", _zip)
-_dataset("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", "", _concatenate)
+         "reshuffle_each_iteration=True", _shuffle, _same_count, stateful=True)
+_dataset("RepeatDataset", f"{_INPUT}, count: int64", "", _repeat,
+         lambda source, count: source.count * (np.inf if count < 0 else int(count)))
+_dataset("TakeDataset", f"{_INPUT}, count: int64", "",
+         lambda source, count: itertools.islice(source, int(count)),
+         lambda source, count: np.minimum(source.count, int(count)))
+_dataset("ZipDataset", "input_datasets: N*variant", "", _zip,
+         lambda *sources: np.min([source.count for source in sources]))
+_dataset("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", "",
+         lambda first, second: itertools.chain(first, second),
+         lambda first, second: first.count + second.count)
 _dataset("PrefetchDataset", f"{_INPUT}, buffer_size: int64",
-         "slack_period=0, legacy_autotune=True, buffer_size_min=0", _same)
-_dataset("OptionsDataset", _INPUT, "serialized_options=''", _same)
+         "slack_period=0, legacy_autotune=True, buffer_size_min=0",
+         lambda source, size: iter(source), _same_count)
+_dataset("OptionsDataset", _INPUT, "serialized_options=''", lambda source: iter(source), _same_count)
 # fmt: on
-op("DummySeedGenerator() -> handle: resource", lambda _: SCALAR, object, stateful=True)
+op("DummySeedGenerator() -> handle: resource", lambda _: SCALAR, dict, stateful=True)
 
 
 # -- iterators, and what takes a whole dataset
@@ -298,6 +262,11 @@ def _reduce(source: Elements, *others: Any, f: FunctionDef, Tstate: Any) -> tupl
     return state
 
 
+def _cardinality(dataset: Elements) -> Any:
+    known = -2 if np.isnan(dataset.count) else -1 if np.isinf(dataset.count) else dataset.count
+    return np.asarray(known, np.int64)
+
+
 _OUTPUTS = "output_types, output_shapes"
 op(f"AnonymousIteratorV3(; {_OUTPUTS}) -> handle: resource", lambda _: SCALAR,
    lambda **_: _Iterator(), stateful=True)  # fmt: skip
@@ -311,4 +280,4 @@ op(f"ReduceDataset(input_dataset: variant, initial_state: list(Tstate), {_CAPTUR
    "use_inter_op_parallelism=True, metadata='') -> components: list(output_types)", _shapes,
    _reduce, stateful=True)  # fmt: skip
 op("DatasetCardinality(input_dataset: variant; cardinality_options='') -> cardinality: int64",
-   lambda _: SCALAR, lambda dataset: np.asarray(dataset.count, np.int64))  # fmt: skip
+   lambda _: SCALAR, _cardinality)  # fmt: skip

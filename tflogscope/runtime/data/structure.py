@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tflogscope.runtime.core import nest
 from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.shapes import SCALAR
@@ -19,62 +21,50 @@ class DatasetSpec(TensorSpec):
         self.element_spec, self.make = element_spec, make
 
 
-def flatten(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        return [leaf for key in sorted(value) for leaf in flatten(value[key])]
-    return [leaf for e in value for leaf in flatten(e)] if isinstance(value, tuple) else [value]
-
-
-def packed(like: Any, leaves: Iterator[Any]) -> Any:
-    if isinstance(like, Mapping):
-        filled = {key: packed(like[key], leaves) for key in sorted(like)}
-        return {key: filled[key] for key in like}
-    if isinstance(like, tuple):
-        items = [packed(each, leaves) for each in like]
-        return type(like)(*items) if hasattr(like, "_fields") else tuple(items)
-    return next(leaves)
-
-
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    return packed(value, iter([function(leaf) for leaf in flatten(value)]))
-
-
 def normalized(value: Any) -> Any:
-    numbers = iter(range(len(flatten(value))))
+    """The structure with tensors in it."""
+    numbers = itertools.count()
 
-    def leaf(each: Any) -> Any:
+    def walk(part: Any) -> Any:
+        if isinstance(part, (tuple, Mapping)):
+            return nest.like(part, [walk(each) for each in nest.children(part)])
         name = f"component_{next(numbers)}"
-        return each if _is_dataset(each) else convert_to_tensor(each, name=name)
+        return part if _is_dataset(part) else convert_to_tensor(part, name=name)
 
     with op_scope(None, "normalize_element"):
-        return mapped(leaf, value)
+        return walk(value)
 
 
 def _is_dataset(value: Any) -> bool:
     return hasattr(value, "spec")
 
 
-def spec_of(value: Any) -> Any:
-    return mapped(lambda e: e.spec if _is_dataset(e) else TensorSpec(e.shape, e.dtype), value)
+def spec_of(element: Any) -> Any:
+    return nest.map_structure(
+        lambda e: e.spec if _is_dataset(e) else TensorSpec(e.shape, e.dtype), element
+    )
 
 
-def tensors_of(value: Any) -> list[Any]:
-    return [e.variant if _is_dataset(e) else convert_to_tensor(e) for e in flatten(value)]
+def tensors_of(element: Any) -> list[Any]:
+    return [each.variant if _is_dataset(each) else each for each in nest.flatten(element)]
 
 
 def restored(spec: Any, tensors: Sequence[Any]) -> Any:
-    made = []
-    for each, tensor in zip(flatten(spec), tensors, strict=True):
+    """The element that is made of these tensors."""
+    left = iter(tensors)
+
+    def leaf(each: Any) -> Any:
+        tensor = next(left)
         if isinstance(each, DatasetSpec):
-            made.append(each.make(tensor, each.element_spec))
-        else:
-            tensor.set_shape(each.shape)
-            made.append(tensor)
-    return packed(spec, iter(made))
+            return each.make(tensor, each.element_spec)
+        tensor.set_shape(each.shape)
+        return tensor
+
+    return nest.map_structure(leaf, spec)
 
 
 def outputs_of(spec: Any) -> dict[str, Any]:
-    leaves = flatten(spec)
+    leaves = nest.flatten(spec)
     return {
         "output_types": tuple(each.dtype for each in leaves),
         "output_shapes": tuple(each.shape for each in leaves),

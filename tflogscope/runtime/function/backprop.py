@@ -210,9 +210,7 @@ def zeros_for(tensor: Any) -> Any:
     shape, dtype = tensor.shape, tensor.dtype
     if dtype in {resource, string}:
         return None  # gradients of ops that give handles know what to do
-    if not dtype.is_array:
-        return zeros_like(tensor)
-    if not shape.is_fully_defined():
+    if not dtype.is_array or not shape.is_fully_defined():
         return zeros_like(tensor)
     if not context.executing_eagerly():
         return arrays.zeros(shape, dtype)
@@ -223,15 +221,13 @@ def zeros_for(tensor: Any) -> Any:
 
 def _zeros_in_graph(tensor: Any) -> Any:
     """See `_ZerosLike` of `python/ops/gradients_util.py`, `default_gradient.py`."""
-    if not differentiable(tensor) or (tensor.dtype is resource and tensor.handle_data is None):
+    shape, dtype = tensor.shape, tensor.dtype
+    if not differentiable(tensor) or (dtype is resource and tensor.handle_data is None):
         return None
-    if tensor.dtype is resource:
+    if dtype is resource:
         return arrays.zeros(O.VariableShape(tensor), tensor.handle_data.dtype)
-    if tensor.graph.is_while_body and tensor.dtype.is_array:
-        # ZerosLike would need the value, and so make the loop keep it for each iteration
-        if tensor.shape.is_fully_defined():
-            return constant(0, tensor.dtype, tensor.shape)
-        return arrays.zeros(O.Shape(tensor), tensor.dtype)
+    if tensor.graph.is_while_body and dtype.is_array and shape.is_fully_defined():
+        return constant(0, dtype, shape)  # ZerosLike would make the loop keep the value
     with context.op_scope(None, "zeros_like") as scope:
         return O.ZerosLike(tensor, name=scope)
 

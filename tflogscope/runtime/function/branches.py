@@ -41,6 +41,36 @@ class BranchGraph(FuncGraph):
             self.scope_name = context.current_scope()
 
 
+class BackwardGraph(BranchGraph):
+    """The graph of the gradient of `forward`, whose values it can't capture as they are."""
+
+    def __init__(self, name: str, forward: FuncGraph) -> None:
+        super().__init__(name)
+        self.forward = forward
+        self._known: dict[int, Any] = {}
+
+    def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
+        if getattr(tensor, "graph", None) is not self.forward:
+            return super().capture_symbolic(tensor, name)
+        if tensor.op.type == "Identity" and self.is_while_body:
+            return self.capture_symbolic(tensor.op.inputs[0], name)
+        if tensor.uid not in self._known and tensor.op.type == "Const":
+            with context.enter(self):
+                self._known[tensor.uid] = constant(known_value(tensor), tensor.dtype)
+        elif tensor.uid not in self._known:
+            self._known[tensor.uid] = self.from_within(tensor, name)
+        found: SymbolicTensor = self._known[tensor.uid]
+        return found
+
+    def capture_outside(self, tensor: Any, name: str) -> SymbolicTensor:
+        """A tensor that is known outside of `forward`, too."""
+        return super().capture_symbolic(tensor, name)
+
+    def from_within(self, tensor: SymbolicTensor, name: str) -> Any:
+        """What a value of `forward` is here."""
+        raise NotImplementedError
+
+
 def trace_branch(
     graph: FuncGraph, function: Callable[..., Any], args: Any = (), **options: Any
 ) -> Any:
@@ -97,8 +127,6 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> 
     if context.executing_eagerly():
         with context.name_scope(name or "cond"):
             return true_fn() if convert_to_tensor(pred) else false_fn()
-    if isinstance(pred, bool):
-        raise TypeError("pred must not be a Python bool", pred)
     with context.name_scope(name or "cond") as scope:
         names = [function_name(scope, part) for part in ("true", "false")]
         index = convert_to_tensor(pred)
@@ -185,35 +213,24 @@ def _common_inputs(branches: Sequence[FuncGraph], captures: Sequence[Sequence[An
 #    leaves those as optionals, since only one of them has run.
 
 
-class _GradientGraph(BranchGraph):
+class _GradientGraph(BackwardGraph):
     def __init__(self, name: str, forward: FuncGraph) -> None:
-        super().__init__(name)
-        self.forward = forward
+        super().__init__(name, forward)
         self.optionals: dict[int, Any] = {}
         self.is_new = False
-        self._unwrapped: dict[int, Any] = {}
 
-    def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
-        if tensor.graph is not self.forward or self._is_passed(tensor):
-            return super().capture_symbolic(tensor, name)
-        if tensor.uid not in self._unwrapped:
-            self._unwrapped[tensor.uid] = self._from_within(tensor, name)
-        found: SymbolicTensor = self._unwrapped[tensor.uid]
-        return found
-
-    def _is_passed(self, tensor: Any) -> bool:
-        return any(tensor is other for other in (*self.forward.inputs, *self.forward.outputs))
-
-    def _from_within(self, tensor: SymbolicTensor, name: str) -> Any:
-        if tensor.op.type == "Const":
-            with context.enter(self):
-                return constant(known_value(tensor), tensor.dtype)
-        captured = super().capture_symbolic(self._optional(tensor), name)
+    def from_within(self, tensor: SymbolicTensor, name: str) -> Any:
+        if self._is_passed(tensor):
+            return self.capture_outside(tensor, name)
+        captured = self.capture_outside(self._optional(tensor), name)
         with context.enter(self):
             options = {"output_types": (tensor.dtype,), "output_shapes": (tensor.shape,)}
             value = O.OptionalGetValue(captured, **options)[0]
         value.handle_data = tensor.handle_data
         return value
+
+    def _is_passed(self, tensor: Any) -> bool:
+        return any(tensor is other for other in (*self.forward.inputs, *self.forward.outputs))
 
     def _optional(self, tensor: SymbolicTensor) -> Any:
         made = [n.outputs[0] for n in tensor.consumers() if n.type == "OptionalFromValue"]

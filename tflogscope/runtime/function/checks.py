@@ -59,10 +59,7 @@ def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
                 told = f"Condition x {symbol} y did not hold element-wise:"
                 data = [*prefix, told, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
                 return Assert(holds, data, summarize)
-            if not holds:
-                text = [*prefix, f"Condition x {symbol} y did not hold.", str(x), str(y)]
-                raise InvalidArgumentError(None, None, "\n".join(text))
-            return None
+            return Assert(holds, [*prefix, f"Condition x {symbol} y did not hold.", x, y])
 
     return check
 

@@ -13,7 +13,14 @@ from tflogscope.runtime.core import context, telling
 from tflogscope.runtime.core.graph import Graph
 from tflogscope.runtime.function.concrete import ConcreteFunction
 from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.function.trace_types import FunctionType, Signature
+from tflogscope.runtime.function.trace_types import (
+    Arguments,
+    CallType,
+    Signature,
+    tensors_of,
+    type_of,
+    with_shapes,
+)
 from tflogscope.runtime.function.tracing import make_placeholders, trace
 
 
@@ -34,7 +41,7 @@ class Compiler:
         self.python_function, self.name = python_function, name
         self.signature = Signature(python_function, input_signature)
         self.tracing_count = 0
-        self.traces: dict[tuple[Any, FunctionType], ConcreteFunction] = {}
+        self.traces: dict[tuple[Any, CallType], ConcreteFunction] = {}
         self._attributes = dict(attributes or {})
         self._convert, self._reduces, self._around = convert, reduce_retracing, around
         self._lock = threading.RLock()
@@ -51,39 +58,35 @@ class Compiler:
             if self.signature.input_signature is not None and not args and not kwargs:
                 args = self.signature.input_signature
             bound = self.signature.bind(args, kwargs)
-            variables: list[Any] = []
-            type_ = self.signature.type(bound, variables)
+            described = self.signature.described(bound)
+            type_ = type_of(described)
             with context.init_scope():
                 outermost = context.current()
             where = outermost if isinstance(outermost, Graph) else None
-            found = self._found(where, type_)
-            if found is None:
-                found = self._trace(where, type_, variables)
-            return found, type_.tensors(bound)
+            found = self._found(where, type_) or self._trace(where, type_, described)
+            return found, tensors_of(bound)
 
-    def _found(self, where: Any, type_: FunctionType) -> ConcreteFunction | None:
+    def _found(self, where: Any, type_: CallType) -> ConcreteFunction | None:
         """The trace that fits, of several the most specific one."""
-        exact = self.traces.get((where, type_))
-        if exact is not None:
-            return exact
-        best: FunctionType | None = None
+        best: CallType | None = None
         for place, other in self.traces:
             if place is where and other.fits(type_) and (best is None or best.fits(other)):
                 best = other
         return None if best is None else self.traces[where, best]
 
-    def _trace(self, where: Any, type_: FunctionType, variables: list[Any]) -> ConcreteFunction:
+    def _trace(self, where: Any, type_: CallType, described: Arguments) -> ConcreteFunction:
         if self._reduces and self.signature.input_signature is None:
             for place, other in self.traces:
                 if place is where:
-                    type_ = type_.generalised(other) or type_
+                    type_ = type_.generalised(other)
+        described = with_shapes(described, type_.shapes)
         self.tracing_count += 1
         graph = FuncGraph(self.name)
-        placeholders = make_placeholders(graph, type_, variables)
+        placeholders = make_placeholders(graph, described)
         args, kwargs = self.signature.unbind(placeholders)
         with self._around():
             trace(graph, self._convert(self.python_function), args, kwargs)
-        concrete = ConcreteFunction(graph, self._attributes, type_)
+        concrete = ConcreteFunction(graph, self._attributes, described)
         if telling.listener is not None:
             telling.listener.function_traced(concrete.inference.name, concrete)
         self.traces[where, type_] = concrete

@@ -8,7 +8,7 @@ forward function gives, beside the results, what the backward one needs. See `co
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,7 @@ from tflogscope.runtime.function.func_graph import (
     placeholder,
     read_only_inputs,
 )
-from tflogscope.runtime.function.trace_types import Literal
+from tflogscope.runtime.function.trace_types import cast, tensors_of
 from tflogscope.runtime.function.tracing import packed, result_tensors
 from tflogscope.runtime.function.variables import Variable, accessed
 from tflogscope.runtime.library.slices import dense
@@ -90,14 +90,14 @@ class ConcreteFunction:
     """A traced function, and what it captured."""
 
     def __init__(
-        self, graph: FuncGraph, attributes: Mapping[str, Any] | None = None, type_: Any = None
+        self, graph: FuncGraph, attributes: Mapping[str, Any] | None = None, described: Any = None
     ) -> None:
         self.graph, self.attributes = graph, dict(attributes or {})
         self.captured_inputs: list[Any] = graph.external_captures
-        self._type = type_
+        self._described = described
         name = f"__inference_{graph.name}_{uid()}"
         self.inference = GraphFunction(name, graph, self.attributes)
-        self._gradients = Gradients(graph, self.inference, self.attributes, ConcreteFunction)
+        self._gradients = Gradients(self)
 
     name = property(lambda self: self.inference.name.encode())
     inputs = property(lambda self: self.graph.inputs)
@@ -107,17 +107,14 @@ class ConcreteFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises TypeError if the arguments don't fit."""
-        if self._type is None:
+        known = self._described
+        if known is None:
             return self.call_flat([*args, *(kwargs[name] for name in sorted(kwargs))])
-        known = dict(self._type.items())
-        given = dict(zip(known, args, strict=False)) | kwargs
-        for name, type_ in known.items():  # a Python value may be left out: it is fixed
-            if name not in given and isinstance(type_, Literal):
-                given[name] = type_.placeholder(lambda _: None)
+        fixed = {name: each for name, each in known.items() if not tensors_of({name: each})}
+        given = fixed | dict(zip(known, args, strict=False)) | kwargs
         if len(args) > len(known) or set(given) != set(known):
             raise TypeError(f"Binding inputs to tf.function `{self.graph.name}` failed.")
-        bound = {name: type_.cast(given[name]) for name, type_ in known.items()}
-        return self.call_flat(self._type.tensors(bound))
+        return self.call_flat(tensors_of({name: cast(known[name], given[name]) for name in known}))
 
     def call_flat(self, args: Sequence[Any], captured: Sequence[Any] | None = None) -> Any:
         """Run it with these tensors and variables; tapes remember it as one op."""
@@ -193,16 +190,10 @@ _Pair = tuple[Any, Any]
 class Gradients:
     """The gradient functions of one traced function, made when they are asked for."""
 
-    def __init__(
-        self,
-        graph: FuncGraph,
-        inference: Any,
-        attributes: Mapping[str, Any],
-        make: Callable[..., Any],
-    ) -> None:
-        self._graph, self._inference, self._attributes = graph, inference, attributes
-        self._make = make
-        self._count = len(graph.outputs)
+    def __init__(self, function: ConcreteFunction) -> None:
+        self._graph, self._inference = function.graph, function.inference
+        self._attributes = function.attributes
+        self._count = len(self._graph.outputs)
         """How many results it has; a gradient adds further outputs."""
         self._higher_order: _Pair | None = None
         self._pairs: dict[tuple[int, bool], _Pair] = {}
@@ -271,9 +262,9 @@ class Gradients:
         backward.outputs = [backward.capture(each) for each in result_tensors(grads)]
         backward.structured_outputs = grads
         name = f"__forward_{graph.name}_{uid()}"
-        function = self._make(backward, {**self._attributes, "forward_function_name": name})
+        function = ConcreteFunction(backward, {**self._attributes, "forward_function_name": name})
         attributes = {**self._attributes, "backward_function_name": function.name}
-        return type(self._inference)(name, graph, attributes), function
+        return GraphFunction(name, graph, attributes), function
 
     def _record(
         self, outputs: Sequence[Any], arguments: Sequence[Any], forward: Any, backward: Any

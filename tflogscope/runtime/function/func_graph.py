@@ -11,7 +11,6 @@ from typing import Any
 from tflogscope.runtime.core import context, tape
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import execute
-from tflogscope.runtime.core.errors import InaccessibleTensorError
 from tflogscope.runtime.core.graph import Graph, Node
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, uid
@@ -56,13 +55,10 @@ class FuncGraph(Graph):
         return [internal for _, internal in self._captures.values()]
 
     def capture(self, tensor: Any, name: str | None = None) -> SymbolicTensor:
-        """The tensor as one of this graph. Raises InaccessibleTensorError for one of a function
-        within this one.
-        """
+        """The tensor as one of this graph."""
         if isinstance(tensor, SymbolicTensor):
             if tensor.op.graph is self:
                 return tensor
-            self._check_in_scope(tensor)
             return self.capture_symbolic(tensor, name or tensor.op.name)
         name = name or str(uid())
         if tensor.dtype.is_numeric and (tensor.shape.num_elements() or 0) <= _SMALL:
@@ -110,16 +106,6 @@ class FuncGraph(Graph):
         with context.enter(self), self.control_dependencies(None), tape.stop_recording():
             found: SymbolicTensor = execute(type, [], attributes, name)[0]
         return found
-
-    def _check_in_scope(self, tensor: SymbolicTensor) -> None:
-        inner = tensor.op.graph
-        while isinstance(inner, FuncGraph):
-            if inner is self:
-                raise InaccessibleTensorError(
-                    f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit "
-                    "Python locals or TensorFlow collections to access it."
-                )
-            inner = inner.outer
 
     def __repr__(self) -> str:
         return f"FuncGraph(name={self.name}, id={id(self)})"

@@ -24,22 +24,19 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._watches = persistent, watch_accessed_variables
         self._tape: tape.Tape | None = None
-        self._recording = False
 
     def __enter__(self) -> Self:
         self._tape = tape.Tape(persistent=self._persistent, watch_accessed_variables=self._watches)
         tape.push(self._tape)
-        self._recording = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._recording:
-            self._pop()
+        if self._tape is not None:
+            tape.pop(self._tape)
 
     def watch(self, tensor: Any) -> None:
         for value in nest.flatten(tensor):
-            handle = _handle(value)
-            self._recorded().watch(handle)
+            self._recorded().watch(_handle(value))
 
     def gradient(
         self,
@@ -53,8 +50,8 @@ class GradientTape:
         Raises RuntimeError if this tape has given one before and is not persistent.
         """
         recorded = self._recorded()
-        if self._recording and not self._persistent:
-            self._pop()
+        if not self._persistent:
+            tape.pop(recorded)
         targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
         flat = nest.flatten(sources)
         given = None if output_gradients is None else nest.flatten(output_gradients)
@@ -93,13 +90,8 @@ class GradientTape:
 
     def _used_up(self) -> None:
         if not self._persistent:
-            if self._recording:
-                self._pop()
+            tape.pop(self._recorded())
             self._tape = None
-
-    def _pop(self) -> None:
-        tape.pop(self._recorded())
-        self._recording = False
 
 
 def _handle(value: Any) -> Any:

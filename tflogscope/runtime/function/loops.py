@@ -13,12 +13,12 @@ from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import int32, resource
 from tflogscope.runtime.core.graph import Node
-from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import OpDef, set_gradient
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, TensorSpec, uid
 from tflogscope.runtime.function.backprop import gradients_of, zeros_like
 from tflogscope.runtime.function.branches import (
+    BackwardGraph,
     BranchGraph,
     captured_inputs,
     copy_handle_data,
@@ -47,8 +47,8 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """The loop variables once `cond(*loop_vars)` no longer holds. Raises ValueError or TypeError if
-    the body changes their shapes or types.
+    """The loop variables once `cond(*loop_vars)` no longer holds. Raises ValueError if the body
+    changes their shapes or types.
     """
     del swap_memory
     if context.executing_eagerly():
@@ -116,14 +116,11 @@ def _eagerly(cond: Any, body: Any, loop_vars: Any, limit: Any) -> Any:
 
 
 def _check(body: FuncGraph, shapes: Sequence[TensorShape]) -> None:
-    for inner, result in zip(body.inputs, body.outputs, strict=True):
-        if inner.dtype is not result.dtype:
-            raise TypeError(f"A loop variable of {inner.dtype} is of {result.dtype} afterwards.")
-    for result, shape in zip(body.outputs[2:], shapes, strict=False):
-        if not result.shape.is_subtype_of(shape):
+    for inner, result, shape in zip(body.inputs[2:], body.outputs[2:], shapes, strict=False):
+        if inner.dtype is not result.dtype or not result.shape.is_subtype_of(shape):
             raise ValueError(
-                f"An input tensor enters the loop with shape {shape}, but has shape {result.shape} "
-                "after one iteration. Use `shape_invariants` to specify a less-specific shape."
+                f"A loop variable of {inner.dtype} and shape {shape} is of {result.dtype} and shape "
+                f"{result.shape} after one iteration. `shape_invariants` allow other shapes."
             )
 
 
@@ -227,16 +224,15 @@ def _rewrite(node: Node, condition: Any, body: Any, new_inputs: Any, before: int
 _ASKING_FOR_SHAPE = frozenset("Shape Size Rank TensorListElementShape TensorListLength".split())
 
 
-class _GradientGraph(BranchGraph):
+class _GradientGraph(BackwardGraph):
     """The body of the loop that goes back."""
 
     is_while_body = True
 
     def __init__(self, name: str, node: Node, condition: FuncGraph, body: FuncGraph) -> None:
-        super().__init__(name)
-        self.node, self.condition, self.forward = node, condition, body
+        super().__init__(name, body)
+        self.node, self.condition = node, condition
         self.new_inputs: list[Any] = []
-        self._known: dict[int, Any] = {}
         self._given_back: dict[int, Any] = {}
 
     def finish(self) -> None:
@@ -272,30 +268,17 @@ class _GradientGraph(BranchGraph):
             self._given_back.setdefault(captured.uid, captured)
         return captured
 
-    def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
-        if getattr(tensor, "graph", None) is not self.forward:
-            return super().capture_symbolic(tensor, name)
-        while tensor.op.type == "Identity":  # the list of the value itself will do
-            tensor = tensor.op.inputs[0]
-        if tensor.uid not in self._known:
-            self._known[tensor.uid] = self._from_within(tensor, name)
-        found: SymbolicTensor = self._known[tensor.uid]
-        return found
-
-    def _from_within(self, tensor: SymbolicTensor, name: str) -> Any:
+    def from_within(self, tensor: SymbolicTensor, name: str) -> Any:
         both = (self.forward.inputs, self.forward.outputs)
         if all(any(tensor is each for each in side) for side in both):  # it never changes
-            captured = super().capture_symbolic(tensor, name)
+            captured = self.capture_outside(tensor, name)
             self._given_back[captured.uid] = captured
             return captured
-        if tensor.op.type == "Const":
-            with context.enter(self):
-                return constant(known_value(tensor), tensor.dtype)
         if tensor.dtype is resource:
             at = next(k for k, each in enumerate(self.forward.inputs) if each is tensor)
             return self.capture(self.node.inputs[at])
         kept = _accumulator(tensor, self.forward)
-        captured = super().capture_symbolic(self._new_list(tensor) if kept is None else kept, name)
+        captured = self.capture_outside(self._new_list(tensor) if kept is None else kept, name)
         with context.enter(self):
             rest, value = O.TensorListPopBack(captured, -1, element_dtype=tensor.dtype)
         self._given_back[captured.uid] = rest

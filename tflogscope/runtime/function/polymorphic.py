@@ -11,12 +11,11 @@ from tflogscope.runtime.core import context
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.definition import define
 from tflogscope.runtime.core.errors import missing
-from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.core.tensors import EagerTensor, uid
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.compiler import Compiler
 from tflogscope.runtime.function.concrete import ConcreteFunction
-from tflogscope.runtime.function.variables import Variable, creator_scope, initial_tensor
+from tflogscope.runtime.function.variables import Lifting, lifted
 
 
 class _Mode:
@@ -51,7 +50,6 @@ class PolymorphicFunction:
         self.input_signature = input_signature
         self._options = {"autograph": autograph, "reduce_retracing": reduce_retracing}
         self._attributes = dict(attributes or {})
-        self._created: list[Any] | None = None
         self._first: Compiler | None = None
         self._compiler: Compiler | None = None
         self._methods: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
@@ -59,7 +57,9 @@ class PolymorphicFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _Mode.eagerly:
             return self.python_function(*args, **kwargs)
-        return self._call(args, kwargs)
+        if self._first is None:
+            self._initialise(args, kwargs)
+        return self._chosen()(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
@@ -73,54 +73,36 @@ class PolymorphicFunction:
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for these arguments, or specs of them."""
-        if self._created is None:
+        if self._first is None:
             self._initialise(args, kwargs)
-        compiler = self._compiler if self._created else self._first
-        assert compiler is not None
-        return compiler.concrete(args, kwargs)[0]
+        return self._chosen().concrete(args, kwargs)[0]
 
     def experimental_get_tracing_count(self) -> int:
         return sum(each.tracing_count for each in (self._first, self._compiler) if each)
-
-    def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        again = self._first is not None
-        if not again:
-            self._initialise(args, kwargs)
-        compiler = self._compiler if self._created else self._first
-        assert compiler is not None
-        result = compiler(*args, **kwargs)
-        if again and self._created and compiler is self._first:
-            raise ValueError(_SINGLETON)
-        return result
 
     def _initialise(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """The first trace: variables may be made in it. If some are, all calls go to another trace, in
         which none may.
         """
-        created: list[Any] = []
-        initial: list[tuple[Any, Any]] = []
-
-        def create(make: Callable[..., Any], **arguments: Any) -> Any:
-            inside = context.inside_function()
-            made = _Unlifted(initial, **arguments) if inside else make(**arguments)
-            created.append(weakref.ref(made))
-            return made
-
-        def refuse(*_: Any, **__: Any) -> Any:
-            raise ValueError(_SINGLETON)
-
-        self._first = self._make_compiler(create)
+        lifting = Lifting(allowed=True)
+        self._first = self._make_compiler(lifting)
         try:
             self._first.concrete(args, kwargs)
         except BaseException:
             self._first = None
             raise
-        self._created = created
-        self._compiler = self._make_compiler(refuse)
-        if initial:
-            _initialise(initial)
+        lifting.allowed = False
+        if lifting.created:
+            self._compiler = self._make_compiler(Lifting(allowed=False))
+        if lifting.initial:
+            _initialise(lifting.initial)
 
-    def _make_compiler(self, creator: Callable[..., Any]) -> Compiler:
+    def _chosen(self) -> Compiler:
+        chosen = self._compiler or self._first
+        assert chosen is not None
+        return chosen
+
+    def _make_compiler(self, lifting: Lifting) -> Compiler:
         return Compiler(
             self.python_function,
             self.name,
@@ -128,7 +110,7 @@ class PolymorphicFunction:
             self._attributes,
             convert=convert if self._options["autograph"] else lambda function: function,
             reduce_retracing=self._options["reduce_retracing"],
-            around=lambda: creator_scope(creator),
+            around=lambda: lifted(lifting),
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -137,32 +119,6 @@ class PolymorphicFunction:
 
 PolymorphicFunction.__module__ = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 PolymorphicFunction.__name__ = PolymorphicFunction.__qualname__ = "Function"  # as it is printed
-_SINGLETON = "tf.function only supports singleton tf.Variables created on the first call."
-
-
-# -- variables that are made in a function: their first values are computed outside
-
-
-class _Unlifted(Variable):
-    """A variable made while a function is traced."""
-
-    def __init__(
-        self,
-        initial: list[tuple[Any, Any]],
-        initial_value: Any = None,
-        trainable: bool | None = None,
-        *,
-        name: str | None = None,
-        dtype: Any = None,
-        shape: Any = None,
-    ) -> None:
-        self.trainable = trainable is not False
-        with context.name_scope(name or "Variable"):
-            value = initial_tensor(initial_value, dtype)
-        with context.init_scope(), context.name_scope(name or "Variable") as scope:
-            self.make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
-        context.current().capture(self.handle)
-        initial.append((self, value))
 
 
 def _initialise(initial: Sequence[tuple[Any, Any]]) -> None:

@@ -64,7 +64,7 @@ class _PythonFunction:
         self.differentiated = False
         self.watched: Any = None
 
-    def eagerly(self, arrays: Sequence[Any], dtypes: Sequence[Any]) -> list[Any]:
+    def with_tensors(self, arrays: Sequence[Any], dtypes: Sequence[Any]) -> list[Any]:
         tensors = [EagerTensor(array, d) for array, d in zip(arrays, dtypes, strict=True)]
         watches = self.differentiated or tape.recording()
         with context.enter(EAGER), GradientTape() if watches else nullcontext() as watching:
@@ -74,7 +74,7 @@ class _PythonFunction:
         self.watched = watching, tensors, outputs
         return [each.value for each in outputs]
 
-    def with_arrays(self, arrays: Sequence[Any]) -> list[Any]:
+    def with_arrays(self, arrays: Sequence[Any], _: Any) -> list[Any]:
         found = self._results(self.function(*arrays), lambda e, d: to_array(np.asarray(e), d))
         return [array for array, _ in found]
 
@@ -90,25 +90,23 @@ class _PythonFunction:
         return [convert(value, dtype) for value, dtype in zip(values, self.dtypes, strict=True)]
 
 
-def _kernel(*, eager: bool) -> Callable[..., Any]:
+def _row(type: str, call: Callable[..., list[Any]]) -> None:
     def kernel(*arrays: Any, token: str, Tin: Any) -> Any:  # noqa: N803
-        function = _functions[token]
         try:
-            found = function.eagerly(arrays, Tin) if eager else function.with_arrays(arrays)
-            return tuple(found)
+            return tuple(call(_functions[token], arrays, Tin))
         except NotInThisRuntime:
             raise
         except Exception as error:
             refused = isinstance(error, (ValueError, TypeError))
             made = InvalidArgumentError if refused else UnknownError
-            raise made(None, None, f"{type(error).__name__}: {error}") from error
+            raise made(None, None, f"{error.__class__.__name__}: {error}") from error
 
-    return kernel
+    line = f"{type}(input: list(Tin); token, Tout) -> output: list(Tout)"
+    op(line, lambda i: [UNKNOWN] * len(i["Tout"]), kernel, stateful=True)
 
 
-for _type, _eager in {"EagerPyFunc": True, "PyFunc": False}.items():
-    op(f"{_type}(input: list(Tin); token, Tout) -> output: list(Tout)",
-       lambda i: [UNKNOWN] * len(i["Tout"]), _kernel(eager=_eager), stateful=True)  # fmt: skip
+_row("EagerPyFunc", _PythonFunction.with_tensors)
+_row("PyFunc", _PythonFunction.with_arrays)
 
 
 @set_gradient("EagerPyFunc")

@@ -1,5 +1,5 @@
-"""`tf.TensorArray`: in functions a list of tensors (`ops/lists.py`), eagerly a Python list. And what
-loops over it: `tf.map_fn`. See `tensorflow/python/ops/tensor_array_ops.py`, `map_fn.py`.
+"""`tf.TensorArray`: a list of tensors (`ops/lists.py`). And what loops over it: `tf.map_fn`. See
+`tensorflow/python/ops/tensor_array_ops.py`, `map_fn.py`. NB: eagerly TensorFlow has a Python list.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 
 from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import executing_eagerly, op_scope
+from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
-from tflogscope.runtime.core.dtypes import as_dtype, int32
+from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.shapes import TensorShape
@@ -37,43 +37,30 @@ class TensorArray:
     ) -> None:
         self.dtype, self.dynamic_size, self._size = as_dtype(dtype), dynamic_size, size
         self._shape = [TensorShape(element_shape)]  # shared by all arrays that come of this one
-        self._elements: list[Any] | None = None
-        if executing_eagerly():
-            self._elements, self.flow = [None] * int(size), constant(0, int32)
-        else:
-            with op_scope(name, "TensorArrayV2") as scope:
-                shape, dtype = shape_input(self._shape[0]), self.dtype
-                self.flow = O.TensorListReserve(shape, size, element_dtype=dtype, name=scope)
+        with op_scope(name, "TensorArrayV2") as scope:
+            shape, dtype = shape_input(self._shape[0]), self.dtype
+            self.flow = O.TensorListReserve(shape, size, element_dtype=dtype, name=scope)
 
     element_shape = property(lambda self: self._shape[0])
 
     def with_flow(self, flow: Any) -> TensorArray:
-        if self._elements is not None:
-            return self
         other = copy(self)
         other.flow = flow
         return other
 
     def read(self, index: Any, name: str | None = None) -> Any:
-        if self._elements is not None:
-            return self._elements[int(index)]
         with op_scope(name, "TensorArrayV2Read"):
             shape = shape_input(self.element_shape)
             return O.TensorListGetItem(self.flow, index, shape, element_dtype=self.dtype, name=name)
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        if self._elements is not None:
-            self._elements += [None] * (int(index) - len(self._elements) + 1)
-            self._elements[int(index)] = self._converted(value)
-            return self
         with op_scope(name, "TensorArrayV2Write"):
-            value = self._converted(value)
+            value = convert_to_tensor(value, self.dtype, "value")
+            self._check(value.shape)
             resize = {"resize_if_index_out_of_bounds": self.dynamic_size}
             return self.with_flow(O.TensorListSetItem(self.flow, index, value, **resize, name=name))
 
     def stack(self, name: str | None = None) -> Any:
-        if self._elements is not None:
-            return convert_to_tensor(self._elements, self.dtype)
         with op_scope(name, "TensorArrayV2Stack"):
             size = self._size
             known = known_value(size) if isinstance(size, Tensor) else size
@@ -82,9 +69,6 @@ class TensorArray:
             return O.TensorListStack(self.flow, shape_input(self.element_shape), **options)
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        if self._elements is not None:
-            self._elements = list(arrays.unstack(value, name=name or "unstack"))
-            return self
         with op_scope(name, "TensorArrayUnstack"):
             value = convert_to_tensor(value, self.dtype, name="value")
             self._check(value.shape[1:])
@@ -92,16 +76,7 @@ class TensorArray:
             return self.with_flow(O.TensorListFromTensor(value, shape, element_dtype=self.dtype))
 
     def size(self) -> Any:
-        if self._elements is not None:
-            return constant(len(self._elements))
         return O.TensorListLength(self.flow) if self.dynamic_size else convert_to_tensor(self._size)
-
-    def _converted(self, value: Any) -> Any:
-        value = convert_to_tensor(value, dtype_hint=self.dtype, name="value")
-        if value.dtype is not self.dtype:
-            raise ValueError(f"Invalid data type {value.dtype.name}, expected {self.dtype.name}")
-        self._check(value.shape)
-        return value
 
     def _check(self, shape: TensorShape) -> None:
         self._shape[0] = self.element_shape.merge_with(shape)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tflogscope.runtime.core import context, nest
@@ -16,28 +17,29 @@ from tflogscope.runtime.function.func_graph import (
     FuncGraph,
     placeholder,
 )
-from tflogscope.runtime.function.trace_types import FunctionType, TensorType
+from tflogscope.runtime.function.trace_types import Arguments
 from tflogscope.runtime.function.variables import Variable, values_of
 from tflogscope.runtime.library.slices import IndexedSlices
 
 
-def make_placeholders(
-    graph: FuncGraph, type_: FunctionType, variables: Sequence[Any]
-) -> dict[str, Any]:
+def make_placeholders(graph: FuncGraph, described: Arguments) -> Arguments:
     """What the Python function gets for its arguments."""
 
-    def make(name: str, each: Any) -> Any:
-        if isinstance(each, TensorType):
-            label = each.name or name
-            return placeholder(graph, each.dtype, each.shape, label, label)
-        variable = variables[each.alias]
-        graph.capture(variable.handle, name).op.attributes["_user_specified_name"] = name
-        return variable
+    def make(name: str, value: Any) -> Any:
+        if isinstance(value, TensorSpec):
+            label = value.name or name
+            return placeholder(graph, value.dtype, value.shape, label, label)
+        if isinstance(value, Variable):
+            graph.capture(value.handle, name).op.attributes["_user_specified_name"] = name
+        elif hasattr(value, "composite"):
+            _, parts, made = value.composite()
+            return made(*[placeholder(graph, e.dtype, e.shape, name, name) for e in parts])
+        return value
 
     with context.enter(graph):
         return {
-            name: each.placeholder(lambda part, name=name: make(name, part))
-            for name, each in type_.items()
+            name: nest.map_structure(partial(make, name), value)
+            for name, value in described.items()
         }
 
 
@@ -53,7 +55,7 @@ def trace(
     """Run the function in the graph; its results become the graph's outputs.
 
     `args` may be TensorSpecs. `op_return_value` is the result in place of an operation. Raises
-    TypeError for a result that is no tensor, ValueError if the function changed its arguments.
+    TypeError for a result that is no tensor.
     """
     with context.enter(graph):
         graph.orders_effects = orders_effects
@@ -70,9 +72,6 @@ def trace(
         args, kwargs = nest.map_structure(argument, (tuple(args), dict(kwargs or {})))
         before = nest.flatten([args, kwargs])
         results = nest.map_structure(result, values_of(python_function(*args, **kwargs)))
-        if [id(each) for each in before] != [id(each) for each in nest.flatten([args, kwargs])]:
-            name = getattr(python_function, "__qualname__", python_function)
-            raise ValueError(f"{name} should not modify its Python input arguments.")
         graph.inputs = _argument_tensors(graph, before) + graph.internal_captures
         graph.structured_outputs = results
         graph.outputs += [graph.capture(tensor) for tensor in result_tensors(results)]

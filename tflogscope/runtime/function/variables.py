@@ -21,39 +21,50 @@ from tflogscope.runtime.core.dtypes import DType, as_dtype
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.nest import map_structure
 from tflogscope.runtime.core.shapes import TensorShape, as_shape
-from tflogscope.runtime.core.tensors import OPERATORS, HandleData, Operators, Reference
+from tflogscope.runtime.core.tensors import OPERATORS, HandleData, Operators
 from tflogscope.runtime.ops.state import ANONYMOUS
 
 
-class _Creators(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[Callable[..., Any]] = []
+class Lifting:
+    """What is made of variables that a traced function makes: their first values are computed
+    outside of it, later.
+    """
+
+    def __init__(self, *, allowed: bool) -> None:
+        self.allowed = allowed
+        self.created = False
+        self.initial: list[tuple[Variable, Any]] = []
+        """Variables of the function, and their first values in its graph."""
 
 
-_creators = _Creators()
+class _Lifting(threading.local):
+    innermost: Lifting | None = None
+
+
+_lifting = _Lifting()
 
 
 @contextmanager
-def creator_scope(creator: Callable[..., Any]) -> Iterator[None]:
-    """`tf.variable_creator_scope`: variables made in it are made by `creator(next, **arguments)`."""
-    _creators.stack.append(creator)
+def lifted(into: Lifting) -> Iterator[None]:
+    """Variables that are made in it are kept there."""
+    previous, _lifting.innermost = _lifting.innermost, into
     try:
         yield
     finally:
-        _creators.stack.pop()
+        _lifting.innermost = previous
 
 
-class _VariableType(type):
-    """`tf.Variable(...)` asks the innermost creator first."""
+def _changing(op: str) -> Callable[..., Any]:
+    def change(self: Any, value: Any, *, name: Any = None, read_value: bool = True) -> Any:
+        value = convert_to_tensor(value, self.dtype)
+        if op == "AssignVariableOp" and not self.shape.is_compatible_with(value.shape):
+            raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
+        return self._changed(op, value, name=name, read_value=read_value)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is not Variable or not _creators.stack:
-            return super().__call__(*args, **kwargs)
-        given = dict(zip(("initial_value", "trainable"), args, strict=False)) | kwargs
-        return _creators.stack[-1](super().__call__, **given)
+    return change
 
 
-class Variable(Operators, metaclass=_VariableType):
+class Variable(Operators):
     """A value that can change."""
 
     def __init__(
@@ -68,21 +79,35 @@ class Variable(Operators, metaclass=_VariableType):
         if initial_value is None:
             raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
         self.trainable = trainable is not False
+        lifting = _lifting.innermost
+        if lifting is not None:
+            lifting.created = True
+            if not lifting.allowed:
+                raise ValueError("tf.function may only make variables on its first call.")
+        traced = lifting if context.inside_function() else None
+        if traced is not None:
+            with context.name_scope(name or "Variable"):
+                value = _initial_tensor(initial_value, dtype)
+            traced.initial.append((self, value))
         with context.init_scope(), context.name_scope(name or "Variable") as scope:
-            value = initial_tensor(initial_value, dtype)
-            self.make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
-            if executing_eagerly():
-                O.AssignVariableOp(self.handle, value)
-            else:
-                self._assign_in_graph(value)
+            if traced is None:
+                value = _initial_tensor(initial_value, dtype)
+            self._make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
+            if traced is None:
+                self._assign_first(value)
+        if traced is not None:
+            context.current().capture(self.handle)
 
-    def make_handle(self, scope: str, shape: TensorShape, dtype: DType) -> None:
+    def _make_handle(self, scope: str, shape: TensorShape, dtype: DType) -> None:
         self._name, self.shape, self.dtype = scope[:-1], shape, dtype
         shared = ANONYMOUS if executing_eagerly() else self._name
         self.handle = O.VarHandleOp(shape=shape, dtype=dtype, shared_name=shared, name=scope)
         self.handle.handle_data = HandleData(shape, dtype)
 
-    def _assign_in_graph(self, value: Any) -> None:
+    def _assign_first(self, value: Any) -> None:
+        if executing_eagerly():
+            O.AssignVariableOp(self.handle, value)
+            return
         graph = context.current()
         with context.name_scope("IsInitialized"):
             O.VarIsInitializedOp(self.handle)
@@ -100,9 +125,6 @@ class Variable(Operators, metaclass=_VariableType):
     ndim = property(lambda self: self.shape.rank)
     device = property(lambda self: str(self.handle.device))
     op = property(lambda self: self.handle.op)
-
-    def ref(self) -> Reference:
-        return Reference(self)
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.Variable", name)
@@ -133,20 +155,6 @@ class Variable(Operators, metaclass=_VariableType):
 
     # -- changing
 
-    def assign(self, value: Any, *, name: Any = None, read_value: bool = True) -> Any:
-        value = convert_to_tensor(value, self.dtype)
-        if not self.shape.is_compatible_with(value.shape):
-            raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
-        return self._changed("AssignVariableOp", value, name=name, read_value=read_value)
-
-    def assign_add(self, delta: Any, *, name: Any = None, read_value: bool = True) -> Any:
-        delta = convert_to_tensor(delta, self.dtype)
-        return self._changed("AssignAddVariableOp", delta, name=name, read_value=read_value)
-
-    def assign_sub(self, delta: Any, *, name: Any = None, read_value: bool = True) -> Any:
-        delta = convert_to_tensor(delta, self.dtype)
-        return self._changed("AssignSubVariableOp", delta, name=name, read_value=read_value)
-
     def _changed(self, op: str, *values: Any, name: Any = None, read_value: bool = True) -> Any:
         with self._ordered():
             call(op, self.handle, *values, name=name)
@@ -155,6 +163,14 @@ class Variable(Operators, metaclass=_VariableType):
             return node
         accessed(self)
         return UnreadVariable(self, node)
+
+    assign = _changing("AssignVariableOp")
+    assign_add = _changing("AssignAddVariableOp")
+    assign_sub = _changing("AssignSubVariableOp")
+
+    def scatter_add(self, sparse_delta: Any) -> Any:
+        values = convert_to_tensor(sparse_delta.values, self.dtype)
+        return self._changed("ResourceScatterAdd", sparse_delta.indices, values)
 
     def _ordered(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -171,7 +187,7 @@ class Variable(Operators, metaclass=_VariableType):
         return OPERATORS["ne"](self._operand(), other)
 
     def __hash__(self) -> int:
-        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+        raise TypeError("Variable is unhashable.")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         del copy
@@ -220,7 +236,7 @@ class UnreadVariable(Variable):
         return found
 
 
-def initial_tensor(initial_value: Any, dtype: Any) -> Any:
+def _initial_tensor(initial_value: Any, dtype: Any) -> Any:
     with context.op_scope("Initializer", "Initializer"):
         value = initial_value() if callable(initial_value) else initial_value
         return convert_to_tensor(value, None if dtype is None else as_dtype(dtype), "initial_value")
@@ -258,23 +274,20 @@ class Module:
 
     name = property(lambda self: self._name)
     name_scope = property(lambda self: context.name_scope(self._scope_name))
-    variables = property(lambda self: tuple(_found(self, Variable, {id(self)})))
+    variables = property(lambda self: tuple(_variables(self, {id(self)})))
     trainable_variables = property(lambda self: tuple(v for v in self.variables if v.trainable))
-    submodules = property(lambda self: tuple(_found(self, Module, {id(self)})))
 
 
-def _found(module: Any, wanted: Any, seen: set[int]) -> Iterator[Any]:
+def _variables(module: Any, seen: set[int]) -> Iterator[Any]:
     """Those in its own attributes first, then those of the modules in them."""
-    inner: list[Any] = []
-    for name in sorted(vars(module)):
-        for leaf in nest.flatten(vars(module)[name]):
-            if id(leaf) not in seen and isinstance(leaf, (wanted, Module)):
-                seen.add(id(leaf))
-                inner += [leaf] if isinstance(leaf, Module) else []
-                if isinstance(leaf, wanted):
-                    yield leaf
-    for submodule in inner:
-        yield from _found(submodule, wanted, seen)
+    leaves = [leaf for name in sorted(vars(module)) for leaf in nest.flatten(vars(module)[name])]
+    found = {id(leaf): leaf for leaf in leaves if isinstance(leaf, (Variable, Module))}
+    new = [leaf for key, leaf in found.items() if key not in seen]
+    seen |= found.keys()
+    yield from (leaf for leaf in new if isinstance(leaf, Variable))
+    for leaf in new:
+        if isinstance(leaf, Module):
+            yield from _variables(leaf, seen)
 
 
 def camel_to_snake(name: str) -> str:

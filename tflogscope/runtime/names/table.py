@@ -90,7 +90,6 @@ _TF: Names = {
     **_of(py_function, "py_function numpy_function"),
     "function": polymorphic.function,
     "while_loop": loops.while_loop,
-    "variable_creator_scope": variables.creator_scope,
     "clip_by_value": numbers.clip_by_value,
     "IndexedSlices": slices.IndexedSlices,
     "TensorShape": shapes.TensorShape,

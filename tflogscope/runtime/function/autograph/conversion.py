@@ -79,12 +79,9 @@ def converted_call(
     if isinstance(function, functools.partial):
         kwargs = {**function.keywords, **kwargs}
         return converted_call(function.func, (*function.args, *args), kwargs, requested=requested)
-    try:
-        overload = operators.OVERLOADS.get(function)
-    except TypeError:  # it can't be hashed
-        overload = None
-    if overload is not None:
-        return overload(*args, **kwargs)
+    for python, overload in operators.OVERLOADS.items():
+        if function is python:
+            return overload(*args, **kwargs)
     left = _state.disabled or hasattr(function, "autograph_info__")
     if left or not (requested or _is_users(function)):
         return function(*args, **kwargs)
@@ -193,11 +190,4 @@ def _compiled(function: ast.FunctionDef, original: CodeType) -> CodeType:
     return code
 
 
-_NAMES = (
-    "if_stmt while_stmt for_stmt if_exp not_ and_ or_ Undefined UndefinedReturnValue load returned"
-)
-_AG = SimpleNamespace(
-    converted_call=converted_call,
-    artifact=artifact,
-    **{name: getattr(operators, name) for name in _NAMES.split()},
-)
+_AG = SimpleNamespace(**vars(operators), converted_call=converted_call, artifact=artifact)

@@ -12,11 +12,10 @@ import numpy as np
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import current
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import bool_, int32
-from tflogscope.runtime.core.errors import OperatorNotAllowedInGraphError
+from tflogscope.runtime.core.dtypes import int32
 from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.known import known_value
-from tflogscope.runtime.core.nest import assert_same_structure, flatten, map_structure
+from tflogscope.runtime.core.nest import map_structure
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.branches import cond
 from tflogscope.runtime.function.checks import Assert
@@ -31,28 +30,11 @@ Thunk = Callable[[], Any]
 
 
 class Undefined:
-    """The value of a variable that has none."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-class UndefinedReturnValue:
-    """The result of a function that has not returned yet."""
-
-
-_MISSING = (Undefined, UndefinedReturnValue)
-
-
-def load(value: Any) -> Any:
-    """A variable's value. Raises UnboundLocalError if it has none."""
-    if isinstance(value, Undefined):
-        raise UnboundLocalError(f"'{value.name}' is used before assignment")
-    return value
+    """The value of a variable that has none, or the result of a function that has not returned."""
 
 
 def returned(value: Any) -> Any:
-    return None if isinstance(value, UndefinedReturnValue) else value
+    return None if isinstance(value, Undefined) else value
 
 
 def is_tensor(value: Any) -> bool:
@@ -96,51 +78,28 @@ def if_stmt(
     if not is_tensor(condition):
         (body if condition else orelse)()
         return
-    condition = _scalar(condition, "if statement")
+    condition = _scalar(condition)
     before = get_state()
-    results: list[Values] = []
 
-    def branch(block: Thunk, which: str) -> Thunk:
+    def branch(block: Thunk) -> Thunk:
         def traced() -> Values:
             set_state(before)
             block()
             after = get_state()[:outputs]
-            for name, value in zip(names, after, strict=False):
-                if isinstance(value, _MISSING):
-                    raise ValueError(f"'{name}' must also be initialized in the {which} branch")
-            results.append(after)
-            if len(results) == 2:
-                _check_alike(names, results[0], after, "in the main branch", "in the else branch")
+            unset = [n for n, v in zip(names, after, strict=False) if isinstance(v, Undefined)]
+            if unset:
+                raise ValueError(f"{unset} must be initialized in both branches of an `if`")
             return after or (0,)  # a block that is there for its side effects gives a constant
 
         return traced
 
-    after = cond(condition, branch(body, "main"), branch(orelse, "else"))
+    after = cond(condition, branch(body), branch(orelse))
     set_state((*after[:outputs], *before[outputs:]))
 
 
-def _scalar(condition: Any, what: str) -> Any:
+def _scalar(condition: Any) -> Any:
     condition = convert_to_tensor(condition)
-    if condition.dtype is not bool_ or (condition.shape.num_elements() or 1) > 1:
-        raise ValueError(f"condition of {what} expected to be `tf.bool` scalar, got {condition}")
     return condition if condition.shape.rank == 0 else arrays.reshape(condition, [])
-
-
-def _check_alike(names: Values, ones: Values, others: Values, here: str, there: str) -> None:
-    for name, one, other in zip(names, ones, others, strict=False):
-        try:
-            assert_same_structure(one, other)
-        except (ValueError, TypeError) as error:
-            raise TypeError(f"'{name}' is of another structure {there} than {here}") from error
-        for a, b in zip(flatten(one), flatten(other), strict=False):
-            first, second = _dtype(a), _dtype(b)
-            if b is None or (first != second and None not in {first, second}):
-                raise TypeError(f"'{name}' has dtype {first} {here}, but dtype {second} {there}")
-
-
-def _dtype(value: Any) -> Any:
-    plain = isinstance(value, (bool, int, float, str, np.ndarray))
-    return getattr(convert_to_tensor(value) if plain else value, "dtype", None)
 
 
 # -- loops
@@ -155,7 +114,7 @@ def while_stmt(test: Thunk, body: Thunk, *state: Any) -> None:
         return
     while first:
         body()
-        first = _python_truth(test())
+        first = test()
 
 
 def for_stmt(
@@ -167,22 +126,16 @@ def for_stmt(
         iterated.__autograph_for__(lambda items: _for_iterator(items, extra_test, body, *state))
     elif is_tensor(iterated):
         ranged = getattr(getattr(iterated, "op", None), "type", None) == "Range"
-        (_for_range if ranged else _for_rows)(iterated, extra_test, body, *state)
-    elif extra_test is None or _python_truth(extra_test()):
+        delta = known_value(iterated.op.inputs[2]) if ranged else None
+        if delta is None:
+            _for_rows(iterated, extra_test, body, *state)
+        else:
+            _for_range(iterated, delta, extra_test, body, *state)
+    elif extra_test is None or extra_test():
         for item in iterated:
             body(item)
-            if extra_test is not None and not _python_truth(extra_test()):
+            if extra_test is not None and not extra_test():
                 break
-
-
-def _python_truth(value: Any) -> bool:
-    try:
-        return bool(value)
-    except OperatorNotAllowedInGraphError as error:
-        raise NotImplementedError(
-            "break and return statements which depend on a TF condition are not supported in Python "
-            "loops. Did you intend to make it a TF loop?"
-        ) from error
 
 
 def _counting(
@@ -201,19 +154,16 @@ def _counting(
     _graph_while(tested, body, lambda: (value[0], *get()), put_all, names)
 
 
-def _for_range(iterated: Any, extra_test: Any, body: Any, *state: Any) -> None:
-    start, limit, delta = iterated.op.inputs
-    number, known = [start], known_value(delta)
+def _for_range(iterated: Any, delta: Any, extra_test: Any, body: Any, *state: Any) -> None:
+    start, limit, step_ = iterated.op.inputs
+    number = [start]
 
     def step() -> None:
         body(number[0])
-        number[0] += delta
+        number[0] += step_
 
     def test() -> Any:
-        if known is not None:
-            return number[0] < limit if known >= 0 else number[0] > limit
-        up = O.LogicalAnd(delta >= 0, number[0] < limit)
-        return O.LogicalOr(up, O.LogicalAnd(delta < 0, number[0] > limit))
+        return number[0] < limit if delta >= 0 else number[0] > limit
 
     _counting(step, number, test, extra_test, *state)
 
@@ -255,20 +205,19 @@ def _graph_while(test: Thunk, body: Thunk, get_state: Any, set_state: Any, names
     placeholder can be found for.
     """
     before = get_state()
-    unset = [n for n, v in zip(names, before, strict=True) if v is None or isinstance(v, _MISSING)]
+    unset = [n for n, v in zip(names, before, strict=True) if v is None or isinstance(v, Undefined)]
     extra = bool(unset)  # one more variable says whether it ran at all
     if extra:
         before = _initial(body, get_state, set_state, before, names)
 
     def condition(*values: Any) -> Any:
         set_state(values[extra:])
-        return _scalar(test(), "while loop")
+        return _scalar(test())
 
     def step(*values: Any) -> Values:
         set_state(values[extra:])
         body()
         after: Values = get_state()
-        _check_alike(names, values[extra:], after, "before the loop", "after one iteration")
         return (True, *after) if extra else after
 
     after = while_loop(condition, step, (False, *before) if extra else before)
@@ -303,15 +252,12 @@ def _initial(body: Thunk, get_state: Any, set_state: Any, before: Values, names:
             found = get_state()
     finally:
         set_state(before)
-    values = []
-    for name, value, after in zip(names, before, found, strict=True):
-        if value is not None and not isinstance(value, _MISSING):
-            values.append(value)
-        elif after is None or isinstance(after, _MISSING):
-            raise ValueError(f"'{name}' must be defined before the loop")
-        else:
-            values.append(map_structure(zeros, after))
-    return tuple(values)
+    if any(value is None or isinstance(value, Undefined) for value in found):
+        raise ValueError(f"one of {', '.join(names)} must be defined before the loop")
+    return tuple(
+        map_structure(zeros, after) if value is None or isinstance(value, Undefined) else value
+        for value, after in zip(before, found, strict=True)
+    )
 
 
 # -- Python's functions

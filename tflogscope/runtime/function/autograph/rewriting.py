@@ -1,11 +1,11 @@
 """Statements and expressions that a tensor may decide become calls of `ag__`, the operators. See
 `tensorflow/python/autograph/converters/`, `pyct/static_analysis/liveness.py`.
 
-    if x > 0:            def if_body(): nonlocal y; y = 1
-        y = 1      →     def else_body(): nonlocal y; y = 2
-    else:                def get_state(): return (y,)
-        y = 2            def set_state(values): nonlocal y; (y,) = values
-                         ag__.if_stmt(x > 0, if_body, else_body, get_state, set_state, ("y",), 1)
+    if x > 0:            def ag__get(): return (y,)
+        y = 1      →     def ag__set(ag__values): nonlocal y; (y,) = ag__values
+    else:                def ag__body(): nonlocal y; y = 1
+        y = 2            def ag__orelse(): nonlocal y; y = 2
+                         ag__.if_stmt(x > 0, ag__body, ag__orelse, ag__get, ag__set, ("y",), 1)
 
 NB: variables are plain names here; TensorFlow also follows `self.x` and `a[0]`.
 """
@@ -19,8 +19,6 @@ from typing import Any
 
 from tflogscope.runtime.function.autograph.jumps import (
     FUNCTIONS,
-    Namer,
-    TestedFor,
     expression,
     lower_jumps,
     statements,
@@ -116,8 +114,7 @@ class Liveness:
         header = _read([node.test] if isinstance(node, ast.While) else [node.iter])
         if isinstance(node, ast.For):
             targets = bound([node.target])
-        if isinstance(node, TestedFor):
-            after = after | _read([node.extra_test])
+            after = after | _read([getattr(node, "extra_test", None)])
         live: Names = set()
         while True:
             before = header | ((after | live | self._block(node.body, after | live)) - targets)
@@ -139,34 +136,32 @@ _CONTROL = (ast.If, ast.While, ast.For)
 
 def rewritten(function: ast.FunctionDef) -> ast.FunctionDef:
     """The function as it runs."""
-    namer = Namer(function)
-    lower_jumps(function, namer)
-    return _function(function, namer)
+    lower_jumps(function)
+    return _function(function)
 
 
-def _function(function: ast.FunctionDef, namer: Namer) -> ast.FunctionDef:
-    names = parameters(function)
-    rewriter = _Rewriter(function, namer, names[0] if names else "")
-    body = [rewriter.visit(statement) for statement in function.body]
-    function.body = [s for each in body for s in (each if isinstance(each, list) else [each])]
+def _function(function: ast.FunctionDef) -> ast.FunctionDef:
+    rewriter = _Rewriter(function)
+    function.body = rewriter.block(function.body)
     for name in sorted(rewriter.undefined, reverse=True):
-        text = ast.Constant(name)
-        function.body[:0] = statements("x = ag__.Undefined(text)", function, x=name, text=text)
+        function.body[:0] = statements(f"{name} = ag__.Undefined()", function)
     return ast.fix_missing_locations(function)
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, function: ast.FunctionDef, namer: Namer, first: str) -> None:
-        self.namer, self.first = namer, first
+    def __init__(self, function: ast.FunctionDef) -> None:
         self.variables = Liveness(function).variables
+        self.parameters = parameters(function)
+        every = list(ast.walk(function))
+        self.globals = {n for each in every if isinstance(each, ast.Global) for n in each.names}
+        outside = {n for each in every if isinstance(each, ast.Nonlocal) for n in each.names}
         control = [node for node in self.variables if isinstance(node, _CONTROL)]
-        outside = set(parameters(function))
-        for node in ast.walk(function):
-            if isinstance(node, (ast.Global, ast.Nonlocal)):
-                outside |= set(node.names)
-        self.globals = {n for e in ast.walk(function) if isinstance(e, ast.Global) for n in e.names}
-        self.undefined = bound(control) - outside
+        self.undefined = bound(control) - outside - self.globals - set(self.parameters)
         """Names that may have no value where a conditional or a loop asks for it."""
+
+    def block(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        found = [self.visit(statement) for statement in block]
+        return [s for each in found for s in (each if isinstance(each, list) else [each])]
 
     # -- statements
 
@@ -174,109 +169,86 @@ class _Rewriter(ast.NodeTransformer):
         _, outputs = self.variables[node]
         return self._statement(
             node,
-            """
-            def if_body():
+            f"""
+            def ag__body():
                 declare
                 body
-            def else_body():
+            def ag__orelse():
                 declare
                 orelse
-            ag__.if_stmt(test, if_body, else_body, get_state, set_state, names, outputs)
+            ag__.if_stmt(test, ag__body, ag__orelse, ag__get, ag__set, names, {outputs})
             """,
-            if_body=self.namer.fresh("if_body"),
-            else_body=self.namer.fresh("else_body"),
-            outputs=ast.Constant(outputs),
+            test=node.test,
+            orelse=node.orelse or [ast.Pass()],
         )
 
     def visit_While(self, node: ast.While) -> Any:
         return self._statement(
             node,
             """
-            def loop_body():
+            def ag__body():
                 declare
                 body
-            def loop_test():
-                return test
-            ag__.while_stmt(loop_test, loop_body, get_state, set_state, names)
+            ag__.while_stmt(lambda: test, ag__body, ag__get, ag__set, names)
             """,
-            loop_body=self.namer.fresh("loop_body"),
-            loop_test=self.namer.fresh("loop_test"),
+            test=node.test,
         )
 
     def visit_For(self, node: ast.For) -> Any:
-        tested = isinstance(node, TestedFor)
-        test = "def extra_test():\n                return test" if tested else "extra_test = None"
+        test = getattr(node, "extra_test", None)
         return self._statement(
             node,
             f"""
-            def loop_body(item):
+            def ag__body(ag__item):
                 declare
-                target = item
                 body
-            {test}
-            ag__.for_stmt(iterated, extra_test, loop_body, get_state, set_state, names)
+            ag__.for_stmt(
+                iterated, {"lambda: test" if test else None}, ag__body, ag__get, ag__set, names
+            )
             """,
-            loop_body=self.namer.fresh("loop_body"),
-            extra_test=self.namer.fresh("extra_test"),
-            item=self.namer.fresh("itr"),
+            test=test or ast.Constant(True),
+            iterated=node.iter,
+            target=node.target,
         )
 
-    visit_TestedFor = visit_For
-
-    def _statement(self, node: Any, text: str, **holes: Any) -> Any:
+    def _statement(self, node: Any, text: str, **parts: Any) -> Any:
+        """The functions of a statement, then the call that gets them."""
         names, _ = self.variables[node]
-        target = node.target if isinstance(node, ast.For) else None
-        self.generic_visit(node)
-        declare: list[ast.stmt] = []
-        for kind, chosen in ((ast.Global, self.globals), (ast.Nonlocal, set(names) - self.globals)):
-            listed = [name for name in names if name in chosen]
-            declare += [ast.copy_location(kind(listed), node)] if listed else []
-        state = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
-        holes |= {
-            "get_state": self.namer.fresh("get_state"),
-            "set_state": self.namer.fresh("set_state"),
-            "declare": declare,
-            "body": node.body or [ast.Pass()],
-            "orelse": node.orelse or [ast.Pass()],
-            "names": ast.Tuple([ast.Constant(name) for name in names], ast.Load()),
-            "state": state if names else ast.Tuple([], ast.Load()),
+        holes = {key: self._visited(part) for key, part in parts.items()}
+        body = self.block(node.body)
+        if "target" in holes:
+            item = ast.Name("ag__item", ast.Load())
+            body[:0] = [ast.copy_location(ast.Assign([holes.pop("target")], item), node)]
+        kinds = {
+            "global": [name for name in names if name in self.globals],
+            "nonlocal": [name for name in names if name not in self.globals],
         }
-        if target is not None:
-            holes |= {"target": target, "iterated": node.iter}
-            holes["test"] = getattr(node, "extra_test", ast.Constant(True))
-        else:
-            holes["test"] = node.test
-        setter = "declare\n                state = values" if names else "pass"
-        functions = f"""
-            def get_state():
-                return state
-            def set_state(values):
-                {setter}
+        lines = [f"{kind} {', '.join(chosen)}" for kind, chosen in kinds.items() if chosen]
+        declare = "; ".join(lines) or "pass"
+        state = "".join(f"{name}, " for name in names)
+        accessors = f"""
+            def ag__get():
+                return ({state})
+            def ag__set(ag__values):
+                {declare}
+                ({state}) = ag__values
             """
-        return statements(functions, node, **holes) + statements(text, node, **holes)
+        text = text.replace("declare", declare).replace("names", str(tuple(names)))
+        return statements(accessors, node) + statements(text, node, body=body, **holes)
+
+    def _visited(self, part: Any) -> Any:
+        return self.block(part) if isinstance(part, list) else self.visit(part)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        inner = _function(node, self.namer)
+        inner = _function(node)
         inner.decorator_list.append(expression("ag__.artifact", node))
         return inner
 
     def visit_With(self, node: ast.With) -> Any:
-        body = [self.visit(statement) for statement in node.body]  # its managers stay as they are
-        node.body = [s for each in body for s in (each if isinstance(each, list) else [each])]
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        self.generic_visit(node)
-        if isinstance(node.target, ast.Name) and node.target.id in self.undefined:
-            return [*statements("x = ag__.load(x)", node, x=node.target.id), node]
+        node.body = self.block(node.body)  # its managers stay as they are
         return node
 
     # -- expressions
-
-    def visit_Name(self, node: ast.Name) -> Any:
-        if isinstance(node.ctx, ast.Load) and node.id in self.undefined:
-            return expression("ag__.load(x)", node, x=node.id)
-        return node
 
     def visit_Call(self, node: ast.Call) -> Any:
         called = ast.unparse(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
@@ -285,7 +257,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         if called == "super" and not node.args:
             # without arguments `super` looks at its frame, which may now be that of a loop's body
-            return expression("super(__class__, me)", node, me=self.first)
+            return expression(f"super(__class__, {self.parameters[0]})", node)
         named: ast.expr = ast.Constant(None)
         if node.keywords:
             keys = [ast.Constant(each.arg) if each.arg else None for each in node.keywords]
