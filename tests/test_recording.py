@@ -392,3 +392,8 @@ def test_the_docs_name_what_is_set() -> None:
     text = (Path(__file__).parent.parent / "docs" / "commands.md").read_text()
     for module in MODULES:
         assert f"| `{module.name}` | {module.level} | {module.shows} |" in text
+
+
+def test_buffers_of_tensors_are_recorded_if_asked_for() -> None:
+    assert "log_memory" not in settings(None)["TF_CPP_VMODULE"]
+    assert "log_memory=2" in settings(None, memory=True)["TF_CPP_VMODULE"].split(",")

@@ -10,6 +10,7 @@ import re
 import runpy
 import subprocess
 import sys
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,10 @@ from tests.conftest import Open
 from tests.makelog import Log, Node
 from tests.samples import NAMES, ROOT, path_of, raw_log, run_of
 from tflogscope import Run
+from tflogscope.exports.redact import Redactor
 from tflogscope.model.origin import RECORD_MARK
 from tflogscope.recording.header import MARK, header_line
+from tflogscope.sources import Source
 from tflogscope.views.report import picture, sections
 from tflogscope.views.report.page import LICENCE, SCRIPTS, STYLES, report_page
 
@@ -34,8 +37,8 @@ HOSTILE = "</script><img/src=x/onerror=alert(1)>"
 TAGS = set(
     """
     html head meta title style body header h1 h2 h3 a div nav button main section ol ul li p span
-    code b kbd table caption thead tbody tr th td dl dt dd br label select option input fieldset
-    legend canvas script svg desc g text line path
+    code b small details summary kbd table caption thead tbody tr th td dl dt dd br label select
+    option input fieldset legend canvas script svg desc g text line path
     """.split()  # noqa: SIM905  a list of so many names is hard to read
 )
 VOID = {"meta", "input", "br"}
@@ -194,11 +197,14 @@ def test_a_hostile_log_stays_text(opened: Open) -> None:
 def test_the_timeline_holds_what_the_tables_say(name: str) -> None:
     run = run_of(name)
     data = drawn(made(run)[0])
-    frame, primitives = run.slices.frame, run.primitives
+    frame, primitives = run.drawn.frame, run.primitives
     assert len(data["begin"]) == frame.height
     timeline = run.timeline.with_row_index("row")
     for at, slice_ in enumerate(frame.iter_rows(named=True)):
         if slice_["primitive"] is None:
+            if slice_["row"] is None:
+                assert data["texts"]["mode"][data["text"][at]] == "preparation"
+                continue
             row = timeline.row(slice_["row"], named=True)
             texts = {key: column[data["text"][at]] for key, column in data["texts"].items()}
             for key in ("mode", "kind", "op", "kernel", "rewrite", "node", "function", "cause"):
@@ -239,6 +245,21 @@ def test_findings_come_ranked_with_links_to_their_lines(keras: tuple[str, Page])
 
 def test_a_reason_is_given_where_a_node_stayed_as_it_was(keras: tuple[str, Page]) -> None:
     assert "no-kernel" in keras[1].texts["td"]
+
+
+def test_each_shape_of_a_problem_has_a_row(keras: tuple[str, Page]) -> None:
+    ran = run_of(KERAS).primitives.filter(pl.col("event") == "exec")
+    of_table = keras[0].split('id="problems-table"')[1].split("</table>")[0]
+    assert of_table.count("<tr>") == 1 + ran.select("primitive", "problem").n_unique()
+
+
+def test_the_page_begins_with_verdict_figures_and_timeline(keras: tuple[str, Page]) -> None:
+    text, headline = keras[0], run_of(KERAS).headline
+    ids = re.findall(r'<section[^>]* id="(\w+)"', text)
+    assert ids[:3] == ["head", "timeline", "findings"]
+    top = text[: text.index('id="timeline"')]
+    for said in (headline.verdict, *headline.facts, *(each.value for each in headline.figures)):
+        assert escape(said) in top
 
 
 def test_where_it_comes_from_is_said(keras: tuple[str, Page]) -> None:
@@ -282,11 +303,11 @@ def test_what_is_left_out_is_said_and_full_keeps_it(monkeypatch: pytest.MonkeyPa
     assert data["texts"]["kind"].count("call") == called.height
     assert "attributes" not in data["texts"]
     said = " ".join(page.texts["li"])
-    assert f"shows 100 of {run.slices.frame.height:,} executions" in said
+    assert f"shows 100 of {run.drawn.frame.height:,} executions" in said
     assert f"The table of ops shows 5 of {run.ops.height:,} rows." in said
     assert "Attributes and inputs" in said
     text, page = made(run, full=True)
-    assert len(drawn(text)["begin"]) == run.slices.frame.height
+    assert len(drawn(text)["begin"]) == run.drawn.frame.height
     assert "of executions and primitives" not in " ".join(page.texts["li"])
 
 
@@ -361,6 +382,30 @@ def test_a_file_is_replaced_only_if_asked_to(tmp_path: Path) -> None:
     assert report(log, "-o", target, "--force", "--full").returncode == 0
     piped = report(log, "-o", "-")
     assert piped.stdout == target.read_bytes() == first
+
+
+@pytest.mark.parametrize("name", [KERAS, "error__tf2.13.1__vlog2"])
+def test_a_redacted_page_has_none_of_the_names(name: str, tmp_path: Path) -> None:
+    log, target = tmp_path / "thesecret.log", tmp_path / "report.html"
+    command = b'{"command":["python","secretprogram.py"],"processor":"secretcpu"}\n'
+    log.write_bytes(RECORD_MARK + command + raw_log(name))
+    assert report(log, "-o", target, "--redacted").returncode == 0
+    text = target.read_text()
+    page = drawn(text)
+    redactor = Redactor()
+    for _ in redactor.blocks(Source(str(log))):
+        pass
+    names = {each for each in redactor.names.values() if re.search(r"[A-Za-z]{3}", each)}
+    assert len(names) > 100
+    said = ("op", "kernel", "node", "function", "device", "attributes", "inputs", "python")
+    data = " ".join(str(page["texts"][key]) for key in said)
+    assert not names & set(re.findall(r"\w+", data + str(page["sources"])))
+    # Elsewhere tflogscope's own sentences have words that are names of the program, too.
+    own = set(re.findall(r"\w+", made(run_of("torch_mlp__torch2.13.0__vlog2"))[0]))
+    prose = set(re.findall(r"\w+", text)) - own
+    assert not {each for each in names & prose if "_" in each}
+    assert not [each for each in ("thesecret", "secretprogram", "secretcpu") if each in text]
+    assert not re.search(r"/tmp|redacted-1.log/", text)
 
 
 def test_the_log_itself_is_never_replaced(tmp_path: Path) -> None:

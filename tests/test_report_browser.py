@@ -15,8 +15,10 @@ from tests.browser import Complaints, chromium, opened_page
 from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import NAMES, run_of
+from tflogscope.model.activity import read_activity
 from tflogscope.views.report.page import report_page
 from tflogscope.views.table import duration
+from tflogscope.views.timeline import gap_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -92,7 +94,7 @@ def test_the_page_of_a_log_works(
 ) -> None:
     run = run_of(name)
     page = opened_page(browser, written(name, tmp_path), complaints)
-    assert page.evaluate("Report.data.slices.count") == run.slices.frame.height
+    assert page.evaluate("Report.data.slices.count") == run.drawn.frame.height
     first = page.evaluate(FIRST_OF_EACH_CLASS)
     page.locator("#timeline").scroll_into_view_if_needed()
     for at in first:
@@ -103,14 +105,14 @@ def test_the_page_of_a_log_works(
         agrees(page.evaluate(DETAILS), name, chosen)
     for rows in ("function", "thread"):
         page.select_option("#rows", rows)
-        assert page.evaluate(DRAWN) == run.slices.frame.height
+        assert page.evaluate(DRAWN) == run.drawn.frame.height
     page.context.close()
 
 
 def agrees(said: dict[str, str], name: str, at: int) -> None:
     """The details of a slice are those of the run's tables."""
     run = run_of(name)
-    slice_ = run.slices.frame.row(at, named=True)
+    slice_ = run.drawn.frame.row(at, named=True)
     if slice_["primitive"] is not None:
         line = run.primitives.row(slice_["primitive"], named=True)
         assert said["Primitive"] == line["primitive"]
@@ -118,6 +120,10 @@ def agrees(said: dict[str, str], name: str, at: int) -> None:
         assert said.get("Problem") == line["problem"]
         assert said["Line"] == f"{line['line']:,}"
         assert said["Took"] == duration(round(line["duration_us"], 3))
+        return
+    if slice_["row"] is None:
+        assert said["Mode"].startswith("preparation, ")
+        assert said["Took"] == duration((slice_["end_ns"] - slice_["begin_ns"]) / 1000)
         return
     row = run.timeline.row(slice_["row"], named=True)
     assert said["Mode"] == f"{row['mode']}, {row['kind']}"
@@ -151,6 +157,31 @@ def test_people_with_other_senses_can_use_it(
     assert len(found["passes"]) > 20
     assert [(each["id"], each["impact"]) for each in found["violations"]] == []
     page.context.close()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_nothing_is_past_the_margin(
+    width: int, browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    page = opened_page(browser, written(KERAS, tmp_path), complaints)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    wide = "[...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert page.evaluate(f"{wide}.length") == page.locator(".sideways").count()
+    if width == 1400:  # the first screen
+        last = page.locator("#findings li").first.bounding_box()
+        assert last
+        assert last["y"] + last["height"] <= 900
+    page.context.close()
+
+
+def test_idle_gaps_have_the_numbers_of_the_terminal(keras: Page) -> None:
+    gaps = read_activity(run_of(KERAS), None, lambda _: 100).gaps
+    said = [gap_text(gap, "time") for gap in gaps]
+    assert keras.locator("#idle li").all_text_contents() == said
+    sizes = keras.evaluate("Report.data.gaps.map(([begin, end]) => (end - begin) / 1000)")
+    assert sizes == [gap.duration_us for gap in gaps]
 
 
 # ---- the timeline --------------------------------------------------------------------------------
@@ -219,6 +250,8 @@ def test_a_search_finds_what_the_tables_have(text: str, keras: Page) -> None:
     expected = having(run.timeline.filter(pl.col("status") != "dead"), columns)
     lines = run.primitives.filter(pl.col("event") == "exec")
     expected += having(lines, ["primitive", "implementation", "problem"])
+    prepared = run.drawn.texts.filter(pl.col("mode") == "preparation")
+    expected += having(prepared, ["op", "function"])
     assert keras.text_content("#matches h3") == f"{expected:,} matches"
     assert keras.evaluate("Report.picture.matches[Report.picture.chosen]") == 1
 
@@ -230,7 +263,8 @@ def test_a_search_for_a_line_goes_there(keras: Page) -> None:
 
 def test_a_link_to_a_line_leads_into_the_timeline(keras: Page) -> None:
     finding = run_of(KERAS).findings.row(0, named=True)
-    keras.click(f".findings a[href='#line-{finding['line']}']")
+    keras.click("#findings summary")
+    keras.click(f"#findings a[href='#line-{finding['line']}']")
     assert keras.evaluate(DETAILS)["Lines"].startswith(f"{finding['line']:,}")
     assert keras.evaluate("document.activeElement.id") == "lanes"
 

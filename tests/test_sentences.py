@@ -1,4 +1,4 @@
-"""What is said of known programs (tests/sentences): findings, limits, answers."""
+"""What is said of known programs (tests/sentences): findings, limits, answers, verdicts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.samples import NAMES, run_of
 from tflogscope import Run
 from tflogscope.model.facts import Answer, FindingRow, Limit
 from tflogscope.model.findings.kinds import KINDS
+from tflogscope.model.headline import VERDICTS
 from tflogscope.model.limits import LIMITS
 from tflogscope.model.summary import ANSWERS
 
@@ -35,6 +36,9 @@ def said(run: Run, sentence: str) -> list[dict[str, Any]]:
         "limit": facts.limits,
         "answer": facts.answers,
     }
+    if kind == "verdict":
+        verdict = {"id": run.headline.id, "text": run.headline.verdict}
+        return [verdict] if verdict["id"] == id_ else []
     return [vars(entry) for entry in entries[kind] if entry.id == id_]
 
 
@@ -72,6 +76,7 @@ def test_it_is_not_said_where_it_does_not_hold(sentence: str, fact: dict[str, An
 def test_each_sentence_has_a_log_that_shows_it_and_a_near_miss() -> None:
     ids = [f"finding {kind.id}" for kind in KINDS]
     ids += [f"limit {limit}" for limit in LIMITS] + [f"answer {answer}" for answer in ANSWERS]
+    ids += [f"verdict {verdict}" for verdict in VERDICTS]
     assert list(FACTS) == ids
     assert all(facts["holds"] and facts["fails"] for facts in FACTS.values())
 
@@ -87,8 +92,9 @@ def test_the_facts_can_be_read() -> None:
 @pytest.mark.parametrize("log", [*NAMES, *sorted({fact["log"] for _, fact in HOLDS + FAILS})])
 def test_no_sentence_has_a_hole(log: str) -> None:
     run = run_of(log)
-    facts = run.summary
+    facts, headline = run.summary, run.headline
     entries: list[Sentence] = [*facts.findings, *facts.limits, *facts.answers]
-    texts = [entry.text for entry in entries]
+    texts = [headline.verdict, *(entry.text for entry in entries)]
+    texts += [f"{each.value}; {each.about}." for each in headline.figures]
     for text in texts + [finding.advice for finding in facts.findings]:
         assert not re.search(r"\bNone\b|\(\)|[.,;:] ?[.;]", text), text

@@ -146,6 +146,43 @@ def test_a_log_without_times_counts_its_lines(opened: Open) -> None:
     assert (slices.frame["begin_ns"] // 1000 == lines_of - lines_of[0]).all()
 
 
+@pytest.mark.parametrize("name", LOGS)
+def test_what_made_functions_ready_is_drawn_beside_what_ran(name: str) -> None:
+    run = run_of(name)
+    ran, drawn = run.slices, run.drawn
+    kinds = drawn.texts["kind"].gather(drawn.frame["text"])
+    is_prepared = drawn.texts["mode"].gather(drawn.frame["text"]).eq_missing("preparation")
+    others = drawn.frame.filter(~is_prepared)
+    moved = ((ran.origin_us or 0) - (drawn.origin_us or 0)) * 1000
+    for column in ("begin_ns", "end_ns"):
+        assert (others[column] - moved).to_list() == ran.frame[column].to_list()
+    for column in ("row", "primitive", "text", "track", "line", "call"):
+        assert others[column].to_list() == ran.frame[column].to_list()
+    assert drawn.frame["begin_ns"].is_sorted()
+    spans = run._instantiations.spans
+    made = drawn.frame.filter(is_prepared & (kinds == "instantiation"))
+    took = (made["end_ns"] - made["begin_ns"]) // 1000
+    known = (spans["end_time"] - spans["time"]).drop_nulls()
+    assert took.sum() == (known.filter(known > 0).sum() if ran.clock == "time" else 0)
+    for flow, before in zip(drawn.flows.rows(), ran.flows.rows(), strict=True):
+        for now, was in zip(flow[1:], before[1:], strict=True):
+            assert drawn.frame["row"][now] == ran.frame["row"][was]
+
+
+def test_a_compilation_of_xla_is_drawn_as_long_as_it_says(opened: Open) -> None:
+    log = Log()
+    log.call("__inference_f_7", 9, -5, X, MATMUL)
+    said = (
+        "Compilation of XLA executable time: 513 ms (cumulative: 513 ms, max: 513 ms, #called: 1)"
+    )
+    log.record("compiler/jit/device_compiler.h", 465, said)
+    slices = opened(log).drawn
+    kinds = slices.texts["kind"].gather(slices.frame["text"])
+    begin, end = slices.frame.filter(kinds == "compilation").select("begin_ns", "end_ns").row(0)
+    assert end - begin == 513_000_000
+    assert begin == 0
+
+
 # ---- Chrome --------------------------------------------------------------------------------------
 
 
@@ -154,10 +191,10 @@ def test_chrome_says_what_the_tables_say(name: str) -> None:
     run, events = run_of(name), chrome(name)
     rows = {row["line"]: row for row in run.timeline.iter_rows(named=True)}
     slices = [event for event in events if event["ph"] in "Xi"]
-    assert len(slices) == run.slices.frame.height
+    assert len(slices) == run.drawn.frame.height
     for event in slices:
         arguments = event["args"]
-        if event["cat"] == "onednn,primitive":
+        if event["cat"] == "onednn,primitive" or event["cat"].startswith("preparation"):
             continue
         row = rows[arguments["line"]]
         for key in ("op", "node", "cause", "end_line", "call", "status"):
@@ -299,8 +336,8 @@ def test_perfetto_has_flows_tracks_counters_and_a_clock() -> None:
     counted = [event for event in events if event.type == event.TYPE_COUNTER]
     assert {event.track_uuid for event in counted} == set(counters)
     clocks = {each.clock_id: each.timestamp for each in trace.packet[0].clock_snapshot.clocks}
-    begin = run.timeline["start"].dt.epoch("us").min()
-    assert clocks == {6: 0, 1: begin * 1000}  # type: ignore[operator]
+    assert run.drawn.origin_us
+    assert clocks == {6: 0, 1: run.drawn.origin_us * 1000}
 
 
 # ---- speedscope ----------------------------------------------------------------------------------

@@ -96,7 +96,19 @@ def test_a_keras_fit_is_one_screen() -> None:
 
 
 def test_where_there_is_no_room_for_a_column_it_is_named() -> None:
-    assert "  no room for: nodes, oneDNN" in screen(run_of(KERAS), 60)
+    lines = screen(run_of(KERAS), 60)
+    assert "  no room for: made in, nodes" in lines
+    assert sum(line.endswith("oneDNN kernels") for line in lines) == 2
+
+
+def test_each_warning_and_error_has_a_line_of_its_own() -> None:
+    run = run_of("error__tf2.13.1__vlog2")
+    serious = run.findings.filter(run.findings["severity"] != "note")
+    lines = screen(run, 60)
+    shown = [line for line in lines if line.startswith("! ")]
+    assert len(shown) == serious.height > 4
+    for line, each in zip(shown[3:], serious.rows(named=True)[3:], strict=True):
+        assert line == f"! failed-ops, {each['subject']}, line {each['line']:,}"
 
 
 # ---- what it says -------------------------------------------------------------------------------

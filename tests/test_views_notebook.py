@@ -15,6 +15,7 @@ from tests.stub import HOSTILE
 from tflogscope import Run
 from tflogscope.escapes import safe
 from tflogscope.model.facts import Summary
+from tflogscope.model.headline import Figure, Headline
 from tflogscope.views.notebook import run_html
 
 MLP = "function_mlp__tf2.13.1__vlog2"
@@ -54,9 +55,10 @@ class Page(HTMLParser):
 
 @dataclass
 class Named:
-    """A run with a summary of its own."""
+    """A run with a summary and a headline of its own."""
 
     summary: Summary
+    headline: Headline
 
 
 def summary(name: str, *, sources: int = 1, functions: int = 1) -> Run:
@@ -67,7 +69,8 @@ def summary(name: str, *, sources: int = 1, functions: int = 1) -> Run:
         real.recorded, sources=[name] * sources, tensorflow_dialect=name, onednn_version=name
     )
     facts = replace(real, recorded=recorded, functions=[function] * functions)
-    return cast("Run", Named(facts))
+    headline = Headline([name], "nothing-ran", name, [Figure("Traces", name, name)])
+    return cast("Run", Named(facts, headline))
 
 
 def test_it_says_what_a_real_log_holds() -> None:
@@ -77,6 +80,9 @@ def test_it_says_what_a_real_log_holds() -> None:
     assert page.rows["recorded"] == "10,440 lines, TensorFlow classic, VLOG level 2, oneDNN 2.7.3"
     assert page.rows["functions"] == "infer 51 (4 calls), train 116 (4 calls)"
     assert page.rows["graph nodes"].endswith(" 32 on oneDNN kernels")
+    headline = run_of("function_mlp__tf2.13.1__vlog2").headline
+    assert page.rows["verdict"] == headline.verdict
+    assert page.rows["Duration"].startswith(headline.figures[0].value)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +92,7 @@ def test_hostile_names_stay_text(name: str) -> None:
     page = Page(run_html(summary(name)))
     assert page.tags == TAGS
     assert page.attributes == {"class", "style"}
-    assert page.rows["log"] == safe(name)
+    assert page.rows["log"] == page.rows["verdict"] == safe(name)
     assert page.rows["functions"] == safe(f"{name} 7 (2 calls)")
     assert safe(name) in page.rows["recorded"]
 
@@ -116,5 +122,6 @@ def test_a_hostile_function_in_a_log(opened: Open) -> None:
 
 def test_a_log_with_nothing_but_onednn_lines() -> None:
     page = Page(run_html(run_of("torch_mlp__torch2.13.0__vlog2")))
-    assert set(page.rows) == {"log", "recorded"}
+    figures = {each.name for each in run_of("torch_mlp__torch2.13.0__vlog2").headline.figures}
+    assert set(page.rows) == {"run", "verdict", "log", "recorded"} | figures
     assert "records: none" in page.rows["recorded"]

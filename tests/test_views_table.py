@@ -12,6 +12,8 @@ from rich.cells import cell_len
 from tests.samples import run_of
 from tests.stub import HOSTILE, ops_frame
 from tflogscope.cli.output import _FIRST_ON_SCREEN
+from tflogscope.stores.figures import FIGURES
+from tflogscope.stores.trend import trend_frame
 from tflogscope.views.table import duration, render_table
 from tflogscope.views.text import make_console, shorten, text
 
@@ -83,8 +85,11 @@ def test_a_name_keeps_enough_to_be_told() -> None:
 
 def test_what_is_shown_first_are_columns_of_the_table() -> None:
     run = run_of("cnn_fit__tf2.13.1__vlog0__vmodule")
+    a_run = dict.fromkeys(("run", "start", "step_function", *(each.key for each in FIGURES)))
+    trend = trend_frame([{"series": "fit", "runs": [a_run], "changes": []}])
     for table, names in _FIRST_ON_SCREEN.items():
-        assert set(names) <= set(getattr(run, table).columns), table
+        frame = trend if table == "trend" else getattr(run, table)
+        assert set(names) <= set(frame.columns), table
 
 
 @pytest.mark.parametrize("values", [[], [None]])

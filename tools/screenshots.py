@@ -30,9 +30,21 @@ def at_section(page: Page, id_: str, height: int) -> dict[str, float]:
     return {"x": 0, "y": top, "width": SIZE["width"], "height": height}
 
 
-def findings(page: Page) -> dict[str, float]:
-    """The top of the page."""
-    return {"x": 0, "y": 0, "width": SIZE["width"], "height": at_section(page, "timeline", 0)["y"]}
+def first_screen(page: Page) -> dict[str, float]:
+    """The top of the page: verdict, figures, timeline, findings."""
+    page.evaluate("scrollTo(0, 0)")
+    return {"x": 0, "y": 0, "width": SIZE["width"], "height": at_section(page, "ops", 0)["y"]}
+
+
+def telephone(page: Page) -> dict[str, float]:
+    """The same on a screen of 400 pixels, in the dark."""
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.reload()
+    page.wait_for_selector("html[data-state=ready]", state="attached")
+    page.click("#theme")
+    page.wait_for_timeout(300)
+    page.set_viewport_size({"width": 400, "height": 900})
+    return {"x": 0, "y": 0, "width": 400, "height": 1200}
 
 
 def timeline(page: Page) -> dict[str, float]:
@@ -77,12 +89,13 @@ def memory(page: Page) -> dict[str, float]:
 
 # Name of the picture: the log, and what is done before it is taken.
 PICTURES: dict[str, tuple[str, Callable[[Page], dict[str, float]]]] = {
-    "findings": (KERAS, findings),
+    "first-screen": (KERAS, first_screen),
     "timeline": (KERAS, timeline),
     "by-function": (THREADS, by_function),
     "ops": (KERAS, ops),
     "onednn": (KERAS, onednn),
     "memory": (KERAS, memory),
+    "telephone": (KERAS, telephone),  # the last: it leaves the window narrow
 }
 
 
@@ -95,6 +108,7 @@ def notebook(page: Page, folder: Path) -> None:
         + (run._repr_html_() or "")
         + "</div>"
     )
+    page.set_viewport_size({"width": SIZE["width"], "height": SIZE["height"]})
     page.goto(path.as_uri())
     page.locator("body > div").screenshot(path=FOLDER / "notebook.png")
 

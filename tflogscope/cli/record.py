@@ -51,6 +51,10 @@ def record(
             help="Write down which line of the program asked for an eager op or a graph's node.",
         ),
     ] = True,
+    memory: Annotated[
+        bool,
+        typer.Option("--memory", help="Record the buffers of tensors, for the report's Memory."),
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show the run while it goes on, as watch does.")
     ] = False,
@@ -84,7 +88,7 @@ def record(
     path = output or Path(time.strftime("tflogscope-%Y%m%d-%H%M%S.log.zst"))
     found = {"tflogscope": tflogscope.__version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
-    environment = {**os.environ, **settings(tensorflow, found)}
+    environment = {**os.environ, **settings(tensorflow, found, memory=memory)}
     if lines:
         environment |= with_lines(os.environ)
     screen = Screen(str(path)) if watch else None

@@ -78,7 +78,7 @@ def redact(
 
     redactor = Redactor(key, kept)
     with standard_output() if path is None else atomic_file(path, force=force) as stream:
-        _write(redactor, inputs, stream, Path(path or "").suffix)
+        write_redacted(redactor, inputs, stream, Path(path or "").suffix)
     if map_file is not None:
         facts = {"key": redactor.key.hex(), "names": names | redactor.names}
         with atomic_file(map_file, force=True) as stream:
@@ -87,7 +87,9 @@ def redact(
     typer.echo(said, err=True)
 
 
-def _write(redactor: Redactor, inputs: list[str], stream: BinaryIO, suffix: str) -> None:
+def write_redacted(
+    redactor: Redactor, inputs: list[str], stream: BinaryIO, suffix: str = ""
+) -> None:
     """Write the logs, packed as the suffix says. Raises NothingRecognised."""
     sources = find_sources(inputs)
     sizes = [source.size for source in sources if source.size is not None]

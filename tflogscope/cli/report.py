@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,6 +36,12 @@ def report(
     full: Annotated[
         bool, typer.Option("--full", help="Leave nothing out, however large the page becomes.")
     ] = False,
+    redacted: Annotated[
+        bool,
+        typer.Option(
+            "--redacted", help="Replace the program's own names by pseudonyms, to share the page."
+        ),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Write the run as one HTML page that needs no network.
@@ -44,6 +54,7 @@ def report(
     Examples:
       tflogscope report run.log -o report.html
       tflogscope report run.log -o report.html --full --force
+      tflogscope report run.log -o shareable.html --redacted
     """
     inputs = named_inputs(logs)
     path = None if output in (None, "-") else output
@@ -56,13 +67,43 @@ def report(
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
         _report_store(*stored, path, force=force)
         return
-    with opened(inputs) as run:
-        from tflogscope.views.report.page import report_page
-
-        page = report_page(run, f"tflogscope {tflogscope.__version__}", full=full)
+    if redacted:
+        with _redacted(inputs) as copies:
+            page = _page(copies, full=full)
+    else:
+        page = _page(inputs, full=full)
     place = standard_output() if path is None else atomic_file(path, force=force)
     with place as stream:
         stream.write(page.encode())
+
+
+def _page(inputs: list[str], *, full: bool) -> str:
+    with opened(inputs) as run:
+        from tflogscope.views.report.page import report_page
+
+        return report_page(run, f"tflogscope {tflogscope.__version__}", full=full)
+
+
+@contextmanager
+def _redacted(inputs: list[str]) -> Iterator[list[str]]:
+    """Redacted copies of logs, in a folder of their own that the process is in meanwhile.
+
+    So not even the name of that folder is in a page that is made of them.
+    """
+    from tflogscope.cli.redact import write_redacted
+    from tflogscope.exports.redact import Redactor
+
+    redactor, before = Redactor(), Path.cwd()
+    with TemporaryDirectory() as folder:
+        names = [f"redacted-{number}.log" for number in range(1, len(inputs) + 1)]
+        for name, log in zip(names, inputs, strict=True):
+            with Path(folder, name).open("wb") as stream:
+                write_redacted(redactor, [log], stream)
+        os.chdir(folder)
+        try:
+            yield names
+        finally:
+            os.chdir(before)
 
 
 def _report_store(name: str, id_: str | None, path: str | None, *, force: bool) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.intervals import open_time, parts
+from tflogscope.model.slices.preparations import MODE
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -71,9 +72,15 @@ class TraceRows:
     about: dict[str, str]
 
 
-def trace_rows(run: Run, made_by: str) -> TraceRows:
-    """Collect what a trace is made of; `made_by` names the program and its version."""
-    slices = run.slices
+def trace_rows(run: Run, made_by: str, *, only_ran: bool = False) -> TraceRows:
+    """Collect what a trace is made of.
+
+    Args:
+        run: the run.
+        made_by: the program and its version.
+        only_ran: leave out how functions were made ready, as sums of time need it.
+    """
+    slices = run.slices if only_ran else run.drawn
     library = run.events.primitives.select("marker")
     primitives, primitive_texts = _primitives(slices.frame, run.primitives.hstack(library))
     op_texts = _op_texts(slices.texts)
@@ -99,13 +106,12 @@ def trace_rows(run: Run, made_by: str) -> TraceRows:
         open_ops=_open_ops(slices.frame, is_op, is_graph),
         rewritten_share=_rewritten_share(slices.frame, is_op, is_rewritten),
         kernels=" and ".join(run.rewriters.kernels),
-        about=_about(run, made_by),
+        about=_about(run, slices, made_by),
     )
 
 
-def _about(run: Run, made_by: str) -> dict[str, str]:
+def _about(run: Run, slices: Slices, made_by: str) -> dict[str, str]:
     """What the trace is of, and what is not in it."""
-    slices = run.slices
     axis = {
         "time": "time",
         "lines": "the log has no times: a line counts as 1 µs",
@@ -141,7 +147,15 @@ def _op_texts(texts: pl.DataFrame) -> pl.DataFrame:
             pl.concat_str("function", uid, ignore_nulls=True)
         )
     )
-    name = pl.when(is_call).then(pl.coalesce("function", "op")).otherwise("kernel")
+    named_after = pl.coalesce("function", "op")
+    prepared = pl.concat_str("kind", named_after, separator=": ", ignore_nulls=True)
+    name = (
+        pl.when(is_call)
+        .then(named_after)
+        .when(pl.col("mode") == MODE)
+        .then(prepared)
+        .otherwise("kernel")
+    )
     return named.with_columns(
         name=pl.coalesce(name, pl.lit("(cut off)")),
         category=pl.concat_str("mode", own, onednn, ignore_nulls=True),

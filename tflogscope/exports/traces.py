@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from tflogscope.errors import UsageError
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
 _GZIP = ".gz"
 
 
+@dataclass(frozen=True)
 class TraceFormat(FileFormat):
     """A file format for traces."""
+
+    only_ran: bool = False  # its times are sums
 
     def write(self, run: Run, stream: BinaryIO, made_by: str, *, compress: bool = False) -> None:
         """Write the trace of a run.
@@ -31,7 +35,7 @@ class TraceFormat(FileFormat):
         from tflogscope.exports.gzip_parallel import gzipped
         from tflogscope.exports.trace_rows import trace_rows
 
-        pieces = self.writer(trace_rows(run, made_by))
+        pieces = self.writer(trace_rows(run, made_by, only_ran=self.only_ran))
         stream.writelines(gzipped(pieces) if compress else pieces)
 
 
@@ -46,7 +50,7 @@ TRACE_FORMATS: dict[str, TraceFormat] = {
             "trace_speedscope",
             "speedscope_json",
         ),
-        TraceFormat("folded", (".folded",), False, "trace_folded", "folded_stacks"),
+        TraceFormat("folded", (".folded",), False, "trace_folded", "folded_stacks", only_ran=True),
         TraceFormat("chrome", (".json",), False, "trace_chrome", "chrome_json"),
         TraceFormat(
             "perfetto",

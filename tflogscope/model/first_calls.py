@@ -105,7 +105,7 @@ def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compiling(first: pl.DataFrame, events: Events) -> pl.DataFrame:
-    said = compile_times(events).rename({"at": "compiled"})
+    said = compile_times(events).select("compile_us", compiled="at")
     inside = said.join_where(
         first.select("name", "at", "end_at"),
         pl.col("compiled") > pl.col("at"),
@@ -126,10 +126,11 @@ def _xla_stack_traces(first: pl.DataFrame, events: Events) -> pl.DataFrame:
 
 
 def compile_times(events: Events) -> pl.DataFrame:
-    """What XLA said of each compilation: at (when it was done), compile_us."""
+    """What XLA said of each compilation: at and time (when it was done), compile_us."""
     unit = pl.col("unit").replace_strict(_UNITS, default=None, return_dtype=pl.Float64)
     return events.messages("xla_compile_time", "xla_compile_time_old").select(
         "at",
+        "time",
         compile_us=pl.coalesce(pl.col("microseconds").cast(pl.Float64), pl.col("value") * unit),
     )
 

@@ -23,6 +23,7 @@ from tflogscope.model.failed_nodes import read_failed_nodes
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.table import findings_table
+from tflogscope.model.headline import Headline, read_headline
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.linked import Linked, library_facts, onednn_facts, read_links
@@ -37,6 +38,7 @@ from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.eager import eager_kernels
 from tflogscope.model.reasons.reasons import Reasons, read_reasons
 from tflogscope.model.slices.alike import alike
+from tflogscope.model.slices.preparations import with_preparations
 from tflogscope.model.slices.slices import Slices, read_slices
 from tflogscope.model.steps import read_steps
 from tflogscope.model.tables import (
@@ -203,6 +205,12 @@ class Run:
         )
 
     @cached_property
+    def drawn(self) -> Slices:
+        """The same with tracing, functions made ready and XLA's compilations beside it."""
+        first = self._evidence.first_calls
+        return with_preparations(self.slices, self._instantiations, first, self.events)
+
+    @cached_property
     def stacks(self) -> pl.DataFrame:
         """One row per stack of the program's own frames, from logs made by `record --lines`."""
         return self._lines.table()
@@ -325,6 +333,11 @@ class Run:
             answers=summary.story_facts(ops, self.ops, functions),
             limits=limit_facts(self._evidence, eager, graph),
         )
+
+    @cached_property
+    def headline(self) -> Headline:
+        """The verdict in one sentence, and the figures that it starts with."""
+        return read_headline(self.summary, self.recorded_as, self.slices, self.ops, self.nodes)
 
     def diff(self, after: Run) -> dict[str, Any]:
         """What changed from this run to a later one, as `tflogscope diff --json` prints it."""

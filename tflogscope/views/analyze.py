@@ -187,7 +187,7 @@ def _modes(facts: Summary, console: Console) -> None:
         Column("what", cells[1], least=_NAME_KEEPS),
         Column("runs", cells[2], is_number=True),
         Column("total time", cells[3], is_number=True),
-        Column(f"{whose(facts.rewriters)} kernels", cells[4], is_number=True),
+        Column(f"{whose(facts.rewriters)} kernels", cells[4], is_number=True, stays=True),
     ]
     _draw(columns, console)
     nested = facts.nested
@@ -225,7 +225,7 @@ def _ops(ops: list[Op], kernels: str, console: Console) -> None:
         times = [_duration(op.us) if op.runs else "" for op in ran]
         columns += [Column(mode, runs, is_number=True), Column("time", times, is_number=True)]
     shares = [_kernels(op) for op in shown]
-    _draw([*columns, Column(f"{kernels} kernels", shares, is_number=True)], console)
+    _draw([*columns, Column(f"{kernels} kernels", shares, is_number=True, stays=True)], console)
     waiting = [op.op for op in shown if op.op and re.match(CALLING_OPS, op.op)]
     if waiting:
         said = f"what they called and waited for is in the time of {', '.join(waiting)}"
@@ -285,7 +285,10 @@ def _functions(functions: list[Function], kernels: str, console: Console) -> Non
         kernels: [_count(entry.rewritten_nodes) for entry in shown],
     }
     columns = [Column("function", [_name(entry) for entry in shown], least=_NAME_KEEPS)]
-    columns += [Column(title, cells, is_number=True) for title, cells in numbers.items()]
+    columns += [
+        Column(title, cells, is_number=True, stays=title == kernels)
+        for title, cells in numbers.items()
+    ]
     if shown:
         _draw(columns, console)
     if of_data:
@@ -316,7 +319,10 @@ def _name(entry: Function) -> str:
 
 
 def _findings(findings: list[FindingRow], console: Console, *, several: bool) -> None:
-    """Errors and warnings in words; notes by their names. `several`: sources, so they are named."""
+    """The gravest in words, other errors and warnings in a line each, notes by their names.
+
+    `several`: sources, so they are named.
+    """
     if not findings:
         return
     heading("Findings (in full: tflogscope explain LOG)", console)
@@ -327,11 +333,21 @@ def _findings(findings: list[FindingRow], console: Console, *, several: bool) ->
         line = "" if each.line is None else f" See line {each.line:,}{place}{python}."
         mark = "! " if each.severity == "error" else "- "
         print_paragraph(f"{each.text}{line}", console, mark)
-    rest = serious[_FINDINGS_SHOWN:] + [each for each in findings if each.severity == "note"]
-    if rest:
-        names = ", ".join(dict.fromkeys(each.id for each in rest))
-        other = " more" if serious else " note" + "s" * (len(rest) > 1)
-        print_paragraph(f"{len(rest)}{other}: {names}", console, "- ")
+    for each in serious[_FINDINGS_SHOWN:]:
+        mark = "! " if each.severity == "error" else "- "
+        print_paragraph(_in_brief(each), console, mark)
+    notes = [each.id for each in findings if each.severity == "note"]
+    if notes:
+        said = f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}"
+        print_paragraph(said, console, "- ")
+
+
+def _in_brief(finding: FindingRow) -> str:
+    """What a finding is, what it is about, and the time at stake, as far as it is known."""
+    subject = f", {shorten(finding.subject, NAME_WIDTH)}" if finding.subject else ""
+    time = "" if finding.time_us is None else f", {duration(finding.time_us)} at stake"
+    line = "" if finding.line is None else f", line {finding.line:,}"
+    return f"{finding.id}{subject}{time}{line}"
 
 
 # ---- answers and limits -------------------------------------------------------------------------

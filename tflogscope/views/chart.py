@@ -10,6 +10,7 @@ from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.pieces import percent
 from tflogscope.views.table import duration
 from tflogscope.views.text import shorten
+from tflogscope.views.timeline import round_step, tick_name
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -97,10 +98,11 @@ def _figures(lane: Lane, activity: Activity) -> str:
 def _axis(activity: Activity, clock: str, height: int) -> Markup:
     """Times since the begin, and a thin line down from each."""
     marks = []
-    for tick in range(_TICKS + 1):
-        at = activity.first_ns + (activity.last_ns - activity.first_ns) * tick // _TICKS
-        x = _LABELS + (_WIDTH - _LABELS - _FIGURES) * tick // _TICKS
-        text = count_of(at // 1000, "line") if clock == "lines" else duration(at / 1000)
+    first, last = activity.first_ns, activity.last_ns
+    step = round_step((last - first) / _TICKS)
+    for at in range(-(-first // step) * step, last + 1, step):
+        x = _LABELS + (_WIDTH - _LABELS - _FIGURES) * (at - first) // (last - first)
+        text = count_of(at // 1000, "line") if clock == "lines" else tick_name(at)
         marks.append(
             joined(
                 element(

@@ -21,13 +21,14 @@ class Column:
     """A column: its title and cells, any texts.
 
     Numbers (`is_number`) are right-aligned. Names may lose their middle, but keep `least` cells;
-    what has no `least` is shown whole or not at all.
+    what has no `least` is shown whole or not at all. What `stays` is left out after all others.
     """
 
     title: str
     cells: list[str]
     is_number: bool = False
     least: int | None = None
+    stays: bool = False
 
     @property
     def width(self) -> int:
@@ -41,7 +42,7 @@ def draw_grid(
     """Print columns beside each other, below their titles, and return the titles of those left out.
 
     Where there is no room for all, long names lose their middle; if that is not enough, columns
-    are left out from the right.
+    are left out from the right, those that stay after the others.
     """
     rows, left_out = grid_rows(columns, console.width - indent, titles=titles)
     for row in rows:
@@ -54,8 +55,7 @@ def grid_rows(
 ) -> tuple[list[Text], list[str]]:
     """The rows of such a table, and the titles of the columns that are left out."""
     columns = [replace(each, title=safe(each.title), cells=_safe(each)) for each in columns]
-    widths = _fit(columns, width)
-    shown = columns[: len(widths)]
+    shown, widths = _fit(columns, width)
     rows = [
         _row(list(cells), shown, widths)
         for cells in zip(*(each.cells for each in shown), strict=True)
@@ -63,7 +63,7 @@ def grid_rows(
     if titles:
         title = _row([column.title for column in shown], shown, widths, "bold")
         rows = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *rows]
-    return rows, [column.title for column in columns[len(widths) :]]
+    return rows, [column.title for column in columns if column not in shown]
 
 
 def _safe(column: Column) -> list[str]:
@@ -84,18 +84,19 @@ def _row(cells: list[str], columns: list[Column], widths: list[int], style: str 
     return row
 
 
-def _fit(columns: list[Column], room: int) -> list[int]:
-    """Widths of as many leading columns as fit, the widest names shortened first."""
-    wanted = [column.width for column in columns]
-    least = [
-        width if column.least is None else min(width, column.least)
-        for width, column in zip(wanted, columns, strict=True)
-    ]
-    for count in range(len(columns), 0, -1):
-        gaps = _GAP * (count - 1)
-        if sum(least[:count]) + gaps <= room or count == 1:
-            return _shrink(wanted[:count], least[:count], room - gaps)
-    return []
+def _fit(columns: list[Column], room: int) -> tuple[list[Column], list[int]]:
+    """The columns that there is room for, and their widths, the widest names shortened first."""
+    shown = list(columns)
+    while True:
+        wanted = [column.width for column in shown]
+        least = [
+            width if column.least is None else min(width, column.least)
+            for width, column in zip(wanted, shown, strict=True)
+        ]
+        gaps = _GAP * (len(shown) - 1)
+        if sum(least) + gaps <= room or len(shown) <= 1:
+            return shown, _shrink(wanted, least, room - gaps)
+        shown.remove(next((each for each in shown[:0:-1] if not each.stays), shown[-1]))
 
 
 def _shrink(wanted: list[int], least: list[int], room: int) -> list[int]:

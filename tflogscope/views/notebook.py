@@ -18,11 +18,13 @@ from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
     from tflogscope.model.facts import Function, Mode, Recorded, Summary
+    from tflogscope.model.headline import Headline
     from tflogscope.model.run import Run
 
 _SOURCES_SHOWN = 5
 _FUNCTIONS_SHOWN = 10
 _NAME_WIDTH = 60
+_LEFT = 'style="text-align: left"'
 # MathJax leaves what has these classes alone; its \href would be a way to run a script.
 _NO_MATHEMATICS = "tex2jax_ignore mathjax_ignore"
 
@@ -35,14 +37,25 @@ def notebook_html(run: Run) -> str:
 def run_html(run: Run) -> str:
     """Return what was recorded, how much ran eagerly and in graphs, and the functions, as HTML."""
     facts = run.summary
-    rows = [*_recorded(facts.recorded), *_modes(facts), *_functions(facts.functions)]
+    rows = [*_head(run.headline), *_recorded(facts.recorded)]
+    rows += [*_modes(facts), *_functions(facts.functions)]
+    # Notebooks align cells to the right, so that each has to say it.
     body = "\n".join(
-        f"<tr><th>{_html(name)}</th><td>{_html(said)}</td></tr>" for name, said in rows
+        f"<tr><th {_LEFT}>{_html(name)}</th><td {_LEFT}>{_html(said)}</td></tr>"
+        for name, said in rows
     )
     return (
-        f'<table class="tflogscope {_NO_MATHEMATICS}" style="text-align: left">\n'
+        f'<table class="tflogscope {_NO_MATHEMATICS}">\n'
         f"<caption>tflogscope run</caption>\n<tbody>\n{body}\n</tbody>\n</table>"
     )
+
+
+def _head(headline: Headline) -> Iterator[tuple[str, str]]:
+    """The same as above the report."""
+    yield "run", " · ".join(shorten(each, _NAME_WIDTH) for each in headline.facts)
+    yield "verdict", headline.verdict
+    for each in headline.figures:
+        yield each.name, f"{each.value}: {each.about}"
 
 
 def _recorded(recorded: Recorded) -> Iterator[tuple[str, str]]:

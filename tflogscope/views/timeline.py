@@ -8,7 +8,7 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
-from tflogscope.model.activity import Activity, Lane
+from tflogscope.model.activity import Activity, Gap, Lane
 from tflogscope.model.figures import count_of
 from tflogscope.views.pieces import percent
 from tflogscope.views.table import duration
@@ -140,7 +140,7 @@ def _axis(activity: Activity, slices: Slices) -> Text:
     """Numbers above the columns: time since the picture's begin of the run, or lines."""
     columns = len(activity.edges_ns) - 1
     first, last = activity.first_ns, activity.last_ns
-    step = _step((last - first) * _TICK_CELLS / columns)
+    step = round_step((last - first) * _TICK_CELLS / columns)
     cells = [" "] * columns
     for tick in range(-(-first // step) * step, last, step):
         place = (tick - first) * columns // (last - first)
@@ -150,7 +150,7 @@ def _axis(activity: Activity, slices: Slices) -> Text:
     return Text("".join(cells))
 
 
-def _step(least: float) -> int:
+def round_step(least: float) -> int:
     """The least round number of ns that is not less than this."""
     if least > 30 * _SECOND:
         longer = (each * _SECOND for each in _MINUTE_STEPS)
@@ -167,6 +167,11 @@ def _step(least: float) -> int:
 def _tick(ns: int, slices: Slices) -> str:
     if slices.clock == "lines":
         return f"{int(slices.frame['line'][0]) + ns // 1000:,}"
+    return tick_name(ns)
+
+
+def tick_name(ns: int) -> str:
+    """A round time as people write it: `0`, `20 ms`, `1.5 s`, `2:30 min`."""
     for unit, size, below in (("µs", 1e3, 1e6), ("ms", 1e6, 1e9), ("s", 1e9, 60e9)):
         if abs(ns) < below:
             return f"{ns / size:g} {unit}" if ns else "0"
@@ -228,14 +233,17 @@ def _gaps(activity: Activity, slices: Slices, console: Console, *, plain: bool) 
     what = "as far as the log shows" if activity.whole else "none of this ran"
     console.print(text(f"Longest idle, {what}", "bold"), soft_wrap=True)
     for number, gap in enumerate(activity.gaps, 1):
-        size = (
-            count_of(round(gap.duration_us), "line")
-            if slices.clock == "lines"
-            else duration(gap.duration_us)
-        )
-        after = f", after line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
-        before = f", before line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
-        _say(f"{size}{after}{before}{_ready(gap.ready)}", console, f"  {number} ", plain=plain)
+        _say(gap_text(gap, slices.clock), console, f"  {number} ", plain=plain)
+
+
+def gap_text(gap: Gap, clock: str) -> str:
+    """How long nothing ran, after and before what, and what was made ready meanwhile."""
+    size = (
+        count_of(round(gap.duration_us), "line") if clock == "lines" else duration(gap.duration_us)
+    )
+    after = f", after line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
+    before = f", before line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
+    return f"{size}{after}{before}{_ready(gap.ready)}"
 
 
 def _ready(functions: list[tuple[str, int | None]]) -> str:

@@ -49,8 +49,9 @@ def memory(run: Run) -> Markup:
             "memory",
             "Memory",
             paragraph(
-                "The log has no record of buffers that can be followed: they are printed from "
-                "TF_CPP_MAX_VLOG_LEVEL=2 on."
+                "The log has no record of buffers that can be followed. tflogscope record --memory "
+                "records them; without it, TF_CPP_MAX_VLOG_LEVEL=2 or "
+                "TF_CPP_VMODULE=log_memory=2 does."
             ),
             unmatched,
         )
@@ -71,7 +72,7 @@ def memory(run: Run) -> Markup:
 
 def memory_data(run: Run) -> dict[str, Any] | None:
     """The most held in each part of the time: ms of the timeline, bytes; None: no chart."""
-    frame, origin = run.memory.frame.drop_nulls("time"), run.slices.origin_us
+    frame, origin = run.memory.frame.drop_nulls("time"), run.drawn.origin_us
     if frame.is_empty() or origin is None:
         return None
     time = frame["time"].to_numpy() - origin

@@ -9,7 +9,7 @@ import polars as pl
 from tflogscope.model.figures import count_of
 from tflogscope.views.markup import Markup, element
 from tflogscope.views.pieces import percent, whose
-from tflogscope.views.report.sections import paragraph, section
+from tflogscope.views.report.sections import cut, paragraph, section
 from tflogscope.views.report.tables import Column, table
 
 if TYPE_CHECKING:
@@ -44,6 +44,16 @@ _PRIMITIVES = (
     Column("us", "Time", "us"),
     Column("share", "Share of time"),
 )
+_PROBLEMS = (
+    Column("primitive", "Primitive", "name"),
+    Column("problem", "Problem", "name", "its shape, as oneDNN writes it"),
+    Column("runs", "Runs", "count"),
+    Column("us", "Time", "us"),
+    Column("mean_us", "Mean", "us"),
+    Column("max_us", "Longest", "us"),
+    Column("implementations", "Implementations", "list"),
+    Column("line", "First line", "line"),
+)
 _REWRITES = (
     Column(
         "by",
@@ -58,7 +68,7 @@ _REWRITES = (
 )
 
 
-def onednn(run: Run, said: Summary) -> Markup:
+def onednn(run: Run, said: Summary, notes: list[str], *, full: bool) -> Markup:
     """The way from traced ops to oneDNN, and what ran there."""
     children: list[Markup | None] = []
     names, knows = whose(said.rewriters), said.rewriters.knows
@@ -84,8 +94,31 @@ def onednn(run: Run, said: Summary) -> Markup:
             paragraph("No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1.")
         )
     elif said.onednn is not None:
-        children += _primitives(said.onednn)
+        children += [*_primitives(said.onednn), _problems(run, notes, full=full)]
     return section("onednn", f"From traced op to {names}", *children)
+
+
+def _problems(run: Run, notes: list[str], *, full: bool) -> Markup | None:
+    """What each shape of problem took, the most time first."""
+    ran = run.primitives.filter(pl.col("event") == "exec").drop_nulls(["primitive", "problem"])
+    if ran.is_empty():
+        return None
+    took = pl.col("duration_us")
+    frame = (
+        ran.group_by("primitive", "problem")
+        .agg(
+            runs=pl.len(),
+            us=took.sum(),
+            mean_us=took.mean(),
+            max_us=took.max(),
+            implementations=pl.col("implementation").drop_nulls().unique().sort().str.join(";"),
+            line=pl.col("line").min(),
+        )
+        .sort("us", "primitive", "problem", descending=[True, False, False])
+    )
+    shown = cut(frame, "problems of primitives", notes, full=full)
+    caption = "oneDNN time by shape of the problem"
+    return table("problems-table", caption, _PROBLEMS, shown.to_dicts(), tools=True)
 
 
 def _way(run: Run, said: Summary) -> Markup:

@@ -12,18 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from tflogscope.model.activity import read_activity
 from tflogscope.views.chart import timeline_svg
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.pieces import whose
 from tflogscope.views.report import sections
+from tflogscope.views.report.head import answers, findings, head
 from tflogscope.views.report.memory import memory, memory_data
 from tflogscope.views.report.onednn import onednn
 from tflogscope.views.report.packed import json_block
-from tflogscope.views.report.picture import Picture, read_picture
+from tflogscope.views.report.picture import Picture, gap_places, read_picture
 from tflogscope.views.report.timeline import timeline
+from tflogscope.views.timeline import gap_text
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Summary
     from tflogscope.model.run import Run
 
 _ASSETS = files("tflogscope.views.report") / "assets"
@@ -35,8 +37,8 @@ SCRIPTS = (
 )
 LICENCE = "vendor/LICENSE.uPlot"
 _TITLES = (
-    ("findings", "Findings"),
     ("timeline", "Timeline"),
+    ("findings", "Findings"),
     ("ops", "Ops"),
     ("functions", "Functions"),
     ("lines", "Lines"),
@@ -65,29 +67,34 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         inputs.result()
     picture = read_picture(run, full=full)
     still = timeline_svg(run)
+    gaps = read_activity(run, None, lambda _: 1).gaps
+    idle = [gap_text(gap, run.slices.clock) for gap in gaps]
+    picture.data["gaps"] = gap_places(run, gaps)
     notes = list(picture.notes)
     main = element(
         "main",
-        sections.findings(run, said),
-        timeline(still, whose(said.rewriters)),
-        sections.ops(run, notes, full=full),
+        head(run),
+        timeline(still, whose(said.rewriters), idle),
+        findings(run, said),
+        sections.ops(run, notes, answers(said), full=full),
         sections.functions(said, notes, full=full),
         sections.lines(said, notes, full=full),
-        onednn(run, said),
+        onednn(run, said, notes, full=full),
         memory(run),
         sections.limits(run, said, notes, run.slices.clock, run.slices.left_out),
         sections.recorded(run, said.recorded, made_by),
     )
-    return _document(said, main, picture, memory_data(run))
+    return _document(run, main, picture, memory_data(run))
 
 
-def _document(said: Summary, main: Markup, picture: Picture, memory_: Any) -> str:
+def _document(run: Run, main: Markup, picture: Picture, memory_: Any) -> str:
+    said = run.summary
     names = said.recorded.sources
     title = f"tflogscope report: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     style = joined(*(asset(name) for name in STYLES))
     scripts = [asset(name) for name in SCRIPTS]
     scripts[0] = Markup(f"/*! {asset(LICENCE)}*/\n{scripts[0]}")  # goes where the script goes
-    head = element(
+    about = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=policy([style], scripts)),
@@ -98,27 +105,29 @@ def _document(said: Summary, main: Markup, picture: Picture, memory_: Any) -> st
     )
     body = element(
         "body",
-        _header(title, whose(said.rewriters)),
+        _header(run.headline.facts, whose(said.rewriters)),
         main,
         element("script", Markup(json_block(picture.data)), type="application/json", id="picture"),
         element("script", Markup(json_block(memory_)), type="application/json", id="memory-data"),
         *(element("script", script) for script in scripts),
     )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    return f"<!DOCTYPE html>\n{element('html', about, body, lang='en')}\n"
 
 
-def _header(title: str, kernels: str) -> Markup:
+def _header(facts: list[str], kernels: str) -> Markup:
+    """What was recorded, links to the sections, and light or dark."""
     links = (element("a", name.format(kernels), href=f"#{id_}") for id_, name in _TITLES)
+    program, *others = facts
     return element(
         "header",
-        element("a", "Skip to the findings", href="#findings", class_="skip"),
-        element("h1", title),
+        element("a", "Skip to the verdict", href="#head", class_="skip"),
         element(
             "div",
-            element("nav", *links, aria_label="Sections"),
-            element("button", "Dark", type="button", id="theme", aria_pressed="false"),
+            element("h1", program, " ", element("small", " · ".join(others))),
+            element("button", "Dark colours", type="button", id="theme"),
             class_="bar",
         ),
+        element("nav", *links, aria_label="Sections"),
     )
 
 

@@ -14,6 +14,7 @@ from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.views.report.packed import Columns, packed
 
 if TYPE_CHECKING:
+    from tflogscope.model.activity import Gap
     from tflogscope.model.run import Run
 
 SLICES = 800_000  # that a page holds: some 6 to 8 MB
@@ -43,7 +44,7 @@ class Picture:
 
 def read_picture(run: Run, *, full: bool) -> Picture:
     """Lay the run out for the page; without `full`, what would make it too large is left out."""
-    slices = run.slices
+    slices = run.drawn
     notes: list[str] = []
     frame = slices.frame.with_row_index("slice")
     if not full and frame.height > SLICES:
@@ -85,6 +86,16 @@ def read_picture(run: Run, *, full: bool) -> Picture:
     return Picture(data, notes)
 
 
+def gap_places(run: Run, gaps: list[Gap]) -> list[list[int]]:
+    """Begin and end of each gap, in ns of the page's timeline."""
+    moved = ((run.slices.origin_us or 0) - (run.drawn.origin_us or 0)) * 1000
+    begins = [gap.begin_ns + moved for gap in gaps]
+    return [
+        [begin, begin + round(gap.duration_us * 1000)]
+        for begin, gap in zip(begins, gaps, strict=True)
+    ]
+
+
 def _why(texts: pl.DataFrame) -> dict[str, str]:
     """What causes and reasons say, those that only one rule gives; `explain` has the others."""
     said: dict[str, list[str]] = {}
@@ -110,7 +121,7 @@ def _longest(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 
 def _texts(run: Run, used: pl.Series) -> pl.DataFrame:
     """What is said of executions, the distinct ones, with what is known of their nodes."""
-    texts = run.slices.texts.select(*_TEXTS).select(pl.all().gather(used))
+    texts = run.drawn.texts.select(*_TEXTS).select(pl.all().gather(used))
     nodes = run.nodes.select(*_KEYS, *_OF_NODES).unique(_KEYS, keep="first", maintain_order=True)
     rewrites = (
         run.rewrites.drop_nulls("node")

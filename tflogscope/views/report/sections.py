@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 from tflogscope.model.figures import count_of
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.pieces import ops_without_line, percent, whose
-from tflogscope.views.report.tables import Column, facts, line_link, table
+from tflogscope.views.report.tables import Column, facts, table
 from tflogscope.views.table import duration
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Example, Mode, Recorded, Summary
+    from tflogscope.model.facts import Mode, Recorded, Summary
     from tflogscope.model.run import Run
 
 Facts = dict[str, Any]
 ROWS = 1000  # of a table, unless all are asked for
-_SEVERITIES = {"error": "Error", "warning": "Warning", "note": "Note"}
 
 
 def section(id_: str, title: str, *children: Markup | str | None) -> Markup:
@@ -109,60 +108,6 @@ def _lines(said: Recorded) -> str:
     return "; ".join(parts)
 
 
-# ---- findings ------------------------------------------------------------------------------------
-
-
-def findings(run: Run, said: Summary) -> Markup:
-    """The findings, the gravest first, then the answers to what people ask of such a log."""
-    rows = run.findings.to_dicts()
-    items = [_finding(row) for row in rows]
-    shown = element("ol", *items, class_="findings") if items else paragraph(_nothing(said))
-    answers = [element("li", entry.text, *_evidence(entry.evidence)) for entry in said.answers]
-    what = element("ul", *answers) if answers else None
-    title = element("h3", "What it means") if answers else None
-    return section("findings", "Findings", shown, title, what)
-
-
-def _nothing(said: Summary) -> str:
-    """What the page says without any finding; a log without executions proves nothing."""
-    if said.eager.kinds or said.graph.kinds:
-        return "None."
-    return "The log shows no execution, so nothing can be found in it."
-
-
-def _finding(row: Facts) -> Markup:
-    lines = [int(line) for line in (row["lines"] or "").split(";") if line]
-    time = None if row["time_us"] is None else f"{duration(row['time_us'])} at stake"
-    links: list[str | Markup] = []
-    for line in lines:
-        links += [", " if links else " Lines ", line_link(line, row["source"])]
-    return element(
-        "li",
-        element("span", _SEVERITIES[row["severity"]], class_=f"severity {row['severity']}"),
-        " ",
-        element("code", row["id"]),
-        None if time is None else element("span", time, class_="stake"),
-        None if row["python"] is None else joined(" ", _line_of_program(row["python"])),
-        paragraph(row["text"]),
-        paragraph(element("b", "Do: "), row["advice"], *links, "." if links else None),
-    )
-
-
-def _line_of_program(python: str) -> Markup:
-    return element("a", element("code", python), href="#lines")
-
-
-def _evidence(entries: list[Example]) -> Iterator[Markup]:
-    for entry in entries:
-        said: list[str | Markup] = [element("code", entry.op)]
-        if entry.eager_lines:
-            first, last = entry.eager_lines
-            said += [" eagerly on lines ", line_link(first), " to ", line_link(last)]
-        if entry.graph_line:
-            said += [" in a graph from line ", line_link(entry.graph_line)]
-        yield element("div", *said, class_="evidence")
-
-
 # ---- ops and functions ---------------------------------------------------------------------------
 
 _OPS = (
@@ -189,15 +134,16 @@ _OPS = (
 )
 
 
-def ops(run: Run, notes: list[str], *, full: bool) -> Markup:
-    """The ops table, the most time first."""
+def ops(run: Run, notes: list[str], answers: Markup | None, *, full: bool) -> Markup:
+    """The ops table, the most time first, and what people ask about ops."""
     frame = run.ops.sort("total_us", "first_line", descending=[True, False], nulls_last=True)
-    frame = _cut(frame, "ops", notes, full=full)
+    frame = cut(frame, "ops", notes, full=full)
     modes = _modes(run.summary)
     return section(
         "ops",
         "Ops",
         modes,
+        answers,
         paragraph(
             "Times are sums: what ran at the same time on several threads adds up. A click on a "
             "heading sorts.",
@@ -207,7 +153,8 @@ def ops(run: Run, notes: list[str], *, full: bool) -> Markup:
     )
 
 
-def _cut(frame: Any, name: str, notes: list[str], *, full: bool) -> Any:
+def cut(frame: Any, name: str, notes: list[str], *, full: bool) -> Any:
+    """The first rows of a table, with a note on what is left out."""
     if full or frame.height <= ROWS:
         return frame
     notes.append(f"The table of {name} shows {ROWS:,} of {frame.height:,} rows.")

@@ -16,6 +16,7 @@ CLASSES = (
     ("folding", "constants worked out ahead"),
     ("plumbing", "hands values on"),
     ("primitive", "primitives"),
+    ("preparation", "tracing, made ready, compiled"),
 )
 _KEYS = (
     ("+ −", "zoom"),
@@ -28,8 +29,11 @@ _KEYS = (
 )
 
 
-def timeline(still: Markup, kernels: str) -> Markup:
-    """The section; scripts bring it to life, without them `still` is shown."""
+def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
+    """The section; scripts bring it to life, without them `still` is shown.
+
+    `idle`: what is said of gaps in which nothing ran, whose numbers are above the picture.
+    """
     keys: list[str] = []
     for key, what in _KEYS:
         keys += ["; " if keys else "", element("kbd", key), f" {what}"]
@@ -57,13 +61,15 @@ def timeline(still: Markup, kernels: str) -> Markup:
             class_="picture live",
         ),
         element(
-            "p",
+            "details",
+            element("summary", "Keys and pointer"),
             "Drag to pan, Ctrl and the wheel to zoom, double-click to zoom to something. Keys: ",
             *keys,
             ".",
             id="timeline-keys",
             class_="hint live",
         ),
+        _idle(idle),
         element("p", role="status", id="said", class_="said live", aria_live="polite"),
         element(
             "div",
@@ -72,6 +78,15 @@ def timeline(still: Markup, kernels: str) -> Markup:
             class_="columns live",
         ),
         element("div", still, class_="still"),
+    )
+
+
+def _idle(idle: list[str]) -> Markup | None:
+    if not idle:
+        return None
+    items = (element("li", text) for text in idle)
+    return element(
+        "details", element("summary", "Longest idle, by number"), element("ol", *items), id="idle"
     )
 
 

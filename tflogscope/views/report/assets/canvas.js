@@ -4,7 +4,7 @@
   const { CLASSES, duration, niceStep, search } = Report;
   const ROW = 18;
   const AXIS = 22;
-  const GUTTER = 168;
+  const GUTTER = innerWidth < 720 ? 88 : 168; // a telephone's screen is for the picture
   const SAMPLES = 12;
 
   class Picture {
@@ -20,7 +20,7 @@
     setRows(rows) {
       this.rows = rows;
       this.height = AXIS + rows.length * ROW + 4;
-      this.scroll.style.height = `${Math.min(this.height, 420)}px`;
+      this.scroll.style.height = `${Math.min(this.height, 300)}px`;
       this.countMatches();
       this.busy = null;
       this.resize();
@@ -257,10 +257,11 @@
       context.fillRect(0, 0, this.width, AXIS - 2);
       context.fillStyle = this.ink;
       const isLines = this.data.clock === "lines";
-      context.fillText(isLines ? "lines since the begin" : "time since the begin", 6, AXIS / 2);
+      context.fillText(fitted(context, isLines ? "lines since the begin" : "time since the begin", GUTTER - 14), 6, AXIS / 2);
       for (const time of times) {
         const name = isLines ? Report.count(time / 1000) : tickName(time, step);
-        context.fillText(name, this.x(time) + 3, AXIS / 2);
+        const left = this.x(time) + 3; // whole, or not at all
+        if (left + context.measureText(name).width <= this.width) context.fillText(name, left, AXIS / 2);
       }
     }
 
@@ -282,8 +283,14 @@
       context.fillStyle = this.ink;
       context.font = "11px system-ui, sans-serif";
       context.textBaseline = "middle";
-      context.fillText("the whole run", 6, 22);
+      context.fillText(fitted(context, "the whole run", GUTTER - 14), 6, 22);
       const scale = (this.width - GUTTER) / this.data.slices.last;
+      (this.data.gaps ?? []).forEach(([begin, end], number) => {
+        const middle = GUTTER + ((begin + end) / 2) * scale; // as the terminal's timeline numbers them
+        context.fillRect(GUTTER + begin * scale + 1, 22, Math.max((end - begin) * scale - 2, 1), 1);
+        context.clearRect(middle - 5, 14, 10, 16);
+        context.fillText(String(number + 1), middle - 3, 22);
+      });
       const left = GUTTER + Math.max(this.view.from, 0) * scale;
       const right = GUTTER + Math.min(this.view.to, this.data.slices.last) * scale;
       context.strokeStyle = this.ink;
@@ -296,7 +303,7 @@
       const { slices } = this.data;
       const columns = Math.floor(this.width - GUTTER);
       const size = slices.last / columns;
-      const bandOf = [0, 2, -1, 1, 2, 1, 1, 1, 3];
+      const bandOf = [0, 2, -1, 1, 2, 1, 1, 1, 3, -1];
       const bands = [0, 3, 4, 8].map((kind) => [kind, new Float32Array(columns)]);
       for (let at = 0; at < slices.count; at++) {
         const band = bandOf[slices.class[at]];

@@ -7,7 +7,9 @@
     const { slices, texts, primitives } = data;
     const text = slices.text[at];
     if (text < 0) return primitives.primitive[slices.primitive[at]] ?? "primitive";
-    if (texts.kind[text] === "call") return functionOf(texts, text) ?? texts.op[text] ?? "?";
+    const named = functionOf(texts, text) ?? texts.op[text] ?? "?";
+    if (texts.mode[text] === "preparation") return named === "?" ? texts.kind[text] : `${texts.kind[text]}: ${named}`;
+    if (texts.kind[text] === "call") return named;
     return texts.kernel[text] ?? "(cut off)";
   }
 
@@ -102,7 +104,7 @@
       ["Lines", lines(data, at)],
       ["Log", several ? says("source") : null],
       ["Status", says("status")],
-      ["Why", slices.line[at] < 0 || several ? null : element("code", {}, `tflogscope explain LOG --line ${slices.line[at]}`)],
+      ["Why", slices.line[at] < 0 || several || texts.mode[text] === "preparation" ? null : element("code", {}, `tflogscope explain LOG --line ${slices.line[at]}`)],
     ];
   }
 

@@ -5,11 +5,12 @@
   const by = (id) => document.getElementById(id);
   Report.enhanceTables();
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
+  window.addEventListener("resize", () => Report.drawMemory(goTo));
   by("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
 
   function setTheme(dark) {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    by("theme").setAttribute("aria-pressed", String(dark));
+    by("theme").textContent = dark ? "Light colours" : "Dark colours";
     Report.picture?.draw();
     Report.drawMemory(goTo);
   }

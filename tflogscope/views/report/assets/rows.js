@@ -1,12 +1,13 @@
 "use strict";
 /* Which slice is in which row of the timeline. In one row nothing overlaps. */
 (() => {
-  const CLASSES = ["eager", "eager-onednn", "call", "graph", "onednn", "data", "folding", "plumbing", "primitive"];
+  const CLASSES = ["eager", "eager-onednn", "call", "graph", "onednn", "data", "folding", "plumbing", "primitive", "preparation"];
   const CLASS = Object.fromEntries(CLASSES.map((name, at) => [name, at]));
 
   /* The class of an execution, recognised from its texts. */
   function classOf(texts, at) {
     const rewritten = texts.rewrite[at] !== "none";
+    if (texts.mode[at] === "preparation") return CLASS.preparation;
     if (texts.kind[at] === "call") return CLASS.call;
     if (texts.mode[at] === "eager") return rewritten ? CLASS["eager-onednn"] : CLASS.eager;
     if (texts.cause[at] === "constant-folding" || texts.kind[at] === "folding") return CLASS.folding;
@@ -23,6 +24,7 @@
 
   /* The name of the group that an execution is in when rows are by function. */
   function functionName(texts, at) {
+    if (texts.mode[at] === "preparation") return "made ready";
     if (texts.kind[at] !== "call" && texts.mode[at] === "eager") return "eager ops";
     const name = texts.function[at];
     if (name === null) return texts.kind[at] === "call" ? texts.op[at] ?? "?" : "graph, function not known";

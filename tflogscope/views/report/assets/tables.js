@@ -95,6 +95,20 @@
     say();
   }
 
+  /* Tables wider than the page say so. */
+  function sayWide() {
+    for (const place of document.querySelectorAll(".wide")) {
+      const isWide = place.scrollWidth > place.clientWidth + 1;
+      const said = place.nextElementSibling?.classList.contains("sideways") ? place.nextElementSibling : null;
+      if (isWide && !said) place.after(element("p", { className: "hint sideways" }, "More columns: scroll sideways."));
+      if (!isWide) said?.remove();
+    }
+  }
+
   Report.csv = csv;
-  Report.enhanceTables = () => document.querySelectorAll("table[data-tools]").forEach(enhance);
+  Report.enhanceTables = () => {
+    document.querySelectorAll("table[data-tools]").forEach(enhance);
+    sayWide();
+    window.addEventListener("resize", sayWide);
+  };
 })();

@@ -1,0 +1,192 @@
+"""What is drawn beside what ran: tracing, functions made ready, XLA's compilations.
+
+They are on tracks of their own. The log does not say when tracing began: it is drawn from the first
+record that it wrote, so it took that long or longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.model.executions import with_places
+from tflogscope.model.first_calls import compile_times
+from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.names import function_columns, wrapped_op
+from tflogscope.model.slices.lanes import assign_lanes
+from tflogscope.model.slices.slices import Slices
+
+MODE = "preparation"
+_ROWS = ("kind", "name", "at", "end_at", "begin", "end")
+
+
+def with_preparations(
+    slices: Slices, instantiations: Instantiations, first_calls: pl.DataFrame, events: Events
+) -> Slices:
+    """The same picture with what TensorFlow and Python did before functions ran.
+
+    Their slices have no row of the timeline; mode in `texts` is `preparation`, kind is `tracing`,
+    `instantiation` or `compilation`. A log without times has none.
+    """
+    origin = slices.origin_us
+    if origin is None or slices.clock != "time":
+        return slices
+    rows = pl.concat(
+        [_tracing(first_calls), _instantiations(instantiations), _compilations(events)]
+    ).filter(pl.col("end") > pl.col("begin"))
+    if rows.is_empty():
+        return slices
+    rows = rows.sort("begin", "end", descending=[False, True]).with_columns(
+        (pl.col("begin", "end") - origin) * 1000
+    )
+    texts, number = _texts(rows, events)
+    lane = _lanes(rows)
+    tracks = _tracks(slices.tracks, int(lane.max()) + 1)
+    placed = with_places(events.spans, rows.select("at", "end_at"))
+    frame = rows.select(
+        track=pl.Series(lane + slices.tracks.height),
+        begin_ns="begin",
+        end_ns="end",
+        has_end=pl.lit(True),
+        placed=pl.lit(False),
+        text=number + slices.texts.height,
+        line=placed["line"],
+        end_line=placed["end_line"],
+    )
+    return _merged(slices, frame, texts, tracks)
+
+
+# ---- what there is -------------------------------------------------------------------------------
+
+
+def _tracing(first_calls: pl.DataFrame) -> pl.DataFrame:
+    known = first_calls.drop_nulls("tracing_us")
+    return known.select(
+        pl.lit("tracing").alias("kind"),
+        "name",
+        at="begin_at",
+        end_at=pl.lit(None, pl.Int64),
+        begin=pl.col("begin") - pl.col("tracing_us").cast(pl.Int64),
+        end="begin",
+    )
+
+
+def _instantiations(instantiations: Instantiations) -> pl.DataFrame:
+    return instantiations.spans.drop_nulls(["time", "end_time"]).select(
+        pl.lit("instantiation").alias("kind"),
+        pl.col("function").alias("name"),
+        "at",
+        "end_at",
+        begin="time",
+        end="end_time",
+    )
+
+
+def _compilations(events: Events) -> pl.DataFrame:
+    return (
+        compile_times(events)
+        .drop_nulls(["time", "compile_us"])
+        .select(
+            pl.lit("compilation").alias("kind"),
+            pl.lit(None, pl.String).alias("name"),
+            "at",
+            end_at=pl.lit(None, pl.Int64),
+            begin=pl.col("time") - pl.col("compile_us").round().cast(pl.Int64),
+            end="time",
+        )
+    )
+
+
+# ---- how it is drawn -----------------------------------------------------------------------------
+
+
+def _texts(rows: pl.DataFrame, events: Events) -> tuple[pl.DataFrame, pl.Series]:
+    """What is said of them, one text for each; and its number."""
+    name = pl.col("name")
+    texts = rows.select(
+        "kind",
+        mode=pl.lit(MODE),
+        op=wrapped_op(name),
+        rewrite=pl.lit("none"),
+        **function_columns(pl.when(wrapped_op(name).is_null()).then(name)),
+    )
+    texts = texts.with_columns(with_places(events.spans, rows.select("at"))["source"])
+    return texts, pl.Series(range(rows.height), dtype=pl.Int64)
+
+
+def _lanes(rows: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    begin, end = rows["begin"].to_numpy(), rows["end"].to_numpy()
+    time = np.concatenate([begin, end])
+    is_begin = np.arange(len(time)) < len(begin)
+    rank = np.empty(len(time), np.int64)
+    rank[np.lexsort((is_begin, time))] = np.arange(len(time))
+    kinds = rows["kind"].replace_strict(
+        {"tracing": 0, "instantiation": 1, "compilation": 1}, return_dtype=pl.Int64
+    )
+    group = kinds.to_numpy()
+    lane = assign_lanes(group, rank[: len(begin)], rank[len(begin) :])
+    first = int(lane[group == 0].max()) + 1 if (group == 0).any() else 0
+    lanes: np.ndarray[tuple[int], np.dtype[np.int64]] = np.where(group == 0, lane, lane + first)
+    return lanes
+
+
+def _tracks(known: pl.DataFrame, lanes: int) -> pl.DataFrame:
+    """Tracks below the others; their numbers are none of a thread."""
+    seen = set(known["tid"].to_list())
+    free = (number for number in count(1) if number not in seen)
+    more = pl.DataFrame(
+        {
+            "track": range(known.height, known.height + lanes),
+            "name": [f"made ready{f' · {each + 1}' if each else ''}" for each in range(lanes)],
+            "thread": [None] * lanes,
+            "tid": [next(free) for _ in range(lanes)],
+        },
+        schema=known.schema,
+    )
+    return pl.concat([known, more])
+
+
+def _merged(
+    slices: Slices, more: pl.DataFrame, texts: pl.DataFrame, tracks: pl.DataFrame
+) -> Slices:
+    """Both together in the order of their begins, from the first of them on."""
+    old = slices.frame.with_row_index("before")
+    more = more.with_columns(pl.col("line", "end_line").cast(pl.UInt64))
+    both = pl.concat([old, more], how="diagonal")
+    size = old.height
+    order_of = np.concatenate(
+        [
+            old["begin_order"].to_numpy(),
+            np.full(more.height, -1),
+            old["end_order"].to_numpy(),
+            np.full(more.height, -2),
+        ]
+    )
+    time = np.concatenate([both["begin_ns"].to_numpy(), both["end_ns"].to_numpy()])
+    rank = np.empty(len(time), np.int64)
+    rank[np.lexsort((order_of, time))] = np.arange(len(time))
+    first = min(int(both["begin_ns"].to_numpy().min()), 0)
+    both = both.with_columns(
+        pl.col("begin_ns", "end_ns") - first,
+        begin_order=rank[: both.height],
+        end_order=rank[both.height :],
+    ).sort("begin_order")
+    place = np.empty(size, np.int64)
+    before = both["before"]
+    place[before.drop_nulls().to_numpy()] = np.flatnonzero(before.is_not_null().to_numpy())
+    flows = slices.flows.with_columns(
+        pl.Series(name, place[slices.flows[name].to_numpy()], dtype=slices.flows[name].dtype)
+        for name in ("from_slice", "to_slice")
+    )
+    return replace(
+        slices,
+        frame=both.drop("before"),
+        texts=pl.concat([slices.texts, texts], how="diagonal_relaxed"),
+        tracks=tracks,
+        flows=flows,
+        origin_us=(slices.origin_us or 0) + first // 1000,
+    )
