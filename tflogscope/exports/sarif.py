@@ -91,5 +91,6 @@ def _message(text: str) -> str:
 def _uri(source: str) -> str:
     """A file name as a URI: relative where the name is, so that a repository's files are found."""
     path = PurePath(source)
-    encoded = quote(path.as_posix(), safe="/", errors="surrogateescape")
-    return f"file://{encoded}" if path.is_absolute() else encoded
+    if path.is_absolute():
+        return path.as_uri()
+    return quote(path.as_posix(), safe="/", errors="surrogateescape")
