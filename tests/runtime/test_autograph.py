@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
-from tflogscope.runtime.names import bind
+tf: Any = None
 
-tf: Any = bind()
+
+@pytest.fixture(autouse=True)
+def its_functions_find_it(tf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AutoGraph reads the functions below, so that `tf` is a name of this module in them."""
+    monkeypatch.setitem(globals(), "tf", tf)
 
 
 def jumps_in_a_for(n: Any) -> Any:
