@@ -125,6 +125,47 @@ def test_the_report_of_a_store_leads_to_a_page_for_each_run(
     ).read_text()
 
 
+def test_the_pages_of_a_store_are_never_taken_for_redacted(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "report.html"
+    assert main(["report", store, "-o", str(page), "--redacted"]) == 2
+    assert "redact LOG" in capsys.readouterr().err
+    assert not page.exists()
+
+
+def test_a_store_in_which_all_runs_failed_has_empty_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.log").write_text("hello\n")
+    name = str(tmp_path / "runs")
+    collect(name_runs([str(tmp_path / "bad.log")], None, TAKEN), name, Here(), VERSION)
+    assert printed(["trend", name, "--format", "json"], capsys).count("run") <= 1
+    assert main(["report", name, "-o", str(tmp_path / "report.html")]) == 0
+    names = tflogscope.open_store(name).ops.collect_schema().names()
+    assert names == ["run", *tflogscope.open_log(path_of(MLP)).ops.columns]
+
+
+def test_half_a_store_is_not_taken_for_logs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "half" / "timeline" / "run=a").mkdir(parents=True)
+    assert main(["ops", str(tmp_path / "half")]) == 3
+    assert "has lost its table of runs" in capsys.readouterr().err
+
+
+def test_parts_in_another_order_than_that_of_their_times_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = raw_log(MLP).splitlines(keepends=True)
+    halves = [tmp_path / "one.log", tmp_path / "two.log"]
+    halves[0].write_bytes(b"".join(lines[: len(lines) // 2]))
+    halves[1].write_bytes(b"".join(lines[len(lines) // 2 :]))
+    said = "named in order"
+    assert said in " ".join(printed(["analyze", *map(str, reversed(halves))], capsys).split())
+    assert said not in " ".join(printed(["analyze", *map(str, halves)], capsys).split())
+
+
 def test_what_needs_the_log_says_so(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["timeline", f"{store}#{MLP}"]) == 2
     assert "not its log" in capsys.readouterr().err

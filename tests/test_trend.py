@@ -104,6 +104,10 @@ def test_check_against_a_store_compares_with_its_last_runs(
     other = against(day(tmp_path, 21, 2), str(good), capsys)
     assert not other["against_onednn_share"]["passed"]
     assert "the last 4 runs have 38.5%" in other["against_onednn_share"]["text"]
+    itself = against(
+        day(tmp_path, 4, 0), str(good), capsys
+    )  # it is in the store: three are earlier
+    assert "the last 3 runs" in itself["against_step_us"]["text"]
     for day_ in ("day01", "day02"):  # as if something had failed there: no good runs
         (findings,) = good.glob(f"findings/run={day_}.*/*.parquet")
         errors = pl.read_parquet(findings).with_columns(severity=pl.lit("error"))

@@ -7,14 +7,14 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tflogscope
 from tflogscope.cli.inputs import Logs, named_inputs, opened_store
 from tflogscope.cli.output import print_text
-from tflogscope.errors import InputError
+from tflogscope.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
@@ -43,8 +43,9 @@ def ranks(
     from tflogscope.views.ranks import render_ranks
     from tflogscope.views.text import make_console
 
-    with _store(named_inputs(logs)) as store:
-        groups = rank_facts(store)
+    inputs = named_inputs(logs)
+    with _store(inputs) as store:
+        groups = rank_facts(store) if store.name in inputs else _of_logs(store, inputs)
     if as_json:
         print_text(harmless(json.dumps({"runs": groups}, indent=2, default=str)) + "\n")
         return
@@ -57,6 +58,16 @@ def ranks(
     print_text(screen.get())
 
 
+def _of_logs(store: Store, inputs: list[str]) -> list[dict[str, Any]]:
+    from tflogscope.stores.ranks import rank_facts
+
+    try:
+        return rank_facts(store)
+    except UsageError as error:
+        hint = "Name the logs of two ranks or more whose TF_CONFIG has the same cluster, each once."
+        raise UsageError(error.what, ", ".join(inputs), hint) from error
+
+
 @contextmanager
 def _store(inputs: list[str]) -> Iterator[Store]:
     """The store that is named; logs are collected into one for as long as they are compared."""
@@ -67,6 +78,8 @@ def _store(inputs: list[str]) -> Iterator[Store]:
     if store := opened_store(inputs):
         yield store
         return
+    if "-" in inputs:
+        raise UsageError("ranks are in logs of their own", None, "Name the logs, or a store.")
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
         runs = name_runs(inputs, None, [])
         pool = Processes(min(len(runs), os.cpu_count() or 1))

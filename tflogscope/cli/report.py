@@ -65,6 +65,9 @@ def report(
         refuse_input(path, inputs)
         refuse_bad_target(path, force=force)
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
+        if redacted:
+            hint = "Redact the logs, and collect those: tflogscope redact LOG -o REDACTED.log.zst"
+            raise UsageError("the pages of a store can't be redacted", inputs[0], hint)
         _report_store(*stored, path, force=force)
         return
     if redacted:

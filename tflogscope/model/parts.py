@@ -64,7 +64,10 @@ def read_parts(events: Events, sources: Sequence[Source]) -> list[Part]:
             groups.append([file])
     groups.sort(key=lambda group: min(map(files.index, group)))
     return [
-        Part(tuple(file.source for file in files if file in group), _why(group, groups))
+        Part(
+            tuple(file.source for file in files if file in group),
+            _why(group, groups) + _disorder([file for file in files if file in group]),
+        )
         for group in groups
     ]
 
@@ -129,6 +132,15 @@ def _at_one_time(one: _File, other: _File) -> bool:
     first, last = max(one.times[0], other.times[0]), min(one.times[1], other.times[1])
     shorter = min(times[1] - times[0] for times in (one.times, other.times))
     return last - first > max(_LEAST_OVERLAP, shorter / 2)
+
+
+def _disorder(named: list[_File]) -> str:
+    """A warning, where parts are not named in the order of their times."""
+    first = [(file.first, file.source.name) for file in named if file.first is not None]
+    if first == sorted(first, key=lambda each: each[0]):
+        return ""
+    order = ", ".join(name for _, name in sorted(first))
+    return f"; what goes on from one to the next is lost unless they are named in order: {order}"
 
 
 def _why(group: list[_File], groups: list[list[_File]]) -> str:

@@ -68,6 +68,9 @@ def file_system(url: str) -> tuple[Any, str]:
 def is_store(name: str) -> bool:
     """Whether this is a store: what has a folder `runs` with rows in it."""
     if not is_url(name) and not os.path.isdir(f"{name}/{RUNS}"):  # noqa: PTH112  as it is named
+        if next(Path(name).glob("timeline/run=*"), None):
+            hint = "tflogscope collect writes it: collect the runs into a new store."
+            raise InputError("this store has lost its table of runs", name, hint)
         return False
     return any(each.endswith(".parquet") for each in folder_of(name).files(RUNS))
 

@@ -12,6 +12,7 @@ import polars as pl
 from tflogscope import model
 from tflogscope.errors import InputError, UsageError
 from tflogscope.exports.schema import TABLES
+from tflogscope.grammar.tables import schema
 from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
 from tflogscope.stores.layout import HALF, Row, read_rows, table_file
 
@@ -77,7 +78,7 @@ class Store:
         """A table of some of the runs, with a first column `run`."""
         files = [table_file(row, table) for row in rows]
         if not files:
-            return pl.LazyFrame(schema={"run": pl.String})
+            return pl.LazyFrame(schema={"run": pl.String, **schema(table)})
         if not is_url(self.name):
             self._require(files)
         if not is_url(self.name) or self.name.startswith(_READ_BY_POLARS):

@@ -14,6 +14,7 @@ from tflogscope.model.facts import Rewriters
 from tflogscope.model.run import Run
 from tflogscope.model.unexpected import eager_executions
 from tflogscope.stores.layout import HALF, Row
+from tflogscope.views.markup import element
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
@@ -36,6 +37,10 @@ class StoredRun(Run):
         """What only the log has. Raises UsageError."""
         hint = "ops, query, export, check, diff, report, ranks and trend take a store."
         raise UsageError("a store has the tables of a run, not its log", repr(self), hint)
+
+    def _repr_html_(self) -> str:
+        """A notebook shows its name: the picture needs the log."""
+        return element("code", repr(self))
 
     def __repr__(self) -> str:
         return f"{self._store.name}#{self.row['run']}"

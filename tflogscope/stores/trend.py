@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from tflogscope.checks.verdict import AGAINST, Check, Violation
 from tflogscope.errors import UsageError
+from tflogscope.model.figures import count_of
 from tflogscope.model.run import Run
 from tflogscope.stores.figures import FIGURES, Figure, OneRun, read_figures
 from tflogscope.stores.store import Store
+from tflogscope.stores.stored_run import StoredRun
 
 Facts = dict[str, Any]
 Numbers = NDArray[np.float64]
@@ -166,14 +168,17 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
     own = read_figures(OneRun(run, name)).row(0, named=True)
     rows = read_figures(store).filter(pl.col("run") != name)
     rows = rows.filter(pl.col("step_function").eq_missing(own["step_function"]))
-    start = run.timeline["start"].min()
+    start = run.row["start"] if isinstance(run, StoredRun) else run.events.time_span()[0]
     if start is not None:
-        rows = rows.filter(pl.col("start") < start)
+        rows = rows.filter(pl.col("start") < pl.lit(start).cast(pl.Datetime("us")))
     bad = store.findings.filter(severity="error").select("run").collect()
     last = rows.join(bad, on="run", how="anti", maintain_order="left").tail(LAST)
     if last.height < _LEAST:
         function = own["step_function"] or "no step function"
-        hint = f"{last.height} good runs of {function} are earlier; {_LEAST} are needed."
+        are = "is" if last.height == 1 else "are"
+        hint = (
+            f"{count_of(last.height, 'good run')} of {function} {are} earlier; {_LEAST} are needed."
+        )
         raise UsageError("there are too few runs to compare with", store.name, hint)
     return tuple(_against(last, figure, own[figure.key]) for figure in FIGURES)
 
