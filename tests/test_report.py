@@ -262,6 +262,14 @@ def test_the_page_begins_with_verdict_figures_and_timeline(keras: tuple[str, Pag
         assert escape(said) in top
 
 
+def test_functions_of_one_name_are_not_traces_of_one_function() -> None:
+    # Keras 3: multi_step_on_iterator is the step of fit, and another function is that of evaluate.
+    two = run_of("fit_cycle__tf2.20.0__record").headline.figures[-1]
+    assert (two.value, two.about) == ("3", "of 3 functions that were called")
+    again = run_of("retrace__tf2.20.0__vlog2").headline.figures[-1]
+    assert again.about.endswith("traced more than once")
+
+
 def test_where_it_comes_from_is_said(keras: tuple[str, Page]) -> None:
     said = " ".join(keras[1].texts["dd"])
     assert hashlib.sha256(path_of(KERAS).read_bytes()).hexdigest() in said

@@ -5,9 +5,10 @@ Both are made of the facts of `summary`, its findings and limits, and say no mor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,9 @@ from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.kinds import KINDS
 from tflogscope.model.intervals import covered
 from tflogscope.model.slices.slices import Slices
+
+if TYPE_CHECKING:
+    from tflogscope.model.run import Run
 
 Facts = Mapping[str, Any]
 VERDICTS = ("errors", "worth-a-look", "nothing-found", "no-times", "nothing-ran")
@@ -46,21 +50,17 @@ class Headline:
     figures: list[Figure]
 
 
-def read_headline(
-    said: Summary, recorded_as: Facts | None, slices: Slices, ops: pl.DataFrame, nodes: pl.DataFrame
-) -> Headline:
-    """Make the headline of a run.
-
-    Args:
-        said: the summary.
-        recorded_as: what `tflogscope record` wrote above the log, if it did.
-        slices: the run over time.
-        ops: the `ops` table.
-        nodes: the `nodes` table.
-    """
+def read_headline(run: Run) -> Headline:
+    """Make the headline of a run."""
+    said = run.summary
     id_, verdict = _verdict(said)
-    figures = [_duration(said), _eager(slices), _eligible(said, ops, nodes), _traces(said)]
-    return Headline(_facts(said, recorded_as or {}), id_, verdict, figures)
+    figures = [
+        _duration(said),
+        _eager(run.slices),
+        _eligible(said, run.ops, run.nodes),
+        _traces(said, run.python_functions),
+    ]
+    return Headline(_facts(said, run.recorded_as or {}), id_, verdict, figures)
 
 
 def _facts(said: Summary, recorded_as: Facts) -> list[str]:
@@ -181,11 +181,16 @@ def _eligible(said: Summary, ops: pl.DataFrame, nodes: pl.DataFrame) -> Figure:
     return Figure(name, _percent(took, time), f"{spoken(took)} of {spoken(time)}; {ran}")
 
 
-def _traces(said: Summary) -> Figure:
-    traces: dict[str, int] = {}
-    for each in said.functions:
-        if each.flavour == "inference" and each.calls and not each.made_by:
-            traces[each.function or "?"] = traces.get(each.function or "?", 0) + 1
+def _traces(said: Summary, same: pl.DataFrame) -> Figure:
+    # Two functions may have one name: Keras 3 calls its steps of training and of evaluation alike.
+    keys = same.select("function", "function_uid", "python_function").rows()
+    of = {(name, uid): number for name, uid, number in keys}
+    called = [
+        of.get((each.function, each.function_uid))
+        for each in said.functions
+        if each.flavour == "inference" and each.calls and not each.made_by
+    ]
+    traces = Counter(called)
     again = sum(count > 1 for count in traces.values())
     if not traces:
         return Figure("Traces", "none", "no call of a graph function is in the log")

@@ -337,7 +337,7 @@ class Run:
     @cached_property
     def headline(self) -> Headline:
         """The verdict in one sentence, and the figures that it starts with."""
-        return read_headline(self.summary, self.recorded_as, self.slices, self.ops, self.nodes)
+        return read_headline(self)
 
     def diff(self, after: Run) -> dict[str, Any]:
         """What changed from this run to a later one, as `tflogscope diff --json` prints it."""
