@@ -121,6 +121,7 @@ def test_block_size_changes_nothing_but_the_blocks(data: bytes, block_size: int,
 
 
 @given(hostile_bytes, st.integers(1, 30))
+@example(b"\xed\xa0\x80\x82\xf0\x9f", 20)
 def test_long_lines_keep_what_fits(data: bytes, cap: int) -> None:
     lines = physical_lines(without_mark(data))
     text, account, _ = read(data, line_cap=cap)

@@ -139,7 +139,8 @@ def _escape_up_to(raw: bytes, room: int) -> tuple[bytes, int]:
     text = escape(raw)
     if len(text) <= room:
         return text, len(raw)
-    middle = character_start(raw, len(raw) // 2)
+    # What begins as one character of up to four bytes stays whole.
+    middle = character_start(raw, len(raw) // 2) or character_start(raw, min(4, len(raw) - 1))
     if middle == 0:
         return b"", 0
     text, kept = _escape_up_to(raw[:middle], room)
