@@ -94,7 +94,8 @@ def test_a_dialect(tmp_path: Path) -> None:
     message = f"Process node: 7 step -5 {DEFINITION} device: {CPU}\n"
     glued = f"printed by the program{begin}{message}"
     found = events(tmp_path, DIALECT, f"{begin}{message}{glued}")
-    assert found.runs.select("time", "step").rows() == [(1_795_233_395_000_007, -5)] * 2
+    assert found.runs.select("time", "step").rows() == [(1_795_233_395_000_007, 0)] * 2
+    assert found.steps.tolist() == [-5]
     assert found.sites.rows() == [
         ("new", 12, "core/common_runtime/executor.cc", "executor.cc", 841)
     ]
@@ -114,7 +115,8 @@ def test_a_form_of_the_executors_line(tmp_path: Path) -> None:
     found = events(tmp_path, EXECUTOR, begin + end)
     assert found.seen == {"node_begins", "node_stops"}
     (run,) = found.runs.select("step", "time", "end_time").rows()
-    assert run == (-5, 1_795_233_395_000_007, 1_795_233_395_000_009)
+    assert run == (0, 1_795_233_395_000_007, 1_795_233_395_000_009)
+    assert found.steps.tolist() == [-5]
     definitions = found.definitions.select("node", "op", "device", "whole")
     assert definitions.rows() == [("a", "NoOp", CPU, True)]
 

@@ -77,9 +77,13 @@ class Events:
             self._store.column("nodes", f"end_{name}")[runs] = ends[name]
 
     def _runs(self, clocks: Clocks) -> pl.DataFrame:
-        """Runs of graph nodes: at, time, site, end_…, step, definition (a row of `definitions`)."""
+        """Runs of graph nodes: at, time, site, end_…, step and definition.
+
+        The last two are rows of `steps`, which has their ids, and of `definitions`.
+        """
         column = self._store.column
         end_at = pl.Series(column("nodes", "end_at"))
+        self.steps, step = _numbered(column("nodes", "number"))
         return pl.DataFrame(
             {
                 "at": column("nodes", "at"),
@@ -88,7 +92,7 @@ class Events:
                 "end_time": clocks.column("nodes", "end_"),
                 "end_site": column("nodes", "end_site"),
                 "site": column("nodes", "site"),
-                "step": column("nodes", "number"),
+                "step": step,
                 "definition": column("nodes", "text"),
             }
         )
@@ -313,3 +317,18 @@ class Events:
                 "Record with TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 and both streams in one file "
                 "(python program.py > run.log 2>&1).",
             )
+
+
+def _numbered(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """The distinct values in the order of appearance, and the number among them of each.
+
+    Records of one step mostly follow each other, so only the heads of equal values are sorted.
+    """
+    head = np.ones(len(values), bool)
+    head[1:] = values[1:] != values[:-1]
+    distinct, first, which = np.unique(values[head], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(order), np.uint32)
+    number[order] = np.arange(len(order))
+    lengths = np.diff(np.flatnonzero(head), append=len(values))
+    return distinct[order].astype(np.int64), np.repeat(number[which], lengths)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,41 +71,35 @@ class Executions:
         at, end_at (line numbers over all sources), time, end_time, duration_us, thread, signature,
         status (index of STATUSES), step_row, call, dispatch, definition.
         """
-        graph, eager = self._graph(), self._eager()
-        at = np.concatenate([graph["at"].to_numpy(), eager["at"].to_numpy()])
-        order = pl.Series(np.argsort(at, kind="stable").astype(np.uint32))
+        eager = self._eager()
+        order = _merged(self.runs.at, eager["at"].to_numpy())
         # Column by column: in a large log all together take as much memory as the rest.
-        columns = {}
-        for name in graph.columns:
-            columns[name] = pl.concat([graph[name], eager[name]]).gather(order)
-            graph = graph.drop(name)
-        return pl.DataFrame(columns)
+        columns = {
+            name: pl.concat([column, eager[name]]).gather(order) for name, column in self._graph()
+        }
+        return pl.DataFrame(columns).with_columns(duration_us=_DURATION)
 
     @cached_property
     def eager(self) -> pl.DataFrame:
         """The rows of `frame` that are dispatches, with their number in it (`row`)."""
         return self.frame.with_row_index("row").filter(pl.col("dispatch").is_not_null())
 
-    def _graph(self) -> pl.DataFrame:
+    def _graph(self) -> Iterator[tuple[str, pl.Series]]:
+        """The columns of the rows of graph nodes, each made when it is asked for."""
         runs = self.runs
-        number = self._numbered[1].to_numpy()
+        yield "at", pl.Series(runs.at)
+        yield "end_at", runs.end_at
+        yield "time", runs.time
+        yield "end_time", runs.end_time
+        yield "thread", pl.Series(runs.thread())
         folding = (runs.steps == FOLDING_STEP)[runs.step]
-        signature = number[runs.definition + folding * runs.definitions.height]
-        return pl.DataFrame(
-            {
-                "at": runs.at,
-                "end_at": runs.end_at,
-                "time": runs.time,
-                "end_time": runs.end_time,
-                "thread": runs.thread(),
-                "signature": signature,
-                "status": self._graph_statuses(),
-                "step_row": runs.step,
-                "call": self.steps["call"].gather(runs.step),
-                "dispatch": pl.repeat(None, len(runs), dtype=pl.UInt32, eager=True),
-                "definition": runs.definition,
-            }
-        ).with_columns(duration_us=_DURATION)
+        number = self._numbered[1]
+        yield "signature", number.gather(runs.definition + folding * runs.definitions.height)
+        yield "status", pl.Series(self._graph_statuses())
+        yield "step_row", pl.Series(runs.step)
+        yield "call", self.steps["call"].gather(runs.step)
+        yield "dispatch", pl.repeat(None, len(runs), dtype=pl.UInt32, eager=True)
+        yield "definition", pl.Series(runs.definition)
 
     def _graph_statuses(self) -> np.ndarray:
         runs = self.runs
@@ -132,7 +126,7 @@ class Executions:
             call=pl.coalesce("call", self.calls_around),
             dispatch=pl.col("dispatch").cast(pl.UInt32),
             definition=pl.lit(None, pl.UInt32),
-        ).with_columns(duration_us=_DURATION)
+        )
 
     @cached_property
     def calls_around(self) -> pl.Series:
@@ -228,6 +222,20 @@ class Executions:
 
 # A clock that steps back gives no duration.
 _DURATION = pl.when(pl.col("end_time") >= pl.col("time")).then(pl.col("end_time") - pl.col("time"))
+
+
+def _merged(graph: np.ndarray, eager: np.ndarray) -> pl.Series:
+    """The order of the rows of graph nodes and, after them, of eager ops by their places.
+
+    Both are in order themselves.
+    """
+    order = np.zeros(len(graph) + len(eager), np.uint32)
+    at = np.searchsorted(graph, eager, side="right") + np.arange(len(eager))
+    is_graph = np.ones(len(order), bool)
+    is_graph[at] = False
+    order[at] = np.arange(len(graph), len(order))
+    order[is_graph] = np.arange(len(graph))
+    return pl.Series(order)
 
 
 def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFrame:

@@ -152,7 +152,9 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
-    folding = events.runs.filter(pl.col("step") == FOLDING_STEP)
+    folding = events.runs.filter(
+        pl.Series(events.steps == FOLDING_STEP).gather(events.runs["step"])
+    )
     marks = (
         pl.concat(
             [

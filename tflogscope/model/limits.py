@@ -292,7 +292,7 @@ def _traced(evidence: Evidence) -> Iterator[str]:
     if ran is None:
         return
     marks = events.messages(*TAPE_RECORDS).select("at", "thread")
-    steps = events.runs.filter(pl.col("step") == FOLDING_STEP)
+    steps = events.runs.filter(pl.Series(events.steps == FOLDING_STEP).gather(events.runs["step"]))
     shapes = events.with_threads(steps.select("at", "site"))
     made = evidence.instantiations.spans.select("thread", begin="at", until="end_at").sort("begin")
     shapes = shapes.sort("at").join_asof(

@@ -67,18 +67,17 @@ def read_node_runs(events: Events) -> NodeRuns:
     Several partitions of a function share a step id, and their node ids collide.
     """
     runs = events.runs
-    steps, step = _dense(runs["step"].to_numpy())
     return NodeRuns(
         definitions=_definitions(events.definitions),
         at=runs["at"].to_numpy(),
         time=runs["time"],
         site=runs["site"].to_numpy(),
         threads=events.threads,
-        step=step,
+        step=runs["step"].to_numpy(),
         definition=runs["definition"].to_numpy(),
         end_at=runs["end_at"],
         end_time=runs["end_time"],
-        steps=steps,
+        steps=events.steps,
     )
 
 
@@ -96,18 +95,3 @@ def _definitions(printed: pl.DataFrame) -> pl.DataFrame:
         rewrite=rewrite_of_kernel(kernel),
         kind=pl.when(plumbing).then(pl.lit("plumbing")).otherwise(pl.lit("op")),
     )
-
-
-def _dense(values: Integers) -> tuple[Integers, Integers]:
-    """Return distinct values in the order of appearance, and each row's index among them.
-
-    Rows of one step stand together mostly, so only the heads of runs of equal values are sorted.
-    """
-    if not len(values):
-        return values, values.astype(np.uint32)
-    head = np.concatenate([[True], values[1:] != values[:-1]])
-    distinct, first, inverse = np.unique(values[head], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.uint32)
-    rank[order] = np.arange(len(order))
-    return distinct[order], rank[inverse][np.cumsum(head) - 1]

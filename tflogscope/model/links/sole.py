@@ -21,8 +21,8 @@ _UNKNOWN, _UNFINISHED = (STATUSES.index(name) for name in ("unknown", "unfinishe
 def sole_executions(executions: Executions, at: Integers) -> Integers:
     """Return for each line the row of the only execution open around it, -1: none, or several.
 
-    Calls, and ops that run a function or Python code, are open around what they run, and do not
-    count. Nothing is said where the log prints no ends.
+    `at` is in order. Calls, and ops that run a function or Python code, are open around what they
+    run, and do not count. Nothing is said where the log prints no ends.
     """
     frame, signatures = executions.frame, executions.signatures
     found = np.full(len(at), -1, np.int64)
@@ -34,21 +34,22 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
     status = frame["status"].to_numpy()
     if np.isin(status, _UNKNOWN).any():
         return found
-    rows = np.flatnonzero(works & np.isin(status, _OPEN_STATUSES))
-    end = frame["end_at"].gather(rows).to_numpy()
-    by_end = np.argsort(end, kind="stable")
-    # What has begun less what has ended before: its count, and the sum of its rows, so that where
-    # it is one, the sum is that one.
-    started = np.searchsorted(frame["at"].to_numpy()[rows], at, side="right")
-    ended = np.searchsorted(end, at, side="left", sorter=by_end)
-    alone = started - ended == 1
-    found[alone] = (_sums(rows, started) - _sums(rows[by_end], ended))[alone]
+    begin = np.searchsorted(at, frame["at"].to_numpy()).astype(np.uint32)
+    until = np.searchsorted(at, frame["end_at"].fill_null(-1).to_numpy(), side="right")
+    # Most executions have no line of oneDNN's in them.
+    rows = np.flatnonzero((until > begin) & works & np.isin(status, _OPEN_STATUSES))
+    begin, until = begin[rows], until[rows]
+
+    def open_at_each_line(values: Integers) -> Integers:
+        """The sum of the values of the executions that are open at each line."""
+        size = len(at) + 1
+        change = np.bincount(begin, values, size) - np.bincount(until, values, size)
+        return np.cumsum(change)[:-1].astype(np.int64)
+
+    # Where one is open, the sum of the rows of those that are is that one.
+    alone = open_at_each_line(np.ones_like(rows)) == 1
+    found[alone] = open_at_each_line(rows)[alone]
     endless = frame["at"].to_numpy()[works & (status == _UNFINISHED)]
     if len(endless):
         found[at >= endless.min()] = -1
     return found
-
-
-def _sums(values: Integers, counts: Integers) -> Integers:
-    """The sum of so many values, from the first one on."""
-    return np.where(counts > 0, np.cumsum(values)[counts - 1], 0) if len(values) else counts

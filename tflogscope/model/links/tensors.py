@@ -138,7 +138,7 @@ def _put_out(wanted: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
     A loop runs a node several times at once; each thread prints output and end one after the
     other. Where no end is printed it is the first after the start.
     """
-    printed = printed.with_columns(output_at="at").sort("at")
+    printed = printed.with_columns(output_at="at")
     by = ["step", "reference"]
     mine = wanted.filter("own").with_columns(begun="at")
     ended = mine.filter(pl.col("end_at").is_not_null()).with_columns(at="end_at").sort("at")
