@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree as ET
@@ -152,6 +153,24 @@ def test_half_a_store_is_not_taken_for_logs(
     (tmp_path / "half" / "timeline" / "run=a").mkdir(parents=True)
     assert main(["ops", str(tmp_path / "half")]) == 3
     assert "has lost its table of runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["ops {}", "trend {}", "report {} -o {}.html", "query {} SQL"])
+@pytest.mark.parametrize("damage", ["empty", "half", "pages"])
+def test_a_damaged_file_is_no_fault_of_the_statement(
+    store: str, tmp_path: Path, command: str, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "runs"
+    shutil.copytree(store, copy)
+    for file in copy.glob(f"*/run={MLP}/*.parquet"):
+        data = file.read_bytes()
+        pages = data[:4] + b"?" * (len(data) // 4) + data[len(data) // 4 + 4 :]
+        file.write_bytes({"empty": b"", "half": data[: len(data) // 2], "pages": pages}[damage])
+    words = command.format(copy, copy).split()
+    assert main([word.replace("SQL", "SELECT * FROM timeline") for word in words]) == 3
+    said = capsys.readouterr().err
+    assert "damaged" in said
+    assert damage == "pages" or f"Remove {copy}/runs/{MLP}.parquet" in said
 
 
 def test_parts_in_another_order_than_that_of_their_times_are_named(
