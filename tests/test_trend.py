@@ -117,6 +117,11 @@ def test_check_against_a_store_compares_with_its_last_runs(
     assert "2 good runs of train_step" in capsys.readouterr().err
     assert main(["check", str(day(tmp_path, 2, 0)), "--against", str(good)]) == 2
     assert "too few runs" in capsys.readouterr().err
+    policy = tmp_path / "policy.toml"
+    policy.write_text("require_kernels = ['_MklNothing']\n")
+    arguments = ["check", str(day(tmp_path, 2, 0)), "--against", str(good), "--policy", str(policy)]
+    assert main(arguments) == 1  # the policy comes first
+    assert "too few runs" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("seed", range(20))
