@@ -180,9 +180,12 @@ def test_parts_in_another_order_than_that_of_their_times_are_named(
     halves = [tmp_path / "one.log", tmp_path / "two.log"]
     halves[0].write_bytes(b"".join(lines[: len(lines) // 2]))
     halves[1].write_bytes(b"".join(lines[len(lines) // 2 :]))
-    said = "named in order"
-    assert said in " ".join(printed(["analyze", *map(str, reversed(halves))], capsys).split())
-    assert said not in " ".join(printed(["analyze", *map(str, halves)], capsys).split())
+    for command in ("analyze", "ops", "timeline"):
+        assert main([command, *map(str, reversed(halves))]) == 0
+        said = f"unless they are named in order: {halves[0]} {halves[1]}\n"
+        assert capsys.readouterr().err.endswith(said)
+        assert main([command, *map(str, halves)]) == 0
+        assert capsys.readouterr().err == ""
 
 
 def test_what_needs_the_log_says_so(store: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +249,8 @@ def test_parts_of_two_runs_are_put_together(tmp_path: Path) -> None:
     for run, log in (("a", MLP), ("b", "error__tf2.13.1__vlog2")):
         (tmp_path / run).mkdir()
         halves(tmp_path / run, log)
-    parts = tflogscope.open_log(tmp_path).parts
+    with pytest.warns(UserWarning, match="these are 2 runs, which add up here"):
+        parts = tflogscope.open_log(tmp_path).parts
     assert [{Path(each.name).parent.name for each in part.sources} for part in parts] == [
         {"a"},
         {"b"},
