@@ -146,7 +146,9 @@ def test_one_bad_log_fails_its_run_alone(
     (error,) = rows.filter(state="failed")["error"]
     assert "no TensorFlow or oneDNN record" in error
     shutil.copy(path_of(EAGER), logs / "bad" / "bad.log")
-    assert main(["collect", str(logs / "bad"), "-o", store]) == 0
+    assert main(["collect", str(logs / "bad"), str(logs / "mlp/1"), "-o", store]) == 0
+    assert "2 runs in " in (said := capsys.readouterr().err)
+    assert said.endswith(", 1 there already\n")
     assert tflogscope.open_store(store).run("bad").ops.height
 
 

@@ -99,6 +99,8 @@ def test_the_command_takes_logs_and_a_store(
     text = capsys.readouterr().out
     assert "Nothing: releases" in text
     assert "rank 1 comes last in 7 of 7 steps" in " ".join(text.split())
+    assert main(["ranks", f"{store}#{tflogscope.open_store(store).rows['run'][0]}"]) == 2
+    assert "no other ranks" in capsys.readouterr().err
     assert main(["ranks", store, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["runs"]) == len(GROUPS)
     assert main(["report", store, "-o", str(tmp_path / "all.html")]) == 0

@@ -18,6 +18,7 @@ from tflogscope.stores.collect import collect
 from tflogscope.stores.figures import FIGURES, read_figures
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.trend import change_points, trend_facts
+from tflogscope.views.trend import trend_markup
 
 LOGS = Path(__file__).parent / "ranks"
 STEP, SHARE = FIGURES[0], FIGURES[1]
@@ -75,12 +76,20 @@ def test_the_command_shows_and_writes_it(
     assert main(["trend", store, "--format", "table"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "since day05.0 (2026-11-05" in said
-    assert "oneDNN share 38% → 0%; MatMul 100% → 0%" in said
+    assert "oneDNN share 38.5% → 0.0%; MatMul 100% → 0%" in said
     assert main(["trend", store, "-o", str(tmp_path / "trend.csv")]) == 0
     written = pl.read_csv(tmp_path / "trend.csv")
     assert written["onednn_share"].to_list() == pytest.approx([5 / 13] * 4 + [0.0] * 4)
     assert main(["report", store, "-o", str(tmp_path / "all.html")]) == 0
-    assert "<polyline" in (tmp_path / "all.html").read_text()
+    page = (tmp_path / "all.html").read_text()
+    assert "<polyline" in page
+    assert "oneDNN share, 0.0% to 38.5%" in page
+
+
+def test_a_caption_names_no_range_that_it_can_not_show() -> None:
+    runs = [{"run": name, "eager_share": share} for name, share in (("a", 0.06), ("b", 0.0601))]
+    markup = trend_markup([{"series": "", "runs": runs, "changes": []}], [("eager_share", "eager")])
+    assert "eager, about 6.0%" in markup
 
 
 def against(log: Path, store: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -117,6 +126,11 @@ def test_check_against_a_store_compares_with_its_last_runs(
     assert "2 good runs of train_step" in capsys.readouterr().err
     assert main(["check", str(day(tmp_path, 2, 0)), "--against", str(good)]) == 2
     assert "too few runs" in capsys.readouterr().err
+    policy = tmp_path / "policy.toml"
+    policy.write_text("require_kernels = ['_MklNothing']\n")
+    arguments = ["check", str(day(tmp_path, 2, 0)), "--against", str(good), "--policy", str(policy)]
+    assert main(arguments) == 1  # the policy comes first
+    assert "too few runs" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("seed", range(20))

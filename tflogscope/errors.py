@@ -56,6 +56,11 @@ class NothingRecognised(InputError):
     """The input was read, and no record in it is of TensorFlow or oneDNN."""
 
 
+def is_damage(error: BaseException) -> bool:
+    """Whether this is what polars says of a file of a store that is not as it was written."""
+    return str(error).startswith("parquet: ")
+
+
 class GrammarError(TflogscopeError):
     """A grammar file is wrong: the grammar, not the log, has to be mended."""
 

@@ -138,10 +138,20 @@ def _require_one_run(name: str, write_baseline: Path | None, against: str | None
 
 
 def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdict:
-    """The verdict with the checks against a store; `name` may be `STORE#ID`."""
+    """The verdict with the checks against a store; `name` may be `STORE#ID`.
+
+    A run that has failed already is not excused by a store with too few runs.
+    """
     from tflogscope.stores.trend import checks_against
 
-    checks = checks_against(tflogscope.open_store(against), run, name.rpartition("#")[2])
+    store = tflogscope.open_store(against)
+    try:
+        checks = checks_against(store, run, name.rpartition("#")[2])
+    except UsageError as error:
+        if verdict.passed:
+            raise
+        note = f"Not compared with {against}: {error.what}. {error.hint}"
+        return replace(verdict, notes=(*verdict.notes, note))
     return replace(verdict, checks=(*verdict.checks, *checks))
 
 

@@ -13,7 +13,7 @@ from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of
-from tflogscope.stores.folder import is_store, is_url
+from tflogscope.stores.folder import folder_of, is_store, is_url
 
 if TYPE_CHECKING:
     from tflogscope.stores.pools import Pool
@@ -73,7 +73,7 @@ def collect(
       tflogscope query runs "SELECT run, op, total_us FROM ops WHERE op = 'MatMul'"
     """
     from tflogscope.stores.collect import collect as collect_runs
-    from tflogscope.stores.layout import RUN_COLUMNS
+    from tflogscope.stores.layout import RUN_COLUMNS, read_rows
     from tflogscope.stores.naming import name_runs
 
     if workers is not None:  # of the two, the environment is the weaker
@@ -87,6 +87,7 @@ def collect(
     if scheduler is not None:  # the workers are elsewhere
         inputs, store = [_absolute(each) for each in inputs], _absolute(store)
     runs = name_runs(inputs, template, ["run", *RUN_COLUMNS])
+    before = read_rows(folder_of(store)).filter(state="done").select(_WORK).rows()
     with progress_bar() as advance:
 
         def show(done: int, size: int, total: int) -> None:
@@ -98,6 +99,8 @@ def collect(
     for row in failed:
         print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201
     said = f"{count_of(len(rows) - len(failed), 'run')} in {store}"
+    left_out = sum(tuple(row[name] for name in _WORK) in before for row in rows)
+    said += f", {left_out:,} there already" if left_out else ""
     said += f", {len(failed):,} failed" if failed else ""
     print(safe(said), file=sys.stderr)  # noqa: T201
     if failed:
@@ -105,6 +108,7 @@ def collect(
 
 
 _ADDRESS = "DASK_SCHEDULER_ADDRESS"
+_WORK = ("run", "checksum", "tool_version")  # a run with the same is not done again
 
 
 def _absolute(name: str) -> str:

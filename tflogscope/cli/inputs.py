@@ -12,6 +12,7 @@ import typer
 import tflogscope
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
+from tflogscope.escapes import safe
 from tflogscope.model.figures import size_of
 from tflogscope.stores.folder import store_and_run
 
@@ -125,6 +126,9 @@ def opened(inputs: list[str]) -> Iterator[Run]:
 @contextmanager
 def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]:
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
+    from tflogscope.events.scan import WORKERS
+    from tflogscope.model.opening import open_with  # `open_log` warns programs
+
     _require_memory()
     gc.set_threshold(_OBJECTS)
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
@@ -137,10 +141,19 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
         yield [Part((), "")], iter([tflogscope.open_store(name).run(id_)])
         return
     with progress_bar() as advance:
-        run = tflogscope.open_log(*inputs, progress=advance)
+        run = open_with(WORKERS, *inputs, progress=advance)
         parts = list(run.parts)
+        for each in parts:
+            if each.in_order:
+                _warn_of_order(each)
         if len(parts) == 1:
             yield parts, iter([run])
         else:
             del run  # its tables would add up
-            yield parts, (tflogscope.open_log(*each.sources, progress=advance) for each in parts)
+            yield parts, (open_with(WORKERS, *each.sources, progress=advance) for each in parts)
+
+
+def _warn_of_order(part: Part) -> None:
+    order = " ".join(part.in_order)
+    said = f"what goes on from one part to the next is lost unless they are named in order: {order}"
+    print(safe(f"tflogscope: {said}"), file=sys.stderr)  # noqa: T201

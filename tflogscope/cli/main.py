@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tflogscope.errors import OutputError, QueryError, TflogscopeError
+from tflogscope.errors import InputError, OutputError, QueryError, TflogscopeError, is_damage
 from tflogscope.escapes import safe
 
 if TYPE_CHECKING:
@@ -166,6 +166,9 @@ def _fault(error: BaseException) -> int:
     if full or isinstance(error, MemoryError) or _NO_THREAD in str(error):
         _say("there is not enough memory", hint=_MEMORY)
         return FAULT
+    if is_damage(error):
+        _say(f"a file of the store is damaged: {error}", hint="Collect the runs into a new store.")
+        return InputError.exit_code
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     kind = type(error).__name__

@@ -15,6 +15,7 @@ import tflogscope
 from tflogscope.cli.inputs import Logs, named_inputs, opened_store
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
+from tflogscope.stores.folder import store_and_run
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
@@ -78,6 +79,8 @@ def _store(inputs: list[str]) -> Iterator[Store]:
     if store := opened_store(inputs):
         yield store
         return
+    if store_and_run(inputs[0]):
+        raise UsageError("one run has no other ranks", inputs[0], "Name the store, or logs.")
     if "-" in inputs:
         raise UsageError("ranks are in logs of their own", None, "Name the logs, or a store.")
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,16 @@ def open_log(
     """Read one log, or several files as parts of one, and return the run.
 
     `inputs` are files, directories or "-" (standard input); compression is known by content.
-    `Run.parts` says if they are of several runs after all: these would add up.
+    If they are of several runs after all, these add up, and a warning says so: see `Run.parts`.
     `progress` is called with bytes read and bytes in all (None: unknown).
 
     Raises InputError if an input can't be read, NothingRecognised if nothing in it is known.
     """
-    return open_with(WORKERS, *inputs, progress=progress)
+    run = open_with(WORKERS, *inputs, progress=progress)
+    if len(run.parts) > 1:
+        said = f"these are {len(run.parts)} runs, which add up here: {run.parts[1].why}"
+        warnings.warn(said, stacklevel=2)
+    return run
 
 
 def open_with(

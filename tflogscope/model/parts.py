@@ -26,10 +26,14 @@ _LEAST_OVERLAP = 100_000
 
 @dataclass(frozen=True)
 class Part:
-    """Files of one run, and why they are taken as that."""
+    """Files of one run, and why they are taken as that.
+
+    `in_order`: their names by their times, where they are not named so.
+    """
 
     sources: tuple[Source, ...]
     why: str
+    in_order: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -66,7 +70,8 @@ def read_parts(events: Events, sources: Sequence[Source]) -> list[Part]:
     return [
         Part(
             tuple(file.source for file in files if file in group),
-            _why(group, groups) + _disorder([file for file in files if file in group]),
+            _why(group, groups),
+            _in_order([file for file in files if file in group]),
         )
         for group in groups
     ]
@@ -134,13 +139,13 @@ def _at_one_time(one: _File, other: _File) -> bool:
     return last - first > max(_LEAST_OVERLAP, shorter / 2)
 
 
-def _disorder(named: list[_File]) -> str:
-    """A warning, where parts are not named in the order of their times."""
-    first = [(file.first, file.source.name) for file in named if file.first is not None]
-    if first == sorted(first, key=lambda each: each[0]):
-        return ""
-    order = ", ".join(name for _, name in sorted(first))
-    return f"; what goes on from one to the next is lost unless they are named in order: {order}"
+def _in_order(named: list[_File]) -> tuple[str, ...]:
+    """See `Part.in_order`."""
+    times = [file.first for file in named if file.first is not None]
+    if times == sorted(times):
+        return ()
+    timed = [file for file in named if file.first is not None]
+    return tuple(file.source.name for file in sorted(timed, key=lambda each: each.first or 0))
 
 
 def _why(group: list[_File], groups: list[list[_File]]) -> str:

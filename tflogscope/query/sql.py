@@ -7,7 +7,7 @@ import re
 import polars as pl
 from polars._plr import PySQLContext
 
-from tflogscope.errors import QueryError
+from tflogscope.errors import QueryError, is_damage
 from tflogscope.exports.schema import TABLES
 
 _HINT = f"The tables are {', '.join(TABLES)}; of a store runs, too."
@@ -66,6 +66,8 @@ def select(run: object, statement: str) -> pl.DataFrame:
         with pl.SQLContext(frames, eager=True) as context:
             return context.execute(statement)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        if is_damage(error):
+            raise
         raise _not_understood(statement, error) from error
 
 

@@ -21,7 +21,7 @@ from tflogscope.grammar.tables import schema
 from tflogscope.stores.folder import RUNS, Folder
 
 Row = dict[str, Any]
-HALF = "Part of the store is missing. Collect the run again."
+PARQUET = b"PAR1"  # the end of each of its files
 
 FOR_CHECKS = ("own", "python_functions")
 """What `check` needs beside the tables: see `Run.eager_executions`, `Run.python_functions`."""
@@ -33,6 +33,11 @@ RUN_COLUMNS = {name: kind for name, kind in schema(RUNS).items() if name != "run
 def row_file(run: str) -> str:
     """The file of a run's row."""
     return f"{RUNS}/{quote(run, safe='')}.parquet"
+
+
+def again(store: str, row: Row) -> str:
+    """What to do where a file of a run is missing or damaged."""
+    return f"Remove {store}/{row_file(row['run'])}, and collect the run again."
 
 
 def table_file(row: Row, table: str) -> str:

@@ -14,7 +14,7 @@ from tflogscope.errors import InputError, UsageError
 from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
 from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
-from tflogscope.stores.layout import HALF, Row, read_rows, table_file
+from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 
 if TYPE_CHECKING:
     from tflogscope.stores.stored_run import StoredRun
@@ -80,7 +80,7 @@ class Store:
         if not files:
             return pl.LazyFrame(schema={"run": pl.String, **schema(table)})
         if not is_url(self.name):
-            self._require(files)
+            self._require(files, rows)
         if not is_url(self.name) or self.name.startswith(_READ_BY_POLARS):
             found = pl.scan_parquet(
                 [f"{self.name}/{file}" for file in files],
@@ -96,11 +96,20 @@ class Store:
             for file, row in zip(files, rows, strict=True)
         )
 
-    def _require(self, files: list[str]) -> None:
-        """Say which file is missing before polars does."""
-        for file in files:
-            if not os.path.exists(path := f"{self.name}/{file}"):  # noqa: PTH110  hundreds of them
-                raise InputError("this file of the store is missing", path, HALF)
+    def _require(self, files: list[str], rows: Sequence[Row]) -> None:
+        """Say which file is missing or cut off: polars doesn't name it."""
+        for file, row in zip(files, rows, strict=True):
+            path, what = f"{self.name}/{file}", "this file of the store is damaged"
+            try:
+                with open(path, "rb") as stream:
+                    stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(PARQUET)))
+                    if stream.read() == PARQUET:
+                        continue
+            except FileNotFoundError:
+                what = "this file of the store is missing"
+            except OSError as error:
+                what = error.strerror or str(error)
+            raise InputError(what, path, again(self.name, row))
 
     def run(self, id_: str) -> StoredRun:
         """One run of the store.

@@ -13,7 +13,7 @@ from tflogscope.events.events import Events
 from tflogscope.model.facts import Rewriters
 from tflogscope.model.run import Run
 from tflogscope.model.unexpected import eager_executions
-from tflogscope.stores.layout import HALF, Row
+from tflogscope.stores.layout import Row, again
 from tflogscope.views.markup import element
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class StoredRun(Run):
         try:
             return self._store.table(table, [self.row]).drop("run").collect()
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"its table {table} can't be read", repr(self), HALF) from error
+            hint = again(self._store.name, self.row)
+            raise InputError(f"its table {table} can't be read", repr(self), hint) from error
 
     @cached_property
     def rewriters(self) -> Rewriters:

@@ -16,6 +16,7 @@ from tflogscope.views.onednn import render_onednn
 from tflogscope.views.pieces import (
     NAME_WIDTH,
     heading,
+    kind_rows,
     ops_without_line,
     percent,
     say,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         Function,
         KindRuns,
         Limit,
-        Mode,
         ModeRuns,
         Op,
         Recorded,
@@ -157,22 +157,10 @@ def _time(microseconds: int | None, precision: str = "milliseconds") -> str | No
 
 # ---- eager and graph ----------------------------------------------------------------------------
 
-_KINDS: dict[tuple[Mode, str], str] = {
-    ("eager", "op"): "ops, one by one",
-    ("eager", "call"): "calls, nodes included",
-    ("graph", "op"): "nodes of functions",
-    ("graph", "plumbing"): "arguments, results, sends",
-    ("graph", "folding"): "constants, worked out ahead",
-}
-
 
 def _modes(facts: Summary, console: Console) -> None:
     rows = []
-    for (mode, kind), label in _KINDS.items():
-        counted = facts.mode(mode).kinds.get(kind)
-        if counted is None:
-            continue
-        us = facts.nested.outer_us if kind == "call" else counted.total_us
+    for mode, kind, label, counted, us in kind_rows(facts):
         time = "not recorded" if us is None else duration(us)
         share = _share(facts.mode(mode), counted) if kind == "op" else ""
         rows.append((mode, label, f"{counted.executions:,}", time, share))

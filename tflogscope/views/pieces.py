@@ -10,13 +10,32 @@ from tflogscope.model.figures import count_of
 from tflogscope.views.text import paragraph_width, print_paragraph, safe, text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
-    from tflogscope.model.facts import Rewriters, Summary
+    from tflogscope.model.facts import KindRuns, Mode, Rewriters, Summary
 
 NAME_WIDTH = 44  # cells of a name that comes from the log
 _LABEL_WIDTH = 8
 _LOST = 15  # cells at the end of a line where the next word has no room
+
+
+_KINDS: dict[tuple[Mode, str], str] = {
+    ("eager", "op"): "ops, one by one",
+    ("eager", "call"): "calls, nodes included",
+    ("graph", "op"): "nodes of functions",
+    ("graph", "plumbing"): "arguments, results, sends",
+    ("graph", "folding"): "constants, worked out ahead",
+}
+
+
+def kind_rows(facts: Summary) -> Iterator[tuple[Mode, str, str, KindRuns, int | None]]:
+    """What ran: mode, kind, the kind in words, counts, and time (of calls the outermost)."""
+    for (mode, kind), words in _KINDS.items():
+        if counted := facts.mode(mode).kinds.get(kind):
+            us = facts.nested.outer_us if kind == "call" else counted.total_us
+            yield mode, kind, words, counted, us
 
 
 def whose(rewriters: Rewriters) -> str:

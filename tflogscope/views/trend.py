@@ -46,7 +46,7 @@ def said_changes(series: list[Facts]) -> list[str]:
 
 def _value(figure: str, value: float) -> str:
     if figure.endswith("_share"):
-        return f"{value:.0%}"
+        return f"{value:.1%}"
     return duration(value) if figure.endswith("_us") else f"{value:,.3g}"
 
 
@@ -80,6 +80,8 @@ def _chart(series: Facts, key: str, title: str) -> Markup | None:
         for place, value in enumerate(values)
         if value is not None
     )
+    least, most = _value(key, min(known)), _value(key, max(known))
+    span = f"about {least}" if least == most else f"{least} to {most}"
     runs = [row["run"] for row in series["runs"]]
     since = [
         runs.index(each["since"]) * step for each in series["changes"] if each["figure"] == key
@@ -90,7 +92,7 @@ def _chart(series: Facts, key: str, title: str) -> Markup | None:
     ]
     return element(
         "figure",
-        element("figcaption", f"{title}, {_value(key, min(known))} to {_value(key, max(known))}"),
+        element("figcaption", f"{title}, {span}"),
         element(
             "svg",
             element("polyline", points=points, fill="none", stroke="currentColor"),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.model.figures import count_of
 from tflogscope.views.markup import Markup, element, joined
-from tflogscope.views.pieces import ops_without_line, percent, whose
+from tflogscope.views.pieces import kind_rows, ops_without_line, percent, whose
 from tflogscope.views.report.tables import Column, facts, table
 from tflogscope.views.table import duration
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Mode, Recorded, Summary
+    from tflogscope.model.facts import Recorded, Summary
     from tflogscope.model.run import Run
 
 Facts = dict[str, Any]
@@ -162,18 +162,8 @@ def cut(frame: Any, name: str, notes: list[str], *, full: bool) -> Any:
 
 
 def _modes(said: Summary) -> Markup:
-    names: dict[tuple[Mode, str], str] = {
-        ("eager", "op"): "ops, one by one",
-        ("eager", "call"): "calls of functions, with the nodes in them",
-        ("graph", "op"): "nodes of functions",
-        ("graph", "plumbing"): "nodes that hand values on",
-        ("graph", "folding"): "constants worked out ahead",
-    }
     rows = []
-    for (mode, kind), what in names.items():
-        counted = said.mode(mode).kinds.get(kind)
-        if counted is None:
-            continue
+    for mode, kind, what, counted, us in kind_rows(said):
         runs = counted.executions
         on = said.mode(mode).rewritten.executions if kind == "op" else None
         rows.append(
@@ -181,7 +171,7 @@ def _modes(said: Summary) -> Markup:
                 "mode": mode,
                 "what": what,
                 "runs": runs,
-                "total_us": said.nested.outer_us if kind == "call" else counted.total_us,
+                "total_us": us,
                 "rewritten": on,
                 "share": None if on is None else percent(on, runs),
             }
