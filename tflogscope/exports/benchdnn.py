@@ -178,9 +178,11 @@ def _add_descriptor(facts: dict[str, str], word: str, with_strides: Any) -> None
         kinds = _table()["compensation"]
         extra = re.findall(r":([a-z0-9]+m)(\d+)", parts.get("extra", ""))
         found["comp"] = "+".join(f"{kinds[k]}:{n}" for k, n in extra if k in kinds) or None
-        for name in ("dt", "tag"):
-            if found[name]:
-                facts.setdefault(f"{name}.first", str(found[name]))
+        # Drivers with one layout for all arguments refuse `any`: they are given what oneDNN chose.
+        chosen = parts.get("tag") if found["tag"] == "any" else found["tag"]
+        for name, value in (("dt", found["dt"]), ("tag", chosen)):
+            if value:
+                facts.setdefault(f"{name}.first", value)
     for name, value in found.items():
         if value is not None:
             before = facts.get(f"{name}.{arg}")
