@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,9 +127,6 @@ def opened(inputs: list[str]) -> Iterator[Run]:
 @contextmanager
 def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]:
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
-    from tflogscope.events.scan import WORKERS
-    from tflogscope.model.opening import open_with  # `open_log` warns programs
-
     _require_memory()
     gc.set_threshold(_OBJECTS)
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
@@ -141,7 +139,8 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
         yield [Part((), "")], iter([tflogscope.open_store(name).run(id_)])
         return
     with progress_bar() as advance:
-        run = open_with(WORKERS, *inputs, progress=advance)
+        with warnings.catch_warnings(action="ignore"):  # of several runs, which are told apart here
+            run = tflogscope.open_log(*inputs, progress=advance)
         parts = list(run.parts)
         for each in parts:
             if each.in_order:
@@ -150,7 +149,7 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
             yield parts, iter([run])
         else:
             del run  # its tables would add up
-            yield parts, (open_with(WORKERS, *each.sources, progress=advance) for each in parts)
+            yield parts, (tflogscope.open_log(*each.sources, progress=advance) for each in parts)
 
 
 def _warn_of_order(part: Part) -> None:
