@@ -49,7 +49,8 @@ def opened(tmp_path: Path) -> Open:
     return open_
 
 
-# ---- tests of one sample log run in a row, in one process, which opens it once -------------------
+# ---- tests of one sample log run in a row, in one process, which opens it once; so do those of one
+# ---- file, for what they share ------------------------------------------------------------------
 
 _SAMPLE = re.compile(r"\w+__(?:tf|torch)\d+\.\d+\.\d+\w*")
 
@@ -66,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 class _BySample(LoadScopeScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
-        return _sample_of(nodeid) or nodeid.split("[", maxsplit=1)[0]
+        return _sample_of(nodeid) or nodeid.split("::", maxsplit=1)[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:

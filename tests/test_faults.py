@@ -184,7 +184,7 @@ def test_log_meanwhile(folder: Path, change: str, command: str) -> None:
 def test_signals_at_any_moment(folder: Path, name: str, command: str) -> None:
     number, kind = signal.Signals[name], COMMANDS[command][0]
     moments = random.Random(f"{name} {command}")
-    for _ in range(6 if DEEP else 2):
+    for _ in range(6 if DEEP else 1):
         (folder / "OUT").write_bytes(OLD)
         begun, begins = os.pipe()
         code = (

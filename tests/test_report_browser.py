@@ -47,7 +47,7 @@ PLACE = """(at) => {
 }"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
