@@ -57,14 +57,9 @@ class Complaints(list[str]):
         )
 
 
-def opened_page(
-    browser: Browser, path: Path, complaints: Complaints, scheme: str = "light"
-) -> Page:
+def opened_page(browser: Browser, path: Path, complaints: Complaints) -> Page:
     """The page in a window of its own, once its script has started."""
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
-    )
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     page = context.new_page()
     complaints.listen(page)
     page.goto(path.as_uri())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import re
 import signal
@@ -22,6 +23,9 @@ from tflogscope import Run
 Open = Callable[..., Run]
 
 settings.load_profile("ours")  # of tests/deep.py
+
+# Many tests start a process: only the first has to compile the package.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A log's memory goes back to the system at once, not into gaps of the heap.
 _M_MMAP_THRESHOLD = -3

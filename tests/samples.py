@@ -15,6 +15,7 @@ from typing import Any
 
 import tflogscope
 from tflogscope import Run
+from tflogscope.views.report.page import report_page
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -51,6 +52,12 @@ def path_of(name: str) -> Path:
 def run_of(name: str) -> Run:
     """The analyzer's run of a log; `A+B`: of two files together."""
     return tflogscope.open_log(*(path_of(part) for part in name.split("+")))
+
+
+@lru_cache(1)
+def page_of(name: str) -> str:
+    """The report of a log."""
+    return report_page(run_of(name), "tests 1")
 
 
 @lru_cache(2)

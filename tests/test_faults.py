@@ -97,8 +97,8 @@ SIGNALS = {
 
 
 def pairs(rows: list[str], commands: list[str]) -> list[tuple[str, str]]:
-    """Each row with each command; to be quick, a sixth of that, with each row and each command."""
-    step = 1 if DEEP else min(6, len(rows))
+    """Each row with each command; to be quick, some of that, with each row and each command."""
+    step = 1 if DEEP else min(len(commands), len(rows))
     return [
         (row, command)
         for place, row in enumerate(rows)

@@ -22,7 +22,7 @@ import pytest
 import tflogscope
 from tests.conftest import Open
 from tests.makelog import Log, Node
-from tests.samples import NAMES, ROOT, path_of, raw_log, run_of
+from tests.samples import NAMES, ROOT, page_of, path_of, raw_log, run_of
 from tflogscope import Run
 from tflogscope.exports.redact import Redactor
 from tflogscope.model.origin import RECORD_MARK
@@ -109,7 +109,8 @@ def drawn(text: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def keras() -> tuple[str, Page]:
-    return made(run_of(KERAS))
+    text = page_of(KERAS)
+    return text, Page(text)
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -117,7 +118,8 @@ def keras() -> tuple[str, Page]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_of_each_sample_log_is_whole_and_loads_nothing(name: str) -> None:
-    text, page = made(run_of(name))
+    text = page_of(name)
+    page = Page(text)
     assert page.tags <= TAGS
     names = {name for name, _ in page.attributes}
     assert not [name for name in names if name.startswith("on") or name == "style"]
@@ -196,7 +198,7 @@ def test_a_hostile_log_stays_text(opened: Open) -> None:
 )
 def test_the_timeline_holds_what_the_tables_say(name: str) -> None:
     run = run_of(name)
-    data = drawn(made(run)[0])
+    data = drawn(page_of(name))
     frame, primitives = run.drawn.frame, run.primitives
     assert len(data["begin"]) == frame.height
     timeline = run.timeline.with_row_index("row")
@@ -409,7 +411,7 @@ def test_a_redacted_page_has_none_of_the_names(name: str, tmp_path: Path) -> Non
     data = " ".join(str(page["texts"][key]) for key in said)
     assert not names & set(re.findall(r"\w+", data + str(page["sources"])))
     # Elsewhere tflogscope's own sentences have words that are names of the program, too.
-    own = set(re.findall(r"\w+", made(run_of("torch_mlp__torch2.13.0__vlog2"))[0]))
+    own = set(re.findall(r"\w+", page_of("torch_mlp__torch2.13.0__vlog2")))
     prose = set(re.findall(r"\w+", text)) - own
     assert not {each for each in names & prose if "_" in each}
     assert not [each for each in ("thesecret", "secretprogram", "secretcpu") if each in text]
