@@ -156,7 +156,7 @@ def test_half_a_store_is_not_taken_for_logs(
 
 
 @pytest.mark.parametrize("command", ["ops {}", "trend {}", "report {} -o {}.html", "query {} SQL"])
-@pytest.mark.parametrize("damage", ["empty", "half", "pages"])
+@pytest.mark.parametrize("damage", ["empty", "half", "pages", "schema"])
 def test_a_damaged_file_is_no_fault_of_the_statement(
     store: str, tmp_path: Path, command: str, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,12 +165,17 @@ def test_a_damaged_file_is_no_fault_of_the_statement(
     for file in copy.glob(f"*/run={MLP}/*.parquet"):
         data = file.read_bytes()
         pages = data[:4] + b"?" * (len(data) // 4) + data[len(data) // 4 + 4 :]
-        file.write_bytes({"empty": b"", "half": data[: len(data) // 2], "pages": pages}[damage])
+        schema = data[:-300] + bytes(byte ^ 90 for byte in data[-300:-260]) + data[-260:]
+        half = data[: len(data) // 2]
+        file.write_bytes({"empty": b"", "half": half, "pages": pages, "schema": schema}[damage])
     words = command.format(copy, copy).split()
     assert main([word.replace("SQL", "SELECT * FROM timeline") for word in words]) == 3
     said = capsys.readouterr().err
     assert "damaged" in said
-    assert damage == "pages" or f"Remove {copy}/runs/{MLP}.parquet" in said
+    assert damage in ("pages", "schema") or f"Remove {copy}/runs/{MLP}.parquet" in said
+    (copy / "runs" / f"{MLP}.parquet").unlink()
+    collect(name_runs([str(path_of(MLP))], None, TAKEN), str(copy), Here(), VERSION)
+    assert tflogscope.open_store(copy).timeline.collect().height
 
 
 def test_parts_in_another_order_than_that_of_their_times_are_named(

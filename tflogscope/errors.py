@@ -58,7 +58,7 @@ class NothingRecognised(InputError):
 
 def is_damage(error: BaseException) -> bool:
     """Whether this is what polars says of a file of a store that is not as it was written."""
-    return str(error).startswith("parquet: ")
+    return str(error).startswith(("parquet: ", "unable to decode the encoded schema"))
 
 
 class GrammarError(TflogscopeError):
