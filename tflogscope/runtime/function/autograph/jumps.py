@@ -57,7 +57,7 @@ _numbers = itertools.count()
 
 
 def lower_jumps(function: ast.FunctionDef) -> None:
-    """Rewrite the body of the function, and of those in it."""
+    """Rewrite the body of the function."""
     function.body, _ = _joined(_loops(function.body))
     if _may(function.body, ast.Return, FUNCTIONS):
         number = next(_numbers)
@@ -70,9 +70,6 @@ def lower_jumps(function: ast.FunctionDef) -> None:
         body = _guarded(function.body, ast.Return, returned, flag, FUNCTIONS)
         text = f"{flag}, {value} = False, ag__.Undefined()\nbody\nreturn ag__.returned({value})"
         function.body = statements(text, function, body=body)
-    for node in ast.walk(ast.Module(function.body, [])):
-        if isinstance(node, ast.FunctionDef):
-            lower_jumps(node)
 
 
 def _inside(statement: ast.stmt, rewrite: Callable[[Block], Block]) -> None:
