@@ -100,7 +100,8 @@ def _loops(block: Block) -> Block:
             if _may(loop.body, jump, inner):
                 flag = f"{jump.__name__.lower()}_{next(_numbers)}"
                 cleared = statements(f"{flag} = False", loop)
-                loop.body = _guarded(loop.body, jump, partial(_raised, flag), flag, inner)
+                raised = partial(statements, f"{flag} = True")
+                loop.body = _guarded(loop.body, jump, raised, flag, inner)
                 if jump is ast.Break:
                     _only_while_not(flag, loop)
                     result += cleared
@@ -108,10 +109,6 @@ def _loops(block: Block) -> Block:
                     loop.body[:0] = cleared
         result.append(loop)
     return result
-
-
-def _raised(flag: str, node: ast.stmt) -> Block:
-    return statements(f"{flag} = True", node)
 
 
 def _only_while_not(flag: str, loop: Any) -> None:
