@@ -3,17 +3,15 @@
 variables.py          variables, `tf.Module`
 backprop.py           a tape is followed back, and so is a graph
 gradient_tape.py      `tf.GradientTape`, `tf.custom_gradient`
-func_graph.py         a graph that captures, and keeps side effects in order
+func_graph.py         a Python function is run to build a graph, which captures, and keeps side effects in order
 trace_types.py        what decides whether a function is traced again
-tracing.py            a Python function is run to build a graph
 concrete.py           a traced function, and how it is differentiated
-compiler.py           a trace for each type of the arguments
 branches.py           `tf.cond`; its gradient
 loops.py              `tf.while_loop`; its gradient
 tensor_array.py       `tf.TensorArray`, `tf.map_fn`
 checks.py             assertions, `tf.print`
 autograph/            Python's control flow as ops
-polymorphic.py        `tf.function`
+polymorphic.py        `tf.function`: a trace for each type of the arguments
 py_function.py        Python functions as ops
 """
 

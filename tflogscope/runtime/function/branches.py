@@ -11,18 +11,18 @@ from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.graph import Node
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import set_gradient
-from tflogscope.runtime.core.tensors import EagerTensor, HandleData, SymbolicTensor, uid
+from tflogscope.runtime.core.tensors import EagerTensor, HandleData, SymbolicTensor, TensorSpec, uid
 from tflogscope.runtime.function.backprop import gradients_of, zeros_like
-from tflogscope.runtime.function.compiler import Compiler
-from tflogscope.runtime.function.concrete import GraphFunction
+from tflogscope.runtime.function.concrete import ConcreteFunction, GraphFunction
 from tflogscope.runtime.function.func_graph import (
     READ_ONLY,
     FuncGraph,
     extend_outputs,
+    packed,
     placeholder,
     read_only_inputs,
+    trace,
 )
-from tflogscope.runtime.function.tracing import packed, trace
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slices import dense
 
@@ -97,7 +97,9 @@ def through_function(make: Callable[[Any], list[Any]], inputs: Sequence[Any]) ->
             copy_handle_data(inputs, tensors)
             return make(tensors)
 
-        return list(Compiler(wrapped, _WRAPPER)(list(inputs)))
+        graph = FuncGraph(_WRAPPER)
+        trace(graph, wrapped, [[TensorSpec.from_tensor(each) for each in inputs]])
+        return list(ConcreteFunction(graph).call_flat(inputs))
     return make(inputs)
 
 

@@ -30,11 +30,11 @@ from tflogscope.runtime.function.func_graph import (
     READ_ONLY,
     FuncGraph,
     extend_outputs,
+    packed,
     placeholder,
     read_only_inputs,
 )
 from tflogscope.runtime.function.trace_types import cast, tensors_of
-from tflogscope.runtime.function.tracing import packed, result_tensors
 from tflogscope.runtime.function.variables import Variable, accessed
 from tflogscope.runtime.library.slices import dense
 
@@ -110,11 +110,11 @@ class ConcreteFunction:
         known = self._described
         if known is None:
             return self.call_flat([*args, *(kwargs[name] for name in sorted(kwargs))])
-        fixed = {name: each for name, each in known.items() if not tensors_of({name: each})}
+        fixed = {name: each for name, each in known.items() if not tensors_of(each)}
         given = fixed | dict(zip(known, args, strict=False)) | kwargs
         if len(args) > len(known) or set(given) != set(known):
             raise TypeError(f"Binding inputs to tf.function `{self.graph.name}` failed.")
-        return self.call_flat(tensors_of({name: cast(known[name], given[name]) for name in known}))
+        return self.call_flat(tensors_of([cast(each, given[name]) for name, each in known.items()]))
 
     def call_flat(self, args: Sequence[Any], captured: Sequence[Any] | None = None) -> Any:
         """Run it with these tensors and variables; tapes remember it as one op."""
@@ -251,7 +251,8 @@ class Gradients:
                 shape, dtype = shape_and_dtype(output)
                 given.append(placeholder(backward, dtype, shape))
                 given[-1].handle_data = output.handle_data if dtype is variant else None
-            grads = gradients_of(graph, trainable, list(graph.inputs), given)
+            found = gradients_of(graph, trainable, list(graph.inputs), given)
+            grads = [dense(each) for each in found]
         known = {output.uid for output in graph.outputs}
         for tensor in backward.external_captures:  # what it needs becomes an output
             inner = isinstance(tensor, SymbolicTensor) and tensor.op.graph is graph
@@ -259,7 +260,7 @@ class Gradients:
                 known.add(tensor.uid)
                 graph.outputs.append(tensor)
         backward.inputs = given + backward.internal_captures
-        backward.outputs = [backward.capture(each) for each in result_tensors(grads)]
+        backward.outputs = [backward.capture(each) for each in tensors_of(grads)]
         backward.structured_outputs = grads
         name = f"__forward_{graph.name}_{uid()}"
         function = ConcreteFunction(backward, {**self._attributes, "forward_function_name": name})

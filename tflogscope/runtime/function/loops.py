@@ -30,8 +30,14 @@ from tflogscope.runtime.function.branches import (
     trace_branch,
 )
 from tflogscope.runtime.function.concrete import GraphFunction
-from tflogscope.runtime.function.func_graph import FuncGraph, extend_outputs, placeholder
-from tflogscope.runtime.function.tracing import packed, trace
+from tflogscope.runtime.function.func_graph import (
+    FuncGraph,
+    extend_outputs,
+    packed,
+    placeholder,
+    trace,
+)
+from tflogscope.runtime.function.trace_types import tensors_of
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slices import dense
 from tflogscope.runtime.ops.lists import shape_input
@@ -54,7 +60,7 @@ def while_loop(
     if context.executing_eagerly():
         return _eagerly(cond, body, loop_vars, maximum_iterations)
     loop_vars = nest.map_structure(_as_tensor, loop_vars)
-    flat = nest.flatten(nest.map_structure(lambda e: getattr(e, "flow", e), loop_vars))
+    flat = tensors_of(loop_vars)
     shapes = [tensor.shape for tensor in flat]
     if shape_invariants is not None:
         shapes = [TensorShape(each) for each in nest.flatten(shape_invariants)]
@@ -83,8 +89,7 @@ def while_loop(
             results = body(*packed(loop_vars, values))
             results = results if nest.is_nested(results) else [results]
             nest.assert_same_structure(results, loop_vars, check_types=False)
-            parts = nest.flatten(nest.map_structure(lambda e: getattr(e, "flow", e), results))
-            return [counter + 1, limit, *parts]
+            return [counter + 1, limit, *tensors_of(nest.map_structure(_as_tensor, results))]
 
         trace_branch(condition, test, specs)
         trace_branch(inner, step, specs)
@@ -103,7 +108,7 @@ def while_loop(
 
 
 def _as_tensor(value: Any) -> Any:
-    return value if hasattr(value, "flow") else convert_to_tensor(value)
+    return value if hasattr(value, "composite") else convert_to_tensor(value)
 
 
 def _eagerly(cond: Any, body: Any, loop_vars: Any, limit: Any) -> Any:

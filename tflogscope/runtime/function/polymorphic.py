@@ -1,21 +1,30 @@
-"""`tf.function`. See `tensorflow/python/eager/polymorphic_function/polymorphic_function.py`."""
+"""`tf.function`: a Python function is traced once for each type of its arguments. See
+`polymorphic_function.py`, `tracing_compilation.py` of `tensorflow/python/eager/polymorphic_function/`.
+"""
 
 from __future__ import annotations
 
+import functools
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tflogscope.runtime import executor
-from tflogscope.runtime.core import context
-from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.definition import define
+from tflogscope.runtime.core import context, nest, telling
 from tflogscope.runtime.core.errors import missing
-from tflogscope.runtime.core.tensors import EagerTensor, uid
+from tflogscope.runtime.core.graph import Graph
+from tflogscope.runtime.core.tensors import TensorSpec
 from tflogscope.runtime.function.autograph.conversion import convert
-from tflogscope.runtime.function.compiler import Compiler
 from tflogscope.runtime.function.concrete import ConcreteFunction
-from tflogscope.runtime.function.variables import Lifting, lifted
+from tflogscope.runtime.function.func_graph import FuncGraph, make_placeholders, trace
+from tflogscope.runtime.function.trace_types import (
+    Arguments,
+    CallType,
+    Signature,
+    tensors_of,
+    type_of,
+)
+from tflogscope.runtime.function.variables import making_variables
 
 
 class _Mode:
@@ -47,19 +56,22 @@ class PolymorphicFunction:
         self.python_function, self.__wrapped__ = python_function, python_function
         self.name = name or str(getattr(python_function, "__name__", "function"))
         self.__name__, self.__doc__ = self.name, getattr(python_function, "__doc__", None) or ""
-        self.input_signature = input_signature
         self._options = {"autograph": autograph, "reduce_retracing": reduce_retracing}
-        self._attributes = dict(attributes or {})
-        self._first: Compiler | None = None
-        self._compiler: Compiler | None = None
+        self._attributes, self.input_signature = dict(attributes or {}), input_signature
+        self._count, self._may_make_variables = 0, True
+        self._traces: dict[tuple[Any, CallType], ConcreteFunction] = {}
         self._methods: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self._lock = threading.RLock()
+
+    @functools.cached_property
+    def _signature(self) -> Signature:
+        return Signature(self.python_function, self.input_signature)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _Mode.eagerly:
             return self.python_function(*args, **kwargs)
-        if self._first is None:
-            self._initialise(args, kwargs)
-        return self._chosen()(*args, **kwargs)
+        concrete, tensors = self._concrete(args, kwargs)
+        return concrete.call_flat(tensors)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
@@ -73,45 +85,56 @@ class PolymorphicFunction:
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for these arguments, or specs of them."""
-        if self._first is None:
-            self._initialise(args, kwargs)
-        return self._chosen().concrete(args, kwargs)[0]
+        return self._concrete(args, kwargs)[0]
 
     def experimental_get_tracing_count(self) -> int:
-        return sum(each.tracing_count for each in (self._first, self._compiler) if each)
+        return self._count
 
-    def _initialise(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """The first trace: variables may be made in it. If some are, all calls go to another trace, in
-        which none may.
-        """
-        lifting = Lifting(allowed=True)
-        self._first = self._make_compiler(lifting)
-        try:
-            self._first.concrete(args, kwargs)
-        except BaseException:
-            self._first = None
-            raise
-        lifting.allowed = False
-        if lifting.created:
-            self._compiler = self._make_compiler(Lifting(allowed=False))
-        if lifting.initial:
-            _initialise(lifting.initial)
+    def _concrete(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[ConcreteFunction, list[Any]]:
+        """The trace for these arguments, made if there is none, and the tensors among them."""
+        with self._lock:
+            if self.input_signature is not None and not args and not kwargs:
+                args = self.input_signature
+            bound = self._signature.bind(args, kwargs)
+            described = self._signature.described(bound)
+            type_ = type_of(described)
+            with context.init_scope():
+                outermost = context.current()
+            where = outermost if isinstance(outermost, Graph) else None
+            best: CallType | None = None  # of several that fit the most specific one
+            for place, other in self._traces:
+                if place is where and other.fits(type_) and (best is None or best.fits(other)):
+                    best = other
+            known = best and self._traces[where, best]
+            return known or self._trace(where, type_, described), tensors_of(list(bound.values()))
 
-    def _chosen(self) -> Compiler:
-        chosen = self._compiler or self._first
-        assert chosen is not None
-        return chosen
-
-    def _make_compiler(self, lifting: Lifting) -> Compiler:
-        return Compiler(
-            self.python_function,
-            self.name,
-            self.input_signature,
-            self._attributes,
-            convert=convert if self._options["autograph"] else lambda function: function,
-            reduce_retracing=self._options["reduce_retracing"],
-            around=lambda: lifted(lifting),
-        )
+    def _trace(self, where: Any, type_: CallType, described: Arguments) -> ConcreteFunction:
+        if self._options["reduce_retracing"] and self.input_signature is None:
+            type_ = type_.generalised(other for place, other in self._traces if place is where)
+            left = iter(type_.shapes)
+            described = nest.map_structure(
+                lambda e: (
+                    TensorSpec(next(left), e.dtype, e.name) if isinstance(e, TensorSpec) else e
+                ),
+                described,
+            )
+        self._count += 1
+        graph = FuncGraph(self.name)
+        given = self._signature.unbind(make_placeholders(graph, described))
+        python = self.python_function
+        with making_variables(allowed=self._may_make_variables) as made:
+            converted = convert(python) if self._options["autograph"] else python
+            trace(graph, converted, given.args, given.kwargs)
+        concrete = ConcreteFunction(graph, self._attributes, described)
+        if telling.listener is not None:
+            telling.listener.function_traced(concrete.inference.name, concrete)
+        self._may_make_variables = False
+        if made:  # only the first trace may: calls go to another one, which finds them
+            return self._trace(where, type_, described)
+        self._traces[where, type_] = concrete
+        return concrete
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.function", name)
@@ -119,21 +142,6 @@ class PolymorphicFunction:
 
 PolymorphicFunction.__module__ = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 PolymorphicFunction.__name__ = PolymorphicFunction.__qualname__ = "Function"  # as it is printed
-
-
-def _initialise(initial: Sequence[tuple[Any, Any]]) -> None:
-    """Assign the first values: what they are made of runs as a function. NB: TensorFlow traces a
-    function that initialises them, and the first trace initialises under a condition as well.
-    """
-    graph = initial[0][1].op.graph
-    inputs = graph.internal_captures
-    name = f"__inference_initialize_variables_{uid()}"
-    lifted = define(name, graph.nodes, inputs, [value for _, value in initial])
-    given = [getattr(each, "value", None) for each in graph.external_captures]
-    with context.init_scope():
-        values = executor.run(lifted, given)
-        for (variable, tensor), value in zip(initial, values, strict=True):
-            O.AssignVariableOp(variable.handle, EagerTensor(value, tensor.dtype))
 
 
 def function(

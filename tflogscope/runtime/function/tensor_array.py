@@ -48,6 +48,9 @@ class TensorArray:
         other.flow = flow
         return other
 
+    def composite(self) -> tuple[Any, list[Any], Callable[..., Any]]:
+        return (self.dtype, str(self.element_shape)), [self.flow], self.with_flow
+
     def read(self, index: Any, name: str | None = None) -> Any:
         with op_scope(name, "TensorArrayV2Read"):
             shape = shape_input(self.element_shape)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,14 @@ class CallType:
             theirs.is_subtype_of(own) for own, theirs in zip(self.shapes, other.shapes, strict=True)
         )
 
-    def generalised(self, other: CallType) -> CallType:
-        """The type with shapes that are those of both."""
-        if self.structure != other.structure:
-            return self
-        pairs = zip(self.shapes, other.shapes, strict=True)
-        common = tuple(one.most_specific_compatible_shape(another) for one, another in pairs)
-        return replace(self, shapes=common)
+    def generalised(self, others: Iterable[CallType]) -> CallType:
+        """The type with shapes that are those of all."""
+        shapes = self.shapes
+        for other in others:
+            if other.structure == self.structure:
+                pairs = zip(shapes, other.shapes, strict=True)
+                shapes = tuple(a.most_specific_compatible_shape(b) for a, b in pairs)
+        return CallType(self.structure, shapes)
 
 
 def type_of(described: Arguments) -> CallType:
@@ -75,27 +76,11 @@ def type_of(described: Arguments) -> CallType:
     return CallType(structure, tuple(shapes))
 
 
-def with_shapes(described: Arguments, shapes: Sequence[TensorShape]) -> Arguments:
-    """The description with these shapes."""
-    left = iter(shapes)
-
-    def leaf(spec: Any) -> Any:
-        return (
-            TensorSpec(next(left), spec.dtype, spec.name) if isinstance(spec, TensorSpec) else spec
-        )
-
-    return {name: nest.map_structure(leaf, each) for name, each in described.items()}
-
-
-def tensors_of(arguments: Arguments) -> list[Any]:
-    """The tensors and variables among the arguments."""
-    found: list[Any] = []
-    for leaf in nest.flatten(list(arguments.values())):
-        if hasattr(leaf, "composite"):
-            found += leaf.composite()[1]
-        elif isinstance(leaf, (Tensor, TensorSpec, Variable)):
-            found.append(leaf)
-    return found
+def tensors_of(structure: Any) -> list[Any]:
+    """The tensors and variables in a structure, and those that its leaves are made of."""
+    leaves = nest.flatten(structure)
+    parts = [e.composite()[1] if hasattr(e, "composite") else [e] for e in leaves]
+    return [e for each in parts for e in each if isinstance(e, (Tensor, TensorSpec, Variable))]
 
 
 def cast(described: Any, value: Any) -> Any:
@@ -117,55 +102,36 @@ class Signature:
     """The parameters of a Python function, and what they are to be."""
 
     def __init__(self, function: Callable[..., Any], input_signature: Sequence[Any] | None) -> None:
-        self.name = getattr(function, "__name__", "function")
-        self.parameters = list(inspect.signature(function).parameters.values())
-        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self._signature = inspect.signature(function)
         self._fixed: Arguments = {}
-        left = list(input_signature or ())
-        for each in self.parameters if input_signature is not None else ():
-            if each.kind is each.VAR_POSITIONAL:
-                self._fixed |= {f"{each.name}_{at}": spec for at, spec in enumerate(left)}
-                left = []
-            elif left:
-                self._fixed[each.name] = left.pop(0)
-            elif each.default is not each.empty:
-                self._fixed[each.name] = each.default
-            elif each.kind is not each.VAR_KEYWORD:
-                raise TypeError(f"input_signature missing type constraint for {each.name}")
+        if input_signature is not None:
+            self._fixed = self.bind(input_signature, {})
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
         """The arguments by name; `*args` have numbers behind it."""
+        found = self._signature.bind(*args, **kwargs)
+        found.apply_defaults()
         bound: Arguments = {}
-        try:
-            found = inspect.Signature(self.parameters).bind(*args, **kwargs)
-            found.apply_defaults()
-            for each in self.parameters:
-                value = found.arguments[each.name]
-                if each.kind is each.VAR_POSITIONAL:
-                    bound |= {f"{each.name}_{at}": item for at, item in enumerate(value)}
-                elif each.kind is each.VAR_KEYWORD:
-                    bound |= dict(sorted(value.items()))
-                else:
-                    bound[each.name] = value
-            return {name: self._value(name, value) for name, value in bound.items()}
-        except (TypeError, ValueError) as error:
-            text = f"Binding inputs to tf.function `{self.name}` failed due to `{error}`."
-            raise TypeError(text) from None
-
-    def unbind(self, bound: Arguments) -> tuple[list[Any], dict[str, Any]]:
-        args: list[Any] = []
-        kwargs: dict[str, Any] = {}
-        rest = dict(bound)
-        for each in self.parameters:
+        for name, each in self._signature.parameters.items():
+            value = found.arguments[name]
             if each.kind is each.VAR_POSITIONAL:
-                args += [rest.pop(name) for name in list(rest) if name.startswith(f"{each.name}_")]
-            elif each.kind is each.VAR_KEYWORD:
-                kwargs |= rest
-            elif each.kind is each.KEYWORD_ONLY:
-                kwargs[each.name] = rest.pop(each.name)
+                bound |= {f"{name}_{at}": item for at, item in enumerate(value)}
             else:
-                args.append(rest.pop(each.name))
-        return args, kwargs
+                bound |= (
+                    dict(sorted(value.items())) if each.kind is each.VAR_KEYWORD else {name: value}
+                )
+        return {name: self._value(name, value) for name, value in bound.items()}
+
+    def unbind(self, bound: Arguments) -> inspect.BoundArguments:
+        """The arguments as the function takes them."""
+        given: Any = {}
+        rest = dict(bound)
+        for name, each in self._signature.parameters.items():
+            if each.kind is each.VAR_POSITIONAL:
+                given[name] = [rest.pop(key) for key in list(rest) if key.startswith(f"{name}_")]
+            else:
+                given[name] = rest if each.kind is each.VAR_KEYWORD else rest.pop(name)
+        return inspect.BoundArguments(self._signature, given)
 
     def described(self, bound: Arguments) -> Arguments:
         """The arguments with specs for tensors: those of the signature if there is one."""

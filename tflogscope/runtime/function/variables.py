@@ -13,45 +13,41 @@ from typing import Any
 
 import numpy as np
 
+from tflogscope.runtime import executor
 from tflogscope.runtime.core import context, nest, tape
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
+from tflogscope.runtime.core.definition import define
 from tflogscope.runtime.core.dtypes import DType, as_dtype
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.nest import map_structure
 from tflogscope.runtime.core.shapes import TensorShape, as_shape
-from tflogscope.runtime.core.tensors import OPERATORS, HandleData, Operators
+from tflogscope.runtime.core.tensors import (
+    OPERATORS,
+    EagerTensor,
+    HandleData,
+    Operators,
+    SymbolicTensor,
+)
 from tflogscope.runtime.ops.state import ANONYMOUS
 
 
-class Lifting:
-    """What is made of variables that a traced function makes: their first values are computed
-    outside of it, later.
-    """
-
-    def __init__(self, *, allowed: bool) -> None:
-        self.allowed = allowed
-        self.created = False
-        self.initial: list[tuple[Variable, Any]] = []
-        """Variables of the function, and their first values in its graph."""
+class _Making(threading.local):
+    innermost: tuple[bool, list[Any]] | None = None
 
 
-class _Lifting(threading.local):
-    innermost: Lifting | None = None
-
-
-_lifting = _Lifting()
+_making = _Making()
 
 
 @contextmanager
-def lifted(into: Lifting) -> Iterator[None]:
-    """Variables that are made in it are kept there."""
-    previous, _lifting.innermost = _lifting.innermost, into
+def making_variables(*, allowed: bool) -> Iterator[list[Any]]:
+    """The variables that a function makes while it is traced, which it may or may not."""
+    before, _making.innermost = _making.innermost, (allowed, [])
     try:
-        yield
+        yield _making.innermost[1]
     finally:
-        _lifting.innermost = previous
+        _making.innermost = before
 
 
 def _changing(op: str) -> Callable[..., Any]:
@@ -76,27 +72,16 @@ class Variable(Operators):
         dtype: Any = None,
         shape: Any = None,
     ) -> None:
-        if initial_value is None:
-            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
         self.trainable = trainable is not False
-        lifting = _lifting.innermost
-        if lifting is not None:
-            lifting.created = True
-            if not lifting.allowed:
+        if _making.innermost is not None:
+            allowed, made = _making.innermost
+            made.append(self)
+            if not allowed:
                 raise ValueError("tf.function may only make variables on its first call.")
-        traced = lifting if context.inside_function() else None
-        if traced is not None:
-            with context.name_scope(name or "Variable"):
-                value = _initial_tensor(initial_value, dtype)
-            traced.initial.append((self, value))
         with context.init_scope(), context.name_scope(name or "Variable") as scope:
-            if traced is None:
-                value = _initial_tensor(initial_value, dtype)
+            value = _initial_tensor(initial_value, dtype)
             self._make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
-            if traced is None:
-                self._assign_first(value)
-        if traced is not None:
-            context.current().capture(self.handle)
+            self._assign_first(value)
 
     def _make_handle(self, scope: str, shape: TensorShape, dtype: DType) -> None:
         self._name, self.shape, self.dtype = scope[:-1], shape, dtype
@@ -236,9 +221,15 @@ class UnreadVariable(Variable):
         return found
 
 
-def _initial_tensor(initial_value: Any, dtype: Any) -> Any:
+def _initial_tensor(value: Any, dtype: Any) -> Any:
+    """NB: what a function computes for a variable is run at once; TensorFlow lifts it out of there."""
+    if isinstance(value, SymbolicTensor) and context.executing_eagerly():
+        graph: Any = value.op.graph
+        made = define("initialize_variables", graph.nodes, graph.internal_captures, [value])
+        given = [getattr(each, "value", None) for each in graph.external_captures]
+        value = EagerTensor(executor.run(made, given)[0], value.dtype)
     with context.op_scope("Initializer", "Initializer"):
-        value = initial_value() if callable(initial_value) else initial_value
+        value = value() if callable(value) else value
         return convert_to_tensor(value, None if dtype is None else as_dtype(dtype), "initial_value")
 
 
