@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 from tflogscope.runtime.core import context, nest, tape, telling
@@ -22,21 +22,22 @@ class GradientTape:
     """Remembers what is done in its `with` block, to differentiate it."""
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._persistent, self._watches = persistent, watch_accessed_variables
-        self._tape: tape.Tape | None = None
+        options = {"persistent": persistent, "watch_accessed_variables": watch_accessed_variables}
+        self._recorded, self._used = tape.Tape(**options), False
 
     def __enter__(self) -> Self:
-        self._tape = tape.Tape(persistent=self._persistent, watch_accessed_variables=self._watches)
-        tape.push(self._tape)
+        tape.push(self._recorded)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._tape is not None:
-            tape.pop(self._tape)
+        tape.pop(self._recorded)
 
     def watch(self, tensor: Any) -> None:
         for value in nest.flatten(tensor):
-            self._recorded().watch(_handle(value))
+            self._recorded.watch(_handle(value))
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        return tuple(self._recorded.variables.values())
 
     def gradient(
         self,
@@ -49,15 +50,12 @@ class GradientTape:
 
         Raises RuntimeError if this tape has given one before and is not persistent.
         """
-        recorded = self._recorded()
-        if not self._persistent:
-            tape.pop(recorded)
+        self._follow()
         targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
         flat = nest.flatten(sources)
         given = None if output_gradients is None else nest.flatten(output_gradients)
         given = given and [None if each is None else convert_to_tensor(each) for each in given]
-        grads = backpropagate(recorded, targets, [_handle(each) for each in flat], given)
-        self._used_up()
+        grads = backpropagate(self._recorded, targets, [_handle(each) for each in flat], given)
         if unconnected_gradients != "none":
             pairs = zip(grads, flat, strict=True)
             grads = [arrays.zeros_like(value) if g is None else g for g, value in pairs]
@@ -69,29 +67,26 @@ class GradientTape:
         NB: element by element, of which the log says nothing; TensorFlow vectorizes the loop (`pfor`)
         and runs a function of a few nodes.
         """
-        recorded, handles = self._recorded(), [_handle(each) for each in nest.flatten(sources)]
-        tape.push(recorded)
-        flat = arrays.reshape(target, [-1])
-        with telling.listen(None):
+        self._follow()
+        handles = [_handle(each) for each in nest.flatten(sources)]
+        with self, telling.listen(None):
+            flat = arrays.reshape(target, [-1])
             elements = [flat[index] for index in range(flat.shape[0])]
-            tape.pop(recorded)
-            rows = [backpropagate(recorded, [each], handles) for each in elements]
-        self._used_up()
+        with telling.listen(None):
+            rows = [backpropagate(self._recorded, [each], handles) for each in elements]
         columns = [[dense(grad) for grad in column] for column in zip(*rows, strict=True)]
         shapes = [[*target.shape, *each[0].shape] for each in columns]
         pairs = zip(columns, shapes, strict=True)
         results = [arrays.reshape(arrays.stack(column), shape) for column, shape in pairs]
         return nest.pack_sequence_as(sources, results)
 
-    def _recorded(self) -> tape.Tape:
-        if self._tape is None:
-            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set")
-        return self._tape
-
-    def _used_up(self) -> None:
-        if not self._persistent:
-            tape.pop(self._recorded())
-            self._tape = None
+    def _follow(self) -> None:
+        """It is followed back now: once, unless it is persistent."""
+        if not self._recorded.persistent:
+            tape.pop(self._recorded)
+            if self._used:
+                raise RuntimeError("A non-persistent GradientTape gives gradients only once")
+            self._used = True
 
 
 def _handle(value: Any) -> Any:
@@ -111,23 +106,17 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        eagerly = context.executing_eagerly()
-        name = getattr(function, "__name__", "custom")
+        eagerly, name = context.executing_eagerly(), getattr(function, "__name__", "custom")
         if not eagerly:
             args = nest.map_structure(convert_to_tensor, values_of(tuple(args)))
-        watcher = tape.Tape(persistent=False, watch_accessed_variables=True)
-        tape.push(watcher)
-        try:
+        with GradientTape() as watcher:
             result, grad_function = function(*args, **kwargs)
-        finally:
-            tape.pop(watcher)
         passed = [id(value) for value in args]
-        variables = [v for v in watcher.variables.values() if id(v) not in passed]
+        variables = [v for v in watcher.watched_variables() if id(v) not in passed]
         results, flat_args = nest.flatten(result), nest.flatten(list(args))
 
         def backward(*grads: Any) -> list[Any]:
-            given = nest.pack_sequence_as(result, list(grads[: len(results)]))
-            given = given if isinstance(given, (list, tuple)) else [given]
+            given = grads[: len(results)]
             if not variables:
                 return nest.flatten(grad_function(*given))
             of_arguments, of_variables = grad_function(*given, variables=list(variables))
@@ -144,21 +133,12 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
         def after_results(*grads: Any) -> list[Any]:
             return [None] * len(results) + backward(*grads)
 
-        outputs = _identity_n(originals, after_results)
+        with tape.stop_recording():
+            types, mark = tuple(each.dtype for each in originals), f"CustomGradient-{uid()}"
+            attributes = {"T": types, "_gradient_op_type": mark}
+            outputs = context.execute("IdentityN", originals, attributes)
+        outputs[0].op.gradient_function = lambda _, *grads: after_results(*grads)
         tape.record(tape.Entry(name, originals, outputs, {}, after_results))
         return nest.pack_sequence_as(result, outputs[: len(results)])
 
     return wrapper
-
-
-def _identity_n(tensors: Sequence[Any], backward: Callable[..., Any]) -> list[Any]:
-    graph = context.current()
-    previous = graph.gradient_functions
-    graph.gradient_functions = {"IdentityN": lambda _, *grads: backward(*grads)}
-    try:
-        with tape.stop_recording():
-            types = tuple(tensor.dtype for tensor in tensors)
-            mark = f"CustomGradient-{uid()}"
-            return context.execute("IdentityN", tensors, {"T": types, "_gradient_op_type": mark})
-    finally:
-        graph.gradient_functions = previous
