@@ -101,7 +101,7 @@ class ConcreteFunction:
         self.inference = GraphFunction(name, graph, self.attributes)
         self._count = len(graph.outputs)
         """How many outputs are results; gradients need others."""
-        self._pairs: dict[int, _Pair] = {}
+        self._pairs: dict[tuple[int, bool], _Pair] = {}
         self._higher_order: _Pair | None = None
 
     name = property(lambda self: self.inference.name.encode())
@@ -155,7 +155,7 @@ class ConcreteFunction:
         """The gradient function of a node that calls the function: from then on the node calls the
         forward function.
         """
-        pair = self._pair(len(gradients))
+        pair = self._pair(len(gradients), later=True)
         node.attributes["f"] = pair[0].definition
         node.attributes["Tout"] = tuple(tensor.dtype for tensor in pair[0].outputs)
         node.attributes["output_shapes"] = tuple(tensor.shape for tensor in pair[0].outputs)
@@ -181,11 +181,11 @@ class ConcreteFunction:
                 self._higher_order = self._pair(count)
         return self._higher_order
 
-    def _pair(self, count: int) -> _Pair:
-        """Those for the gradients of so many of the outputs."""
-        if count not in self._pairs:
-            self._pairs[count] = self._build(self.graph.outputs[:count])
-        return self._pairs[count]
+    def _pair(self, count: int, *, later: bool = False) -> _Pair:
+        """Those for the gradients of so many of the outputs: for a tape, or for a node `later`."""
+        if (count, later) not in self._pairs:
+            self._pairs[count, later] = self._build(self.graph.outputs[:count])
+        return self._pairs[count, later]
 
     def _build(self, outputs: Sequence[SymbolicTensor]) -> _Pair:
         graph, trainable = self.graph, [each for each in outputs if tape.differentiable(each)]

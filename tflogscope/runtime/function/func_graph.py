@@ -128,10 +128,11 @@ def placeholder(
 
 
 def extend_outputs(node: Node, inner: Sequence[Any]) -> None:
-    """The node's function gives more than it did."""
+    """The node's function gives more than it did; its attributes say so already."""
     outputs = list(node.outputs)  # a tape may have the list as it was
     for tensor in inner[len(outputs) :]:
-        outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, tensor.shape))
+        shape = node.attributes["output_shapes"][len(outputs)]
+        outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, shape))
         outputs[-1].handle_data = tensor.handle_data
     node.outputs = outputs
 
