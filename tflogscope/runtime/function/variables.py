@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from tflogscope.runtime.core.definition import define
 from tflogscope.runtime.core.dtypes import DType, as_dtype
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.nest import map_structure
-from tflogscope.runtime.core.shapes import TensorShape, as_shape
+from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.core.tensors import (
     OPERATORS,
     EagerTensor,
@@ -50,16 +51,6 @@ def making_variables(*, allowed: bool) -> Iterator[list[Any]]:
         _making.innermost = before
 
 
-def _changing(op: str) -> Callable[..., Any]:
-    def change(self: Any, value: Any, *, name: Any = None, read_value: bool = True) -> Any:
-        value = convert_to_tensor(value, self.dtype)
-        if op == "AssignVariableOp" and not self.shape.is_compatible_with(value.shape):
-            raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
-        return self._changed(op, value, name=name, read_value=read_value)
-
-    return change
-
-
 class Variable(Operators):
     """A value that can change."""
 
@@ -80,19 +71,19 @@ class Variable(Operators):
                 raise ValueError("tf.function may only make variables on its first call.")
         with context.init_scope(), context.name_scope(name or "Variable") as scope:
             value = _initial_tensor(initial_value, dtype)
-            self._make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
-            self._assign_first(value)
+            self._name, self.dtype = scope[:-1], value.dtype
+            self.shape = value.shape if shape is None else as_shape(shape)
+            eagerly = executing_eagerly()
+            options = {"shape": self.shape, "dtype": self.dtype, "name": scope}
+            self.handle = O.VarHandleOp(shared_name=ANONYMOUS if eagerly else self._name, **options)
+            self.handle.handle_data = HandleData(self.shape, self.dtype)
+            if eagerly:
+                O.AssignVariableOp(self.handle, value)
+            else:
+                self._in_session(value)
 
-    def _make_handle(self, scope: str, shape: TensorShape, dtype: DType) -> None:
-        self._name, self.shape, self.dtype = scope[:-1], shape, dtype
-        shared = ANONYMOUS if executing_eagerly() else self._name
-        self.handle = O.VarHandleOp(shape=shape, dtype=dtype, shared_name=shared, name=scope)
-        self.handle.handle_data = HandleData(shape, dtype)
-
-    def _assign_first(self, value: Any) -> None:
-        if executing_eagerly():
-            O.AssignVariableOp(self.handle, value)
-            return
+    def _in_session(self, value: Any) -> None:
+        """What a graph of TensorFlow 1 has for a variable."""
         graph = context.current()
         with context.name_scope("IsInitialized"):
             O.VarIsInitializedOp(self.handle)
@@ -140,22 +131,21 @@ class Variable(Operators):
 
     # -- changing
 
-    def _changed(self, op: str, *values: Any, name: Any = None, read_value: bool = True) -> Any:
+    def _change(self, op: str, value: Any, *, name: Any = None, read_value: bool = True) -> Any:
+        value = convert_to_tensor(value, self.dtype)
+        if op == "AssignVariableOp" and not self.shape.is_compatible_with(value.shape):
+            raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
         with self._ordered():
-            call(op, self.handle, *values, name=name)
-        node = None if executing_eagerly() else context.current().nodes[-1]
-        if not read_value:
-            return node
+            call(op, self.handle, value, name=name)
         accessed(self)
-        return UnreadVariable(self, node)
+        if executing_eagerly():
+            return self
+        node = context.current().nodes[-1]
+        return UnreadVariable(self, node) if read_value else node
 
-    assign = _changing("AssignVariableOp")
-    assign_add = _changing("AssignAddVariableOp")
-    assign_sub = _changing("AssignSubVariableOp")
-
-    def scatter_add(self, sparse_delta: Any) -> Any:
-        values = convert_to_tensor(sparse_delta.values, self.dtype)
-        return self._changed("ResourceScatterAdd", sparse_delta.indices, values)
+    assign = partialmethod(_change, "AssignVariableOp")
+    assign_add = partialmethod(_change, "AssignAddVariableOp")
+    assign_sub = partialmethod(_change, "AssignSubVariableOp")
 
     def _ordered(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -175,7 +165,6 @@ class Variable(Operators):
         raise TypeError("Variable is unhashable.")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        del copy
         return np.array(self.numpy(), dtype)
 
     def __bool__(self) -> bool:
@@ -196,16 +185,13 @@ class Variable(Operators):
 
 
 class UnreadVariable(Variable):
-    """A variable right after a change: reading it comes after that. `_UnreadVariable`."""
+    """A variable right after a change in a graph: reading it comes after that. `_UnreadVariable`."""
 
     def __init__(self, variable: Variable, node: Any) -> None:
-        self.trainable = variable.trainable
-        self._name, self.shape, self.dtype = "UnreadVariable", variable.shape, variable.dtype
-        self.handle, self._node = variable.handle, node
-        if not executing_eagerly() and not context.inside_function():
+        vars(self).update(vars(variable), _name="UnreadVariable", _node=node)
+        if not context.inside_function():
             self.graph_element = self.value()  # a session may ask for it
 
-    name = property(lambda self: self._name)
     op = property(lambda self: self._node)
 
     def value(self) -> Any:
@@ -215,8 +201,6 @@ class UnreadVariable(Variable):
     read_value = value
 
     def _ordered(self) -> AbstractContextManager[None]:
-        if self._node is None or executing_eagerly():
-            return nullcontext()
         found: AbstractContextManager[None] = context.current().control_dependencies([self._node])
         return found
 
@@ -259,7 +243,10 @@ class Module:
     """Something with variables."""
 
     def __init__(self, name: str | None = None) -> None:
-        self._name = camel_to_snake(type(self).__name__) if name is None else name
+        own = re.sub(
+            r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", type(self).__name__
+        ).lower()
+        self._name = own if name is None else name
         with context.name_scope(self._name) as scope:
             self._scope_name = scope
 
@@ -279,8 +266,3 @@ def _variables(module: Any, seen: set[int]) -> Iterator[Any]:
     for leaf in new:
         if isinstance(leaf, Module):
             yield from _variables(leaf, seen)
-
-
-def camel_to_snake(name: str) -> str:
-    """`MyLayer` as `my_layer`."""
-    return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()
