@@ -7,9 +7,8 @@ graphs TensorFlow has another walk, `_GradientsHelper` of `python/ops/gradients_
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -47,11 +46,13 @@ def gradients_of(
         outputs = list(node.outputs)
         tape.note(Entry(node.type, node.inputs, outputs, node.attributes, backward, scope))
     with context.name_scope("gradients"):
-        starts = []
+        starts = list(given or [])
         for index, target in enumerate(targets):
-            name, shape = f"grad_ys_{index}", arrays.shape(target) if given is None else None
-            made = arrays.ones(shape, target.dtype, name=name) if given is None else given[index]
-            starts.append(made if given is None else O.Identity(made, name=name))
+            name = f"grad_ys_{index}"
+            if given is None:
+                starts.append(arrays.ones(arrays.shape(target), target.dtype, name=name))
+            else:
+                starts[index] = O.Identity(starts[index], name=name)
         return backpropagate(tape, targets, sources, starts, of_graph=True)
 
 
@@ -64,7 +65,6 @@ def backpropagate(
     of_graph: bool = False,
 ) -> list[Any]:
     """The gradients of the targets' sum at the sources; None where nothing connects them."""
-    walk = _Walk(tape, targets)
     wanted = {source.uid for source in sources}
     gradients: dict[int, list[Any]] = {}
     for index, target in enumerate(targets):
@@ -73,63 +73,46 @@ def backpropagate(
             start = _ones(target)
         if start is not None:
             gradients.setdefault(target.uid, []).append(start)
-    ready = deque(entry for entry in walk.entries if not walk.missing.get(id(entry)))
-    called = []
-    while ready:
-        entry = ready.popleft()
+    called, known = [], tape.made_by.keys() | wanted
+    for entry in _backwards(tape.made_by, targets):
         grads = _of_outputs(entry, gradients, wanted, of_graph=of_graph)
         if grads is not None:
             called.append(entry.type)
-            skipped = () if of_graph else _unwanted(entry, tape.made_by.keys() | wanted)
-            found = _call(entry, grads, skipped)
-            for tensor, grad in zip(entry.inputs, found, strict=False):
+            # NB: for graphs TensorFlow does not ask of which inputs no gradient is wanted
+            skipped = (
+                [] if of_graph else [k for k, e in enumerate(entry.inputs) if e.uid not in known]
+            )
+            for tensor, grad in zip(entry.inputs, _call(entry, grads, skipped), strict=False):
                 if grad is not None and tensor.uid in tape.made_by:  # a source may not be watched
                     if isinstance(grad, SymbolicTensor) and tensor.dtype.is_array:
                         grad.set_shape(tensor.shape)
                     gradients.setdefault(tensor.uid, []).append(grad)
-        ready.extend(walk.done(entry))
     if telling.listener is not None and context.executing_eagerly():
         telling.listener.tape_followed(called)
     return [_total(gradients.get(source.uid)) for source in sources]
 
 
-class _Walk:
-    """Which ops the targets come from, and for how many of those that use an op's outputs its
-    gradient has to wait.
-    """
-
-    def __init__(self, tape: Tape, targets: Sequence[Any]) -> None:
-        self._made_by = tape.made_by
-        self.entries: list[Entry] = []
-        self._uses: dict[int, int] = {}
-        self.missing: dict[int, int] = {}
-        seen: set[int] = set()
-        stack = [target.uid for target in reversed(targets)]
-        while stack:
-            entry = self._made_by.get(stack.pop())
-            if entry is None or id(entry) in seen:
-                continue
-            seen.add(id(entry))
-            self.entries.append(entry)
-            for tensor in entry.inputs:
-                if tensor.uid not in self._uses and tensor.uid in self._made_by:
-                    stack.append(tensor.uid)
-                self._uses[tensor.uid] = self._uses.get(tensor.uid, 0) + 1
-        for key in self._uses:
-            maker = self._made_by.get(key)
+def _backwards(made_by: Mapping[int, Entry | None], targets: Sequence[Any]) -> Iterator[Entry]:
+    """The ops that the targets come from, each once all that use its outputs have been there."""
+    waits: Counter[Entry] = Counter()
+    seen: dict[Entry, None] = {}
+    stack = [made_by.get(target.uid) for target in reversed(targets)]
+    while stack:
+        entry = stack.pop()
+        if entry is not None and entry not in seen:
+            seen[entry] = None
+            makers = [made_by.get(tensor.uid) for tensor in entry.inputs]
+            waits.update(maker for maker in makers if maker is not None)
+            stack += makers
+    ready = deque(entry for entry in seen if not waits[entry])
+    while ready:
+        entry = ready.popleft()
+        yield entry
+        for maker in [made_by.get(tensor.uid) for tensor in entry.inputs]:
             if maker is not None:
-                self.missing[id(maker)] = self.missing.get(id(maker), 0) + 1
-
-    def done(self, entry: Entry) -> list[Entry]:
-        """The entries that this one was the last to wait for."""
-        freed = []
-        for tensor in entry.inputs:
-            self._uses[tensor.uid] -= 1
-            maker = self._made_by.get(tensor.uid)
-            if not self._uses[tensor.uid] and maker is not None:
-                self.missing[id(maker)] -= 1
-                freed += [] if self.missing[id(maker)] else [maker]
-        return freed
+                waits[maker] -= 1
+                if not waits[maker]:
+                    ready.append(maker)
 
 
 def _of_outputs(
@@ -152,18 +135,12 @@ def _of_outputs(
     return results
 
 
-def _unwanted(entry: Entry, known: AbstractSet[int]) -> tuple[int, ...]:
-    """The inputs of which no gradient is wanted. NB: for graphs TensorFlow does not ask."""
-    return tuple(k for k, tensor in enumerate(entry.inputs) if tensor.uid not in known)
-
-
-def _call(entry: Entry, grads: list[Any], skipped: tuple[int, ...]) -> Sequence[Any]:
-    function = entry.backward
-    if function is None:
-        own = gradient_of(entry.type)
-        function = own and partial(own, replace(entry, skip_input_indices=skipped))
+def _call(entry: Entry, grads: list[Any], skipped: Sequence[int]) -> Sequence[Any]:
+    function = entry.backward or gradient_of(entry.type)
     if function is None:
         return []
+    if entry.backward is None:
+        function = partial(function, replace(entry, skip_input_indices=tuple(skipped)))
     scoped = entry.scope and not context.executing_eagerly()
     with context.name_scope(entry.scope) if scoped else nullcontext():
         found = function(*grads)
@@ -221,13 +198,11 @@ def zeros_for(tensor: Any) -> Any:
 
 def _zeros_in_graph(tensor: Any) -> Any:
     """See `_ZerosLike` of `python/ops/gradients_util.py`, `default_gradient.py`."""
-    shape, dtype = tensor.shape, tensor.dtype
-    if not differentiable(tensor) or (dtype is resource and tensor.handle_data is None):
+    if tensor.dtype is resource:
+        known = tensor.handle_data
+        return None if known is None else arrays.zeros(O.VariableShape(tensor), known.dtype)
+    if not differentiable(tensor):
         return None
-    if dtype is resource:
-        return arrays.zeros(O.VariableShape(tensor), tensor.handle_data.dtype)
-    if tensor.graph.is_while_body and dtype.is_array and shape.is_fully_defined():
-        return constant(0, dtype, shape)  # ZerosLike would make the loop keep the value
     with context.op_scope(None, "zeros_like") as scope:
         return O.ZerosLike(tensor, name=scope)
 

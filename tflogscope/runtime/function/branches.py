@@ -208,11 +208,12 @@ def _filler(tensor: Any) -> Any:
 def _branch_gradients(branch: FuncGraph, grads: Sequence[Any]) -> list[Any]:
     pairs = zip(branch.outputs, grads, strict=False)
     wanted = [(output, grad) for output, grad in pairs if tape.differentiable(output)]
-    targets, given = [output for output, _ in wanted], [grad for _, grad in wanted]
+    targets, given = ([each[k] for each in wanted] for k in (0, 1))
     found = gradients_of(branch, targets, branch.inputs, given)
-    pairs = zip(found, branch.inputs, strict=True)
-    filled = [zeros_like(e) if g is None and tape.differentiable(e) else g for g, e in pairs]
-    return [dense(grad) for grad in filled]
+    for at, tensor in enumerate(branch.inputs):  # the other branch may have one
+        if found[at] is None and tape.differentiable(tensor):
+            found[at] = zeros_like(tensor)
+    return [dense(grad) for grad in found]
 
 
 def outside(tensor: Any, graph: FuncGraph, node: Node, inputs: Sequence[Any] = ()) -> Any:

@@ -95,7 +95,7 @@ def _converted(function: FunctionType) -> FunctionType:
     original = function.__code__
     if original not in _codes:
         tree = _tree(original)
-        _codes[original] = tree and _compiled(rewritten(tree), original)
+        _codes[original] = _compiled(rewritten(tree), original) if tree else None
     code = _codes[original]
     if code is None:
         return function

@@ -146,7 +146,7 @@ def _for_tensor(iterated: Any, extra_test: Any, body: Any, *state: Any) -> None:
     delta = known_value(iterated.op.inputs[2]) if ranged else None
     if delta is None:
         delta, number, limit, step_ = 1, [0], _len(iterated), 1
-        item = TensorArray(iterated.dtype, size=limit).unstack(iterated).read
+        item: Any = TensorArray(iterated.dtype, size=limit).unstack(iterated).read
     else:
         start, limit, step_ = iterated.op.inputs
         number, item = [start], lambda at: at

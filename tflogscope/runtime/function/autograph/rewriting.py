@@ -83,8 +83,8 @@ class Liveness:
 
     def _statement(self, node: ast.stmt, after: Names) -> Names:
         if isinstance(node, (ast.If, ast.While, ast.For)):
-            is_for = isinstance(node, ast.For)
-            header, targets = (node.iter, [node.target]) if is_for else (node.test, [])
+            header: Any = node.iter if isinstance(node, ast.For) else node.test
+            targets = [node.target] if isinstance(node, ast.For) else []
             live = after | _read(getattr(node, "extra_test", None))
             while True:  # what a loop's body reads is live after it
                 inside = self._block(node.body, live) | self._block(node.orelse, live)
