@@ -1,10 +1,8 @@
 """Functions: `tf.function`, what it is made of, and what is made with it. In reading order.
 
 variables.py          variables, `tf.Module`
-backprop.py           a tape is followed back, and so is a graph
-gradient_tape.py      `tf.GradientTape`, `tf.custom_gradient`
+backprop.py           a tape is followed back, and so is a graph; `tf.GradientTape`, `tf.custom_gradient`
 func_graph.py         a Python function is run to build a graph, which captures, and keeps side effects in order
-trace_types.py        what decides whether a function is traced again
 concrete.py           a traced function, and how it is differentiated
 branches.py           `tf.cond`; its gradient
 loops.py              `tf.while_loop`; its gradient

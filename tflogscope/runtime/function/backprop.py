@@ -1,29 +1,39 @@
 """Gradients: a tape is followed back from the targets, op by op. A graph is differentiated the same
-way: its nodes, in the order of their creation, are a tape.
+way: its nodes, in the order of their creation, are a tape. `tf.GradientTape`, `tf.custom_gradient`.
 
-See `tensorflow/c/eager/tape.h` (`GradientTape::ComputeGradient`), `python/eager/backprop.py`. NB: for
-graphs TensorFlow has another walk, `_GradientsHelper` of `python/ops/gradients_util.py`.
+See `tensorflow/c/eager/tape.h` (`GradientTape::ComputeGradient`), `python/eager/backprop.py`,
+`python/ops/custom_gradient.py`. NB: for graphs TensorFlow has another walk, `_GradientsHelper` of
+`python/ops/gradients_util.py`.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, Self
 
-from tflogscope.runtime.core import context, telling
+from tflogscope.runtime.core import context, nest, telling
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.conversion import constant
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import int32, resource, string
 from tflogscope.runtime.core.graph import Graph
 from tflogscope.runtime.core.registry import gradient_of
-from tflogscope.runtime.core.tape import Entry, Tape, differentiable
-from tflogscope.runtime.core.tensors import SymbolicTensor
+from tflogscope.runtime.core.tape import (
+    Entry,
+    Tape,
+    differentiable,
+    pop,
+    push,
+    record,
+    stop_recording,
+)
+from tflogscope.runtime.core.tensors import SymbolicTensor, uid
+from tflogscope.runtime.function.variables import values_of
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slices import add_gradients
+from tflogscope.runtime.library.slices import add_gradients, dense
 
 _NEEDS_NO_ZEROS = {
     "SoftmaxCrossEntropyWithLogits": frozenset({1}),
@@ -210,3 +220,122 @@ def _zeros_in_graph(tensor: Any) -> Any:
 def _filled(value: int, shape: Any, dtype: Any) -> Any:
     dims = constant(shape.as_list(), int32)
     return O.Fill(dims, constant(bool(value) if dtype.is_bool else value, dtype), index_type=int32)
+
+
+# -- `tf.GradientTape`, and functions with a gradient of their own
+
+
+class GradientTape:
+    """Remembers what is done in its `with` block, to differentiate it."""
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        options = {"persistent": persistent, "watch_accessed_variables": watch_accessed_variables}
+        self._recorded, self._used = Tape(**options), False
+
+    def __enter__(self) -> Self:
+        push(self._recorded)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pop(self._recorded)
+
+    def watch(self, tensor: Any) -> None:
+        for value in nest.flatten(tensor):
+            self._recorded.watch(getattr(value, "handle", value))
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        return tuple(self._recorded.variables.values())
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: str = "none",
+    ) -> Any:
+        """The gradient of the targets' sum at the sources.
+
+        Raises RuntimeError if this tape has given one before and is not persistent.
+        """
+        self._follow()
+        targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
+        flat = nest.flatten(sources)
+        given = None if output_gradients is None else nest.flatten(output_gradients)
+        given = given and [None if each is None else convert_to_tensor(each) for each in given]
+        grads = backpropagate(
+            self._recorded, targets, [getattr(e, "handle", e) for e in flat], given
+        )
+        if unconnected_gradients != "none":
+            pairs = zip(grads, flat, strict=True)
+            grads = [arrays.zeros_like(value) if g is None else g for g, value in pairs]
+        return nest.pack_sequence_as(sources, grads)
+
+    def jacobian(self, target: Any, sources: Any) -> Any:
+        """The gradient of each element of the target.
+
+        NB: element by element, of which the log says nothing; TensorFlow vectorizes the loop (`pfor`)
+        and runs a function of a few nodes.
+        """
+        self._follow()
+        handles = [getattr(e, "handle", e) for e in nest.flatten(sources)]
+        with self, telling.listen(None):
+            flat = arrays.reshape(target, [-1])
+            elements = [flat[index] for index in range(flat.shape[0])]
+        with telling.listen(None):
+            rows = [backpropagate(self._recorded, [each], handles) for each in elements]
+        columns = [[dense(grad) for grad in column] for column in zip(*rows, strict=True)]
+        shapes = [[*target.shape, *each[0].shape] for each in columns]
+        pairs = zip(columns, shapes, strict=True)
+        results = [arrays.reshape(arrays.stack(column), shape) for column, shape in pairs]
+        return nest.pack_sequence_as(sources, results)
+
+    def _follow(self) -> None:
+        """It is followed back now: once, unless it is persistent."""
+        if not self._recorded.persistent:
+            pop(self._recorded)
+            if self._used:
+                raise RuntimeError("A non-persistent GradientTape gives gradients only once")
+            self._used = True
+
+
+def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function(*args)` gives its result and the function of its gradient."""
+
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        eagerly, name = context.executing_eagerly(), getattr(function, "__name__", "custom")
+        if not eagerly:
+            args = nest.map_structure(convert_to_tensor, values_of(tuple(args)))
+        with GradientTape() as watcher:
+            result, grad_function = function(*args, **kwargs)
+        passed = [id(value) for value in args]
+        variables = [v for v in watcher.watched_variables() if id(v) not in passed]
+        results, flat_args = nest.flatten(result), nest.flatten(list(args))
+
+        def backward(*grads: Any) -> list[Any]:
+            given = grads[: len(results)]
+            if not variables:
+                return nest.flatten(grad_function(*given))
+            of_arguments, of_variables = grad_function(*given, variables=list(variables))
+            return nest.flatten(of_arguments) + list(of_variables)
+
+        copies = [O.Identity(leaf) for leaf in results]  # in graphs nothing uses these
+        if eagerly:
+            inputs = [convert_to_tensor(leaf) for leaf in [*flat_args, *variables]]
+            record(Entry(name, inputs, copies, {}, backward))
+            return nest.pack_sequence_as(result, copies)
+        variables.sort(key=lambda variable: str(variable.name))
+        originals = [convert_to_tensor(leaf) for leaf in [*results, *flat_args, *variables]]
+
+        def after_results(*grads: Any) -> list[Any]:
+            return [None] * len(results) + backward(*grads)
+
+        with stop_recording():
+            types, mark = tuple(each.dtype for each in originals), f"CustomGradient-{uid()}"
+            attributes = {"T": types, "_gradient_op_type": mark}
+            outputs = context.execute("IdentityN", originals, attributes)
+        outputs[0].op.gradient_function = lambda _, *grads: after_results(*grads)
+        record(Entry(name, originals, outputs, {}, after_results))
+        return nest.pack_sequence_as(result, outputs[: len(results)])
+
+    return wrapper

@@ -27,12 +27,13 @@ from tflogscope.runtime.function.backprop import (
 from tflogscope.runtime.function.func_graph import (
     READ_ONLY,
     FuncGraph,
+    cast,
     extend_outputs,
     packed,
     placeholder,
     read_only_inputs,
+    tensors_of,
 )
-from tflogscope.runtime.function.trace_types import cast, tensors_of
 from tflogscope.runtime.function.variables import Variable, accessed
 from tflogscope.runtime.library.slices import dense
 

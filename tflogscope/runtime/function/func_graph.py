@@ -16,7 +16,6 @@ from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.graph import Graph, Node
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, TensorSpec, uid
-from tflogscope.runtime.function.trace_types import Arguments, tensors_of
 from tflogscope.runtime.function.variables import Variable, values_of
 
 _SMALL = 128
@@ -135,6 +134,34 @@ def extend_outputs(node: Node, inner: Sequence[Any]) -> None:
         outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, shape))
         outputs[-1].handle_data = tensor.handle_data
     node.outputs = outputs
+
+
+Arguments = dict[str, Any]
+"""By name: structures of tensors, variables and Python values. In what describes a call there are
+specs in place of the tensors.
+"""
+
+
+def tensors_of(structure: Any) -> list[Any]:
+    """The tensors and variables in a structure, and those that its leaves are made of."""
+    leaves = nest.flatten(structure)
+    parts = [e.composite()[1] if hasattr(e, "composite") else [e] for e in leaves]
+    return [e for each in parts for e in each if isinstance(e, (Tensor, TensorSpec, Variable))]
+
+
+def cast(described: Any, value: Any) -> Any:
+    """The value as it was described. Raises TypeError if it can't be that."""
+    return nest.map_structure(_cast_leaf, described, value)
+
+
+def _cast_leaf(spec: Any, value: Any) -> Any:
+    if isinstance(spec, TensorSpec):
+        made = value if isinstance(value, TensorSpec) else convert_to_tensor(value, spec.dtype)
+        if made.dtype is spec.dtype and made.shape.is_compatible_with(spec.shape):
+            return made
+    elif isinstance(spec, Variable) or hasattr(spec, "composite") or spec is value or spec == value:
+        return value
+    raise TypeError(f"Can not cast {value!r} to {spec!r}")
 
 
 # -- tracing: the Python function is run once, with symbolic tensors

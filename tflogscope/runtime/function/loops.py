@@ -15,8 +15,8 @@ from tflogscope.runtime.core.dtypes import int32, resource
 from tflogscope.runtime.core.graph import Node
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import OpDef, set_gradient
-from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
-from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, TensorSpec, uid
+from tflogscope.runtime.core.shapes import UNKNOWN
+from tflogscope.runtime.core.tensors import SymbolicTensor, TensorSpec, uid
 from tflogscope.runtime.function.backprop import gradients_of, zeros_like
 from tflogscope.runtime.function.branches import (
     BranchGraph,
@@ -32,9 +32,9 @@ from tflogscope.runtime.function.func_graph import (
     extend_outputs,
     packed,
     placeholder,
+    tensors_of,
     trace,
 )
-from tflogscope.runtime.function.trace_types import tensors_of
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slices import dense
 from tflogscope.runtime.ops.lists import shape_input
@@ -44,39 +44,30 @@ def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
     loop_vars: Any,
-    shape_invariants: Any = None,
     parallel_iterations: int = 10,
-    swap_memory: bool = False,
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
     """The loop variables once `cond(*loop_vars)` no longer holds. Raises ValueError if the body
     changes their shapes or types.
     """
-    del swap_memory
     if context.executing_eagerly():
         return _eagerly(cond, body, loop_vars, maximum_iterations)
     loop_vars = nest.map_structure(_as_tensor, loop_vars)
     flat = tensors_of(loop_vars)
-    shapes = [tensor.shape for tensor in flat]
-    if shape_invariants is not None:
-        shapes = [TensorShape(each) for each in nest.flatten(shape_invariants)]
     with context.name_scope(name or "while") as scope:
         names = [function_name(scope, part) for part in ("cond", "body")]
         limited = maximum_iterations is not None
-        limit = convert_to_tensor(
-            maximum_iterations if limited else -1, int32, "maximum_iterations"
-        )
+        most = maximum_iterations if limited else -1
+        limit = convert_to_tensor(most, int32, "maximum_iterations")
         counter = constant(0, limit.dtype if limited else None, name="loop_counter")
         specs = [TensorSpec.from_tensor(each) for each in (counter, limit)]
-        specs += [TensorSpec(s, t.dtype) for s, t in zip(shapes, flat, strict=True)]
+        specs += [TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
         condition, inner = BranchGraph(names[0]), BranchGraph(names[1])
         inner.is_while_body = True
 
         def test(counter: Any, limit: Any, *values: Any) -> Any:
             held = cond(*packed(loop_vars, values))
-            if isinstance(held, Tensor) and held.shape.rank != 0:
-                held = arrays.squeeze(held)
             return O.LogicalAnd(counter < limit, held) if limited else held
 
         def step(counter: Any, limit: Any, *values: Any) -> list[Any]:
@@ -95,13 +86,15 @@ def while_loop(
         for at, tensor in enumerate(captured[len(condition.external_captures) :]):
             label = f"{condition.name}___redundant_placeholder{at}"
             condition.add_capture(tensor, placeholder(condition, tensor.dtype, UNKNOWN, label))
+        for given, result in zip(flat, inner.outputs[2:], strict=False):
+            if given.dtype is not result.dtype or not result.shape.is_subtype_of(given.shape):
+                raise ValueError(f"{given}, a loop variable, is {result} after one iteration")
         inputs = [counter, limit, *flat, *captured]
-        _check(inner, shapes)
-        given = [tensor.shape for tensor in inner.outputs]
-        given[2 : 2 + len(flat)] = shapes
-        outputs = _build(inputs, condition, inner, given, parallel_iterations, scope)
-    results = outputs[2 : 2 + len(flat)]
-    return packed(loop_vars, results)
+        shapes = [
+            tensor.shape for tensor in (counter, limit, *flat, *inner.outputs[len(flat) + 2 :])
+        ]
+        outputs = _run(inputs, condition, inner, shapes, parallel_iterations, scope)
+    return packed(loop_vars, outputs[2 : 2 + len(flat)])
 
 
 def _as_tensor(value: Any) -> Any:
@@ -117,24 +110,12 @@ def _eagerly(cond: Any, body: Any, loop_vars: Any, limit: Any) -> Any:
     return nest.map_structure(_as_tensor, loop_vars)
 
 
-def _check(body: FuncGraph, shapes: Sequence[TensorShape]) -> None:
-    for inner, result, shape in zip(body.inputs[2:], body.outputs[2:], shapes, strict=False):
-        if inner.dtype is not result.dtype or not result.shape.is_subtype_of(shape):
-            raise ValueError(
-                f"A loop variable of {inner.dtype} and shape {shape} is of {result.dtype} and shape "
-                f"{result.shape} after one iteration. `shape_invariants` allow other shapes."
-            )
-
-
-def _build(
+def _run(
     inputs: Any, condition: Any, body: Any, shapes: Any, parallel_iterations: int, name: str
 ) -> list[Any]:
     """The node of the loop; its outputs."""
-    others = {
-        "T": tuple(tensor.dtype for tensor in inputs),
-        "output_shapes": tuple(shapes),
-        "parallel_iterations": parallel_iterations,
-    }
+    others: dict[str, Any] = {"T": tuple(tensor.dtype for tensor in inputs)}
+    others |= {"output_shapes": tuple(shapes), "parallel_iterations": parallel_iterations}
     functions = {"cond": condition, "body": body}
     return execute_functions("While", name, functions, [], inputs, **others)
 
@@ -149,8 +130,8 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     before = len(body.outputs)
     parts = zip(grads, body.outputs, node.outputs, strict=False)
     wanted = [_prepared(*each) for each in parts]
-    parts = zip(body.outputs, body.inputs, wanted, strict=False)
-    triples = [each for each in parts if each[2] is not None]
+    every = zip(body.outputs, body.inputs, wanted, strict=False)
+    triples = [each for each in every if each[2] is not None]
     counter = constant(0, node.outputs[0].dtype, name="grad_counter")
     arguments = [counter, node.inputs[1], node.outputs[0], *(grad for _, _, grad in triples)]
     graph = _GradientGraph(f"{body.name}_grad_{uid()}", node, condition, body)
@@ -179,7 +160,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     trace(back, lambda counter, limit, total, *_: counter < total, specs)
     shapes = [tensor.shape for tensor in graph.outputs]
     parallel = node.attributes["parallel_iterations"]
-    outputs = _build(inputs, back, graph, shapes, parallel, f"{node.name}_grad")
+    outputs = _run(inputs, back, graph, shapes, parallel, f"{node.name}_grad")
     found = iter([arrays.identity(output) for output in outputs][3:])
     rest = [None] * (len(node.inputs) - len(wanted))
     return [None if grad is None else next(found) for grad in wanted] + rest

@@ -1,30 +1,139 @@
-"""`tf.function`: a Python function is traced once for each type of its arguments. See
-`polymorphic_function.py`, `tracing_compilation.py` of `tensorflow/python/eager/polymorphic_function/`.
+"""`tf.function`: a Python function is traced once for each type of its arguments. A tensor's is its
+dtype and shape; a Python value's is the value itself; an object's is its identity. See
+`polymorphic_function.py`, `tracing_compilation.py` of `tensorflow/python/eager/polymorphic_function/`,
+`core/function/trace_type/` and `core/function/polymorphism/function_type.py`.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tflogscope.runtime.core import context, nest, telling
+from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.graph import Graph
-from tflogscope.runtime.core.tensors import TensorSpec
+from tflogscope.runtime.core.shapes import TensorShape
+from tflogscope.runtime.core.tensors import Tensor, TensorSpec
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.concrete import ConcreteFunction
-from tflogscope.runtime.function.func_graph import FuncGraph, make_placeholders, trace
-from tflogscope.runtime.function.trace_types import (
+from tflogscope.runtime.function.func_graph import (
     Arguments,
-    CallType,
-    Signature,
+    FuncGraph,
+    cast,
+    make_placeholders,
     tensors_of,
-    type_of,
+    trace,
 )
-from tflogscope.runtime.function.variables import making_variables
+from tflogscope.runtime.function.variables import Variable, making_variables
+
+
+@dataclass(frozen=True, slots=True)
+class CallType:
+    """The type of a call: what is the same in all calls of a trace, and the shapes of the tensors."""
+
+    structure: Any
+    shapes: tuple[TensorShape, ...]
+
+    def fits(self, other: CallType) -> bool:
+        """Does a function that was traced for this type do for the other one, too?"""
+        return self.structure == other.structure and all(
+            theirs.is_subtype_of(own) for own, theirs in zip(self.shapes, other.shapes, strict=True)
+        )
+
+    def generalised(self, others: Iterable[CallType]) -> CallType:
+        """The type with shapes that are those of all."""
+        shapes = self.shapes
+        for other in others:
+            if other.structure == self.structure:
+                pairs = zip(shapes, other.shapes, strict=True)
+                shapes = tuple(a.most_specific_compatible_shape(b) for a, b in pairs)
+        return CallType(self.structure, shapes)
+
+
+def type_of(described: Arguments) -> CallType:
+    """The type of a call. Raises TypeError for what can't be compared."""
+    shapes: list[TensorShape] = []
+    handles: list[int] = []
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, TensorSpec):
+            shapes.append(value.shape)
+            return TensorSpec, value.dtype
+        if isinstance(value, Variable):  # which of the different ones in this call counts, too
+            uid = value.handle.uid
+            handles.extend([] if uid in handles else [uid])
+            return value.dtype, value.shape, bool(value.trainable), handles.index(uid)
+        if hasattr(value, "composite"):
+            return value.composite()[0]
+        if nest.is_nested(value):
+            keys = tuple(sorted(value)) if isinstance(value, Mapping) else ()
+            return keys or type(value), tuple(walk(each) for each in nest.children(value))
+        try:
+            return weakref.ref(value)
+        except TypeError:
+            hash(value)
+            return value
+
+    structure = tuple(described), tuple(walk(each) for each in described.values())
+    return CallType(structure, tuple(shapes))
+
+
+class Signature:
+    """The parameters of a Python function, and what they are to be."""
+
+    def __init__(self, function: Callable[..., Any], input_signature: Sequence[Any] | None) -> None:
+        self._signature = inspect.signature(function)
+        self._fixed: Arguments = {}
+        if input_signature is not None:
+            self._fixed = self.bind(input_signature, {})
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
+        """The arguments by name; `*args` have numbers behind it."""
+        found = self._signature.bind(*args, **kwargs)
+        found.apply_defaults()
+        bound: Arguments = {}
+        for name, each in self._signature.parameters.items():
+            value = found.arguments[name]
+            if each.kind is each.VAR_POSITIONAL:
+                bound |= {f"{name}_{at}": item for at, item in enumerate(value)}
+            else:
+                bound |= (
+                    dict(sorted(value.items())) if each.kind is each.VAR_KEYWORD else {name: value}
+                )
+        return {name: self._value(name, value) for name, value in bound.items()}
+
+    def unbind(self, bound: Arguments) -> inspect.BoundArguments:
+        """The arguments as the function takes them."""
+        given: Any = {}
+        rest = dict(bound)
+        for name, each in self._signature.parameters.items():
+            if each.kind is each.VAR_POSITIONAL:
+                given[name] = [rest.pop(key) for key in list(rest) if key.startswith(f"{name}_")]
+            else:
+                given[name] = rest if each.kind is each.VAR_KEYWORD else rest.pop(name)
+        return inspect.BoundArguments(self._signature, given)
+
+    def described(self, bound: Arguments) -> Arguments:
+        """The arguments with specs for tensors: those of the signature if there is one."""
+
+        def leaf(value: Any) -> Any:
+            return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
+
+        return nest.map_structure(leaf, bound) | self._fixed  # type: ignore[no-any-return]
+
+    def _value(self, name: str, value: Any) -> Any:
+        if name in self._fixed:
+            return cast(self._fixed[name], value)
+        arrays = (np.ndarray, np.generic)
+        return nest.map_structure(lambda e: constant(e) if isinstance(e, arrays) else e, value)
 
 
 class _Mode:

@@ -22,7 +22,7 @@ from tflogscope.runtime.core.registry import op, set_gradient
 from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.core.tensors import EagerTensor
 from tflogscope.runtime.function.autograph.conversion import do_not_convert
-from tflogscope.runtime.function.gradient_tape import GradientTape
+from tflogscope.runtime.function.backprop import GradientTape
 from tflogscope.runtime.function.variables import values_of
 
 _functions: dict[str, _PythonFunction] = {}
