@@ -22,8 +22,7 @@ from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.backprop import gradients_of
 from tflogscope.runtime.function.concrete import ConcreteFunction
-from tflogscope.runtime.function.func_graph import FuncGraph
-from tflogscope.runtime.function.tracing import trace
+from tflogscope.runtime.function.func_graph import FuncGraph, trace
 from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.library import random
 from tflogscope.runtime.ops.state import of_session

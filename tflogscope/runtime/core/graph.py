@@ -35,7 +35,7 @@ class Node:
         self.control_inputs = list(control_inputs)
         self.device = context.requested_device()
         self.outputs: list[SymbolicTensor] = []
-        self.gradient_function = graph.gradient_functions.get(definition.type)
+        self.gradient_function: Any = None
         """Its own gradient function, where it is not that of its type: of a function's call."""
 
     def add_control_input(self, node: Node) -> None:
@@ -59,7 +59,6 @@ class Graph:
         self.nodes: list[Node] = []
         self.scope_name = ""
         self.seed: int | None = None
-        self.gradient_functions: dict[str, Any] = {}
         self.collections: dict[str, list[Any]] = {}
         self._used: dict[str, int] = {}
         self._control: list[tuple[list[Node], set[Node]]] = []

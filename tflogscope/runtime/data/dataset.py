@@ -26,7 +26,7 @@ from tflogscope.runtime.data.structure import (
     tensors_of,
 )
 from tflogscope.runtime.function.autograph.conversion import convert
-from tflogscope.runtime.function.compiler import Compiler
+from tflogscope.runtime.function.polymorphic import PolymorphicFunction
 from tflogscope.runtime.library import random
 from tflogscope.runtime.library.slices import where
 from tflogscope.runtime.passes import DATA_FUNCTION
@@ -53,8 +53,9 @@ class _Function:
             own = f"{type(function.__self__).__name__}.{own}"
         label = "".join(letter for letter in f"{name}_{own}" if letter not in "<>\\' ")
         specs = [TensorSpec(each.shape, each.dtype) for each in nest.flatten(input_spec)]
-        compiler = Compiler(wrapped, label, specs, {DATA_FUNCTION: True})
-        traced = compiler.concrete((), {})[0]
+        options: Any = {"name": label, "autograph": False}
+        staged = PolymorphicFunction(wrapped, specs, {DATA_FUNCTION: True}, **options)
+        traced = staged.get_concrete_function()
         self.definition = traced.inference.definition
         self.captured = list(traced.captured_inputs)
 

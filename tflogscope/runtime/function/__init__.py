@@ -1,19 +1,15 @@
 """Functions: `tf.function`, what it is made of, and what is made with it. In reading order.
 
 variables.py          variables, `tf.Module`
-backprop.py           a tape is followed back, and so is a graph
-gradient_tape.py      `tf.GradientTape`, `tf.custom_gradient`
-func_graph.py         a graph that captures, and keeps side effects in order
-trace_types.py        what decides whether a function is traced again
-tracing.py            a Python function is run to build a graph
+backprop.py           a tape is followed back, and so is a graph; `tf.GradientTape`, `tf.custom_gradient`
+func_graph.py         a Python function is run to build a graph, which captures, and keeps side effects in order
 concrete.py           a traced function, and how it is differentiated
-compiler.py           a trace for each type of the arguments
 branches.py           `tf.cond`; its gradient
 loops.py              `tf.while_loop`; its gradient
 tensor_array.py       `tf.TensorArray`, `tf.map_fn`
 checks.py             assertions, `tf.print`
 autograph/            Python's control flow as ops
-polymorphic.py        `tf.function`
+polymorphic.py        `tf.function`: a trace for each type of the arguments
 py_function.py        Python functions as ops
 """
 

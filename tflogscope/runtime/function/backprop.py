@@ -1,30 +1,39 @@
 """Gradients: a tape is followed back from the targets, op by op. A graph is differentiated the same
-way: its nodes, in the order of their creation, are a tape.
+way: its nodes, in the order of their creation, are a tape. `tf.GradientTape`, `tf.custom_gradient`.
 
-See `tensorflow/c/eager/tape.h` (`GradientTape::ComputeGradient`), `python/eager/backprop.py`. NB: for
-graphs TensorFlow has another walk, `_GradientsHelper` of `python/ops/gradients_util.py`.
+See `tensorflow/c/eager/tape.h` (`GradientTape::ComputeGradient`), `python/eager/backprop.py`,
+`python/ops/custom_gradient.py`. NB: for graphs TensorFlow has another walk, `_GradientsHelper` of
+`python/ops/gradients_util.py`.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, Self
 
-from tflogscope.runtime.core import context, telling
+from tflogscope.runtime.core import context, nest, telling
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.conversion import constant
+from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import int32, resource, string
 from tflogscope.runtime.core.graph import Graph
 from tflogscope.runtime.core.registry import gradient_of
-from tflogscope.runtime.core.tape import Entry, Tape, differentiable
-from tflogscope.runtime.core.tensors import SymbolicTensor
+from tflogscope.runtime.core.tape import (
+    Entry,
+    Tape,
+    differentiable,
+    pop,
+    push,
+    record,
+    stop_recording,
+)
+from tflogscope.runtime.core.tensors import SymbolicTensor, uid
+from tflogscope.runtime.function.variables import values_of
 from tflogscope.runtime.library import arrays
-from tflogscope.runtime.library.slices import add_gradients
+from tflogscope.runtime.library.slices import add_gradients, dense
 
 _NEEDS_NO_ZEROS = {
     "SoftmaxCrossEntropyWithLogits": frozenset({1}),
@@ -47,11 +56,13 @@ def gradients_of(
         outputs = list(node.outputs)
         tape.note(Entry(node.type, node.inputs, outputs, node.attributes, backward, scope))
     with context.name_scope("gradients"):
-        starts = []
+        starts = list(given or [])
         for index, target in enumerate(targets):
-            name, shape = f"grad_ys_{index}", arrays.shape(target) if given is None else None
-            made = arrays.ones(shape, target.dtype, name=name) if given is None else given[index]
-            starts.append(made if given is None else O.Identity(made, name=name))
+            name = f"grad_ys_{index}"
+            if given is None:
+                starts.append(arrays.ones(arrays.shape(target), target.dtype, name=name))
+            else:
+                starts[index] = O.Identity(starts[index], name=name)
         return backpropagate(tape, targets, sources, starts, of_graph=True)
 
 
@@ -64,7 +75,6 @@ def backpropagate(
     of_graph: bool = False,
 ) -> list[Any]:
     """The gradients of the targets' sum at the sources; None where nothing connects them."""
-    walk = _Walk(tape, targets)
     wanted = {source.uid for source in sources}
     gradients: dict[int, list[Any]] = {}
     for index, target in enumerate(targets):
@@ -73,63 +83,46 @@ def backpropagate(
             start = _ones(target)
         if start is not None:
             gradients.setdefault(target.uid, []).append(start)
-    ready = deque(entry for entry in walk.entries if not walk.missing.get(id(entry)))
-    called = []
-    while ready:
-        entry = ready.popleft()
+    called, known = [], tape.made_by.keys() | wanted
+    for entry in _backwards(tape.made_by, targets):
         grads = _of_outputs(entry, gradients, wanted, of_graph=of_graph)
         if grads is not None:
             called.append(entry.type)
-            skipped = () if of_graph else _unwanted(entry, tape.made_by.keys() | wanted)
-            found = _call(entry, grads, skipped)
-            for tensor, grad in zip(entry.inputs, found, strict=False):
+            # NB: for graphs TensorFlow does not ask of which inputs no gradient is wanted
+            skipped = (
+                [] if of_graph else [k for k, e in enumerate(entry.inputs) if e.uid not in known]
+            )
+            for tensor, grad in zip(entry.inputs, _call(entry, grads, skipped), strict=False):
                 if grad is not None and tensor.uid in tape.made_by:  # a source may not be watched
                     if isinstance(grad, SymbolicTensor) and tensor.dtype.is_array:
                         grad.set_shape(tensor.shape)
                     gradients.setdefault(tensor.uid, []).append(grad)
-        ready.extend(walk.done(entry))
     if telling.listener is not None and context.executing_eagerly():
         telling.listener.tape_followed(called)
     return [_total(gradients.get(source.uid)) for source in sources]
 
 
-class _Walk:
-    """Which ops the targets come from, and for how many of those that use an op's outputs its
-    gradient has to wait.
-    """
-
-    def __init__(self, tape: Tape, targets: Sequence[Any]) -> None:
-        self._made_by = tape.made_by
-        self.entries: list[Entry] = []
-        self._uses: dict[int, int] = {}
-        self.missing: dict[int, int] = {}
-        seen: set[int] = set()
-        stack = [target.uid for target in reversed(targets)]
-        while stack:
-            entry = self._made_by.get(stack.pop())
-            if entry is None or id(entry) in seen:
-                continue
-            seen.add(id(entry))
-            self.entries.append(entry)
-            for tensor in entry.inputs:
-                if tensor.uid not in self._uses and tensor.uid in self._made_by:
-                    stack.append(tensor.uid)
-                self._uses[tensor.uid] = self._uses.get(tensor.uid, 0) + 1
-        for key in self._uses:
-            maker = self._made_by.get(key)
+def _backwards(made_by: Mapping[int, Entry | None], targets: Sequence[Any]) -> Iterator[Entry]:
+    """The ops that the targets come from, each once all that use its outputs have been there."""
+    waits: Counter[Entry] = Counter()
+    seen: dict[Entry, None] = {}
+    stack = [made_by.get(target.uid) for target in reversed(targets)]
+    while stack:
+        entry = stack.pop()
+        if entry is not None and entry not in seen:
+            seen[entry] = None
+            makers = [made_by.get(tensor.uid) for tensor in entry.inputs]
+            waits.update(maker for maker in makers if maker is not None)
+            stack += makers
+    ready = deque(entry for entry in seen if not waits[entry])
+    while ready:
+        entry = ready.popleft()
+        yield entry
+        for maker in [made_by.get(tensor.uid) for tensor in entry.inputs]:
             if maker is not None:
-                self.missing[id(maker)] = self.missing.get(id(maker), 0) + 1
-
-    def done(self, entry: Entry) -> list[Entry]:
-        """The entries that this one was the last to wait for."""
-        freed = []
-        for tensor in entry.inputs:
-            self._uses[tensor.uid] -= 1
-            maker = self._made_by.get(tensor.uid)
-            if not self._uses[tensor.uid] and maker is not None:
-                self.missing[id(maker)] -= 1
-                freed += [] if self.missing[id(maker)] else [maker]
-        return freed
+                waits[maker] -= 1
+                if not waits[maker]:
+                    ready.append(maker)
 
 
 def _of_outputs(
@@ -152,18 +145,12 @@ def _of_outputs(
     return results
 
 
-def _unwanted(entry: Entry, known: AbstractSet[int]) -> tuple[int, ...]:
-    """The inputs of which no gradient is wanted. NB: for graphs TensorFlow does not ask."""
-    return tuple(k for k, tensor in enumerate(entry.inputs) if tensor.uid not in known)
-
-
-def _call(entry: Entry, grads: list[Any], skipped: tuple[int, ...]) -> Sequence[Any]:
-    function = entry.backward
-    if function is None:
-        own = gradient_of(entry.type)
-        function = own and partial(own, replace(entry, skip_input_indices=skipped))
+def _call(entry: Entry, grads: list[Any], skipped: Sequence[int]) -> Sequence[Any]:
+    function = entry.backward or gradient_of(entry.type)
     if function is None:
         return []
+    if entry.backward is None:
+        function = partial(function, replace(entry, skip_input_indices=tuple(skipped)))
     scoped = entry.scope and not context.executing_eagerly()
     with context.name_scope(entry.scope) if scoped else nullcontext():
         found = function(*grads)
@@ -221,13 +208,11 @@ def zeros_for(tensor: Any) -> Any:
 
 def _zeros_in_graph(tensor: Any) -> Any:
     """See `_ZerosLike` of `python/ops/gradients_util.py`, `default_gradient.py`."""
-    shape, dtype = tensor.shape, tensor.dtype
-    if not differentiable(tensor) or (dtype is resource and tensor.handle_data is None):
+    if tensor.dtype is resource:
+        known = tensor.handle_data
+        return None if known is None else arrays.zeros(O.VariableShape(tensor), known.dtype)
+    if not differentiable(tensor):
         return None
-    if dtype is resource:
-        return arrays.zeros(O.VariableShape(tensor), tensor.handle_data.dtype)
-    if tensor.graph.is_while_body and dtype.is_array and shape.is_fully_defined():
-        return constant(0, dtype, shape)  # ZerosLike would make the loop keep the value
     with context.op_scope(None, "zeros_like") as scope:
         return O.ZerosLike(tensor, name=scope)
 
@@ -235,3 +220,122 @@ def _zeros_in_graph(tensor: Any) -> Any:
 def _filled(value: int, shape: Any, dtype: Any) -> Any:
     dims = constant(shape.as_list(), int32)
     return O.Fill(dims, constant(bool(value) if dtype.is_bool else value, dtype), index_type=int32)
+
+
+# -- `tf.GradientTape`, and functions with a gradient of their own
+
+
+class GradientTape:
+    """Remembers what is done in its `with` block, to differentiate it."""
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        options = {"persistent": persistent, "watch_accessed_variables": watch_accessed_variables}
+        self._recorded, self._used = Tape(**options), False
+
+    def __enter__(self) -> Self:
+        push(self._recorded)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pop(self._recorded)
+
+    def watch(self, tensor: Any) -> None:
+        for value in nest.flatten(tensor):
+            self._recorded.watch(getattr(value, "handle", value))
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        return tuple(self._recorded.variables.values())
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: str = "none",
+    ) -> Any:
+        """The gradient of the targets' sum at the sources.
+
+        Raises RuntimeError if this tape has given one before and is not persistent.
+        """
+        self._follow()
+        targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
+        flat = nest.flatten(sources)
+        given = None if output_gradients is None else nest.flatten(output_gradients)
+        given = given and [None if each is None else convert_to_tensor(each) for each in given]
+        grads = backpropagate(
+            self._recorded, targets, [getattr(e, "handle", e) for e in flat], given
+        )
+        if unconnected_gradients != "none":
+            pairs = zip(grads, flat, strict=True)
+            grads = [arrays.zeros_like(value) if g is None else g for g, value in pairs]
+        return nest.pack_sequence_as(sources, grads)
+
+    def jacobian(self, target: Any, sources: Any) -> Any:
+        """The gradient of each element of the target.
+
+        NB: element by element, of which the log says nothing; TensorFlow vectorizes the loop (`pfor`)
+        and runs a function of a few nodes.
+        """
+        self._follow()
+        handles = [getattr(e, "handle", e) for e in nest.flatten(sources)]
+        with self, telling.listen(None):
+            flat = arrays.reshape(target, [-1])
+            elements = [flat[index] for index in range(flat.shape[0])]
+        with telling.listen(None):
+            rows = [backpropagate(self._recorded, [each], handles) for each in elements]
+        columns = [[dense(grad) for grad in column] for column in zip(*rows, strict=True)]
+        shapes = [[*target.shape, *each[0].shape] for each in columns]
+        pairs = zip(columns, shapes, strict=True)
+        results = [arrays.reshape(arrays.stack(column), shape) for column, shape in pairs]
+        return nest.pack_sequence_as(sources, results)
+
+    def _follow(self) -> None:
+        """It is followed back now: once, unless it is persistent."""
+        if not self._recorded.persistent:
+            pop(self._recorded)
+            if self._used:
+                raise RuntimeError("A non-persistent GradientTape gives gradients only once")
+            self._used = True
+
+
+def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function(*args)` gives its result and the function of its gradient."""
+
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        eagerly, name = context.executing_eagerly(), getattr(function, "__name__", "custom")
+        if not eagerly:
+            args = nest.map_structure(convert_to_tensor, values_of(tuple(args)))
+        with GradientTape() as watcher:
+            result, grad_function = function(*args, **kwargs)
+        passed = [id(value) for value in args]
+        variables = [v for v in watcher.watched_variables() if id(v) not in passed]
+        results, flat_args = nest.flatten(result), nest.flatten(list(args))
+
+        def backward(*grads: Any) -> list[Any]:
+            given = grads[: len(results)]
+            if not variables:
+                return nest.flatten(grad_function(*given))
+            of_arguments, of_variables = grad_function(*given, variables=list(variables))
+            return nest.flatten(of_arguments) + list(of_variables)
+
+        copies = [O.Identity(leaf) for leaf in results]  # in graphs nothing uses these
+        if eagerly:
+            inputs = [convert_to_tensor(leaf) for leaf in [*flat_args, *variables]]
+            record(Entry(name, inputs, copies, {}, backward))
+            return nest.pack_sequence_as(result, copies)
+        variables.sort(key=lambda variable: str(variable.name))
+        originals = [convert_to_tensor(leaf) for leaf in [*results, *flat_args, *variables]]
+
+        def after_results(*grads: Any) -> list[Any]:
+            return [None] * len(results) + backward(*grads)
+
+        with stop_recording():
+            types, mark = tuple(each.dtype for each in originals), f"CustomGradient-{uid()}"
+            attributes = {"T": types, "_gradient_op_type": mark}
+            outputs = context.execute("IdentityN", originals, attributes)
+        outputs[0].op.gradient_function = lambda _, *grads: after_results(*grads)
+        record(Entry(name, originals, outputs, {}, after_results))
+        return nest.pack_sequence_as(result, outputs[: len(results)])
+
+    return wrapper

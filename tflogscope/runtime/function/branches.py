@@ -9,25 +9,25 @@ from tflogscope.runtime.core import context, nest, tape
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.graph import Node
-from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import set_gradient
-from tflogscope.runtime.core.tensors import EagerTensor, HandleData, SymbolicTensor, uid
+from tflogscope.runtime.core.tensors import EagerTensor, TensorSpec, uid
 from tflogscope.runtime.function.backprop import gradients_of, zeros_like
-from tflogscope.runtime.function.compiler import Compiler
-from tflogscope.runtime.function.concrete import GraphFunction
+from tflogscope.runtime.function.concrete import ConcreteFunction, GraphFunction
 from tflogscope.runtime.function.func_graph import (
     READ_ONLY,
     FuncGraph,
     extend_outputs,
+    packed,
     placeholder,
     read_only_inputs,
+    trace,
 )
-from tflogscope.runtime.function.tracing import packed, trace
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slices import dense
 
 Function = Callable[[], Any]
 _WRAPPER = "cflow_gradient_wrapper"
+_LABELS = "then_branch", "else_branch"
 
 
 class BranchGraph(FuncGraph):
@@ -39,36 +39,8 @@ class BranchGraph(FuncGraph):
             outside_is_eager = context.executing_eagerly()
         if outside_is_eager:
             self.scope_name = context.current_scope()
-
-
-class BackwardGraph(BranchGraph):
-    """The graph of the gradient of `forward`, whose values it can't capture as they are."""
-
-    def __init__(self, name: str, forward: FuncGraph) -> None:
-        super().__init__(name)
-        self.forward = forward
-        self._known: dict[int, Any] = {}
-
-    def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
-        if getattr(tensor, "graph", None) is not self.forward:
-            return super().capture_symbolic(tensor, name)
-        if tensor.op.type == "Identity" and self.is_while_body:
-            return self.capture_symbolic(tensor.op.inputs[0], name)
-        if tensor.uid not in self._known and tensor.op.type == "Const":
-            with context.enter(self):
-                self._known[tensor.uid] = constant(known_value(tensor), tensor.dtype)
-        elif tensor.uid not in self._known:
-            self._known[tensor.uid] = self.from_within(tensor, name)
-        found: SymbolicTensor = self._known[tensor.uid]
-        return found
-
-    def capture_outside(self, tensor: Any, name: str) -> SymbolicTensor:
-        """A tensor that is known outside of `forward`, too."""
-        return super().capture_symbolic(tensor, name)
-
-    def from_within(self, tensor: SymbolicTensor, name: str) -> Any:
-        """What a value of `forward` is here."""
-        raise NotImplementedError
+        self.lists: dict[Any, Any] = {}
+        """Of a loop's body: what was added to it for its gradient, by what it is of."""
 
 
 def trace_branch(
@@ -81,39 +53,6 @@ def trace_branch(
 
 def function_name(scope: str, part: str) -> str:
     return f"{scope}{part}_{uid()}".replace("/", "_")
-
-
-def has_effects(*graphs: FuncGraph) -> bool:
-    """Does one of them do more than compute?"""
-    return any(node.definition.stateful for graph in graphs for node in graph.nodes)
-
-
-def through_function(make: Callable[[Any], list[Any]], inputs: Sequence[Any]) -> list[Any]:
-    """Call `make` with the inputs, within a function if a higher-order gradient may be wanted."""
-    name = getattr(context.current(), "name", "")
-    if tape.could_record(inputs) == 2 and _WRAPPER not in name:
-
-        def wrapped(tensors: Any) -> list[Any]:
-            copy_handle_data(inputs, tensors)
-            return make(tensors)
-
-        return list(Compiler(wrapped, _WRAPPER)(list(inputs)))
-    return make(inputs)
-
-
-def captured_inputs(tensors: Sequence[Any]) -> list[Any]:
-    """Eager tensors as captured by the current graph."""
-    graph = context.current()
-    return [
-        graph.capture(tensor, f"input_{at}") if isinstance(tensor, EagerTensor) else tensor
-        for at, tensor in enumerate(tensors)
-    ]
-
-
-def read_only(graphs: Sequence[FuncGraph], first: int) -> dict[str, Any]:
-    """Which resources none of them writes, as an attribute."""
-    common = set.intersection(*(set(read_only_inputs(graph)) for graph in graphs))
-    return {READ_ONLY: tuple(sorted(index + first for index in common))}
 
 
 def copy_handle_data(sources: Any, targets: Any) -> None:
@@ -133,7 +72,7 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> 
         index = index if index.shape.rank == 0 else arrays.squeeze(index)
         functions = zip(names, (true_fn, false_fn), strict=True)
         branches = [trace_branch(BranchGraph(n), f, op_return_value=index) for n, f in functions]
-        return build(index, branches, [each.external_captures for each in branches], scope)
+        return _build(index, branches, [each.external_captures for each in branches], scope)
 
 
 def switch_case(
@@ -154,39 +93,58 @@ def switch_case(
 # -- the op
 
 
-def build(index: Any, branches: Any, captures: Any, name: Any = None) -> Any:
+def execute_functions(
+    kind: str,
+    name: Any,
+    functions: dict[str, FuncGraph],
+    index: list[Any],
+    inputs: Any,
+    **others: Any,
+) -> list[Any]:
+    """The node of an op that calls functions, each by an attribute; its outputs."""
+    graphs = list(functions.values())
+    stateful = any(node.definition.stateful for graph in graphs for node in graph.nodes)
+    type_ = kind if stateful else f"Stateless{kind}"
+    read_only = set.intersection(*(set(read_only_inputs(graph)) for graph in graphs))
+    if tape.could_record(inputs) == 2 and _WRAPPER not in getattr(context.current(), "name", ""):
+        # a higher-order gradient may be wanted: a function has one
+
+        def wrapped(tensors: Any) -> list[Any]:
+            copy_handle_data(inputs, tensors)
+            return execute_functions(kind, name, functions, index, tensors, **others)
+
+        wrapper = FuncGraph(_WRAPPER)
+        trace(wrapper, wrapped, [[TensorSpec.from_tensor(each) for each in inputs]])
+        return list(ConcreteFunction(wrapper).call_flat(inputs))
+    current = context.current()
+    given = [
+        current.capture(tensor, f"input_{at}") if isinstance(tensor, EagerTensor) else tensor
+        for at, tensor in enumerate(inputs)
+    ]
+    attributes = {
+        **{
+            label: GraphFunction(graph.name, graph).definition for label, graph in functions.items()
+        },
+        "_lower_using_switch_merge": True,
+        READ_ONLY: tuple(sorted(at + len(index) for at in read_only)),
+        **others,
+    }
+    with context.name_scope(name or type_) as scope:
+        outputs = context.execute(type_, [*index, *given], attributes, scope)
+    for graph in graphs:
+        graph.outer = current
+    copy_handle_data(graphs[-1].outputs, outputs)
+    return list(outputs)
+
+
+def _build(index: Any, branches: Any, captures: Any, name: Any = None) -> Any:
     """The node that takes one of the branches; `captures` are the inputs of each."""
     nest.assert_same_structure(branches[0].structured_outputs, branches[-1].structured_outputs)
-    common = _common_inputs(branches, captures)
-    type_ = "If" if has_effects(*branches) else "StatelessIf"
-
-    def make(tensors: Any) -> list[Any]:
-        functions = [GraphFunction(branch.name, branch).definition for branch in branches]
-        attributes = {
-            "Tin": tuple(tensor.dtype for tensor in tensors),
-            "then_branch": functions[0],
-            "else_branch": functions[1],
-            "_lower_using_switch_merge": True,
-            **read_only(branches, 1),
-            **_outputs_of(branches),
-        }
-        with context.name_scope(name or type_) as scope:
-            outputs = context.execute(type_, [index, *captured_inputs(tensors)], attributes, scope)
-        for branch in branches:
-            branch.outer = context.current()
-        for output, *inner in zip(outputs, *(branch.outputs for branch in branches), strict=True):
-            output.handle_data = _merged_data(*inner)
-        return outputs
-
-    outputs = [arrays.identity(output) for output in through_function(make, common)]
-    return packed(branches[0].structured_outputs, outputs)
-
-
-def _merged_data(one: Any, other: Any) -> HandleData | None:
-    first, second = one.handle_data, other.handle_data
-    if first is None or second is None:
-        return None
-    return HandleData(first.shape.most_specific_compatible_shape(second.shape), first.dtype)
+    inputs = _common_inputs(branches, captures)
+    others = {"Tin": tuple(tensor.dtype for tensor in inputs), **_outputs_of(branches)}
+    functions = dict(zip(_LABELS, branches, strict=True))
+    outputs = execute_functions("If", name, functions, [index], inputs, **others)
+    return packed(branches[0].structured_outputs, [arrays.identity(each) for each in outputs])
 
 
 def _outputs_of(branches: Sequence[FuncGraph]) -> dict[str, Any]:
@@ -209,93 +167,53 @@ def _common_inputs(branches: Sequence[FuncGraph], captures: Sequence[Sequence[An
     return list(common.values())
 
 
-# -- the gradient: a conditional of the branches' gradients. What they need of the forward branches
-#    leaves those as optionals, since only one of them has run.
-
-
-class _GradientGraph(BackwardGraph):
-    def __init__(self, name: str, forward: FuncGraph) -> None:
-        super().__init__(name, forward)
-        self.optionals: dict[int, Any] = {}
-        self.is_new = False
-
-    def from_within(self, tensor: SymbolicTensor, name: str) -> Any:
-        if self._is_passed(tensor):
-            return self.capture_outside(tensor, name)
-        captured = self.capture_outside(self._optional(tensor), name)
-        with context.enter(self):
-            options = {"output_types": (tensor.dtype,), "output_shapes": (tensor.shape,)}
-            value = O.OptionalGetValue(captured, **options)[0]
-        value.handle_data = tensor.handle_data
-        return value
-
-    def _is_passed(self, tensor: Any) -> bool:
-        return any(tensor is other for other in (*self.forward.inputs, *self.forward.outputs))
-
-    def _optional(self, tensor: SymbolicTensor) -> Any:
-        made = [n.outputs[0] for n in tensor.consumers() if n.type == "OptionalFromValue"]
-        before = [each for each in made if self._is_passed(each)]  # of a gradient taken before
-        if not before:
-            with context.enter(self.forward):
-                before = [O.OptionalFromValue([tensor])]
-            self.is_new = True
-        self.optionals[tensor.uid] = before[0]
-        return before[0]
+# -- the gradient: a conditional of the branches' gradients. NB: what they need of the forward branches
+#    leaves those as it is, with a filler in the other branch; TensorFlow makes it an optional.
 
 
 @set_gradient("If", "StatelessIf")
 def _gradient(op: Any, *grads: Any) -> list[Any]:
     node: Node = op.outputs[0].op
-    names = "then_branch", "else_branch"
-    branches: list[Any] = [node.attributes[name].attributes["_graph"] for name in names]
-    graphs = []
+    branches: list[Any] = [node.attributes[label].attributes["_graph"] for label in _LABELS]
+    graphs, needed = [], []
     for branch in branches:
         copy_handle_data(node.inputs[1:], branch.inputs)
         branch.reset_captures(list(zip(node.inputs[1:], branch.inputs, strict=True)))
-        graph = _GradientGraph(f"{branch.name}_grad_{uid()}", branch)
+        graph = BranchGraph(f"{branch.name}_grad_{uid()}")
         trace(graph, lambda branch=branch: _branch_gradients(branch, grads))
+        known = {tensor.uid for tensor in (*branch.inputs, *branch.outputs)}
+        inner = [each for each in graph.external_captures if getattr(each, "graph", None) is branch]
+        needed.append([each for each in inner if each.uid not in known])
         graphs.append(graph)
-    _agree(branches, graphs)
-    if any(graph.is_new for graph in graphs):
-        _extend(node, names, branches, graphs)
+    if any(needed):
+        for at, (label, branch) in enumerate(zip(_LABELS, branches, strict=True)):
+            with context.enter(branch):
+                for k, tensors in enumerate(needed):
+                    branch.outputs += [each if k == at else _filler(each) for each in tensors]
+            branch.name += "_rewritten"
+            node.attributes[label] = GraphFunction(branch.name, branch).definition
+        node.attributes |= _outputs_of(branches)
+        extend_outputs(node, branches[0].outputs)
     captures = [
         [outside(tensor, branch, node, node.inputs[1:]) for tensor in graph.external_captures]
         for branch, graph in zip(branches, graphs, strict=True)
     ]
-    return [None, *build(node.inputs[0], graphs, captures)]
+    return [None, *_build(node.inputs[0], graphs, captures)]
+
+
+def _filler(tensor: Any) -> Any:
+    return constant(0, tensor.dtype) if tensor.dtype.is_array else O.OptionalNone()
 
 
 def _branch_gradients(branch: FuncGraph, grads: Sequence[Any]) -> list[Any]:
     pairs = zip(branch.outputs, grads, strict=False)
     wanted = [(output, grad) for output, grad in pairs if tape.differentiable(output)]
-    targets, given = [output for output, _ in wanted], [grad for _, grad in wanted]
+    targets, given = ([each[k] for each in wanted] for k in (0, 1))
     found = gradients_of(branch, targets, branch.inputs, given)
-    return [None if grad is None else dense(grad) for grad in found]
-
-
-def _agree(branches: Sequence[FuncGraph], graphs: Sequence[Any]) -> None:
-    """Zeros where only the other branch has a gradient."""
-    structures = [graph.structured_outputs for graph in graphs]
-    for at, (one, other) in enumerate(zip(*structures, strict=True)):
-        for branch, graph, grads in zip(branches, graphs, structures, strict=True):
-            if grads[at] is None and (one is not None or other is not None):
-                with context.enter(graph):
-                    grads[at] = zeros_like(branch.inputs[at])
-    for graph in graphs:
-        graph.outputs = [graph.capture(g) for g in graph.structured_outputs if g is not None]
-
-
-def _extend(node: Node, names: Any, branches: Sequence[Any], graphs: Sequence[Any]) -> None:
-    """The branches give the optionals, too, as many each."""
-    count = max(len(graph.optionals) for graph in graphs)
-    for name, branch, graph in zip(names, branches, graphs, strict=True):
-        with context.enter(branch):
-            none = [O.OptionalNone() for _ in range(count - len(graph.optionals))]
-        branch.outputs += [*graph.optionals.values(), *none]
-        branch.name += "_rewritten"
-        node.attributes[name] = GraphFunction(branch.name, branch).definition
-    node.attributes |= _outputs_of(branches)
-    extend_outputs(node, branches[0].outputs)
+    for at, tensor in enumerate(branch.inputs):  # the other branch may have one
+        if found[at] is None and tape.differentiable(tensor):
+            found[at] = zeros_like(tensor)
+    return [dense(grad) for grad in found]
 
 
 def outside(tensor: Any, graph: FuncGraph, node: Node, inputs: Sequence[Any] = ()) -> Any:

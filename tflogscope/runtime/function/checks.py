@@ -36,15 +36,14 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: Any = 
             O.Assert(condition, data, summarize=summarize, name="Assert")
             return current().nodes[-1]
 
+        def passing() -> Any:
+            O.NoOp()
+            return current().nodes[-1]
+
         if all(each.dtype in {string, int32} for each in tensors):
             return failing()
         condition = convert_to_tensor(condition, name="Condition")
-        return cond(condition, _no_op, failing, name="AssertGuard").op
-
-
-def _no_op() -> Any:
-    O.NoOp()
-    return current().nodes[-1]
+        return cond(condition, passing, failing, name="AssertGuard").op
 
 
 def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
@@ -54,12 +53,12 @@ def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
         with op_scope(None, scope):
             hint = getattr(y, "dtype", None)
             x, y = convert_to_tensor(x, name="x", dtype_hint=hint), convert_to_tensor(y, name="y")
-            holds, prefix = reduce_all(call(op, x, y)), [] if message is None else [message]
+            told = f"Condition x {symbol} y did not hold element-wise:"
+            data = [x, y]
             if not executing_eagerly():
-                told = f"Condition x {symbol} y did not hold element-wise:"
-                data = [*prefix, told, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
-                return Assert(holds, data, summarize)
-            return Assert(holds, [*prefix, f"Condition x {symbol} y did not hold.", x, y])
+                data = [f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+            prefix = [] if message is None else [message]
+            return Assert(reduce_all(call(op, x, y)), [*prefix, told, *data], summarize)
 
     return check
 

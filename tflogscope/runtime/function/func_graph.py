@@ -1,19 +1,22 @@
-"""The graph of a function that is being traced. Tensors from outside are captured: they become
-arguments. Ops with side effects run in the order of the program. See
-`tensorflow/python/framework/func_graph.py`, `auto_control_deps.py`.
+"""A Python function is run once, with symbolic tensors, to build a graph. Tensors from outside are
+captured: they become arguments. Ops with side effects run in the order of the program. See
+`tensorflow/python/framework/func_graph.py` (`func_graph_from_py_func`), `auto_control_deps.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from tflogscope.runtime.core import context, tape
+from tflogscope.runtime.core import context, nest, tape
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import execute
+from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.graph import Graph, Node
 from tflogscope.runtime.core.shapes import TensorShape
-from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, uid
+from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, TensorSpec, uid
+from tflogscope.runtime.function.variables import Variable, values_of
 
 _SMALL = 128
 READ_ONLY = "_read_only_resource_inputs"
@@ -124,12 +127,120 @@ def placeholder(
 
 
 def extend_outputs(node: Node, inner: Sequence[Any]) -> None:
-    """The node's function gives more than it did."""
+    """The node's function gives more than it did; its attributes say so already."""
     outputs = list(node.outputs)  # a tape may have the list as it was
     for tensor in inner[len(outputs) :]:
-        outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, tensor.shape))
+        shape = node.attributes["output_shapes"][len(outputs)]
+        outputs.append(SymbolicTensor(node, len(outputs), tensor.dtype, shape))
         outputs[-1].handle_data = tensor.handle_data
     node.outputs = outputs
+
+
+Arguments = dict[str, Any]
+"""By name: structures of tensors, variables and Python values. In what describes a call there are
+specs in place of the tensors.
+"""
+
+
+def tensors_of(structure: Any) -> list[Any]:
+    """The tensors and variables in a structure, and those that its leaves are made of."""
+    leaves = nest.flatten(structure)
+    parts = [e.composite()[1] if hasattr(e, "composite") else [e] for e in leaves]
+    return [e for each in parts for e in each if isinstance(e, (Tensor, TensorSpec, Variable))]
+
+
+def cast(described: Any, value: Any) -> Any:
+    """The value as it was described. Raises TypeError if it can't be that."""
+    return nest.map_structure(_cast_leaf, described, value)
+
+
+def _cast_leaf(spec: Any, value: Any) -> Any:
+    if isinstance(spec, TensorSpec):
+        made = value if isinstance(value, TensorSpec) else convert_to_tensor(value, spec.dtype)
+        if made.dtype is spec.dtype and made.shape.is_compatible_with(spec.shape):
+            return made
+    elif isinstance(spec, Variable) or hasattr(spec, "composite") or spec is value or spec == value:
+        return value
+    raise TypeError(f"Can not cast {value!r} to {spec!r}")
+
+
+# -- tracing: the Python function is run once, with symbolic tensors
+
+
+def make_placeholders(graph: FuncGraph, described: Arguments) -> Arguments:
+    """What the Python function gets for its arguments."""
+
+    def make(name: str, value: Any) -> Any:
+        if isinstance(value, TensorSpec):
+            label = value.name or name
+            return placeholder(graph, value.dtype, value.shape, label, label)
+        if isinstance(value, Variable):
+            graph.capture(value.handle, name).op.attributes["_user_specified_name"] = name
+        elif hasattr(value, "composite"):
+            _, parts, made = value.composite()
+            return made(*[placeholder(graph, e.dtype, e.shape, name, name) for e in parts])
+        return value
+
+    with context.enter(graph):
+        parts = described.items()
+        return {name: nest.map_structure(partial(make, name), value) for name, value in parts}
+
+
+def trace(
+    graph: FuncGraph,
+    python_function: Callable[..., Any],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    orders_effects: bool = True,
+    op_return_value: Any = None,
+) -> FuncGraph:
+    """Run the function in the graph; its results become the graph's outputs. `args` may be TensorSpecs;
+    `op_return_value` is the result in place of an operation.
+    """
+    with context.enter(graph):
+        graph.orders_effects = orders_effects
+        order = AutomaticControlDependencies(graph) if orders_effects else None
+        mark = order.mark_as_return if order else (lambda tensor: tensor)
+
+        def argument(value: Any) -> Any:
+            if isinstance(value, TensorSpec):
+                return placeholder(graph, value.dtype, value.shape, value.name, value.name)
+            return value
+
+        def result(value: Any) -> Any:
+            if op_return_value is not None and isinstance(value, Node):
+                with graph.control_dependencies([value]):
+                    value = O.Identity(op_return_value)
+            if hasattr(value, "composite"):
+                _, parts, made = value.composite()
+                return made(*map(mark, parts))
+            return None if value is None else mark(convert_to_tensor(value))
+
+        args, kwargs = nest.map_structure(argument, (tuple(args), dict(kwargs or {})))
+        leaves = nest.flatten([args, kwargs])
+        results = nest.map_structure(result, values_of(python_function(*args, **kwargs)))
+        passed = [graph.pop_capture(e.handle) if isinstance(e, Variable) else e for e in leaves]
+        inputs = [each for each in tensors_of(passed) if getattr(each, "graph", None) is graph]
+        graph.inputs = inputs + graph.internal_captures
+        graph.structured_outputs = results
+        graph.outputs += [graph.capture(tensor) for tensor in tensors_of(results)]
+        if order is not None:
+            graph.control_outputs += order.finish()
+    return graph
+
+
+def packed(results: Any, tensors: Sequence[Any]) -> Any:
+    """The same structure made of these tensors."""
+    rest = iter(tensors)
+
+    def leaf(value: Any) -> Any:
+        if hasattr(value, "composite"):
+            _, parts, made = value.composite()
+            return made(*[next(rest) for _ in parts])
+        return None if value is None else next(rest)
+
+    return nest.map_structure(leaf, results)
 
 
 # -- the order of side effects

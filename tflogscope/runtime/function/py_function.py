@@ -16,13 +16,12 @@ from tflogscope.runtime.core.calls import call
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor, to_array
 from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.eager import EAGER
-from tflogscope.runtime.core.errors import InvalidArgumentError, NotInThisRuntime, UnknownError
 from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.registry import op, set_gradient
 from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.core.tensors import EagerTensor
 from tflogscope.runtime.function.autograph.conversion import do_not_convert
-from tflogscope.runtime.function.gradient_tape import GradientTape
+from tflogscope.runtime.function.backprop import GradientTape
 from tflogscope.runtime.function.variables import values_of
 
 _functions: dict[str, _PythonFunction] = {}
@@ -34,12 +33,7 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: A
     return _call("EagerPyFunc", func, inp, Tout, name)
 
 
-def numpy_function(
-    func: Callable[..., Any],
-    inp: Sequence[Any],
-    Tout: Any,  # noqa: N803
-    name: Any = None,
-) -> Any:
+def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: Any = None) -> Any:  # noqa: N803
     """Call a Python function with NumPy arrays."""
     if context.executing_eagerly():
         return convert_to_tensor(func(*[np.array(each) for each in inp]), Tout)
@@ -70,13 +64,18 @@ class _PythonFunction:
         with context.enter(EAGER), GradientTape() if watches else nullcontext() as watching:
             if watching is not None:
                 watching.watch([each for each in tensors if tape.trainable(each.dtype)])
-            outputs = self._results(self.function(*tensors), convert_to_tensor)
+            results = self.function(*tensors)
+            results = results if isinstance(results, (list, tuple)) else [results]
+            pairs = zip(results, self.dtypes, strict=True)
+            outputs = [convert_to_tensor(value, dtype) for value, dtype in pairs]
         self.watched = watching, tensors, outputs
         return [each.value for each in outputs]
 
-    def with_arrays(self, arrays: Sequence[Any], _: Any) -> list[Any]:
-        found = self._results(self.function(*arrays), lambda e, d: to_array(np.asarray(e), d))
-        return [array for array, _ in found]
+    def with_arrays(self, arrays: Sequence[Any], dtypes: Sequence[Any]) -> list[Any]:
+        results = self.function(*arrays)
+        results = results if isinstance(results, (list, tuple)) else [results]
+        pairs = zip(results, self.dtypes, strict=True)
+        return [to_array(np.asarray(value), dtype)[0] for value, dtype in pairs]
 
     def gradient(self, *grads: Any) -> Any:
         """The gradient of the last call."""
@@ -85,28 +84,17 @@ class _PythonFunction:
         pairs = zip(found, inputs, strict=True)
         return [constant(0.0, each.dtype) if grad is None else grad for grad, each in pairs]
 
-    def _results(self, result: Any, convert: Callable[..., Any]) -> list[Any]:
-        values = result if isinstance(result, (list, tuple)) else [result]
-        return [convert(value, dtype) for value, dtype in zip(values, self.dtypes, strict=True)]
 
-
-def _row(type: str, call: Callable[..., list[Any]]) -> None:
-    def kernel(*arrays: Any, token: str, Tin: Any) -> Any:  # noqa: N803
-        try:
-            return tuple(call(_functions[token], arrays, Tin))
-        except NotInThisRuntime:
-            raise
-        except Exception as error:
-            refused = isinstance(error, (ValueError, TypeError))
-            made = InvalidArgumentError if refused else UnknownError
-            raise made(None, None, f"{error.__class__.__name__}: {error}") from error
-
-    line = f"{type}(input: list(Tin); token, Tout) -> output: list(Tout)"
-    op(line, lambda i: [UNKNOWN] * len(i["Tout"]), kernel, stateful=True)
-
-
-_row("EagerPyFunc", _PythonFunction.with_tensors)
-_row("PyFunc", _PythonFunction.with_arrays)
+for _type, _run in (
+    ("EagerPyFunc", _PythonFunction.with_tensors),
+    ("PyFunc", _PythonFunction.with_arrays),
+):
+    op(
+        f"{_type}(input: list(Tin); token, Tout) -> output: list(Tout)",
+        lambda i: [UNKNOWN] * len(i["Tout"]),
+        lambda *arrays, token, Tin, run=_run: tuple(run(_functions[token], arrays, Tin)),  # noqa: N803
+        stateful=True,
+    )
 
 
 @set_gradient("EagerPyFunc")

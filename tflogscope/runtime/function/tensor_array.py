@@ -48,6 +48,9 @@ class TensorArray:
         other.flow = flow
         return other
 
+    def composite(self) -> tuple[Any, list[Any], Callable[..., Any]]:
+        return (self.dtype, str(self.element_shape)), [self.flow], self.with_flow
+
     def read(self, index: Any, name: str | None = None) -> Any:
         with op_scope(name, "TensorArrayV2Read"):
             shape = shape_input(self.element_shape)
@@ -56,14 +59,13 @@ class TensorArray:
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         with op_scope(name, "TensorArrayV2Write"):
             value = convert_to_tensor(value, self.dtype, "value")
-            self._check(value.shape)
+            self._shape[0] = self.element_shape.merge_with(value.shape)
             resize = {"resize_if_index_out_of_bounds": self.dynamic_size}
             return self.with_flow(O.TensorListSetItem(self.flow, index, value, **resize, name=name))
 
     def stack(self, name: str | None = None) -> Any:
         with op_scope(name, "TensorArrayV2Stack"):
-            size = self._size
-            known = known_value(size) if isinstance(size, Tensor) else size
+            known = known_value(self._size) if isinstance(self._size, Tensor) else self._size
             count = -1 if self.dynamic_size or known is None else int(known)
             options = {"element_dtype": self.dtype, "num_elements": count}
             return O.TensorListStack(self.flow, shape_input(self.element_shape), **options)
@@ -71,15 +73,12 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         with op_scope(name, "TensorArrayUnstack"):
             value = convert_to_tensor(value, self.dtype, name="value")
-            self._check(value.shape[1:])
+            self._shape[0] = self.element_shape.merge_with(value.shape[1:])
             shape = shape_input(value.shape[1:])
             return self.with_flow(O.TensorListFromTensor(value, shape, element_dtype=self.dtype))
 
     def size(self) -> Any:
         return O.TensorListLength(self.flow) if self.dynamic_size else convert_to_tensor(self._size)
-
-    def _check(self, shape: TensorShape) -> None:
-        self._shape[0] = self.element_shape.merge_with(shape)
 
     def __getattr__(self, name: str) -> Any:
         return missing("tf.TensorArray", name)
@@ -98,18 +97,15 @@ def map_fn(
     like = elems if fn_output_signature is None else fn_output_signature
     with context.name_scope(name or "map"):
         tensors = [convert_to_tensor(each, name="elem") for each in nest.flatten(elems)]
-        first = tensors[0].shape[0] if tensors[0].shape.rank else None
+        first = tensors[0].shape[0]
         count = arrays.shape(tensors[0])[0] if first is None else first
         rows = [TensorArray(each.dtype, count).unstack(each) for each in tensors]
-        index = constant(0)
         dtypes = [getattr(e, "dtype", None) or as_dtype(e) for e in nest.flatten(like)]
-        results = [TensorArray(each, count) for each in dtypes]
 
         def step(i: Any, written: Any) -> Any:
             value = nest.flatten(fn(nest.pack_sequence_as(elems, [each.read(i) for each in rows])))
-            pairs = zip(written, value, strict=True)
-            return i + 1, [array.write(i, part) for array, part in pairs]
+            return i + 1, [a.write(i, part) for a, part in zip(written, value, strict=True)]
 
-        options = {"maximum_iterations": count}
-        _, results = while_loop(lambda i, _: i < count, step, (index, results), **options)
+        start = constant(0), [TensorArray(each, count) for each in dtypes]
+        _, results = while_loop(lambda i, _: i < count, step, start, maximum_iterations=count)
         return nest.pack_sequence_as(like, [each.stack() for each in results])

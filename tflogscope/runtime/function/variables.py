@@ -7,61 +7,48 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
+from tflogscope.runtime import executor
 from tflogscope.runtime.core import context, nest, tape
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
+from tflogscope.runtime.core.definition import define
 from tflogscope.runtime.core.dtypes import DType, as_dtype
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.nest import map_structure
-from tflogscope.runtime.core.shapes import TensorShape, as_shape
-from tflogscope.runtime.core.tensors import OPERATORS, HandleData, Operators
+from tflogscope.runtime.core.shapes import as_shape
+from tflogscope.runtime.core.tensors import (
+    OPERATORS,
+    EagerTensor,
+    HandleData,
+    Operators,
+    SymbolicTensor,
+)
 from tflogscope.runtime.ops.state import ANONYMOUS
 
 
-class Lifting:
-    """What is made of variables that a traced function makes: their first values are computed
-    outside of it, later.
-    """
-
-    def __init__(self, *, allowed: bool) -> None:
-        self.allowed = allowed
-        self.created = False
-        self.initial: list[tuple[Variable, Any]] = []
-        """Variables of the function, and their first values in its graph."""
+class _Making(threading.local):
+    innermost: tuple[bool, list[Any]] | None = None
 
 
-class _Lifting(threading.local):
-    innermost: Lifting | None = None
-
-
-_lifting = _Lifting()
+_making = _Making()
 
 
 @contextmanager
-def lifted(into: Lifting) -> Iterator[None]:
-    """Variables that are made in it are kept there."""
-    previous, _lifting.innermost = _lifting.innermost, into
+def making_variables(*, allowed: bool) -> Iterator[list[Any]]:
+    """The variables that a function makes while it is traced, which it may or may not."""
+    before, _making.innermost = _making.innermost, (allowed, [])
     try:
-        yield
+        yield _making.innermost[1]
     finally:
-        _lifting.innermost = previous
-
-
-def _changing(op: str) -> Callable[..., Any]:
-    def change(self: Any, value: Any, *, name: Any = None, read_value: bool = True) -> Any:
-        value = convert_to_tensor(value, self.dtype)
-        if op == "AssignVariableOp" and not self.shape.is_compatible_with(value.shape):
-            raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
-        return self._changed(op, value, name=name, read_value=read_value)
-
-    return change
+        _making.innermost = before
 
 
 class Variable(Operators):
@@ -76,38 +63,27 @@ class Variable(Operators):
         dtype: Any = None,
         shape: Any = None,
     ) -> None:
-        if initial_value is None:
-            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
         self.trainable = trainable is not False
-        lifting = _lifting.innermost
-        if lifting is not None:
-            lifting.created = True
-            if not lifting.allowed:
+        if _making.innermost is not None:
+            allowed, made = _making.innermost
+            made.append(self)
+            if not allowed:
                 raise ValueError("tf.function may only make variables on its first call.")
-        traced = lifting if context.inside_function() else None
-        if traced is not None:
-            with context.name_scope(name or "Variable"):
-                value = _initial_tensor(initial_value, dtype)
-            traced.initial.append((self, value))
         with context.init_scope(), context.name_scope(name or "Variable") as scope:
-            if traced is None:
-                value = _initial_tensor(initial_value, dtype)
-            self._make_handle(scope, value.shape if shape is None else as_shape(shape), value.dtype)
-            if traced is None:
-                self._assign_first(value)
-        if traced is not None:
-            context.current().capture(self.handle)
+            value = _initial_tensor(initial_value, dtype)
+            self._name, self.dtype = scope[:-1], value.dtype
+            self.shape = value.shape if shape is None else as_shape(shape)
+            eagerly = executing_eagerly()
+            options = {"shape": self.shape, "dtype": self.dtype, "name": scope}
+            self.handle = O.VarHandleOp(shared_name=ANONYMOUS if eagerly else self._name, **options)
+            self.handle.handle_data = HandleData(self.shape, self.dtype)
+            if eagerly:
+                O.AssignVariableOp(self.handle, value)
+            else:
+                self._in_session(value)
 
-    def _make_handle(self, scope: str, shape: TensorShape, dtype: DType) -> None:
-        self._name, self.shape, self.dtype = scope[:-1], shape, dtype
-        shared = ANONYMOUS if executing_eagerly() else self._name
-        self.handle = O.VarHandleOp(shape=shape, dtype=dtype, shared_name=shared, name=scope)
-        self.handle.handle_data = HandleData(shape, dtype)
-
-    def _assign_first(self, value: Any) -> None:
-        if executing_eagerly():
-            O.AssignVariableOp(self.handle, value)
-            return
+    def _in_session(self, value: Any) -> None:
+        """What a graph of TensorFlow 1 has for a variable."""
         graph = context.current()
         with context.name_scope("IsInitialized"):
             O.VarIsInitializedOp(self.handle)
@@ -155,22 +131,21 @@ class Variable(Operators):
 
     # -- changing
 
-    def _changed(self, op: str, *values: Any, name: Any = None, read_value: bool = True) -> Any:
+    def _change(self, op: str, value: Any, *, name: Any = None, read_value: bool = True) -> Any:
+        value = convert_to_tensor(value, self.dtype)
+        if op == "AssignVariableOp" and not self.shape.is_compatible_with(value.shape):
+            raise ValueError(f"Cannot assign {value.shape} to {self.name} of shape {self.shape}.")
         with self._ordered():
-            call(op, self.handle, *values, name=name)
-        node = None if executing_eagerly() else context.current().nodes[-1]
-        if not read_value:
-            return node
+            call(op, self.handle, value, name=name)
         accessed(self)
-        return UnreadVariable(self, node)
+        if executing_eagerly():
+            return self
+        node = context.current().nodes[-1]
+        return UnreadVariable(self, node) if read_value else node
 
-    assign = _changing("AssignVariableOp")
-    assign_add = _changing("AssignAddVariableOp")
-    assign_sub = _changing("AssignSubVariableOp")
-
-    def scatter_add(self, sparse_delta: Any) -> Any:
-        values = convert_to_tensor(sparse_delta.values, self.dtype)
-        return self._changed("ResourceScatterAdd", sparse_delta.indices, values)
+    assign = partialmethod(_change, "AssignVariableOp")
+    assign_add = partialmethod(_change, "AssignAddVariableOp")
+    assign_sub = partialmethod(_change, "AssignSubVariableOp")
 
     def _ordered(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -190,7 +165,6 @@ class Variable(Operators):
         raise TypeError("Variable is unhashable.")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        del copy
         return np.array(self.numpy(), dtype)
 
     def __bool__(self) -> bool:
@@ -211,16 +185,13 @@ class Variable(Operators):
 
 
 class UnreadVariable(Variable):
-    """A variable right after a change: reading it comes after that. `_UnreadVariable`."""
+    """A variable right after a change in a graph: reading it comes after that. `_UnreadVariable`."""
 
     def __init__(self, variable: Variable, node: Any) -> None:
-        self.trainable = variable.trainable
-        self._name, self.shape, self.dtype = "UnreadVariable", variable.shape, variable.dtype
-        self.handle, self._node = variable.handle, node
-        if not executing_eagerly() and not context.inside_function():
+        vars(self).update(vars(variable), _name="UnreadVariable", _node=node)
+        if not context.inside_function():
             self.graph_element = self.value()  # a session may ask for it
 
-    name = property(lambda self: self._name)
     op = property(lambda self: self._node)
 
     def value(self) -> Any:
@@ -230,15 +201,19 @@ class UnreadVariable(Variable):
     read_value = value
 
     def _ordered(self) -> AbstractContextManager[None]:
-        if self._node is None or executing_eagerly():
-            return nullcontext()
         found: AbstractContextManager[None] = context.current().control_dependencies([self._node])
         return found
 
 
-def _initial_tensor(initial_value: Any, dtype: Any) -> Any:
+def _initial_tensor(value: Any, dtype: Any) -> Any:
+    """NB: what a function computes for a variable is run at once; TensorFlow lifts it out of there."""
+    if isinstance(value, SymbolicTensor) and context.executing_eagerly():
+        graph: Any = value.op.graph
+        made = define("initialize_variables", graph.nodes, graph.internal_captures, [value])
+        given = [getattr(each, "value", None) for each in graph.external_captures]
+        value = EagerTensor(executor.run(made, given)[0], value.dtype)
     with context.op_scope("Initializer", "Initializer"):
-        value = initial_value() if callable(initial_value) else initial_value
+        value = value() if callable(value) else value
         return convert_to_tensor(value, None if dtype is None else as_dtype(dtype), "initial_value")
 
 
@@ -268,7 +243,10 @@ class Module:
     """Something with variables."""
 
     def __init__(self, name: str | None = None) -> None:
-        self._name = camel_to_snake(type(self).__name__) if name is None else name
+        own = re.sub(
+            r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", type(self).__name__
+        ).lower()
+        self._name = own if name is None else name
         with context.name_scope(self._name) as scope:
             self._scope_name = scope
 
@@ -288,8 +266,3 @@ def _variables(module: Any, seen: set[int]) -> Iterator[Any]:
     for leaf in new:
         if isinstance(leaf, Module):
             yield from _variables(leaf, seen)
-
-
-def camel_to_snake(name: str) -> str:
-    """`MyLayer` as `my_layer`."""
-    return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()

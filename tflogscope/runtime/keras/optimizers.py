@@ -12,7 +12,7 @@ from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import float32, int64
-from tflogscope.runtime.function.gradient_tape import custom_gradient
+from tflogscope.runtime.function.backprop import custom_gradient
 from tflogscope.runtime.function.variables import Variable
 from tflogscope.runtime.keras import primitives as p
 from tflogscope.runtime.keras.state import Configured, found, keras3, unique_name

@@ -14,7 +14,7 @@ from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.data.dataset import Optional, OwnedIterator
 from tflogscope.runtime.function.autograph.conversion import do_not_convert
-from tflogscope.runtime.function.gradient_tape import GradientTape
+from tflogscope.runtime.function.backprop import GradientTape
 from tflogscope.runtime.function.polymorphic import function as tf_function
 from tflogscope.runtime.function.polymorphic import functions_run_eagerly
 from tflogscope.runtime.function.variables import Variable

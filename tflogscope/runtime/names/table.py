@@ -23,9 +23,9 @@ from tflogscope.runtime.core.calls import generated, snake_case
 from tflogscope.runtime.core.registry import registered
 from tflogscope.runtime.data import dataset
 from tflogscope.runtime.function import (
+    backprop,
     branches,
     checks,
-    gradient_tape,
     loops,
     polymorphic,
     py_function,
@@ -84,7 +84,7 @@ _TF: Names = {
     **_of(tensors, "Tensor TensorSpec"),
     **_of(graph, "Graph control_dependencies"),
     **_of(variables, "Variable Module"),
-    **_of(gradient_tape, "GradientTape custom_gradient"),
+    **_of(backprop, "GradientTape custom_gradient"),
     **_of(branches, "cond switch_case"),
     **_of(tensor_array, "TensorArray map_fn"),
     **_of(py_function, "py_function numpy_function"),

@@ -9,7 +9,6 @@ import ast
 import functools
 import inspect
 import linecache
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from types import CellType, CodeType, FunctionType, SimpleNamespace
@@ -19,12 +18,9 @@ from tflogscope.runtime.function.autograph import operators
 from tflogscope.runtime.function.autograph.rewriting import rewritten
 
 _LIBRARIES = frozenset(
-    (
-        "collections copy functools inspect linecache pathlib re threading urllib matplotlib numpy "
-        "pandas tensorflow PIL keras tflogscope"
-    ).split()
+    "collections copy functools inspect pathlib re threading numpy pandas keras tflogscope".split()
 )
-_codes: dict[CodeType, CodeType] = {}
+_codes: dict[CodeType, CodeType | None] = {}
 
 
 class _State(threading.local):
@@ -38,23 +34,20 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its control flow converted, whoever wrote it."""
     if hasattr(function, "autograph_info__"):
         return function
-    wanted = functools.partial(converted_call, requested=True)
-    return _wrapped(function, lambda args, kwargs: wanted(function, args, kwargs), disabled=False)
+    return _wrapped(function, functools.partial(converted_call, requested=True), disabled=False)
 
 
-def do_not_convert(function: Any = None) -> Any:
+def do_not_convert(function: Any) -> Any:
     """`tf.autograph.experimental.do_not_convert`: the function as it is, and all that it calls."""
-    if function is None:
-        return do_not_convert
-    return _wrapped(function, lambda args, kwargs: function(*args, **kwargs), disabled=True)
+    return _wrapped(function, lambda _, args, kwargs: function(*args, **kwargs), disabled=True)
 
 
-def _wrapped(function: Any, made: Callable[..., Any], *, disabled: bool) -> Callable[..., Any]:
+def _wrapped(function: Any, called: Callable[..., Any], *, disabled: bool) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         before, _state.disabled = _state.disabled, disabled
         try:
-            return made(args, kwargs)
+            return called(function, args, kwargs)
         finally:
             _state.disabled = before
 
@@ -68,101 +61,71 @@ def artifact(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def converted_call(
-    function: Any,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    requested: bool = False,
+    function: Any, args: Any, kwargs: Mapping[str, Any], *, requested: bool = False
 ) -> Any:
-    """Call it, converted if it is the user's."""
-    kwargs = kwargs or {}
+    """Call it, converted if it is the user's. NB: what can't be converted runs as it is, without a
+    warning.
+    """
     if isinstance(function, functools.partial):
         kwargs = {**function.keywords, **kwargs}
         return converted_call(function.func, (*function.args, *args), kwargs, requested=requested)
     for python, overload in operators.OVERLOADS.items():
         if function is python:
             return overload(*args, **kwargs)
+    target, given = function, args
+    if inspect.ismethod(function):
+        target, given = function.__func__, (function.__self__, *args)
+    elif not isinstance(function, (FunctionType, type)):
+        target, given = getattr(type(function), "__call__", None), (function, *args)  # noqa: B004
     left = _state.disabled or hasattr(function, "autograph_info__")
-    if left or not (requested or _is_users(function)):
+    if left or not isinstance(target, FunctionType):
         return function(*args, **kwargs)
-    target: Any = function
-    if inspect.ismethod(target):
-        target, args = target.__func__, (target.__self__, *args)
-    elif not isinstance(target, FunctionType):
-        target, args = getattr(type(target), "__call__", None), (target, *args)  # noqa: B004
-    if not isinstance(target, FunctionType):
-        return function(*args[1:] if target is not function else args, **kwargs)
-    try:
-        made = _converted(target)
-    except _Refused as error:
-        sys.stderr.write(
-            f"WARNING:tensorflow:AutoGraph could not transform {function} and will run it as-is."
-            f"\nCause: {error}\n"
-        )
-        return target(*args, **kwargs)
-    return made(*args, **kwargs)
-
-
-def _is_users(function: Any) -> bool:
-    left = inspect.isclass, inspect.isbuiltin, inspect.isgeneratorfunction
-    if any(is_it(function) for is_it in left) or hasattr(function, "cache_info"):
-        return False
-    owner = function
-    if inspect.ismethod(function):  # one that a class of the user inherits is the library's
-        classes = type(function.__self__).__mro__
-        owner = next((each for each in classes if function.__name__ in vars(each)), function)
-    elif not isinstance(function, FunctionType):
-        owner = getattr(type(function), "__call__", None)  # noqa: B004
-    return (getattr(owner, "__module__", None) or "").split(".")[0] not in _LIBRARIES
+    if requested or (target.__module__ or "").split(".")[0] not in _LIBRARIES:
+        target = _converted(target)
+    return target(*given, **kwargs)
 
 
 # -- source and code
 
 
-class _Refused(Exception):
-    """The function has no source, or its source can't be converted."""
+_UNKNOWN = (ast.Yield, ast.YieldFrom, ast.Await, ast.Match, ast.NamedExpr)
 
 
-def _converted(function: FunctionType) -> Callable[..., Any]:
+def _converted(function: FunctionType) -> FunctionType:
     original = function.__code__
     if original not in _codes:
-        _codes[original] = _compiled(rewritten(_tree(function)), original)
+        tree = _tree(original)
+        _codes[original] = _compiled(rewritten(tree), original) if tree else None
     code = _codes[original]
+    if code is None:
+        return function
     cells = dict(zip(original.co_freevars, function.__closure__ or (), strict=True))
     cells["ag__"] = CellType(_AG)
     closure = tuple(cells[name] for name in code.co_freevars)
-    made = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, closure
-    )
+    own = function.__globals__, function.__name__, function.__defaults__
+    made = FunctionType(code, *own, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
-def _tree(function: FunctionType) -> ast.FunctionDef:
-    code = function.__code__
-    source = "".join(linecache.getlines(code.co_filename))
-    try:
-        found = [node for node in ast.walk(ast.parse(source)) if _is(node, code)]
-    except SyntaxError as error:
-        raise _Refused(str(error)) from None
-    if not found:
-        raise _Refused(f"the source of {code.co_name} is not in {code.co_filename}")
-    node: Any = found[0]
-    for each in ast.walk(node):
-        if isinstance(each, (ast.Yield, ast.YieldFrom, ast.Await, ast.Match, ast.NamedExpr)):
-            raise _Refused(f"{type(each).__name__} is not supported")
-        if isinstance(each, (ast.For, ast.While)) and each.orelse:
-            raise _Refused("for/else and while/else statements are not supported")
+def _tree(code: CodeType) -> ast.FunctionDef | None:
+    """What its source says; None if it is not there, or has what can't be converted."""
+    source = ast.parse("".join(linecache.getlines(code.co_filename)))
+    node: Any = next((each for each in ast.walk(source) if _is(each, code)), None)
+    for each in ast.walk(node) if node else ():
+        if isinstance(each, _UNKNOWN) or (isinstance(each, (ast.For, ast.While)) and each.orelse):
+            return None
     if isinstance(node, ast.Lambda):
         body = ast.copy_location(ast.Return(node.body), node.body)
         node = ast.copy_location(ast.FunctionDef("lambda_", node.args, [body], []), node)
-    node.decorator_list, node.returns = [], None
-    for each in ast.walk(node.args):
-        if isinstance(each, ast.arg):
-            each.annotation = None
-    none = ast.Constant(None)  # the defaults are those of the function itself
-    node.args.defaults = [none for _ in node.args.defaults]
-    node.args.kw_defaults = [each and none for each in node.args.kw_defaults]
+    if node:
+        node.decorator_list, node.returns = [], None
+        for each in ast.walk(node.args):
+            if isinstance(each, ast.arg):
+                each.annotation = None
+        none = ast.Constant(None)  # the defaults are those of the function itself
+        node.args.defaults = [none for _ in node.args.defaults]
+        node.args.kw_defaults = [each and none for each in node.args.kw_defaults]
     return node  # type: ignore[no-any-return]
 
 

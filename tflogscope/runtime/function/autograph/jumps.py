@@ -57,7 +57,7 @@ _numbers = itertools.count()
 
 
 def lower_jumps(function: ast.FunctionDef) -> None:
-    """Rewrite the body of the function, and of those in it."""
+    """Rewrite the body of the function."""
     function.body, _ = _joined(_loops(function.body))
     if _may(function.body, ast.Return, FUNCTIONS):
         number = next(_numbers)
@@ -70,9 +70,6 @@ def lower_jumps(function: ast.FunctionDef) -> None:
         body = _guarded(function.body, ast.Return, returned, flag, FUNCTIONS)
         text = f"{flag}, {value} = False, ag__.Undefined()\nbody\nreturn ag__.returned({value})"
         function.body = statements(text, function, body=body)
-    for node in ast.walk(ast.Module(function.body, [])):
-        if isinstance(node, ast.FunctionDef):
-            lower_jumps(node)
 
 
 def _inside(statement: ast.stmt, rewrite: Callable[[Block], Block]) -> None:
@@ -103,7 +100,8 @@ def _loops(block: Block) -> Block:
             if _may(loop.body, jump, inner):
                 flag = f"{jump.__name__.lower()}_{next(_numbers)}"
                 cleared = statements(f"{flag} = False", loop)
-                loop.body = _guarded(loop.body, jump, partial(_raised, flag), flag, inner)
+                raised = partial(statements, f"{flag} = True")
+                loop.body = _guarded(loop.body, jump, raised, flag, inner)
                 if jump is ast.Break:
                     _only_while_not(flag, loop)
                     result += cleared
@@ -111,10 +109,6 @@ def _loops(block: Block) -> Block:
                     loop.body[:0] = cleared
         result.append(loop)
     return result
-
-
-def _raised(flag: str, node: ast.stmt) -> Block:
-    return statements(f"{flag} = True", node)
 
 
 def _only_while_not(flag: str, loop: Any) -> None:

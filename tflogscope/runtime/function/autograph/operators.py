@@ -7,19 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import current
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import int32
 from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.nest import map_structure
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.branches import cond
 from tflogscope.runtime.function.checks import Assert
-from tflogscope.runtime.function.func_graph import FuncGraph, placeholder
+from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.loops import while_loop
 from tflogscope.runtime.function.tensor_array import TensorArray
 from tflogscope.runtime.function.variables import Variable
@@ -48,12 +44,12 @@ def not_(value: Any) -> Any:
 
 def and_(left: Thunk, right: Thunk) -> Any:
     value = left()
-    return cond(value, right, lambda: value) if is_tensor(value) else value and right()
+    return if_exp(value, right, lambda: value)
 
 
 def or_(left: Thunk, right: Thunk) -> Any:
     value = left()
-    return cond(value, lambda: value, right) if is_tensor(value) else value or right()
+    return if_exp(value, lambda: value, right)
 
 
 def if_exp(condition: Any, body: Thunk, orelse: Thunk) -> Any:
@@ -69,7 +65,7 @@ def if_stmt(
     condition: Any,
     body: Thunk,
     orelse: Thunk,
-    get_state: Callable[[], Values],
+    get_state: Thunk,
     set_state: Callable[[Values], None],
     names: Values,
     outputs: int,
@@ -78,22 +74,17 @@ def if_stmt(
     if not is_tensor(condition):
         (body if condition else orelse)()
         return
-    condition = _scalar(condition)
-    before = get_state()
+    condition, before = _scalar(condition), get_state()
 
-    def branch(block: Thunk) -> Thunk:
-        def traced() -> Values:
-            set_state(before)
-            block()
-            after = get_state()[:outputs]
-            unset = [n for n, v in zip(names, after, strict=False) if isinstance(v, Undefined)]
-            if unset:
-                raise ValueError(f"{unset} must be initialized in both branches of an `if`")
-            return after or (0,)  # a block that is there for its side effects gives a constant
+    def traced(block: Thunk) -> Values:
+        set_state(before)
+        block()
+        after: Values = get_state()[:outputs]
+        if any(isinstance(each, Undefined) for each in after):
+            raise ValueError(f"{names[:outputs]} must be initialized in both branches of an `if`")
+        return after or (0,)  # a block that is there for its side effects gives a constant
 
-        return traced
-
-    after = cond(condition, branch(body), branch(orelse))
+    after = cond(condition, lambda: traced(body), lambda: traced(orelse))
     set_state((*after[:outputs], *before[outputs:]))
 
 
@@ -125,12 +116,7 @@ def for_stmt(
         # NB: TensorFlow has a registry of types; here datasets and iterators have a method
         iterated.__autograph_for__(lambda items: _for_iterator(items, extra_test, body, *state))
     elif is_tensor(iterated):
-        ranged = getattr(getattr(iterated, "op", None), "type", None) == "Range"
-        delta = known_value(iterated.op.inputs[2]) if ranged else None
-        if delta is None:
-            _for_rows(iterated, extra_test, body, *state)
-        else:
-            _for_range(iterated, delta, extra_test, body, *state)
+        _for_tensor(iterated, extra_test, body, *state)
     elif extra_test is None or extra_test():
         for item in iterated:
             body(item)
@@ -154,30 +140,25 @@ def _counting(
     _graph_while(tested, body, lambda: (value[0], *get()), put_all, names)
 
 
-def _for_range(iterated: Any, delta: Any, extra_test: Any, body: Any, *state: Any) -> None:
-    start, limit, step_ = iterated.op.inputs
-    number = [start]
+def _for_tensor(iterated: Any, extra_test: Any, body: Any, *state: Any) -> None:
+    """Over the numbers of `tf.range` as they are; over the rows of any other tensor."""
+    ranged = getattr(getattr(iterated, "op", None), "type", None) == "Range"
+    delta = known_value(iterated.op.inputs[2]) if ranged else None
+    if delta is None:
+        delta, number, limit, step_ = 1, [0], _len(iterated), 1
+        item: Any = TensorArray(iterated.dtype, size=limit).unstack(iterated).read
+    else:
+        start, limit, step_ = iterated.op.inputs
+        number, item = [start], lambda at: at
 
     def step() -> None:
-        body(number[0])
+        body(item(number[0]))
         number[0] += step_
 
     def test() -> Any:
         return number[0] < limit if delta >= 0 else number[0] > limit
 
     _counting(step, number, test, extra_test, *state)
-
-
-def _for_rows(iterated: Any, extra_test: Any, body: Any, *state: Any) -> None:
-    count = _len(iterated)
-    rows = TensorArray(iterated.dtype, size=count).unstack(iterated)
-    index: list[Any] = [0]
-
-    def step() -> None:
-        body(rows.read(index[0]))
-        index[0] += 1
-
-    _counting(step, index, lambda: index[0] < count, extra_test, *state)
 
 
 def _for_iterator(iterator: Any, extra_test: Any, body: Any, *state: Any) -> None:
@@ -201,63 +182,41 @@ def _for_iterator(iterator: Any, extra_test: Any, body: Any, *state: Any) -> Non
 
 
 def _graph_while(test: Thunk, body: Thunk, get_state: Any, set_state: Any, names: Values) -> None:
-    """A loop as an op. Raises ValueError for a variable that has no value before it, and that no
-    placeholder can be found for.
+    """A loop as an op. A variable that has no value before it begins as zeros like what the body gives
+    when it is tried out; one more variable then says whether the loop ran at all.
     """
     before = get_state()
     unset = [n for n, v in zip(names, before, strict=True) if v is None or isinstance(v, Undefined)]
-    extra = bool(unset)  # one more variable says whether it ran at all
-    if extra:
-        before = _initial(body, get_state, set_state, before, names)
+    ran: list[Any] = [False] if unset else []
+    if unset:
+        with FuncGraph("tmp").as_default():
+            body()
+            found = dict(zip(names, get_state(), strict=True))
+        parts = zip(names, before, strict=True)
+        before = [map_structure(_zeros, found[n]) if n in unset else part for n, part in parts]
+        set_state(tuple(before))
 
     def condition(*values: Any) -> Any:
-        set_state(values[extra:])
+        set_state(values[len(ran) :])
         return _scalar(test())
 
     def step(*values: Any) -> Values:
-        set_state(values[extra:])
+        set_state(values[len(ran) :])
         body()
-        after: Values = get_state()
-        return (True, *after) if extra else after
+        return (*[True for _ in ran], *get_state())
 
-    after = while_loop(condition, step, (False, *before) if extra else before)
-    if extra:
+    after = while_loop(condition, step, (*ran, *before))
+    if unset:
         told = f"loop must iterate at least once to initialize {', '.join(unset)}"
         with control_dependencies([Assert(after[0], [told])]):
-            after = map_structure(
-                lambda part: arrays.identity(part) if is_tensor(part) else part, tuple(after[1:])
-            )
+            after = map_structure(lambda e: arrays.identity(e) if is_tensor(e) else e, after[1:])
     set_state(tuple(after))
 
 
-def _initial(body: Thunk, get_state: Any, set_state: Any, before: Values, names: Values) -> Values:
-    """Values for variables that the body will set: zeros like what it gives when it is tried out."""
-
-    def like(value: Any) -> Any:
-        if isinstance(value, (bool, int, float, np.ndarray)):
-            tensor = convert_to_tensor(value)
-            return placeholder(current(), tensor.dtype, tensor.shape)
-        return value
-
-    def zeros(value: Any) -> Any:
-        if not is_tensor(value):
-            return type(value)(0)
-        dims = [] if value.shape.rank is None else value.shape.as_list()
-        return arrays.zeros([dim or 0 for dim in dims], value.dtype)
-
-    try:
-        with FuncGraph("tmp").as_default():
-            set_state(tuple(map_structure(like, value) for value in before))
-            body()
-            found = get_state()
-    finally:
-        set_state(before)
-    if any(value is None or isinstance(value, Undefined) for value in found):
-        raise ValueError(f"one of {', '.join(names)} must be defined before the loop")
-    return tuple(
-        map_structure(zeros, after) if value is None or isinstance(value, Undefined) else value
-        for value, after in zip(before, found, strict=True)
-    )
+def _zeros(value: Any) -> Any:
+    tensor = convert_to_tensor(value)
+    dims = [] if tensor.shape.rank is None else tensor.shape.as_list()
+    return arrays.zeros([dim or 0 for dim in dims], tensor.dtype)
 
 
 # -- Python's functions
@@ -265,19 +224,19 @@ def _initial(body: Thunk, get_state: Any, set_state: Any, before: Values, names:
 
 def _len(value: Any) -> Any:
     if not is_tensor(value):
-        return value.size() if isinstance(value, TensorArray) else len(value)
+        return len(value)
     known = value.shape[0] if value.shape.rank else None
     return arrays.shape(value)[0] if known is None else known
 
 
 def _where_tensors(python: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: function(*given) if any(map(is_tensor, given)) else python(*given)
+    return lambda *given: (function if any(map(is_tensor, given)) else python)(*given)
 
 
 OVERLOADS: dict[Any, Callable[..., Any]] = {
     len: _len,
     range: _where_tensors(range, arrays.range_),
     abs: _where_tensors(abs, numbers.abs_),
-    int: _where_tensors(int, lambda value: arrays.cast(value, int32)),
+    int: _where_tensors(int, lambda value: arrays.cast(value, "int32")),
     float: _where_tensors(float, lambda value: arrays.cast(value, "float32")),
 }

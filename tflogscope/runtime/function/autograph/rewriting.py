@@ -13,8 +13,8 @@ NB: variables are plain names here; TensorFlow also follows `self.x` and `a[0]`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
-from functools import reduce
 from typing import Any
 
 from tflogscope.runtime.function.autograph.jumps import (
@@ -25,36 +25,29 @@ from tflogscope.runtime.function.autograph.jumps import (
 )
 
 Names = set[str]
-
-
-def parameters(function: ast.FunctionDef | ast.Lambda) -> list[str]:
-    a = function.args
-    every = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg]
-    return [each.arg for each in every if each is not None]
+_SCOPES = (
+    ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
 
 
 def _names(nodes: Iterable[ast.AST | None], context: type[ast.expr_context]) -> Names:
-    """The names in that role, functions within left out but for what they need from outside."""
+    """The names that are read or assigned; of functions within, those that they read from outside."""
     found: Names = set()
     for node in nodes:
+        inner = list(ast.iter_child_nodes(node)) if node else []
         if isinstance(node, ast.Name) and isinstance(node.ctx, context):
             found.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            body = node.body if isinstance(node.body, list) else [node.body]
+        elif isinstance(node, ast.arg) and context is ast.Store:
+            found.add(node.arg)
+        elif isinstance(node, _SCOPES):
             if context is ast.Load:
-                own = _names(body, ast.Store) | set(parameters(node))
-                outside = [*node.args.defaults, *getattr(node, "decorator_list", [])]
-                found |= (_names(body, ast.Load) - own) | _names(outside, ast.Load)
-            elif context is ast.Store and isinstance(node, ast.FunctionDef):
+                found |= _names(inner, ast.Load) - _names(inner, ast.Store)
+            elif isinstance(node, ast.FunctionDef):
                 found.add(node.name)
-        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-            if context is ast.Load:
-                targets = [each.target for each in node.generators]
-                found |= _names(ast.iter_child_nodes(node), ast.Load) - _names(targets, ast.Store)
-        elif isinstance(node, ast.AST):
+        else:
             if isinstance(node, ast.AugAssign) and context is ast.Load:
-                found |= _names([node.target], ast.Store)
-            found |= _names(ast.iter_child_nodes(node), context)
+                found |= bound([node.target])
+            found |= _names(inner, context)
     return found
 
 
@@ -63,7 +56,7 @@ def bound(nodes: Iterable[ast.AST | None]) -> Names:
     return _names(nodes, ast.Store)
 
 
-def _read(nodes: Iterable[ast.AST | None]) -> Names:
+def _read(*nodes: ast.AST | None) -> Names:
     return _names(nodes, ast.Load)
 
 
@@ -74,11 +67,12 @@ class Liveness:
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.variables: dict[ast.stmt, tuple[list[str], int]] = {}
-        inner = [node for node in ast.walk(function) if isinstance(node, FUNCTIONS)]
-        self._always = _read([node for node in inner if node is not function])
+        self._always: Names = set()
         for node in ast.walk(function):
             if isinstance(node, ast.Nonlocal):
                 self._always |= set(node.names)
+            elif isinstance(node, FUNCTIONS) and node is not function:
+                self._always |= _read(node)
         self._block(function.body, set())
 
     def _block(self, block: list[ast.stmt], live: Names) -> Names:
@@ -87,41 +81,27 @@ class Liveness:
             live = self._statement(statement, live)
         return live
 
-    def _statement(self, node: ast.stmt, live: Names) -> Names:
-        if isinstance(node, ast.If):
-            before = _read([node.test]) | self._block(node.body, live)
-            before |= self._block(node.orelse, live)
-            self._note(node, bound([*node.body, *node.orelse]), before, live)
-            return before
-        if isinstance(node, (ast.While, ast.For)):
-            before = self._loop(node, live)
+    def _statement(self, node: ast.stmt, after: Names) -> Names:
+        if isinstance(node, (ast.If, ast.While, ast.For)):
+            header: Any = node.iter if isinstance(node, ast.For) else node.test
             targets = [node.target] if isinstance(node, ast.For) else []
-            self._note(node, bound([*node.body, *targets]), before, live)
+            live = after | _read(getattr(node, "extra_test", None))
+            while True:  # what a loop's body reads is live after it
+                inside = self._block(node.body, live) | self._block(node.orelse, live)
+                before = _read(header) | (inside - bound(targets))
+                if isinstance(node, ast.If) or before <= live:
+                    break
+                live = live | before
+            self._note(node, bound([*node.body, *node.orelse, *targets]), before, after)
             return before
         if isinstance(node, ast.With):
-            inside = self._block(node.body, live)
-            return _read(node.items) | (inside - bound(node.items))
+            return _read(*node.items) | (self._block(node.body, after) - bound(node.items))
         if isinstance(node, ast.Try):
-            # any statement may go to any handler: all that is read in it may be read
-            whole = live | _read([node])
+            whole = after | _read(node)  # any statement may go to any handler
             for block in (node.body, node.orelse, node.finalbody, *(h.body for h in node.handlers)):
                 self._block(block, whole)
             return whole
-        return _read([node]) | (live - bound([node]))
-
-    def _loop(self, node: ast.While | ast.For, after: Names) -> Names:
-        targets: Names = set()
-        header = _read([node.test] if isinstance(node, ast.While) else [node.iter])
-        if isinstance(node, ast.For):
-            targets = bound([node.target])
-            after = after | _read([getattr(node, "extra_test", None)])
-        live: Names = set()
-        while True:
-            before = header | ((after | live | self._block(node.body, after | live)) - targets)
-            before |= header
-            if before <= live:
-                return before
-            live = before
+        return _read(node) | (after - bound([node]))
 
     def _note(self, node: ast.stmt, names: Names, before: Names, after: Names) -> None:
         names = {name for name in names if name in before | after | self._always}
@@ -130,17 +110,12 @@ class Liveness:
         self.variables[node] = ordered, len(ordered) - len(only_inputs)
 
 
-_LEFT_ALONE = frozenset({"print", "locals", "vars", "dir", "breakpoint"})
-_CONTROL = (ast.If, ast.While, ast.For)
+_LEFT_ALONE = frozenset({"print", "locals", "vars", "dir", "breakpoint", "super"})
 
 
 def rewritten(function: ast.FunctionDef) -> ast.FunctionDef:
     """The function as it runs."""
     lower_jumps(function)
-    return _function(function)
-
-
-def _function(function: ast.FunctionDef) -> ast.FunctionDef:
     rewriter = _Rewriter(function)
     function.body = rewriter.block(function.body)
     for name in sorted(rewriter.undefined, reverse=True):
@@ -148,15 +123,35 @@ def _function(function: ast.FunctionDef) -> ast.FunctionDef:
     return ast.fix_missing_locations(function)
 
 
+_STATE = """
+def ag__get():
+    return (state)
+def ag__set(ag__values):
+    declare
+    (state) = ag__values
+"""
+_BODY = """
+def ag__body(item):
+    declare
+    body
+"""
+_IF = """
+def ag__orelse():
+    declare
+    orelse
+ag__.if_stmt(test, ag__body, ag__orelse, ag__get, ag__set, names, outputs)
+"""
+_WHILE = "ag__.while_stmt(lambda: test, ag__body, ag__get, ag__set, names)"
+_FOR = "ag__.for_stmt(iterated, extra, ag__body, ag__get, ag__set, names)"
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, function: ast.FunctionDef) -> None:
         self.variables = Liveness(function).variables
-        self.parameters = parameters(function)
         every = list(ast.walk(function))
         self.globals = {n for each in every if isinstance(each, ast.Global) for n in each.names}
         outside = {n for each in every if isinstance(each, ast.Nonlocal) for n in each.names}
-        control = [node for node in self.variables if isinstance(node, _CONTROL)]
-        self.undefined = bound(control) - outside - self.globals - set(self.parameters)
+        self.undefined = bound(self.variables) - outside - self.globals - bound([function.args])
         """Names that may have no value where a conditional or a loop asks for it."""
 
     def block(self, block: list[ast.stmt]) -> list[ast.stmt]:
@@ -166,87 +161,46 @@ class _Rewriter(ast.NodeTransformer):
     # -- statements
 
     def visit_If(self, node: ast.If) -> Any:
-        _, outputs = self.variables[node]
-        return self._statement(
-            node,
-            f"""
-            def ag__body():
-                declare
-                body
-            def ag__orelse():
-                declare
-                orelse
-            ag__.if_stmt(test, ag__body, ag__orelse, ag__get, ag__set, names, {outputs})
-            """,
-            test=node.test,
-            orelse=node.orelse or [ast.Pass()],
-        )
+        orelse = self.block(node.orelse) or [ast.Pass()]
+        return self._statement(node, _IF, test=node.test, orelse=orelse)
 
     def visit_While(self, node: ast.While) -> Any:
-        return self._statement(
-            node,
-            """
-            def ag__body():
-                declare
-                body
-            ag__.while_stmt(lambda: test, ag__body, ag__get, ag__set, names)
-            """,
-            test=node.test,
-        )
+        return self._statement(node, _WHILE, test=node.test)
 
     def visit_For(self, node: ast.For) -> Any:
         test = getattr(node, "extra_test", None)
-        return self._statement(
-            node,
-            f"""
-            def ag__body(ag__item):
-                declare
-                body
-            ag__.for_stmt(
-                iterated, {"lambda: test" if test else None}, ag__body, ag__get, ag__set, names
-            )
-            """,
-            test=test or ast.Constant(True),
-            iterated=node.iter,
-            target=node.target,
-        )
+        extra = expression("lambda: test", node, test=test) if test else ast.Constant(None)
+        item = ast.copy_location(ast.Name("ag__item", ast.Load()), node)
+        node.body.insert(0, ast.copy_location(ast.Assign([node.target], item), node))
+        return self._statement(node, _FOR, item="ag__item", extra=extra, iterated=node.iter)
 
-    def _statement(self, node: Any, text: str, **parts: Any) -> Any:
+    def _statement(self, node: Any, text: str, item: str = "", **parts: Any) -> Any:
         """The functions of a statement, then the call that gets them."""
-        names, _ = self.variables[node]
-        holes = {key: self._visited(part) for key, part in parts.items()}
-        body = self.block(node.body)
-        if "target" in holes:
-            item = ast.Name("ag__item", ast.Load())
-            body[:0] = [ast.copy_location(ast.Assign([holes.pop("target")], item), node)]
+        names, outputs = self.variables[node]
         kinds = {
             "global": [name for name in names if name in self.globals],
             "nonlocal": [name for name in names if name not in self.globals],
         }
-        lines = [f"{kind} {', '.join(chosen)}" for kind, chosen in kinds.items() if chosen]
-        declare = "; ".join(lines) or "pass"
-        state = "".join(f"{name}, " for name in names)
-        accessors = f"""
-            def ag__get():
-                return ({state})
-            def ag__set(ag__values):
-                {declare}
-                ({state}) = ag__values
-            """
-        text = text.replace("declare", declare).replace("names", str(tuple(names)))
-        return statements(accessors, node) + statements(text, node, body=body, **holes)
-
-    def _visited(self, part: Any) -> Any:
-        return self.block(part) if isinstance(part, list) else self.visit(part)
+        declare = "; ".join(f"{kind} {', '.join(given)}" for kind, given in kinds.items() if given)
+        filled = {
+            "declare": declare or "pass",
+            "state": "".join(f"{name}, " for name in names),
+            "names": str(tuple(names)),
+            "outputs": str(outputs),
+            "item": item,
+        }
+        pattern = re.compile("|".join(filled))
+        state, text = (pattern.sub(lambda m: filled[m[0]], each) for each in (_STATE, _BODY + text))
+        holes = {
+            k: part if isinstance(part, list) else self.visit(part) for k, part in parts.items()
+        }
+        holes["body"] = self.block(node.body)
+        return statements(state, node) + statements(text, node, **holes)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        inner = _function(node)
+        inner = rewritten(node)
         inner.decorator_list.append(expression("ag__.artifact", node))
         return inner
-
-    def visit_With(self, node: ast.With) -> Any:
-        node.body = self.block(node.body)  # its managers stay as they are
-        return node
 
     # -- expressions
 
@@ -255,20 +209,13 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if called in _LEFT_ALONE or called.startswith("ag__."):
             return node
-        if called == "super" and not node.args:
-            # without arguments `super` looks at its frame, which may now be that of a loop's body
-            return expression(f"super(__class__, {self.parameters[0]})", node)
-        named: ast.expr = ast.Constant(None)
-        if node.keywords:
-            keys = [ast.Constant(each.arg) if each.arg else None for each in node.keywords]
-            named = ast.Dict(keys, [each.value for each in node.keywords])  # type: ignore[arg-type]
-        return expression(
-            "ag__.converted_call(function, arguments, named)",
-            node,
-            function=node.func,
-            arguments=ast.Tuple(node.args, ast.Load()),
-            named=named,
-        )
+        keys: Any = [ast.Constant(each.arg) if each.arg else None for each in node.keywords]
+        holes = {
+            "function": node.func,
+            "arguments": ast.Tuple(node.args, ast.Load()),
+            "named": ast.Dict(keys, [each.value for each in node.keywords]),
+        }
+        return expression("ag__.converted_call(function, arguments, named)", node, **holes)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         self.generic_visit(node)
@@ -286,19 +233,21 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         self.generic_visit(node)
-        operator = "and_" if isinstance(node.op, ast.And) else "or_"
-        return reduce(lambda right, left: _lazy(operator, left, right), reversed(node.values))
+        return _lazy("and_" if isinstance(node.op, ast.And) else "or_", node.values)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
-        lefts = [node.left, *node.comparators]
-        pairs: list[Any] = [
-            ast.copy_location(ast.Compare(left, [operator], [right]), node)
-            for left, operator, right in zip(lefts, node.ops, node.comparators, strict=False)
-        ]
-        return reduce(lambda left, right: _lazy("and_", left, right), pairs[1:], pairs[0])
+        pairs: list[ast.expr] = []
+        for operator, right in zip(node.ops, node.comparators, strict=True):
+            left = pairs[-1].comparators[0] if pairs else node.left  # type: ignore[attr-defined]
+            pairs.append(ast.copy_location(ast.Compare(left, [operator], [right]), node))
+        return _lazy("and_", pairs)
 
 
-def _lazy(operator: str, left: ast.expr, right: ast.expr) -> Any:
-    text = f"ag__.{operator}(lambda: left, lambda: right)"
-    return expression(text, left, left=left, right=right)
+def _lazy(operator: str, values: list[ast.expr]) -> Any:
+    """`a and b and c` as calls of an operator of two."""
+    found, *rest = reversed(values)
+    for left in rest:
+        text = f"ag__.{operator}(lambda: left, lambda: right)"
+        found = expression(text, left, left=left, right=found)
+    return found
