@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tflogscope.model.facts import KindRuns, Mode, Rewriters, Summary
 
+# What colours mean, everywhere in the terminal; what they say is also there in words.
+EAGER, GRAPH, REWRITTEN, ERROR = "yellow", "cyan", "green", "red"
 NAME_WIDTH = 44  # cells of a name that comes from the log
 _LABEL_WIDTH = 8
 _LOST = 15  # cells at the end of a line where the next word has no room
