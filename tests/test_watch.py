@@ -219,6 +219,17 @@ def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     assert "are in new.log.zst" in printed
 
 
+def test_what_a_program_said_before_it_failed_is_shown(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import no_such_module\n")
+    terminal = start()
+    program = f"{shlex.quote(sys.executable)} train.py"
+    terminal.run(f"{TFLOGSCOPE} record --watch -o new.log -- {program}; echo it ended with $?")
+    printed = terminal.wait_for("it ended with 1")
+    assert "The program's last lines" in printed
+    assert "No module named 'no_such_module'" in printed
+    assert "TF_CPP_MIN_LOG_LEVEL" not in printed
+
+
 def test_an_interrupt_ends_it_and_leaves_the_terminal_as_it_was(
     start: Start, tmp_path: Path
 ) -> None:
