@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
@@ -347,6 +348,48 @@ def test_a_large_pipe_is_not_kept() -> None:
 def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         GrowingFile(str(tmp_path / "no.log"))
+
+
+# ---- findings -----------------------------------------------------------------------------------
+
+
+def test_findings_rest_after_the_model_but_not_after_it_was_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, ran = [1000.0], []
+
+    class Slow:
+        lines = 0
+
+        def apart(self) -> Slow:
+            return self
+
+        def run(self) -> Slow:
+            clock[0] += 10
+            ran.append(self.lines)
+            return self
+
+        @property
+        def findings(self) -> pl.DataFrame:
+            return pl.DataFrame({"id": ["unfinished"]})
+
+    monkeypatch.setattr("tflogscope.live.asked.time.monotonic", lambda: clock[0])
+    slow = Slow()
+    asked = Asked(cast("Growing", slow))
+
+    def look(seconds: float) -> list[int]:
+        clock[0] += seconds
+        slow.lines += 1
+        asked.look()
+        if asked._thread is not None:
+            asked._thread.join()
+        return ran
+
+    assert look(0) == [1]
+    assert look(1) == [1]
+    assert look(2) == [1, 3]
+    assert look(300) == [1, 3]
+    assert look(30) == [1, 3, 5]
 
 
 # ---- the screen ---------------------------------------------------------------------------------
