@@ -452,6 +452,21 @@ def test_a_rate_is_that_of_now() -> None:
     assert watch_lines(watched, shown, 40, 40)[3].plain == "eager   no record with a date yet"
 
 
+def test_functions_keep_their_places_and_a_low_terminal_has_room_for_ops() -> None:
+    raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
+    watched, shown = screen(raw)
+    watched.asked.lines = watched.lines
+    facts = {"id": "slow", "severity": "warning", "text": "It is slow."}
+    watched.asked.findings = [Found(facts, 0.0)] * 5
+    for height, findings, least in ((24, 1, 6), (40, 3, 16)):
+        lines = [line.plain for line in watch_lines(watched, shown, 100, height)]
+        assert sum("It is slow" in line for line in lines) == findings
+        [rows] = [int(found[1]) for line in lines if (found := re.match(r"  op \((\d+) of", line))]
+        assert rows >= least
+        names = [line.split()[0] for line in lines if re.match(r"\w+_function \d", line)]
+        assert names == ["train_function", "test_function", "predict_function"]
+
+
 def test_eager_kernels_of_onednn_have_their_share() -> None:
     watched, shown = screen(raw_log("eager_basics__tf2.13.1__vlog2"))
     lines = [line.plain for line in watch_lines(watched, shown, 140, 50)]

@@ -41,6 +41,7 @@ _STRIP = 60  # seconds
 _QUIET = 2.0  # seconds without a line until that is said
 _LABEL = 8
 _FUNCTIONS, _FINDINGS, _LEAST_OPS = 4, 3, 3
+_LOW = 24  # lines of a terminal that has room for one finding
 _INDENT = 11  # of a finding's second line
 _NAME_KEEPS = 10  # cells
 
@@ -100,7 +101,7 @@ def watch_lines(watched: Watched, shown: Shown, width: int, height: int) -> list
         head = [_title(watched), _now(watched), Text(), *_strips(watched, width)]
         head += _onednn(watched.figures)
         functions = _functions(watched.figures, width)
-        findings = _findings(watched, width)
+        findings = _findings(watched, width, _FINDINGS if height > _LOW else 1)
         room = height - 1 - len(head) - len(functions) - len(findings)
         ops = _ops(watched.figures, shown, width, max(room, _LEAST_OPS + 2))
         lines = [*head, *functions, *ops, *findings][: height - 1]
@@ -224,7 +225,7 @@ def _onednn(figures: Figures) -> list[Text]:
             for column in ("", "_us", "_rewritten", "_rewritten_us")
         )
         if rewritten:
-            time_ = f", {percent(rewritten_us, us)} of their time" if rewritten_us else ""
+            time_ = f" ({percent(rewritten_us, us)} of time)" if rewritten_us else ""
             said.append(f"{percent(rewritten, runs)} of {what}{time_}")
     if kinds:
         took = duration(sum(us for *_, us in kinds))
@@ -236,11 +237,12 @@ def _onednn(figures: Figures) -> list[Text]:
 
 
 def _functions(figures: Figures, width: int) -> list[Text]:
-    """The functions that were called last."""
+    """The functions that were called last, in the order of their first calls."""
     called = [each for each in figures.calls.functions.values() if each.calls]
     if not called:
         return []
-    latest = sorted(called, key=lambda each: -each.order)[:_FUNCTIONS]
+    since = sorted((each.order for each in called), reverse=True)[:_FUNCTIONS][-1]
+    latest = [each for each in called if each.order >= since]
     more = f" ({len(latest)} of {len(called)})" if len(called) > len(latest) else ""
     columns = [
         Column(f"calls of{more}", [_function(each.name) for each in latest], least=_NAME_KEEPS),
@@ -308,8 +310,8 @@ def _share(op: Op) -> str:
     return percent(op.rewritten, op.runs) if op.rewritten else ""
 
 
-def _findings(watched: Watched, width: int) -> list[Text]:
-    """What was found, errors and warnings first, and of how much of the log."""
+def _findings(watched: Watched, width: int, most: int) -> list[Text]:
+    """What was found and since when, errors and warnings first, and of how much of the log."""
     asked = watched.asked
     if not asked.lines:
         return []
@@ -319,15 +321,15 @@ def _findings(watched: Watched, width: int) -> list[Text]:
     of = f"of the first {count_of(asked.lines, 'line')}"
     if not known:
         return [Text(), text(f"no finding {of}")]
-    lines = [Text(), text(f"findings {of}, and since when they are known", "bold")]
-    for each in serious[:_FINDINGS]:
+    lines = [Text(), text(f"findings {of}", "bold")]
+    for each in serious[:most]:
         is_error = each.facts["severity"] == "error"
         since = time.strftime("%H:%M:%S", time.localtime(each.since))
         said = f"{since} {'!' if is_error else '-'} {each.facts['text']}"
         first, *more = wrap(safe(said), max(width - _INDENT, _INDENT), max_lines=2, placeholder="…")
         style = ERROR if is_error else ""
         lines += [text(first, style), *(text(" " * _INDENT + line, style) for line in more)]
-    rest = serious[_FINDINGS:] + [e for e in known if e.facts["severity"] == "note"]
+    rest = serious[most:] + [e for e in known if e.facts["severity"] == "note"]
     if rest:
         are_notes = len(rest) == len(known) - len(serious)
         said = count_of(len(rest), "note") if are_notes else f"{len(rest)} more"
