@@ -86,8 +86,7 @@ class Calls:
             self._files[files.index(name)] = replace(known, messages=wanted)
         self._grammar = grammar
         self._texts: dict[int, _Text] = {}
-        self._op = np.zeros(0, np.int64)  # of texts `Executing op`; -1: it calls a function
-        self._is_known, self._is_rewritten = np.zeros(0, bool), np.zeros(0, bool)
+        self._is_known = np.zeros(0, bool)
         self._known: set[str] = set()
         self._spans = Spans()
         self._threads = np.zeros(0, np.int64)
@@ -99,17 +98,22 @@ class Calls:
         at, clock, micros, site, text = self._news.rows(
             "texts", "at", "clock", "micros", "site", "text"
         )
-        rows = np.flatnonzero(self._is_known[text])
-        at, clock, micros, site, text = (each[rows] for each in (at, clock, micros, site, text))
-        op = self._op[text]
-        self._sums.add("eager", op)
-        self._sums.add("eager_rewritten", op[self._is_rewritten[text]])
-        self._sums.add_by_clock("eager", clock[op >= 0])
         thread = np.append(self._threads, -1)[np.minimum(site, len(self._threads))]
-        times = self._news.us(clock, micros)
-        for record in zip(*(each.tolist() for each in (text, at, times, thread)), strict=True):
-            self._follow(*record)
-        self._add_eager()
+        times, rows = self._news.us(clock, micros), np.flatnonzero(self._is_known[text])
+        columns = (text, at, times, thread, clock)
+        ran = []
+        for number, *record, second in zip(*(each[rows].tolist() for each in columns), strict=True):
+            self._follow(each := self._texts[number], *record)
+            if each.op >= 0 and each.id == _EXECUTING:
+                ran.append((each.op, second))
+        op, seconds = np.array(ran, np.int64).reshape(-1, 2).T
+        self._sums.add("eager", op)
+        self._sums.add_by_clock("eager", seconds)
+        op, us, rewritten = np.array(self._spans.ended, np.int64).reshape(-1, 3).T
+        self._sums.add("eager_us", op, us)
+        self._sums.add("eager_rewritten_us", op[rewritten > 0], us[rewritten > 0])
+        self._sums.add("eager_rewritten", np.array(self._spans.rewritten, np.int64))
+        self._spans.ended, self._spans.rewritten = [], []
 
     @property
     def making(self) -> list[tuple[str, int]]:
@@ -124,20 +128,16 @@ class Calls:
     def _read_texts(self) -> None:
         texts, tags = self._news.texts("texts"), self._news.tags("texts")
         distinct = pl.Series("text", texts, pl.String)
-        first = len(self._op)
-        op, rewritten = np.full(len(texts), -1), np.zeros(len(texts), bool)
-        known = np.zeros(len(texts), bool)
+        first, known = len(self._is_known), np.zeros(len(texts), bool)
         for file, messages in self._files.items():
             rows = np.flatnonzero(tags == file)
             ids = match_messages(distinct.gather(rows), messages)
             for id_ in sorted(ids.drop_nulls().unique(), key=_EXECUTING.__eq__):
                 mine = rows[ids.eq_missing(id_).to_numpy()]
-                for row, text in zip(mine, self._read(id_, distinct.gather(mine)), strict=True):
-                    known[row], self._texts[first + int(row)] = True, text
-                    if id_ == _EXECUTING:
-                        op[row], rewritten[row] = text.op, text.rewritten
-        self._op = np.concatenate([self._op, op])
-        self._is_rewritten = np.concatenate([self._is_rewritten, rewritten])
+                numbers = (first + mine).tolist()
+                found = self._read(id_, distinct.gather(mine))
+                self._texts |= dict(zip(numbers, found, strict=True))
+                known[mine] = True
         self._is_known = np.concatenate([self._is_known, known])
 
     def _read(self, id_: str, texts: pl.Series) -> Iterator[_Text]:
@@ -162,9 +162,9 @@ class Calls:
         for row in frame.with_columns(op=pl.Series(op)).iter_rows():
             yield _Text(id_, *row)
 
-    def _follow(self, number: int, at: int, time: int, thread: int) -> None:
+    def _follow(self, text: _Text, at: int, time: int, thread: int) -> None:
         """Follow a record; the records come in the order of the log."""
-        text, spans = self._texts[number], self._spans
+        spans = self._spans
         if text.id in _NODES:
             self.node = text.name
             return
@@ -211,12 +211,3 @@ class Calls:
             function.ended += 1
             function.total_us += us
             function.last.append(us)
-
-    def _add_eager(self) -> None:
-        """Add what eager ops took that have ended, and those whose wrap was rewritten."""
-        ended, self._spans.ended = np.array(self._spans.ended, np.int64).reshape(-1, 3), []
-        op, us, rewritten = ended.T
-        self._sums.add("eager_us", op, us)
-        self._sums.add("eager_rewritten_us", op[rewritten > 0], us[rewritten > 0])
-        self._sums.add("eager_rewritten", np.array(self._spans.rewritten, np.int64))
-        self._spans.rewritten = []

@@ -43,7 +43,7 @@ class Spans:
         self.ended: list[tuple[int, int, bool]] = []
         """Eager ops that have ended: row, µs, whether on a rewrite's kernel."""
         self.rewritten: list[int] = []
-        """Rows of eager ops that ran on a rewrite's kernel under their own name."""
+        """Rows of eager ops that ran on a rewrite's kernel."""
         self._sent: dict[int, _Eager] = {}  # by thread: no component runs yet
         self._runs: dict[int, list[tuple[Component, _Eager | None]]] = {}
         self._named: set[Component] = set()  # components whose ends name them
@@ -74,6 +74,8 @@ class Spans:
         self._making.pop(thread, None)  # the thread goes on, said it or not
         self._nests |= name == _PYTHON
         self._sent[thread] = _Eager(name, op, time, rewritten)
+        if rewritten:
+            self.rewritten.append(op)
 
     def run(self, component: Component, op: int, thread: int) -> None:
         """A component begins: that of the op that was sent, or of a function."""
