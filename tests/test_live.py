@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.deep import examples
-from tests.makelog import Log, Node
+from tests.makelog import Log, Node, wrapped
 from tests.mutations import KINDS
 from tests.samples import NAMES, raw_log, run_of, unpacked
 from tflogscope.cli.keys import split
@@ -198,6 +198,33 @@ def test_an_eager_op_runs_until_its_end() -> None:
     [op] = [op for op in ended.ops() if op.name == "MatMul"]
     assert (op.eager, op.eager_rewritten) == (1, 1)
     assert op.us == op.eager_rewritten_us > 0
+
+
+def test_a_wrap_is_rewritten_while_another_thread_goes_on() -> None:
+    log = Log()  # without threads in it
+    log.instantiating(wrapped("MaxPool"))
+    log.eager_op("Mul", 2)
+    log.rewrite(Node(3, "MaxPool", "_MklNativeMaxPool"), "MaxPool")
+    log.instantiated(wrapped("MaxPool"), 6)
+    for _ in range(2):
+        log.eager_op("MaxPool", 6)
+    figures = grown(log.text().encode(), random.Random(1))[1]
+    found = {op.name: (op.eager, op.eager_rewritten) for op in figures.ops()}
+    assert found == {"Mul": (1, 0), "MaxPool": (2, 2)}
+
+
+def test_before_2_11_a_call_ends_with_its_component_on_another_thread() -> None:
+    log = Log("tid")
+    function = "__inference_f_7"
+    log.instantiate(function, 4)
+    log.executing(function, thread=1)
+    log.running(function, 4, thread=1)
+    log.ran(function, 4, thread=2)
+    ended = grown(log.text().encode(), random.Random(1))[1].calls
+    assert (ended.running, ended.functions[function].ended) == ([], 1)
+    log.executing(function, thread=1)
+    again = grown(log.text().encode(), random.Random(1))[1].calls
+    assert [name for name, _ in again.running] == [function]
 
 
 def test_python_adds_nodes_until_something_else_happens() -> None:

@@ -34,6 +34,8 @@ class _Making:
     name: str
     time: int
     rewritten: bool = False
+    is_over: bool = False
+    """Whether its thread went on; of threads that are not printed it may be another one."""
 
 
 class Spans:
@@ -56,7 +58,8 @@ class Spans:
     @property
     def making(self) -> list[tuple[str, int]]:
         """Functions that are being made ready, and since when."""
-        return [(each.name, each.time) for all_ in self._making.values() for each in all_]
+        making = [each for all_ in self._making.values() for each in all_]
+        return [(each.name, each.time) for each in making if not each.is_over]
 
     @property
     def running(self) -> list[tuple[str, int]]:
@@ -71,7 +74,7 @@ class Spans:
 
     def send(self, name: str, op: int, time: int, thread: int, *, rewritten: bool) -> None:
         """An eager op is dispatched."""
-        self._making.pop(thread, None)  # the thread goes on, said it or not
+        self._go_on(thread)
         self._nests |= name == _PYTHON
         self._sent[thread] = _Eager(name, op, time, rewritten)
         if rewritten:
@@ -121,13 +124,13 @@ class Spans:
 
     def enter(self, name: str, time: int, thread: int) -> None:
         """A call begins: from 2.11 on."""
-        self._making.pop(thread, None)
+        self._go_on(thread)
         self._enters = True
         self._begin(name, time, thread)
 
     def call(self, name: str, time: int, thread: int) -> None:
         """A call is dispatched: before 2.11 its begin."""
-        self._making.pop(thread, None)
+        self._go_on(thread)
         self._sent.pop(thread, None)
         if not self._enters:
             self._begin(name, time, thread)
@@ -141,8 +144,11 @@ class Spans:
         return _between(times.pop(0), time)
 
     def return_(self, name: str, time: int, thread: int) -> int | None:
-        """The component of a call ends: before 2.11 its end."""
-        return None if self._enters else self.leave(name, time, thread)
+        """The component of a call ends, maybe on another thread: before 2.11 the call's end."""
+        if self._enters:
+            return None
+        began = [on for (called, on), times in self._calls.items() if called == name and times]
+        return self.leave(name, time, thread if thread in began or not began else began[0])
 
     def _begin(self, name: str, time: int, thread: int) -> None:
         times = self._calls.setdefault((name, thread), [])
@@ -152,6 +158,13 @@ class Spans:
         del times[:-_OPEN]
 
     # ---- functions being made ready -------------------------------------------------------------
+
+    def _go_on(self, thread: int) -> None:
+        """A thread goes on: it has made its function ready, said it or not."""
+        for each in self._making.get(thread, []):
+            each.is_over = True
+        if thread >= 0:
+            self._making.pop(thread, None)
 
     def make(self, name: str, time: int, thread: int) -> None:
         """A function is being made ready."""
