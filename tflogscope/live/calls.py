@@ -102,13 +102,15 @@ class Calls:
         times, rows = self._news.us(clock, micros), np.flatnonzero(self._is_known[text])
         columns = (text, at, times, thread, clock)
         ran = []
-        for number, *record, second in zip(*(each[rows].tolist() for each in columns), strict=True):
-            self._follow(each := self._texts[number], *record)
+        records = zip(*(each[rows].tolist() for each in columns), strict=True)
+        for number, at_, time, thread_, clock_ in records:
+            each = self._texts[number]
+            self._follow(each, at_, time, thread_)
             if each.op >= 0 and each.id == _EXECUTING:
-                ran.append((each.op, second))
-        op, seconds = np.array(ran, np.int64).reshape(-1, 2).T
+                ran.append((each.op, clock_))
+        op, clocks = np.array(ran, np.int64).reshape(-1, 2).T
         self._sums.add("eager", op)
-        self._sums.add_by_clock("eager", seconds)
+        self._sums.add_by_clock("eager", clocks)
         op, us, rewritten = np.array(self._spans.ended, np.int64).reshape(-1, 3).T
         self._sums.add("eager_us", op, us)
         self._sums.add("eager_rewritten_us", op[rewritten > 0], us[rewritten > 0])
@@ -172,25 +174,6 @@ class Calls:
         match text.id:
             case "executing_op" if text.op >= 0:
                 spans.send(text.name, text.op, time, thread, rewritten=text.rewritten)
-            case "executing_op":
-                function = self.functions.setdefault(text.name, Function(text.name))
-                function.calls += 1
-                function.order = at
-                spans.call(text.name, time, thread)
-            case "entering_call":
-                spans.enter(text.name, time, thread)
-            case "exiting_call":
-                self._ended(text.name, spans.leave(text.name, time, thread))
-            case "component_succeeded" | "component_failed":
-                spans.end((text.name, text.handle), time)
-                self._ended(text.name, spans.return_(text.name, time, thread))
-            case _:
-                self._follow_part(text, time, thread)
-
-    def _follow_part(self, text: _Text, time: int, thread: int) -> None:
-        """The same of what is inside ops and functions."""
-        spans = self._spans
-        match text.id:
             case "running_component":
                 spans.run((text.name, text.handle), text.op, thread)
             case "component_succeeded_sync" | "component_failed_sync":
@@ -203,6 +186,25 @@ class Calls:
                 spans.rewrite(thread)
             case "finished_component":
                 spans.finish(text.handle, thread)
+            case _:
+                self._follow_call(text, at, time, thread)
+
+    def _follow_call(self, text: _Text, at: int, time: int, thread: int) -> None:
+        """The same of calls of functions."""
+        spans = self._spans
+        match text.id:
+            case "executing_op":
+                function = self.functions.setdefault(text.name, Function(text.name))
+                function.calls += 1
+                function.order = at
+                spans.call(text.name, time, thread)
+            case "entering_call":
+                spans.enter(text.name, time, thread)
+            case "exiting_call":
+                self._ended(text.name, spans.leave(text.name, time, thread))
+            case "component_succeeded" | "component_failed":
+                spans.end((text.name, text.handle), time)
+                self._ended(text.name, spans.return_(text.name, time, thread))
 
     def _ended(self, name: str, us: int | None) -> None:
         """Count what a call took."""
