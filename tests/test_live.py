@@ -9,8 +9,10 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import astuple
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
@@ -19,9 +21,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.deep import examples
-from tests.makelog import Log, Node
+from tests.makelog import Log, Node, wrapped
 from tests.mutations import KINDS
-from tests.samples import NAMES, raw_log, run_of
+from tests.samples import NAMES, raw_log, run_of, unpacked
 from tflogscope.cli.keys import split
 from tflogscope.errors import InputError
 from tflogscope.escapes import safe
@@ -74,19 +76,19 @@ def test_sums_of_ops_are_those_of_the_timeline(name: str) -> None:
     _, figures = figures_of(name)
     ran = run_of(name).timeline.filter(pl.col("kind") == "op", pl.col("status") != "dead")
     in_graphs = pl.col("mode") == "graph"
-    rewritten = in_graphs & (pl.col("rewrite") != "none")
+    rewritten = pl.col("rewrite") != "none"
     us = pl.col("duration_us").fill_null(0)
     wanted = ran.group_by("op").agg(
         eager=(~in_graphs).sum(),
+        eager_us=us.filter(~in_graphs).sum(),
+        eager_rewritten=(~in_graphs & rewritten).sum(),
+        eager_rewritten_us=us.filter(~in_graphs & rewritten).sum(),
         graph=in_graphs.sum(),
-        rewritten=rewritten.sum(),
         graph_us=us.filter(in_graphs).sum(),
-        rewritten_us=us.filter(rewritten).sum(),
+        graph_rewritten=(in_graphs & rewritten).sum(),
+        graph_rewritten_us=us.filter(in_graphs & rewritten).sum(),
     )
-    found = {
-        op.name: (op.eager, op.graph, op.rewritten, op.graph_us, op.rewritten_us)
-        for op in figures.ops()
-    }
+    found = {op.name: astuple(op)[1:] for op in figures.ops()}
     assert found == {row[0]: row[1:] for row in wanted.iter_rows()}
 
 
@@ -184,6 +186,57 @@ def test_a_function_is_being_traced_from_the_first_constant_that_is_worked_out()
     assert upto(raw, ahead).calls.running
     assert upto(raw, ahead).tracing_since is None
     assert upto(raw, b"Entering eager executing local operation '__inf").tracing_since is None
+
+
+def test_an_eager_op_runs_until_its_end() -> None:
+    raw = raw_log("eager_basics__tf2.13.1__vlog2")
+    begins = upto(raw, b"from __wrapped____MklMatMul_device_").calls
+    assert [name for name, _ in begins.running] == ["_MklMatMul"]
+    end = raw.index(b"Component function execution succeeded", raw.index(b"____MklMatMul_device_"))
+    ended = grown(raw[: raw.index(b"\n", end) + 1], random.Random(1))[1]
+    assert ended.calls.running == []
+    [op] = [op for op in ended.ops() if op.name == "MatMul"]
+    assert (op.eager, op.eager_rewritten) == (1, 1)
+    assert op.us == op.eager_rewritten_us > 0
+
+
+def test_a_wrap_is_rewritten_while_another_thread_goes_on() -> None:
+    log = Log()  # without threads in it
+    log.instantiating(wrapped("MaxPool"))
+    log.eager_op("Mul", 2)
+    log.rewrite(Node(3, "MaxPool", "_MklNativeMaxPool"), "MaxPool")
+    log.instantiated(wrapped("MaxPool"), 6)
+    for _ in range(2):
+        log.eager_op("MaxPool", 6)
+    figures = grown(log.text().encode(), random.Random(1))[1]
+    found = {op.name: (op.eager, op.eager_rewritten) for op in figures.ops()}
+    assert found == {"Mul": (1, 0), "MaxPool": (2, 2)}
+
+
+def test_before_2_11_a_call_ends_with_its_component_on_another_thread() -> None:
+    log = Log("tid")
+    function = "__inference_f_7"
+    log.instantiate(function, 4)
+    log.executing(function, thread=1)
+    log.running(function, 4, thread=1)
+    log.ran(function, 4, thread=2)
+    ended = grown(log.text().encode(), random.Random(1))[1].calls
+    assert (ended.running, ended.functions[function].ended) == ([], 1)
+    log.executing(function, thread=1)
+    again = grown(log.text().encode(), random.Random(1))[1].calls
+    assert [name for name, _ in again.running] == [function]
+
+
+def test_python_adds_nodes_until_something_else_happens() -> None:
+    path = Path(__file__).parent / "lines" / "program__tf2.13.1.log.zst"
+    raw = unpacked(path)
+    [line, *_] = [line for line in raw.split(b"\n") if line.startswith(b"tflogscope node ")]
+    node = line.rsplit(b" ", 1)[1].decode()
+    figures = upto(raw, line)
+    assert figures.calls.node == node
+    shown = watch_lines(Watched("run.log", figures, Asked(Growing(GRAMMAR))), Shown(), 100, 30)
+    assert f"Python adds nodes to a graph, the last one {node}" in shown[1].plain
+    assert upto(raw, b"Entering eager executing local operation '__inf").calls.node is None
 
 
 def test_the_last_lines_count_when_nothing_comes() -> None:
@@ -324,6 +377,48 @@ def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
         GrowingFile(str(tmp_path / "no.log"))
 
 
+# ---- findings -----------------------------------------------------------------------------------
+
+
+def test_findings_rest_after_the_model_but_not_after_it_was_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, ran = [1000.0], []
+
+    class Slow:
+        lines = 0
+
+        def apart(self) -> Slow:
+            return self
+
+        def run(self) -> Slow:
+            clock[0] += 10
+            ran.append(self.lines)
+            return self
+
+        @property
+        def findings(self) -> pl.DataFrame:
+            return pl.DataFrame({"id": ["unfinished"]})
+
+    monkeypatch.setattr("tflogscope.live.asked.time.monotonic", lambda: clock[0])
+    slow = Slow()
+    asked = Asked(cast("Growing", slow))
+
+    def look(seconds: float) -> list[int]:
+        clock[0] += seconds
+        slow.lines += 1
+        asked.look()
+        if asked._thread is not None:
+            asked._thread.join()
+        return ran
+
+    assert look(0) == [1]
+    assert look(1) == [1]
+    assert look(2) == [1, 3]
+    assert look(300) == [1, 3]
+    assert look(30) == [1, 3, 5]
+
+
 # ---- the screen ---------------------------------------------------------------------------------
 
 
@@ -372,12 +467,58 @@ def test_the_screen_says_whose_kernels_ran(name: str, whose: str) -> None:
     assert any(re.match(rf"  op .*  {whose}$", line) for line in lines)
 
 
+def test_a_rate_is_that_of_now() -> None:
+    watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
+    found = watched.figures.per_second(60)
+    assert found["eager"][-2]
+    eager = f" {found['eager'][-2]:,}/s"
+    assert watch_lines(watched, shown, 100, 40)[3].plain.endswith(eager)
+    watched.undated = 5.0
+    assert watch_lines(watched, shown, 100, 40)[3].plain.endswith(" 0/s")
+    watched, shown = screen(b"")
+    assert watch_lines(watched, shown, 40, 40)[3].plain == "eager   no record with a date yet"
+
+
+def test_functions_keep_their_places_and_a_low_terminal_has_room_for_ops() -> None:
+    raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
+    watched, shown = screen(raw)
+    watched.asked.lines = watched.lines
+    facts = {"id": "slow", "severity": "warning", "text": "It is slow."}
+    watched.asked.findings = [Found(facts, 0.0)] * 5
+    for height, findings, least in ((24, 1, 6), (40, 3, 16)):
+        lines = [line.plain for line in watch_lines(watched, shown, 100, height)]
+        assert sum("It is slow" in line for line in lines) == findings
+        [rows] = [int(found[1]) for line in lines if (found := re.match(r"  op \((\d+) of", line))]
+        assert rows >= least
+        names = [line.split()[0] for line in lines if re.match(r"\w+_function \d", line)]
+        assert names == ["train_function", "test_function", "predict_function"]
+
+
+def test_eager_kernels_of_onednn_have_their_share() -> None:
+    watched, shown = screen(raw_log("eager_basics__tf2.13.1__vlog2"))
+    lines = [line.plain for line in watch_lines(watched, shown, 140, 50)]
+    ran = run_of("eager_basics__tf2.13.1__vlog2").timeline.filter(mode="eager", kind="op")
+    share = ran.filter(pl.col("rewrite") != "none").height / ran.height
+    assert any(f"{share:.0%} of eager ops" in line for line in lines)
+    assert any(re.match(r"..MatMul .* 100%$", line) for line in lines)
+
+
+def test_what_runs_is_not_a_finding_but_what_was_cut_off_is() -> None:
+    watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
+    watched.asked.lines = watched.lines
+    facts = {"id": "unfinished", "severity": "note", "text": "It has no end."}
+    watched.asked.findings = [Found(facts, 0.0)]
+    assert not any("unfinished" in line.plain for line in watch_lines(watched, shown, 100, 40))
+    watched.ended = True
+    assert any("1 note: unfinished" in line.plain for line in watch_lines(watched, shown, 100, 40))
+
+
 def test_ops_are_sorted_and_filtered() -> None:
     watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
     watch_lines(watched, shown, 100, 40)
     by_time = list(shown.ops)
     ops = {op.name: op for op in watched.figures.ops()}
-    times = [ops[name].graph_us for name in by_time]
+    times = [ops[name].us for name in by_time]
     assert times == sorted(times, reverse=True)
     shown.sort = "eager"
     watch_lines(watched, shown, 100, 40)

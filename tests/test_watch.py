@@ -112,7 +112,7 @@ def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     terminal.wait_for("of the first")  # some lines: what was found in them
 
     terminal.type("s", "s")
-    terminal.wait_for("s by eager")
+    terminal.wait_for("s sort: eager")
     terminal.type("/", "c", "o", "n", "v", "BSpace", "s")
     terminal.wait_for("only ops with: cons")
     terminal.type("Enter")
@@ -124,7 +124,9 @@ def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     runs = run_of(NAME).timeline.filter(op="Const").height
     assert f"ran {runs} times in graphs" in terminal.screen()
     terminal.type("Escape")
-    terminal.wait_for("q quit · p pause")
+    terminal.wait_for("/ filter: cons")
+    terminal.type("Escape")
+    terminal.wait_for("_FusedMatMul", absent="filter: cons")
 
     terminal.type("q")
     terminal.wait_for("it ended with 0")
@@ -172,12 +174,21 @@ def test_files_that_are_replaced_or_cut_short(start: Start, tmp_path: Path) -> N
     terminal.wait_for("3,000 lines")
 
 
+def test_a_log_of_yesterday_has_had_no_line_since(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_bytes(raw_log(NAME))
+    yesterday = time.time() - 24 * 3600
+    os.utime(tmp_path / "run.log", (yesterday, yesterday))
+    terminal = start()
+    terminal.run(f"{TFLOGSCOPE} watch run.log")
+    terminal.wait_for("no new line for 24 h")
+
+
 def test_a_pipe(start: Start, tmp_path: Path) -> None:
     (tmp_path / "run.log").write_bytes(raw_log(NAME))
     terminal = start()
     terminal.run(f"(cat run.log; sleep 4) | {TFLOGSCOPE} watch; echo it ended with $?")
     terminal.wait_for("predict_function 1136")
-    terminal.wait_for("the log has ended")
+    assert "standard input · " in terminal.wait_for("the log has ended")
     terminal.type("q")  # the terminal's, though standard input is the pipe
     terminal.wait_for("it ended with 0")
     terminal.run(f"clear; (cat run.log; sleep 100) | {TFLOGSCOPE} watch -; echo and with $?")
@@ -206,6 +217,17 @@ def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     printed = terminal.screen("-S", "-")
     assert "What was recorded" in printed
     assert "are in new.log.zst" in printed
+
+
+def test_what_a_program_said_before_it_failed_is_shown(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import no_such_module\n")
+    terminal = start()
+    program = f"{shlex.quote(sys.executable)} train.py"
+    terminal.run(f"{TFLOGSCOPE} record --watch -o new.log -- {program}; echo it ended with $?")
+    printed = terminal.wait_for("it ended with 1")
+    assert "The program's last lines" in printed
+    assert "No module named 'no_such_module'" in printed
+    assert "TF_CPP_MIN_LOG_LEVEL" not in printed
 
 
 def test_an_interrupt_ends_it_and_leaves_the_terminal_as_it_was(

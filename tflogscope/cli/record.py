@@ -15,7 +15,7 @@ import typer
 import tflogscope
 from tflogscope.cli.output import Force
 from tflogscope.cli.watch import Screen
-from tflogscope.errors import TflogscopeError, UsageError
+from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.origin import KEPT_BACK, tensorflow_version
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # What comes after the program's name belongs to the program, even without the `--`.
 CONTEXT = {"allow_interspersed_args": False}
+_LAST_LINES = 15  # of a program that failed, when nothing of it could be shown
 
 
 def record(
@@ -107,8 +108,15 @@ def record(
     if screen is not None:
         try:
             screen.print_run()
+        except NothingRecognised:  # that is said below
+            pass
         except TflogscopeError as error:
             typer.echo(f"tflogscope: {safe(error.what)}", err=True)
+        if recorded.status and recorded.hidden:
+            typer.echo("\nThe program's last lines", err=True)
+            for line in recorded.hidden.decode(errors="replace").splitlines()[-_LAST_LINES:]:
+                typer.echo(f"  {safe(line)}", err=True)
+            typer.echo(err=True)
     for line in _said(recorded, path):
         typer.echo(f"tflogscope: {safe(line)}", err=True)
     raise typer.Exit(recorded.status)
@@ -125,7 +133,7 @@ def _said(recorded: Recorded, path: Path) -> Iterator[str]:
         lines = count_of(recorded.lines, "line")
         yield f"{lines} of {recorded.seconds:.1f} s are in {path} ({sizes})"
         if not recorded.has_records:
-            yield f"TensorFlow wrote no record. {KEPT_BACK}"
+            yield "TensorFlow wrote no record." + ("" if recorded.status else f" {KEPT_BACK}")
     if recorded.unseen is not None and not isinstance(recorded.unseen, BrokenPipeError):
         reason = recorded.unseen.strerror or recorded.unseen
         yield f"standard output: can't write: {reason}. What the program printed is in the log."

@@ -71,7 +71,7 @@ def watch(
     else:
         file = GrowingFile(name)
         follow = Follow(file.begin)
-    watching = Watching(name, follow)
+    watching = Watching(name, follow, None if file is None else Path(name))
     with keyboard(interrupts=False) as keys:
         watching.show(keys)
     if file is not None:
@@ -104,7 +104,7 @@ def print_run(run: Run) -> None:
 class Watching:
     """A log that is followed: scanned as it comes, and shown."""
 
-    def __init__(self, name: str, follow: Follow) -> None:
+    def __init__(self, name: str, follow: Follow, file: Path | None = None) -> None:
         from tflogscope.grammar.load import load_grammar
         from tflogscope.live.asked import Asked
         from tflogscope.live.figures import Figures
@@ -118,7 +118,8 @@ class Watching:
         self.watched = Watched(name, self._figures, self._asked, times=0)
         self.shown = Shown()
         self._follow = follow
-        self._came = time.monotonic()
+        self._file = file
+        self._came = self._dated = time.monotonic()
         self._sizes: deque[tuple[float, int]] = deque([(self._came, 0)])
         self._wanted: str | None = None  # an op that is to be explained
 
@@ -178,6 +179,7 @@ class Watching:
         quiet = now - self._came
         if quiet > _SETTLE_SECONDS:
             self._growing.settle()
+            quiet = max(quiet, self._unwritten())
         self._sizes.append((now, self._growing.bytes))
         while len(self._sizes) > 2 and now - self._sizes[0][0] > _RATE_SECONDS:
             self._sizes.popleft()
@@ -186,10 +188,20 @@ class Watching:
             watched.rate = (after - before) / max(now - since, _TICK)
             watched.bytes, watched.lines = self._growing.bytes, self._growing.lines
             watched.quiet, watched.ended = quiet, self._follow.ended
+            last = self._figures.last
             self._figures.advance()
-        self._asked.look(find=not self.shown.paused)
+            self._dated = now if self._figures.last != last else self._dated
+            watched.undated = now - self._dated
+        self._asked.look(find=not self.shown.paused and bool(self._figures.ops()))
         if self._wanted is not None:
             self._explain(console)
+
+    def _unwritten(self) -> float:
+        """Seconds since the file was written, which may be long before it was watched."""
+        try:
+            return time.time() - self._file.stat().st_mtime if self._file else 0.0
+        except OSError:  # the next one is not there yet
+            return 0.0
 
     def _draw(self, live: Live, console: Console) -> None:
         from rich.console import Group
@@ -228,6 +240,8 @@ class Watching:
             shown.sort = names[(names.index(shown.sort) + 1) % len(names)]
         elif key == "/":
             shown.typing = True
+        elif key == "escape":
+            shown.filter = ""
         elif key in _STEPS and shown.ops:
             place = max(0, min(shown.place + _STEPS[key], len(shown.ops) - 1))
             shown.chosen = shown.ops[place]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 _REST = 32  # times as long as the last run of the model: 3 % of a core
-_LEAST_SECONDS = 2.0  # between two runs of it
+_LEAST_SECONDS = 2.0  # between two runs of it; and after the first, which loads the model
 
 
 @dataclass(slots=True)
@@ -41,6 +41,7 @@ class Asked:
         self._thread: threading.Thread | None = None
         self._take: Callable[[], None] = lambda: None
         self._next = 0.0
+        self._rest = 0
 
     @property
     def is_busy(self) -> bool:
@@ -72,7 +73,8 @@ class Asked:
             except BaseException as error:  # noqa: BLE001  (raised again by `look`)
                 answer.append(error)
             now = time.monotonic()
-            self._next = now + max(_LEAST_SECONDS, _REST * (now - began))
+            self._next = now + max(_LEAST_SECONDS, self._rest * (now - began))
+            self._rest = _REST
 
         def take() -> None:
             if isinstance(answer[0], BaseException) and not isinstance(answer[0], TflogscopeError):

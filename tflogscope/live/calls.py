@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from tflogscope.events.times import NO_TIME
 from tflogscope.grammar.fast import extract, match_messages
 from tflogscope.grammar.model import Grammar
 from tflogscope.live.news import News
+from tflogscope.live.spans import Spans
 from tflogscope.live.sums import Sums
-from tflogscope.model.names import is_function, op_of_kernel
-from tflogscope.model.pairing import match_in_order
+from tflogscope.model.names import is_function, op_of_kernel, rewrite_of_kernel, wrapped_op
 
-# Messages, with the field that names an op or a function.
-_EXECUTING, _ENTERING = "executing_op", "entering_call"
+# Messages, with the field that names an op or a function ("": none).
 _FIELDS = {
-    _EXECUTING: "op",
-    _ENTERING: "op",
+    "executing_op": "op",
+    "running_component": "function",
+    "component_succeeded_sync": "",
+    "component_failed_sync": "",
+    "component_succeeded": "function",
+    "component_failed": "function",
+    "entering_call": "op",
     "exiting_call": "op",
     "instantiating_function": "function",
     "instantiated_function": "function",
-    "component_succeeded": "function",
-    "component_failed": "function",
+    "finished_component": "component",
+    "rewritten": "",
+    "python_node": "node",
+    "python_gradient": "node",
 }
 _IDS = [*_FIELDS]
-_FILES = ("execute.cc", "process_function_library_runtime.cc")
+_EXECUTING, _RUNNING = _IDS[:2]
+_NODES = ("python_node", "python_gradient")
+_NAMES_FUNCTION = ("entering_call", "instantiating_function")
+# What is dispatched comes last: an op of that name may be a function.
+_FILES = ("process_function_library_runtime.cc", "mkl_layout_pass.cc", "python", "execute.cc")
 _KEPT = 60  # durations of a function's last calls
-_OPEN = 1000  # starts that are still waited for
 
 
 @dataclass(slots=True)
@@ -47,43 +57,27 @@ class Function:
     """Where the log shows it for the last time."""
 
 
-class _Spans:
-    """Starts that no end has followed, and ends as they come."""
+class _Text(NamedTuple):
+    """A text that is looked for."""
 
-    def __init__(self) -> None:
-        self.open = pl.DataFrame(
-            schema=dict.fromkeys(("at", "time", "thread"), pl.Int64) | {"name": pl.String}
-        )
-
-    def advance(self, starts: pl.DataFrame, ends: pl.DataFrame) -> pl.DataFrame:
-        """Match what is new; return what has ended: name, at, us (null: not known)."""
-        starts = pl.concat([self.open, starts]).with_row_index("row")
-        # Where threads are not printed, as many as have ended: those that began first.
-        count = ends.group_by("name", "thread").len("ended")
-        near = starts.join(count, on=["name", "thread"], maintain_order="left").filter(
-            (pl.col("thread") >= 0)
-            | (pl.int_range(pl.len()).over("name", "thread") < pl.col("ended"))
-        )
-        found = match_in_order(near, ends, ["name", "thread"])
-        row = near["row"].gather(pl.Series(found).set(pl.Series(found < 0), None))
-        ended = ends.with_columns(start=row).drop_nulls("start")
-        ended = ended.unique("start", keep="first", maintain_order=True)
-        begin = starts["time"].gather(ended["start"])
-        left = np.delete(np.arange(starts.height), ended["start"].to_numpy())
-        # Of one name and thread, only the last is still open: the end of the others is lost.
-        lost = ~pl.struct("name", "thread").is_last_distinct() & (pl.col("thread") >= 0)
-        self.open = starts[left].filter(~lost).tail(_OPEN).drop("row")
-        known = (pl.col("time") > NO_TIME) & (begin > NO_TIME) & (pl.col("time") >= begin)
-        return ended.select("name", "at", us=pl.when(known).then(pl.col("time") - begin))
+    id: str
+    name: str
+    handle: int
+    op: int
+    """The row of an eager op's sums; -1: it is none."""
+    rewritten: bool
+    """Whether the name is that of a rewrite's kernel."""
 
 
 class Calls:
-    """Counts of eager ops and calls; which functions are being made ready or run right now."""
+    """Sums of eager ops and calls; which functions are being made ready or run right now."""
 
     def __init__(self, news: News, sums: Sums, grammar: Grammar, files: tuple[str, ...]) -> None:
         self.functions: dict[str, Function] = {}
         self.last_at = -1
         """The latest record of these."""
+        self.node: str | None = None
+        """The node that Python has added to a graph, if it has done nothing else since."""
         self._news, self._sums = news, sums
         self._files = {}  # by number, with the messages that are looked for
         for name in _FILES:
@@ -91,13 +85,11 @@ class Calls:
             wanted = tuple(each for each in known.messages if each.id in _IDS)
             self._files[files.index(name)] = replace(known, messages=wanted)
         self._grammar = grammar
-        self._message = np.zeros(0, np.int64)  # of each text; -1: another
-        self._names = pl.Series("name", [], pl.String)
-        self._op = np.zeros(0, np.int64)  # of texts `Executing op`; -1: it calls a function
+        self._texts: dict[int, _Text] = {}
+        self._is_known = np.zeros(0, bool)
         self._known: set[str] = set()
-        self._calls, self._making = _Spans(), _Spans()
+        self._spans = Spans()
         self._threads = np.zeros(0, np.int64)
-        self._enters = self._ends = False
 
     def advance(self) -> None:
         """Add what is new."""
@@ -106,106 +98,118 @@ class Calls:
         at, clock, micros, site, text = self._news.rows(
             "texts", "at", "clock", "micros", "site", "text"
         )
-        rows = np.flatnonzero(self._message[text] >= 0)
-        if not len(rows):
-            return
-        text, clock = text[rows], clock[rows]
-        is_eager = (self._message[text] == 0) & (self._op[text] >= 0)
-        self._sums.add("eager", self._op[text[is_eager]])
-        self._sums.add_by_clock("eager", clock[is_eager])
-        self.last_at = int(at[rows[-1]])
-        threads = np.append(self._threads, -1)
-        records = pl.DataFrame(
-            {
-                "at": at[rows],
-                "time": self._news.us(clock, micros[rows]),
-                "thread": threads[np.minimum(site[rows], len(self._threads))],
-                "name": self._names.gather(text),
-                "id": self._message[text],
-                "is_call": ~is_eager,
-            }
-        )
-        self._add(records)
+        thread = np.append(self._threads, -1)[np.minimum(site, len(self._threads))]
+        times, rows = self._news.us(clock, micros), np.flatnonzero(self._is_known[text])
+        columns = (text, at, times, thread, clock)
+        ran = []
+        records = zip(*(each[rows].tolist() for each in columns), strict=True)
+        for number, at_, time, thread_, clock_ in records:
+            each = self._texts[number]
+            self._follow(each, at_, time, thread_)
+            if each.op >= 0 and each.id == _EXECUTING:
+                ran.append((each.op, clock_))
+        op, clocks = np.array(ran, np.int64).reshape(-1, 2).T
+        self._sums.add("eager", op)
+        self._sums.add_by_clock("eager", clocks)
+        op, us, rewritten = np.array(self._spans.ended, np.int64).reshape(-1, 3).T
+        self._sums.add("eager_us", op, us)
+        self._sums.add("eager_rewritten_us", op[rewritten > 0], us[rewritten > 0])
+        self._sums.add("eager_rewritten", np.array(self._spans.rewritten, np.int64))
+        self._spans.ended, self._spans.rewritten = [], []
 
     @property
     def making(self) -> list[tuple[str, int]]:
         """Functions that are being made ready, and since when (NO_TIME: not known)."""
-        return list(self._making.open.select("name", "time").iter_rows())
+        return self._spans.making
 
     @property
     def running(self) -> list[tuple[str, int]]:
-        """The same of functions that run: where the log prints when they end."""
-        if not (self._enters or self._ends):
-            return []
-        last = self._calls.open.unique("name", keep="last", maintain_order=True)
-        return list(last.select("name", "time").iter_rows())
+        """The same of functions and eager ops that run: where the log prints when they end."""
+        return self._spans.running
 
     def _read_texts(self) -> None:
         texts, tags = self._news.texts("texts"), self._news.tags("texts")
         distinct = pl.Series("text", texts, pl.String)
-        message = np.full(len(texts), -1)
-        names: list[str | None] = [None] * len(texts)
-        for file, known in self._files.items():
+        first, known = len(self._is_known), np.zeros(len(texts), bool)
+        for file, messages in self._files.items():
             rows = np.flatnonzero(tags == file)
-            ids = match_messages(distinct.gather(rows), known)
-            for id_ in ids.drop_nulls().unique():
+            ids = match_messages(distinct.gather(rows), messages)
+            for id_ in sorted(ids.drop_nulls().unique(), key=_EXECUTING.__eq__):
                 mine = rows[ids.eq_missing(id_).to_numpy()]
-                found = extract(distinct.gather(mine), self._grammar.message(id_))
-                message[mine] = _IDS.index(id_)
-                for row, name in zip(mine.tolist(), found[_FIELDS[id_]].to_list(), strict=True):
-                    names[row] = name
-        new = pl.Series("name", names, pl.String)
-        executing = pl.Series(message == 0)
-        self._known.update(new.filter(pl.Series(message > 0)).drop_nulls().to_list())
-        frame = pl.DataFrame({"name": new, "executing": executing})
-        frame = frame.select(
-            op=op_of_kernel(pl.col("name")),
-            is_op=pl.col("executing")
-            & ~(is_function(pl.col("name")) | pl.col("name").is_in(list(self._known))),
+                numbers = (first + mine).tolist()
+                found = self._read(id_, distinct.gather(mine))
+                self._texts |= dict(zip(numbers, found, strict=True))
+                known[mine] = True
+        self._is_known = np.concatenate([self._is_known, known])
+
+    def _read(self, id_: str, texts: pl.Series) -> Iterator[_Text]:
+        """What distinct texts of one message say."""
+        found, field_ = extract(texts, self._grammar.message(id_)), _FIELDS[id_]
+        name = found[field_] if field_ else pl.Series([""] * len(texts), dtype=pl.String)
+        if id_ in _NAMES_FUNCTION:
+            self._known.update(name.drop_nulls().to_list())
+        full, kernel = pl.col("name"), pl.lit(None, pl.String)
+        if id_ == _RUNNING:
+            kernel = wrapped_op(full)
+        elif id_ == _EXECUTING:
+            kernel = pl.when(~(is_function(full) | full.is_in(list(self._known)))).then("name")
+        frame = pl.DataFrame({"name": name}).select(
+            pl.col("name").fill_null(""),
+            handle=pl.lit(-1) if "handle" not in found.columns else found["handle"].fill_null(-1),
+            op=op_of_kernel(kernel),
+            rewritten=(rewrite_of_kernel(kernel) != "none").fill_null(value=False),
         )
-        is_op = frame["is_op"].fill_null(value=False).to_numpy()
         op = np.full(len(texts), -1)
-        op[is_op] = self._sums.rows_of(frame["op"].filter(pl.Series(is_op)))
-        self._op = np.concatenate([self._op, op])
-        self._message = np.concatenate([self._message, message])
-        self._names = pl.concat([self._names, new], rechunk=True)
+        op[frame["op"].is_not_null().to_numpy()] = self._sums.rows_of(frame["op"].drop_nulls())
+        for row in frame.with_columns(op=pl.Series(op)).iter_rows():
+            yield _Text(id_, *row)
 
-    def _add(self, records: pl.DataFrame) -> None:
-        def of(*ids: str) -> pl.DataFrame:
-            rows = records.filter(pl.col("id").is_in([_IDS.index(id_) for id_ in ids]))
-            return rows.filter("is_call").select("at", "time", "thread", "name")
+    def _follow(self, text: _Text, at: int, time: int, thread: int) -> None:
+        """Follow a record; the records come in the order of the log."""
+        spans = self._spans
+        if text.id in _NODES:
+            self.node = text.name
+            return
+        self.node, self.last_at = None, at
+        match text.id:
+            case "executing_op" if text.op >= 0:
+                spans.send(text.name, text.op, time, thread, rewritten=text.rewritten)
+            case "running_component":
+                spans.run((text.name, text.handle), text.op, thread)
+            case "component_succeeded_sync" | "component_failed_sync":
+                spans.end_last(time, thread, failed=text.id == "component_failed_sync")
+            case "instantiating_function":
+                spans.make(text.name, time, thread)
+            case "instantiated_function":
+                spans.made(text.name, thread)
+            case "rewritten":
+                spans.rewrite(thread)
+            case "finished_component":
+                spans.finish(text.handle, thread)
+            case _:
+                self._follow_call(text, at, time, thread)
 
-        entering, executing = of(_ENTERING), of(_EXECUTING)
-        for name, count, at in (
-            executing.group_by("name", maintain_order=True)
-            .agg(pl.len(), pl.col("at").last())
-            .iter_rows()
-        ):
+    def _follow_call(self, text: _Text, at: int, time: int, thread: int) -> None:
+        """The same of calls of functions."""
+        spans = self._spans
+        match text.id:
+            case "executing_op":
+                function = self.functions.setdefault(text.name, Function(text.name))
+                function.calls += 1
+                function.order = at
+                spans.call(text.name, time, thread)
+            case "entering_call":
+                spans.enter(text.name, time, thread)
+            case "exiting_call":
+                self._ended(text.name, spans.leave(text.name, time, thread))
+            case "component_succeeded" | "component_failed":
+                spans.end((text.name, text.handle), time)
+                self._ended(text.name, spans.return_(text.name, time, thread))
+
+    def _ended(self, name: str, us: int | None) -> None:
+        """Count what a call took."""
+        if us is not None:
             function = self.functions.setdefault(name, Function(name))
-            function.calls += count
-            function.order = at
-        self._making.advance(of("instantiating_function"), of("instantiated_function"))
-        self._drop_made(records)
-        # From 2.11 on a call says when it begins and ends; before, its component says the latter.
-        self._enters |= bool(entering.height)
-        if self._enters:
-            ended = self._calls.advance(entering, of("exiting_call"))
-        else:
-            ends = of("component_succeeded", "component_failed")
-            ended = self._calls.advance(executing, ends)
-        self._ends |= bool(ended.height)
-        for name, us in ended.group_by("name", maintain_order=True).agg("us").iter_rows():
-            function = self.functions.setdefault(name, Function(name))
-            known = [each for each in us if each is not None]
-            function.ended += len(known)
-            function.total_us += sum(known)
-            function.last.extend(known)
-
-    def _drop_made(self, records: pl.DataFrame) -> None:
-        """A thread that goes on has no function to make ready any more, said it or not."""
-        going = records.filter(pl.col("id").is_in([_IDS.index(_EXECUTING), _IDS.index(_ENTERING)]))
-        latest = going.group_by("thread").agg(going=pl.col("at").max())
-        opened = self._making.open.join(latest, on="thread", how="left", maintain_order="left")
-        self._making.open = opened.filter(
-            pl.col("going").is_null() | (pl.col("going") < pl.col("at"))
-        ).drop("going")
+            function.ended += 1
+            function.total_us += us
+            function.last.append(us)

@@ -1,6 +1,6 @@
 """The figures of a log so far: what is new is added up once, when it comes.
 
-What takes more than a sum (when eager ops end, kernels inside wrapped ops, causes) is the model's.
+What takes more than a sum (causes, which op ran a primitive) is the model's.
 """
 
 from __future__ import annotations

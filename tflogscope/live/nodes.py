@@ -45,7 +45,7 @@ class Nodes:
         self.last_at = max(self.last_at, int(at[~ahead].max(initial=-1)))
         op = np.where(ahead, -1, self._op[definition])
         self._sums.add("graph", op)
-        self._sums.add("rewritten", op[self._rewritten[definition]])
+        self._sums.add("graph_rewritten", op[self._rewritten[definition]])
         self._sums.add_by_clock("graph", clock[op >= 0])
         begin, _ = self._news.span("nodes")
         self._open = np.concatenate([self._open, begin + np.flatnonzero(op >= 0)])
@@ -108,4 +108,4 @@ class Nodes:
         op, us = self._op[definition[known]], (end - begin)[known]
         rewritten = self._rewritten[definition[known]]
         self._sums.add("graph_us", op, us)
-        self._sums.add("rewritten_us", op[rewritten], us[rewritten])
+        self._sums.add("graph_rewritten_us", op[rewritten], us[rewritten])

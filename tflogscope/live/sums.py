@@ -11,21 +11,42 @@ from tflogscope.events.times import NO_TIME
 from tflogscope.live.news import Integers
 from tflogscope.native import library as c
 
-_COLUMNS = ("eager", "graph", "rewritten", "graph_us", "rewritten_us")
+_COLUMNS = (
+    *("eager", "eager_us", "eager_rewritten", "eager_rewritten_us"),
+    *("graph", "graph_us", "graph_rewritten", "graph_rewritten_us"),
+)
 _STRIP = ("eager", "graph")
 _RECENT = 512  # clocks: of the last seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """What has run of an op type: eagerly, in graphs, and of the latter on a rewrite's kernels."""
+    """What has run of an op type, eagerly and in graphs, and of it on a rewrite's kernels; µs."""
 
     name: str
     eager: int = 0
+    eager_us: int = 0
+    eager_rewritten: int = 0
+    eager_rewritten_us: int = 0
     graph: int = 0
-    rewritten: int = 0
     graph_us: int = 0
-    rewritten_us: int = 0
+    graph_rewritten: int = 0
+    graph_rewritten_us: int = 0
+
+    @property
+    def runs(self) -> int:
+        """How often it ran."""
+        return self.eager + self.graph
+
+    @property
+    def us(self) -> int:
+        """What these took."""
+        return self.eager_us + self.graph_us
+
+    @property
+    def rewritten(self) -> int:
+        """How often it ran on a rewrite's kernel."""
+        return self.eager_rewritten + self.graph_rewritten
 
 
 class Sums:

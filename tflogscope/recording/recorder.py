@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from tflogscope.errors import UsageError
@@ -25,6 +25,7 @@ from tflogscope.recording.pass_on import PassOn
 _READ = 1 << 16  # as much as a pipe holds
 _WAIT_SECONDS = 0.1  # after this long a line without an end is a prompt
 _FLUSH_SECONDS = 1.0  # at most this much is lost if the recorder is killed
+_HIDDEN = 1 << 13  # bytes of what could not be shown that are kept
 _DRAIN_SECONDS = 1.0  # how long after the command's end what it left running may still write
 
 
@@ -45,6 +46,8 @@ class Recorded:
     """Why the log could not be written to its end."""
     unseen: OSError | None = None
     """Why the command's own output could not be passed on to its end."""
+    hidden: bytearray = field(default_factory=bytearray)
+    """The end of the command's own output that was hidden."""
 
 
 class _Enough(BaseException):
@@ -104,7 +107,8 @@ def record(
     finally:
         os.close(writer)
     recorded = Recorded()
-    output, errors = _Output(sys.stdout, hidden), _Output(sys.stderr, hidden)
+    output = _Output(sys.stdout, hidden, recorded.hidden)
+    errors = _Output(sys.stderr, hidden, recorded.hidden)
     kept = _Kept(log)
     pass_on = PassOn(output.write, errors.write, least=least, begins=begins)
     try:
@@ -272,14 +276,19 @@ class _Kept:
 class _Output:
     """Writes at once; if nobody takes it any more, the recording goes on all the same."""
 
-    def __init__(self, stream: TextIO | None, hidden: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self, stream: TextIO | None, hidden: Callable[[], bool] | None, kept_back: bytearray
+    ) -> None:
         self.error: OSError | None = None
         self._stream = stream
         self._hidden = hidden
+        self._kept_back = kept_back
 
     def write(self, data: bytes) -> None:
         """Write all of it, past the stream's buffer: what fails there fails again at the end."""
         if self._hidden and self._hidden():
+            self._kept_back += data
+            del self._kept_back[:-_HIDDEN]
             return
         rest = memoryview(data)
         try:

@@ -14,7 +14,12 @@ from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views.grid import Column, draw_grid
 from tflogscope.views.onednn import render_onednn
 from tflogscope.views.pieces import (
+    EAGER,
+    ERROR,
+    GRAPH,
+    MODES,
     NAME_WIDTH,
+    REWRITTEN,
     heading,
     kind_rows,
     ops_without_line,
@@ -48,6 +53,9 @@ _OPS_NAMED = 2  # of a line
 _FUNCTIONS_SHOWN = 8
 _NAME_KEEPS = 12  # cells, where there is not room for all columns
 _FINDINGS_SHOWN = 3
+_WIDE = 80  # cells: below, what ran is said in a word
+_MARKS = ("- ", ""), ("! ", ERROR)  # of a finding: another one, an error
+_NO_KERNELS = "none"
 _EVIDENCE_SHOWN = 4  # of the first answer; of each other one the first
 
 
@@ -170,12 +178,17 @@ def _modes(facts: Summary, console: Console) -> None:
         return
     heading("Eager and graph", console)
     cells = [list(column) for column in zip(*rows, strict=True)]
+    if console.width < _WIDE:
+        cells[1] = [re.split(",| of ", label)[0] for label in cells[1]]
+    kernels = ["" if share == _NO_KERNELS else REWRITTEN for share in cells[4]]
     columns = [
-        Column("mode", cells[0]),
+        Column("mode", cells[0], style=[MODES[mode] for mode in cells[0]]),
         Column("what", cells[1], least=_NAME_KEEPS),
         Column("runs", cells[2], is_number=True),
         Column("total time", cells[3], is_number=True),
-        Column(f"{whose(facts.rewriters)} kernels", cells[4], is_number=True, stays=True),
+        Column(
+            f"{whose(facts.rewriters)} kernels", cells[4], is_number=True, stays=True, style=kernels
+        ),
     ]
     _draw(columns, console)
     nested = facts.nested
@@ -188,7 +201,7 @@ def _modes(facts: Summary, console: Console) -> None:
 def _share(mode: ModeRuns, counted: KindRuns) -> str:
     rewritten, runs = mode.rewritten, counted.executions
     if not rewritten.executions:
-        return "none"
+        return _NO_KERNELS
     said = f"{rewritten.executions:,} ({percent(rewritten.executions, runs)}"
     if counted.total_us:
         said += f", {percent(rewritten.total_us, counted.total_us)} of time"
@@ -211,9 +224,13 @@ def _ops(ops: list[Op], kernels: str, console: Console) -> None:
     ):
         runs = [_count(op.runs) for op in ran]
         times = [_duration(op.us) if op.runs else "" for op in ran]
-        columns += [Column(mode, runs, is_number=True), Column("time", times, is_number=True)]
+        columns += [
+            Column(mode, runs, is_number=True, style=MODES[mode]),
+            Column("time", times, is_number=True, style=MODES[mode]),
+        ]
     shares = [_kernels(op) for op in shown]
-    _draw([*columns, Column(f"{kernels} kernels", shares, is_number=True, stays=True)], console)
+    share = Column(f"{kernels} kernels", shares, is_number=True, stays=True, style=REWRITTEN)
+    _draw([*columns, share], console)
     waiting = [op.op for op in shown if op.op and re.match(CALLING_OPS, op.op)]
     if waiting:
         said = f"what they called and waited for is in the time of {', '.join(waiting)}"
@@ -239,8 +256,8 @@ def _lines(facts: Summary, console: Console) -> None:
     mostly = [", ".join(map(_op_name, (line.ops or [])[:_OPS_NAMED])) for line in shown]
     columns = [
         Column("line", [shorten(line.python, NAME_WIDTH) for line in shown], least=_NAME_KEEPS),
-        Column("ops", [_count(line.eager_runs) for line in shown], is_number=True),
-        Column("time", [_duration(line.eager_us) for line in shown], is_number=True),
+        Column("ops", [_count(line.eager_runs) for line in shown], is_number=True, style=EAGER),
+        Column("time", [_duration(line.eager_us) for line in shown], is_number=True, style=EAGER),
         Column("mostly", [shorten(each, NAME_WIDTH) for each in mostly], least=_NAME_KEEPS),
         Column("in", [shorten(line.function, NAME_WIDTH) for line in shown], least=_NAME_KEEPS),
     ]
@@ -274,8 +291,9 @@ def _functions(functions: list[Function], kernels: str, console: Console) -> Non
     }
     columns = [Column("function", [_name(entry) for entry in shown], least=_NAME_KEEPS)]
     columns += [
-        Column(title, cells, is_number=True, stays=title == kernels)
+        Column(title, cells, is_number=True, stays=own, style=REWRITTEN if own else "")
         for title, cells in numbers.items()
+        for own in [title == kernels]
     ]
     if shown:
         _draw(columns, console)
@@ -319,11 +337,9 @@ def _findings(findings: list[FindingRow], console: Console, *, several: bool) ->
         place = f" of {each.source}" if several else ""
         python = "" if each.python is None else f", {each.python} in the program"
         line = "" if each.line is None else f" See line {each.line:,}{place}{python}."
-        mark = "! " if each.severity == "error" else "- "
-        print_paragraph(f"{each.text}{line}", console, mark)
+        print_paragraph(f"{each.text}{line}", console, *_MARKS[each.severity == "error"])
     for each in serious[_FINDINGS_SHOWN:]:
-        mark = "! " if each.severity == "error" else "- "
-        print_paragraph(_in_brief(each), console, mark)
+        print_paragraph(_in_brief(each), console, *_MARKS[each.severity == "error"])
     notes = [each.id for each in findings if each.severity == "note"]
     if notes:
         said = f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}"
@@ -361,8 +377,8 @@ def _evidence(shown: list[Example], console: Console, *, several: bool) -> None:
         Column(
             "op", [shorten(each.op or "(cut off)", NAME_WIDTH) for each in shown], least=_NAME_KEEPS
         ),
-        Column("eager", [_eager_lines(each.eager_lines) for each in shown]),
-        Column("graph", [_graph_line(each.graph_line) for each in shown]),
+        Column("eager", [_eager_lines(each.eager_lines) for each in shown], style=EAGER),
+        Column("graph", [_graph_line(each.graph_line) for each in shown], style=GRAPH),
         Column("source", [each.source if several else "" for each in shown]),
     ]
     draw_grid([each for each in columns if any(each.cells)], console, indent=4, titles=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.views.grid import Column, draw_grid
+from tflogscope.views.pieces import ERROR
 from tflogscope.views.text import print_paragraph, text
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _render_check(check: dict[str, Any], console: Console) -> None:
     if check["passed"]:
         print_paragraph(said, console, "ok      ")
         return
-    print_paragraph(said, console, "FAILED  ")
+    print_paragraph(said, console, "FAILED  ", ERROR)
     violations = check["violations"]
     if check["key"] in _COUNTED and violations:
         console.print()

@@ -8,7 +8,7 @@ from tflogscope.grammar.rewriters import REWRITERS, names_of
 from tflogscope.model.figures import count_of
 from tflogscope.model.names import MERGED
 from tflogscope.views.grid import Column, draw_grid
-from tflogscope.views.pieces import NAME_WIDTH, heading
+from tflogscope.views.pieces import EAGER, ERROR, GRAPH, MODES, NAME_WIDTH, REWRITTEN, heading
 from tflogscope.views.table import duration
 from tflogscope.views.text import print_paragraph, shorten, text
 
@@ -61,7 +61,7 @@ def render_explanation(facts: Facts, console: Console) -> None:
         )
     _why_eagerly(facts, console)
     if graph["functions"]:
-        heading("Why in graphs", console)
+        heading("Why in graphs", console, GRAPH)
         plugins = {each.id for each in REWRITERS}
         own = any(entry["rewrite"] in plugins for entry in graph["kernels"])
         _functions(graph["functions"][:_GROUPS_SHOWN], console, own_remapper=own)
@@ -76,7 +76,7 @@ def render_explanation(facts: Facts, console: Console) -> None:
     _kernels(graph["kernels"], eager, console)
     if facts["primitives"]:
         libraries = dict.fromkeys(entry["library"] for entry in facts["primitives"])
-        heading(" and ".join(libraries), console)
+        heading(" and ".join(libraries), console, REWRITTEN)
         for entry in facts["primitives"][:_GROUPS_SHOWN]:
             _primitive(entry, console)
         _more(len(facts["primitives"]), console)
@@ -96,7 +96,11 @@ def _asked(facts: Facts, console: Console) -> None:
     how = {"eager": "eagerly", "graph": "in graphs"}
     columns = [
         Column("op", names, least=_LEAST),
-        Column("", ["a call" if each["kind"] == "call" else how[each["mode"]] for each in shown]),
+        Column(
+            "",
+            ["a call" if each["kind"] == "call" else how[each["mode"]] for each in shown],
+            style=[MODES[each["mode"]] for each in shown],
+        ),
         Column("runs", [f"{each['runs']:,}" for each in shown], is_number=True),
         Column("time", [_time(each).strip(" ()") for each in shown], is_number=True),
     ]
@@ -108,7 +112,7 @@ def _why_eagerly(facts: Facts, console: Console) -> None:
     """Why it ran eagerly; of an op that oneDNN's eager registry knows, why it never did."""
     causes = facts["eager"]["causes"]
     if causes:
-        heading("Why eagerly", console)
+        heading("Why eagerly", console, EAGER)
         for entry in causes[:_GROUPS_SHOWN]:
             _cause(entry, console)
         _more(len(causes), console)
@@ -134,7 +138,8 @@ def render_findings(
         title, where = titles[each["id"]]
         if number:
             console.print()
-        console.print(text(f"{title} ({each['severity']}, {each['id']})", "bold"), soft_wrap=True)
+        style = f"bold {ERROR}" if each["severity"] == "error" else "bold"
+        console.print(text(f"{title} ({each['severity']}, {each['id']})", style), soft_wrap=True)
         print_paragraph(each["text"], console, _INDENT)
         if each["lines"]:
             print_paragraph(each["lines"].replace(";", ", "), console, f"{_INDENT}lines   ")

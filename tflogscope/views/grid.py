@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ class Column:
 
     Numbers (`is_number`) are right-aligned. Names may lose their middle, but keep `least` cells;
     what has no `least` is shown whole or not at all. What `stays` is left out after all others.
+    `style` is that of all cells, or of each one.
     """
 
     title: str
@@ -29,6 +31,7 @@ class Column:
     is_number: bool = False
     least: int | None = None
     stays: bool = False
+    style: str | list[str] = ""
 
     @property
     def width(self) -> int:
@@ -56,12 +59,11 @@ def grid_rows(
     """The rows of such a table, and the titles of the columns that are left out."""
     columns = [replace(each, title=safe(each.title), cells=_safe(each)) for each in columns]
     shown, widths = _fit(columns, width)
-    rows = [
-        _row(list(cells), shown, widths)
-        for cells in zip(*(each.cells for each in shown), strict=True)
-    ]
+    cells = zip(*(each.cells for each in shown), strict=True)
+    styles = zip(*map(_styles, shown), strict=True)
+    rows = [_row(texts, shown, widths, each) for texts, each in zip(cells, styles, strict=True)]
     if titles:
-        title = _row([column.title for column in shown], shown, widths, "bold")
+        title = _row([column.title for column in shown], shown, widths, ["bold"] * len(shown))
         rows = [title, Text("─" * (sum(widths) + _GAP * (len(widths) - 1))), *rows]
     return rows, [column.title for column in columns if column not in shown]
 
@@ -71,9 +73,17 @@ def _safe(column: Column) -> list[str]:
     return [safe(cell) for cell in column.cells]
 
 
-def _row(cells: list[str], columns: list[Column], widths: list[int], style: str = "") -> Text:
+def _styles(column: Column) -> list[str]:
+    return [column.style] * len(column.cells) if isinstance(column.style, str) else column.style
+
+
+def _row(
+    cells: Sequence[str], columns: list[Column], widths: list[int], styles: Sequence[str]
+) -> Text:
     row = Text()
-    for number, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
+    for number, (cell, column, width, style) in enumerate(
+        zip(cells, columns, widths, styles, strict=True)
+    ):
         short = shorten(cell, width)
         fill = " " * (width - cell_len(short))
         row.append(" " * (_GAP if number else 0))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from tflogscope.model.facts import KindRuns, Mode, Rewriters, Summary
 
+# What colours mean, everywhere in the terminal; what they say is also there in words.
+EAGER, GRAPH, REWRITTEN, ERROR = "yellow", "cyan", "green", "red"
+MODES = {"eager": EAGER, "graph": GRAPH}
 NAME_WIDTH = 44  # cells of a name that comes from the log
 _LABEL_WIDTH = 8
 _LOST = 15  # cells at the end of a line where the next word has no room
@@ -43,10 +46,10 @@ def whose(rewriters: Rewriters) -> str:
     return " and ".join(rewriters.kernels)
 
 
-def heading(title: str, console: Console) -> None:
+def heading(title: str, console: Console, colour: str = "") -> None:
     """Print a heading, an empty line before it."""
     console.print()
-    console.print(text(title, "bold"), soft_wrap=True)
+    console.print(text(title, f"bold {colour}".strip()), soft_wrap=True)
 
 
 def say(label: str, fact: str, console: Console) -> None:

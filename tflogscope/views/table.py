@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.views.grid import Column, draw_grid
+from tflogscope.views.pieces import MODES, REWRITTEN
 from tflogscope.views.text import print_paragraph, text
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def render_table(
         console.print(text(title, "bold"))
     shown = frame.head(limit)
     filled = [name for name in frame.columns if frame[name].count()] or frame.columns
-    left_out = draw_grid([_column(shown[name]) for name in filled], console)
+    left_out = draw_grid([_column(shown, name) for name in filled], console)
     if shown.height < frame.height:
         rows = frame.height - shown.height
         print_paragraph(f"{rows:,} more rows not shown; -o FILE writes all", console)
@@ -75,9 +76,14 @@ def duration(microseconds: float) -> str:
     return f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
-def _column(column: pl.Series) -> Column:
+def _column(frame: pl.DataFrame, header: str) -> Column:
     """A column as texts; null is empty."""
-    kind, header = column.dtype, column.name
+    column, style = frame[header], list[str]()
+    kind = column.dtype
+    if header == "mode":
+        style = [MODES.get(mode, "") for mode in column]
+    elif header == "kernel" and "rewrite" in frame.columns:
+        style = ["" if made in {None, "none"} else REWRITTEN for made in frame["rewrite"]]
     show: Callable[[Any], str] = str
     if kind.is_numeric() and header.endswith("_us"):
         header, show = header.removesuffix("_us"), duration
@@ -93,4 +99,4 @@ def _column(column: pl.Series) -> Column:
     # Names may lose their middle, numbers and times may not.
     whole = kind.is_numeric() or kind.is_temporal()
     least = None if whole else _NAME_KEEPS
-    return Column(header, cells, is_number=kind.is_numeric(), least=least)
+    return Column(header, cells, is_number=kind.is_numeric(), least=least, style=style or "")

@@ -41,19 +41,20 @@ def paragraph_width(console: Console) -> int:
     return min(console.width, _WIDEST_PARAGRAPH)
 
 
-def print_paragraph(value: str, console: Console, label: str = "") -> None:
+def print_paragraph(value: str, console: Console, label: str = "", style: str = "") -> None:
     """Print a text in lines as wide as people read; all but the first are below its first word.
 
     Args:
         value: any text; what is in it has no effect.
         console: where to print; its width is kept.
         label: what comes before the first line.
+        style: of all of it.
     """
     before, indent = text(label), cell_len(label)
     room = max(paragraph_width(console) - indent, 1)
     for line in text(value).wrap(console, room):
         # rich keeps the blanks at which it breaks, at the end of a line or the start of the next.
-        console.print(before + Text(line.plain.strip()), soft_wrap=True)
+        console.print(before + Text(line.plain.strip()), style=style, soft_wrap=True)
         before = Text(" " * indent)
 
 

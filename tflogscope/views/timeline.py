@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tflogscope.model.activity import Activity, Gap, Lane
 from tflogscope.model.figures import count_of
-from tflogscope.views.pieces import percent
+from tflogscope.views.pieces import EAGER, GRAPH, REWRITTEN, percent
 from tflogscope.views.table import duration
 from tflogscope.views.text import print_paragraph, safe, shorten, text
 
@@ -29,12 +29,12 @@ _TICK_CELLS = 12  # between two numbers on the axis
 _BLOCKS, _SIGNS = "▁▂▃▄▅▆▇█", ".:-=+*#@"
 _PLAIN = str.maketrans({"│": "|", "─": "-", "µ": "u", "…": "~", "–": "-", "·": "-", "×": "x"})
 _STYLES = {
-    ("eager", "ops"): "yellow",
-    ("eager", "oneDNN kernels"): "bold yellow",
-    ("calls", ""): "cyan",
-    ("graph", "oneDNN kernels"): "bold green",
-    ("graph", ""): "blue",
-    ("oneDNN", ""): "magenta",
+    ("eager", "ops"): EAGER,
+    ("eager", "oneDNN kernels"): REWRITTEN,
+    ("calls", ""): f"bold {GRAPH}",
+    ("graph", "oneDNN kernels"): REWRITTEN,
+    ("graph", ""): GRAPH,
+    ("oneDNN", ""): f"bold {REWRITTEN}",
 }
 _SECOND = 1_000_000_000  # ns
 _STEPS = (1, 2, 5)

@@ -19,7 +19,7 @@ from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.names import function_columns, wrapped_op
 from tflogscope.views.explain import render_explanation
 from tflogscope.views.grid import Column, grid_rows
-from tflogscope.views.pieces import NAME_WIDTH, percent
+from tflogscope.views.pieces import EAGER, ERROR, GRAPH, NAME_WIDTH, REWRITTEN, percent
 from tflogscope.views.table import duration
 from tflogscope.views.text import safe, shorten, text
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from tflogscope.live.sums import Op
 
 SORTS: dict[str, Callable[[Op], tuple[int, int]]] = {
-    "time": lambda op: (op.graph_us, op.graph + op.eager),
-    "runs": lambda op: (op.graph + op.eager, op.graph_us),
-    "eager": lambda op: (op.eager, op.graph_us),
+    "time": lambda op: (op.us, op.runs),
+    "runs": lambda op: (op.runs, op.us),
+    "eager": lambda op: (op.eager, op.us),
 }
-_EAGER, _GRAPH, _ONEDNN, _ERROR = "yellow", "cyan", "green", "red"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _STRIP = 60  # seconds
 _QUIET = 2.0  # seconds without a line until that is said
 _LABEL = 8
 _FUNCTIONS, _FINDINGS, _LEAST_OPS = 4, 3, 3
+_LOW = 24  # lines of a terminal that has room for one finding
 _INDENT = 11  # of a finding's second line
 _NAME_KEEPS = 10  # cells
 
@@ -59,6 +59,8 @@ class Watched:
     """Bytes of text each second, of the last seconds."""
     quiet: float = 0.0
     """Seconds since the last new line."""
+    undated: float = 0.0
+    """Seconds since the last line with a later time."""
     times: int = 1
     """How often the log began."""
     ended: bool = False
@@ -96,10 +98,10 @@ def watch_lines(watched: Watched, shown: Shown, width: int, height: int) -> list
         shown.first = max(0, min(shown.first, len(shown.explained) - height + 1))
         lines = shown.explained[shown.first : shown.first + height - 1]
     else:
-        head = [_title(watched), _now(watched), Text(), *_strips(watched.figures, width)]
+        head = [_title(watched), _now(watched), Text(), *_strips(watched, width)]
         head += _onednn(watched.figures)
         functions = _functions(watched.figures, width)
-        findings = _findings(watched.asked, width)
+        findings = _findings(watched, width, _FINDINGS if height > _LOW else 1)
         room = height - 1 - len(head) - len(functions) - len(findings)
         ops = _ops(watched.figures, shown, width, max(room, _LEAST_OPS + 2))
         lines = [*head, *functions, *ops, *findings][: height - 1]
@@ -132,7 +134,8 @@ def explanation(facts: dict[str, Any], width: int, *, colour: bool) -> list[Text
 def _title(watched: Watched) -> Text:
     rate = f" · {size_of(int(watched.rate))} a second" if watched.rate else ""
     again = f" · began {watched.times} times" if watched.times > 1 else ""
-    line = text(shorten(safe(watched.name), NAME_WIDTH), "bold")
+    name = "standard input" if watched.name == "-" else watched.name
+    line = text(shorten(safe(name), NAME_WIDTH), "bold")
     said = f" · {size_of(watched.bytes)}, {count_of(watched.lines, 'line')}{rate}{again}"
     return line.append_text(text(said))
 
@@ -141,10 +144,13 @@ def _now(watched: Watched) -> Text:
     """What goes on: what is made ready, traced or run, or that nothing comes."""
     calls, last = watched.figures.calls, watched.figures.last
     since = [(f"{_function(name)} is being made ready", at) for name, at in calls.making]
-    if watched.figures.tracing_since is not None:
+    said = []
+    if calls.node is not None:
+        node = shorten(calls.node, NAME_WIDTH)
+        said.append(f"Python adds nodes to a graph, the last one {node}")
+    elif watched.figures.tracing_since is not None:
         since.append(("Python seems to trace a function", watched.figures.tracing_since))
     since += [(f"{_function(name)} runs", at) for name, at in calls.running]
-    said = []
     for what, at in since:
         if at == NO_TIME or last is None:
             said.append(what)
@@ -158,7 +164,7 @@ def _now(watched: Watched) -> Text:
         said.append(f"no new line for {f'{quiet} s' if quiet < 60 else duration(quiet * 1e6)}")
     elif not watched.lines:
         said.append("no line yet")
-    return _labelled("now", " · ".join(said), "bold")
+    return _labelled("now", " · ".join(said) or "nothing that the log shows", "bold")
 
 
 def _clock(microseconds: int) -> str:
@@ -185,15 +191,20 @@ def _labelled(label: str, said: str, style: str = "") -> Text:
 # ---- figures ------------------------------------------------------------------------------------
 
 
-def _strips(figures: Figures, width: int) -> list[Text]:
+def _strips(watched: Watched, width: int) -> list[Text]:
     """Ops that began in each of the last seconds; the number is of the last whole one."""
+    figures, lines = watched.figures, []
     count = max(10, min(_STRIP, width - _LABEL - 16))
     found = figures.per_second(count)
-    lines = []
-    for mode, style in (("eager", _EAGER), ("graph", _GRAPH)):
-        line = text(mode.ljust(_LABEL)).append(_bars(found[mode]), style)
-        said = "no record with a date yet" if figures.last is None else f"{found[mode][-2]:,}/s"
-        lines.append(line.append(f" {said}"))
+    stopped = watched.ended or watched.undated >= _QUIET
+    for mode, style in (("eager", EAGER), ("graph", GRAPH)):
+        line = text(mode.ljust(_LABEL))
+        if figures.last is None:
+            line.append("no record with a date yet")
+        else:
+            rate = 0 if stopped else found[mode][-2]
+            line.append(_bars(found[mode]), style).append(f" {rate:,}/s")
+        lines.append(line)
     return lines
 
 
@@ -207,27 +218,31 @@ def _bars(values: list[int]) -> str:
 def _onednn(figures: Figures) -> list[Text]:
     """The share of kernels, and primitives with their time."""
     ops, kinds = figures.ops(), figures.primitives.kinds()
-    runs, rewritten = sum(op.graph for op in ops), sum(op.rewritten for op in ops)
     said = []
-    if rewritten:
-        us, of = sum(op.rewritten_us for op in ops), sum(op.graph_us for op in ops)
-        time_ = f", {percent(us, of)} of their time" if of else ""
-        said.append(f"{percent(rewritten, runs)} of nodes in graphs{time_}")
+    for mode, what in (("graph", "nodes in graphs"), ("eager", "eager ops")):
+        runs, us, rewritten, rewritten_us = (
+            sum(getattr(op, mode + column) for op in ops)
+            for column in ("", "_us", "_rewritten", "_rewritten_us")
+        )
+        if rewritten:
+            time_ = f" ({percent(rewritten_us, us)} of time)" if rewritten_us else ""
+            said.append(f"{percent(rewritten, runs)} of {what}{time_}")
     if kinds:
         took = duration(sum(us for *_, us in kinds))
         some = ", ".join(f"{name} {duration(us)}" for name, _, us in kinds[:3])
         count = sum(runs for _, runs, _ in kinds)
         of_onednn = "" if figures.whose == ONEDNN else f" of {ONEDNN}"
         said.append(f"{count_of(count, 'primitive')}{of_onednn} in {took}: {some}")
-    return [_labelled(figures.whose, " · ".join(said) or "nothing yet", _ONEDNN if said else "")]
+    return [_labelled(figures.whose, " · ".join(said) or "nothing yet", REWRITTEN if said else "")]
 
 
 def _functions(figures: Figures, width: int) -> list[Text]:
-    """The functions that were called last."""
+    """The functions that were called last, in the order of their first calls."""
     called = [each for each in figures.calls.functions.values() if each.calls]
     if not called:
         return []
-    latest = sorted(called, key=lambda each: -each.order)[:_FUNCTIONS]
+    since = sorted((each.order for each in called), reverse=True)[:_FUNCTIONS][-1]
+    latest = [each for each in called if each.order >= since]
     more = f" ({len(latest)} of {len(called)})" if len(called) > len(latest) else ""
     columns = [
         Column(f"calls of{more}", [_function(each.name) for each in latest], least=_NAME_KEEPS),
@@ -272,10 +287,11 @@ def _ops(figures: Figures, shown: Shown, width: int, room: int) -> list[Text]:
     names = [mark + shorten(op.name, NAME_WIDTH) for mark, op in zip(marks, part, strict=True)]
     columns = [
         Column(f"  op{more}", names, least=_NAME_KEEPS),
-        Column("eager", [_count(op.eager) for op in part], is_number=True),
-        Column("in graphs", [_count(op.graph) for op in part], is_number=True),
-        Column("their time", [_time(op) for op in part], is_number=True),
-        Column(whose, [_share(op) for op in part], is_number=True),
+        Column("eager", [_count(op.eager) for op in part], is_number=True, style=EAGER),
+        Column("time", [_time(op.eager_us) for op in part], is_number=True, style=EAGER),
+        Column("graph", [_count(op.graph) for op in part], is_number=True, style=GRAPH),
+        Column("time", [_time(op.graph_us) for op in part], is_number=True, style=GRAPH),
+        Column(whose, [_share(op) for op in part], is_number=True, stays=True, style=REWRITTEN),
     ]
     lines = _grid(columns, width)
     lines[1 + place - first].stylize("bold")
@@ -286,34 +302,38 @@ def _count(count: int) -> str:
     return f"{count:,}" if count else ""
 
 
-def _time(op: Op) -> str:
-    return duration(op.graph_us) if op.graph_us else ""
+def _time(us: int) -> str:
+    return duration(us) if us else ""
 
 
 def _share(op: Op) -> str:
-    return percent(op.rewritten, op.graph) if op.rewritten else ""
+    return percent(op.rewritten, op.runs) if op.rewritten else ""
 
 
-def _findings(asked: Asked, width: int) -> list[Text]:
-    """What was found, errors and warnings first, and of how much of the log."""
+def _findings(watched: Watched, width: int, most: int) -> list[Text]:
+    """What was found and since when, errors and warnings first, and of how much of the log."""
+    asked = watched.asked
     if not asked.lines:
         return []
-    serious = [each for each in asked.findings if each.facts["severity"] != "note"]
+    # Of course what runs right now has not ended.
+    known = [each for each in asked.findings if watched.ended or each.facts["id"] != "unfinished"]
+    serious = [each for each in known if each.facts["severity"] != "note"]
     of = f"of the first {count_of(asked.lines, 'line')}"
-    if not asked.findings:
+    if not known:
         return [Text(), text(f"no finding {of}")]
-    lines = [Text(), text(f"findings {of}, and since when they are known", "bold")]
-    for each in serious[:_FINDINGS]:
+    lines = [Text(), text(f"findings {of}", "bold")]
+    for each in serious[:most]:
         is_error = each.facts["severity"] == "error"
         since = time.strftime("%H:%M:%S", time.localtime(each.since))
         said = f"{since} {'!' if is_error else '-'} {each.facts['text']}"
         first, *more = wrap(safe(said), max(width - _INDENT, _INDENT), max_lines=2, placeholder="…")
-        style = _ERROR if is_error else ""
+        style = ERROR if is_error else ""
         lines += [text(first, style), *(text(" " * _INDENT + line, style) for line in more)]
-    rest = serious[_FINDINGS:] + [e for e in asked.findings if e.facts["severity"] == "note"]
+    rest = serious[most:] + [e for e in known if e.facts["severity"] == "note"]
     if rest:
-        names = ", ".join(dict.fromkeys(each.facts["id"] for each in rest))
-        lines.append(text(f"{len(rest)} more: {names}"))
+        are_notes = len(rest) == len(known) - len(serious)
+        said = count_of(len(rest), "note") if are_notes else f"{len(rest)} more"
+        lines.append(text(f"{said}: {', '.join(dict.fromkeys(e.facts['id'] for e in rest))}"))
     return lines
 
 
@@ -327,8 +347,8 @@ def _keys(shown: Shown) -> Text:
         shown.said,
         "q quit",
         "p go on (paused)" if shown.paused else "p pause",
-        f"s by {shown.sort}",
-        f"/ filter: {shown.filter}" if shown.filter else "/ filter",
+        f"s sort: {shown.sort}",
+        f"/ filter: {shown.filter} (esc: all)" if shown.filter else "/ filter",
         "↑↓ enter explain",
     ]
     return text(" · ".join(filter(None, said)), "bold")
