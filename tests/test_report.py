@@ -418,6 +418,17 @@ def test_a_redacted_page_has_none_of_the_names(name: str, tmp_path: Path) -> Non
     assert not re.search(r"/tmp|redacted-1.log/", text)
 
 
+def test_python_redacts_a_page_as_the_command_does(tmp_path: Path) -> None:
+    log, target = tmp_path / "thesecret.log", tmp_path / "report.html"
+    log.write_bytes(raw_log("function_mlp__tf2.13.1__vlog2").replace(b"e_train_", b"e_mystep_"))
+    run = tflogscope.open_log(log)
+    run.report(target, redacted=True)
+    text = target.read_text()
+    assert "mystep" in made(run)[0]
+    assert not [each for each in ("thesecret", str(tmp_path), "/tmp", "mystep") if each in text]
+    assert "redacted-1.log" in text
+
+
 def test_the_log_itself_is_never_replaced(tmp_path: Path) -> None:
     log = tmp_path / "run.log"
     log.write_bytes(raw_log("function_mlp__tf2.13.1__vlog2"))
