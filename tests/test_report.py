@@ -10,6 +10,7 @@ import re
 import runpy
 import subprocess
 import sys
+from datetime import UTC, datetime
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -262,6 +263,41 @@ def test_the_page_begins_with_verdict_figures_and_timeline(keras: tuple[str, Pag
     top = text[: text.index('id="timeline"')]
     for said in (headline.verdict, *headline.facts, *(each.value for each in headline.figures)):
         assert escape(said) in top
+
+
+def test_what_comes_before_the_first_op_is_said_of_the_duration() -> None:
+    run = run_of("error__tf2.13.1__vlog2")
+    figure = run.headline.figures[0]
+    assert figure.about.endswith(" of it before the first op ran")
+    first, op = run.summary.recorded.first, run.timeline["start"].min()
+    assert first is not None
+    assert isinstance(op, datetime)
+    before = op.replace(tzinfo=UTC).timestamp() - first / 1e6
+    assert float(figure.about.split(" s ")[0]) == pytest.approx(before, abs=0.01)
+
+
+def test_the_verdict_counts_warnings_apart_from_errors() -> None:
+    run = run_of("dataset_fails__tf2.20.0")
+    count = run.findings["severity"].to_list().count
+    assert (count("error"), count("warning")) == (1, 2)
+    assert run.headline.verdict.endswith(", and 2 warnings.")
+
+
+def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
+    run = run_of("jit_beside__tf2.20.0__record")
+    assert "what XLA compiled isn't counted" in run.headline.figures[2].about
+    assert "XLA" not in run_of(KERAS).headline.figures[2].about
+    by_xla = [(each.function, each.xla_calls) for each in run.summary.functions if each.xla_calls]
+    assert by_xla == [("compiled", 5), ("compiled", 1)]  # of 32 and of 48 rows, as its program says
+    assert "Of them XLA&#x27;s" in made(run)[0]
+
+
+@pytest.mark.parametrize("name", [KERAS, "jit_beside__tf2.13.1__record"])
+def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str) -> None:
+    for each in run_of(name).summary.functions:
+        if each.calls > 1 and each.first_us is not None and each.later_us is not None:
+            expected = each.first_us + (each.calls - 1) * each.later_us
+            assert each.took_us == pytest.approx(expected, abs=each.calls)
 
 
 def test_functions_of_one_name_are_not_traces_of_one_function() -> None:

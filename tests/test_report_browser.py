@@ -237,7 +237,9 @@ def test_the_keyboard_reaches_every_slice_of_a_row(keras: Page) -> None:
     assert keras.evaluate("document.activeElement.id") == "search"
 
 
-@pytest.mark.parametrize("text", ["MatMul", "_mklnativefused", "train_function", "inner_product"])
+@pytest.mark.parametrize(
+    "text", ["MatMul", "_mklnativefused", "train_function", "inner_product", "instant"]
+)
 def test_a_search_finds_what_the_tables_have(text: str, keras: Page) -> None:
     search(keras, text)
     run = run_of(KERAS)
@@ -254,7 +256,7 @@ def test_a_search_finds_what_the_tables_have(text: str, keras: Page) -> None:
     lines = run.primitives.filter(pl.col("event") == "exec")
     expected += having(lines, ["primitive", "implementation", "problem"])
     prepared = run.drawn.texts.filter(pl.col("mode") == "preparation")
-    expected += having(prepared, ["op", "function"])
+    expected += having(prepared, ["op", "function", "kind"])
     assert keras.text_content("#matches h3") == f"{expected:,} matches"
     assert keras.evaluate("Report.picture.matches[Report.picture.chosen]") == 1
 

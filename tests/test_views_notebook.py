@@ -117,7 +117,7 @@ def test_a_hostile_function_in_a_log(opened: Open) -> None:
     log.exiting(name)
     page = Page(run_html(opened(log)))
     assert page.tags == TAGS
-    assert page.rows["functions"] == "<script>alert(1)</script> 9 (1 calls)"
+    assert page.rows["functions"] == "<script>alert(1)</script> 9 (1 call)"
 
 
 def test_a_log_with_nothing_but_onednn_lines() -> None:

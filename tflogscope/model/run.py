@@ -209,8 +209,8 @@ class Run:
     @cached_property
     def drawn(self) -> Slices:
         """The same with tracing, functions made ready and XLA's compilations beside it."""
-        first = self._evidence.first_calls
-        return with_preparations(self.slices, self._instantiations, first, self.events)
+        calls, first = self._evidence.calls, self._evidence.first_calls
+        return with_preparations(self.slices, self._instantiations, calls, first, self.events)
 
     @cached_property
     def stacks(self) -> pl.DataFrame:
@@ -317,7 +317,9 @@ class Run:
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
         ops = summary.op_facts(self._executions, self._statuses)
         calls = self._evidence.calls
-        functions = summary.function_facts(self.functions, calls, self.python_functions)
+        functions = summary.function_facts(
+            self.functions, calls, self.python_functions, self._executions
+        )
         return Summary(
             recorded=self._recorded,
             eager=eager,

@@ -62,7 +62,7 @@
   function began(data, at) {
     const since = data.slices.begin[at] / 1000;
     if (data.origin_us === null) return null;
-    return `${moment(data.origin_us + since)} (${duration(since)} since the begin)`;
+    return `${moment(data.origin_us + since)} (${duration(since)} since the start)`;
   }
 
   function rewrite(texts, text) {
