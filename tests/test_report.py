@@ -30,6 +30,7 @@ from tflogscope.model.origin import RECORD_MARK
 from tflogscope.recording.header import MARK, header_line
 from tflogscope.sources import Source
 from tflogscope.views.report import picture, sections
+from tflogscope.views.report.memory import memory_data
 from tflogscope.views.report.page import LICENCE, SCRIPTS, STYLES, report_page
 
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
@@ -395,6 +396,15 @@ def test_memory_is_what_the_records_say(name: str) -> None:
     most, last = memory_in(name)
     assert most
     assert (frame["live_bytes"].max(), frame["live_bytes"][-1]) == (most, last)
+
+
+@pytest.mark.parametrize("name", [KERAS, "tf_data__tf2.13.1__vlog2"])
+def test_the_chart_of_memory_ends_with_what_is_left(name: str) -> None:
+    data = memory_data(run_of(name))
+    assert data is not None
+    assert len(data["ms"]) == len(data["bytes"])
+    assert (max(data["bytes"]), data["bytes"][-1]) == memory_in(name)
+    assert data["ms"] == sorted(data["ms"])
 
 
 def test_the_line_with_the_most_memory_is_a_record_of_it() -> None:

@@ -366,6 +366,11 @@ def test_durations_are_written_as_everywhere(keras: Page) -> None:
     ]
 
 
+def test_all_times_of_an_axis_have_one_unit(keras: Page) -> None:
+    names = [keras.evaluate(f"Report.tickName({tick}, 2e8)") for tick in (-2e8, 0, 12e8)]
+    assert names == ["-200 ms", "0 ms", "1,200 ms"]
+
+
 def test_print_shows_the_still_picture_and_whole_tables(keras: Page) -> None:
     keras.emulate_media(media="print")
     assert keras.is_visible(".still svg")

@@ -1,7 +1,7 @@
 "use strict";
 /* The timeline's drawing. What is narrower than a pixel is drawn together, darker where more ran. */
 (() => {
-  const { CLASSES, duration, niceStep, search } = Report;
+  const { CLASSES, niceStep, search, tickName } = Report;
   const ROW = 18;
   const AXIS = 22;
   const GUTTER = innerWidth < 720 ? 88 : 168; // a telephone's screen is for the picture
@@ -317,11 +317,6 @@
       }
       return { columns, bands };
     }
-  }
-
-  function tickName(tick, step) {
-    const [unit, size] = step >= 1e9 ? ["s", 1e9] : step >= 1e6 ? ["ms", 1e6] : step >= 1e3 ? ["µs", 1e3] : ["ns", 1];
-    return `${Report.count(Math.round(tick / size))} ${unit}`;
   }
 
   const widths = new Map();
