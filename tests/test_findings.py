@@ -74,6 +74,18 @@ def test_what_differs_between_traces_is_said() -> None:
     assert "TensorFlow warned of it 2 times" in by_subject["f"]
 
 
+def test_what_failed_is_said_before_the_message_is_cut(opened: Open) -> None:
+    log = Log()
+    log.executing("__inference_f_7")
+    key = f"_XlaMustCompile=true,config_proto={'3' * 90},executor_type={'1' * 90}"
+    said = f"Can't compile __inference_f_7[{key}] on XLA_CPU_JIT: AsString (no kernel {'x' * 200})"
+    log.exiting("__inference_f_7", f"INVALID_ARGUMENT: {said}")
+    text = opened(log).findings.row(0, named=True)["text"]
+    start = "f failed: INVALID_ARGUMENT: Can't compile __inference_f_7 on XLA_CPU_JIT: AsString"
+    assert text.startswith(start)
+    assert text.endswith("x…")
+
+
 def test_errors_come_first_then_the_most_time() -> None:
     rows = run_of("error__tf2.13.1__vlog2").findings
     assert rows["severity"][0] == "error"

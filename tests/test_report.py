@@ -293,6 +293,20 @@ def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
     assert "Of them XLA&#x27;s" in made(run)[0]
 
 
+def test_primitives_in_xlas_code_are_not_taken_for_those_of_rewritten_nodes(opened: Open) -> None:
+    log = Log()
+    log.call("__inference_g_1", 7, -4, Node(3, "a", "Relu"))
+    log.entering("__inference_f_7")
+    log.executing("__inference_f_7")
+    for _ in range(3):
+        log.raw(
+            "onednn_verbose,exec,cpu,matmul,brg:avx512_core,undef,src_f32::blocked:ab:f0,,,2x8:8x6,1"
+        )
+    log.exiting("__inference_f_7")
+    text, _ = made(opened(log))
+    assert "primitives run by oneDNN, 3 in XLA&#x27;s code" in text
+
+
 @pytest.mark.parametrize("name", [KERAS, "jit_beside__tf2.13.1__record"])
 def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str) -> None:
     for each in run_of(name).summary.functions:
