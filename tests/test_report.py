@@ -161,6 +161,20 @@ def test_a_log_in_which_nothing_ran_has_a_page(opened: Open) -> None:
         assert page.tags <= TAGS
 
 
+def test_a_log_of_another_program_has_no_table_of_ops() -> None:
+    text, _ = made(run_of("torch_mlp__torch2.13.0__vlog2"))
+    assert 'id="ops-table"' not in text
+    assert "No execution of an op is in the log." in text
+    assert "<small>no record of TensorFlow" in text
+
+
+def test_the_program_is_named_without_the_folder_of_its_interpreter(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    head = header_line(["/opt/venv/bin/python3", "examples/train.py"], {}, {})
+    path.write_bytes(head + raw_log("function_mlp__tf2.13.1__vlog2"))
+    assert tflogscope.open_log(path).headline.facts[0] == "python3 examples/train.py"
+
+
 def test_a_log_without_times_says_so(opened: Open) -> None:
     log = Log()
     log.step(7, Node(1, "a", "MatMul"), Node(2, "b", "AddV2"))

@@ -176,7 +176,32 @@ def test_nothing_is_past_the_margin(
         last = page.locator("#findings li").first.bounding_box()
         assert last
         assert last["y"] + last["height"] <= 900
+    else:  # the timeline is above what it shows
+        picture, classes = (page.locator(each).bounding_box() for each in (".picture", "#classes"))
+        assert picture
+        assert classes
+        assert picture["y"] + picture["height"] <= min(classes["y"], 900)
+        right = "Math.max(...[...document.querySelectorAll('caption span')].map(RIGHT))"
+        assert (
+            page.evaluate(right.replace("RIGHT", "e => e.getBoundingClientRect().right")) <= width
+        )
     page.context.close()
+
+
+def test_what_a_search_found_is_said_beside_it(keras: Page) -> None:
+    turn = keras.locator("#search-back, #search-next")
+    assert [each.is_visible() for each in turn.all()] == [False, False]
+    search(keras, "xla compilation")
+    assert keras.locator("#found").text_content() == "0 matches"
+    assert [each.is_visible() for each in turn.all()] == [True, True]
+
+
+@pytest.mark.parametrize("width", [12, 20, 47, 90])
+def test_a_name_that_is_cut_fits(width: int, keras: Page) -> None:
+    context = "document.getElementById('lanes').getContext('2d')"
+    for name in ("tracing: train_function 5932", "eager ops and calls", "WWWWiiiiiiii"):
+        cut = f"(c => c.measureText(Report.fitted(c, '{name}', {width})).width)({context})"
+        assert keras.evaluate(cut) <= width
 
 
 def test_idle_gaps_have_the_numbers_of_the_terminal(keras: Page) -> None:

@@ -66,15 +66,15 @@ def read_headline(run: Run) -> Headline:
 def _facts(said: Summary, recorded_as: Facts) -> list[str]:
     recorded, onednn = said.recorded, said.onednn
     command = recorded_as.get("command")
-    program = " ".join(map(str, command)) if isinstance(command, list) else None
+    program = " ".join(map(str, command)) if isinstance(command, list) else ""
+    first, *rest = program.split(" ", 1)  # without the folder of the interpreter
+    program = " ".join([_file_name(first), *rest])
     isa = onednn.header.isa if onednn else None
     processor = recorded_as.get("processor")
     release, version = recorded.tensorflow_version, recorded.onednn_version
     name = f"TensorFlow {release}" if release else "TensorFlow (the log names no release)"
     sources = recorded.sources
-    log = sources[0].replace("\\", "/").rpartition("/")[2] + (
-        f" and {len(sources) - 1} more" if len(sources) > 1 else ""
-    )
+    log = _file_name(sources[0]) + (f" and {len(sources) - 1} more" if len(sources) > 1 else "")
     return [
         program or log,
         name if recorded.tensorflow_dialect or release else "no record of TensorFlow",
@@ -83,6 +83,10 @@ def _facts(said: Summary, recorded_as: Facts) -> list[str]:
             (each for each in (processor, isa) if isinstance(each, str) and each), "CPU not known"
         ),
     ]
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 # ---- the verdict ---------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def _head(headline: Headline) -> Iterator[tuple[str, str]]:
     yield "run", " · ".join(shorten(each, _NAME_WIDTH) for each in headline.facts)
     yield "verdict", headline.verdict
     for each in headline.figures:
-        yield each.name, f"{each.value}: {each.about}"
+        yield each.name[0].lower() + each.name[1:], f"{each.value}: {each.about}"
 
 
 def _recorded(recorded: Recorded) -> Iterator[tuple[str, str]]:
