@@ -135,3 +135,17 @@ def test_text_of_the_log_has_no_effect(opened: Open) -> None:
     assert "Findings" in screen.getvalue()
     assert "\x1b" not in screen.getvalue()
     assert "[bold]max" in screen.getvalue()
+
+
+def test_a_compilation_that_failed_is_not_in_the_time_of_what_xla_compiled(opened: Open) -> None:
+    log = Log()
+    log.call(F, 9, -5, MATMUL)
+    for function, milliseconds, status in ((G, 3, "OK"), ("__inference_h_4", 2, "INTERNAL: no")):
+        log.entering(function)
+        log.executing(function)
+        log.wait(4000)
+        said = f"Compilation of XLA executable time: {milliseconds} ms (cumulative: 9 ms, max: 9 ms"
+        log.record("compiler/jit/device_compiler.h", 465, f"{said}, #called: 1)")
+        log.exiting(function, status)
+    (limit,) = (each for each in opened(log).summary.limits if each.id == "xla")
+    assert ", 3 ms of it compiling" in limit.text

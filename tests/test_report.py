@@ -321,6 +321,14 @@ def test_primitives_in_xlas_code_are_not_taken_for_those_of_rewritten_nodes(open
     assert "primitives run by oneDNN, 3 in XLA&#x27;s code" in text
 
 
+def test_calls_of_what_xla_compiled_are_known_in_the_timeline() -> None:
+    page = drawn(made(run_of("jit_beside__tf2.20.0__record"))[0])
+    texts = page["texts"]
+    names = {(texts["function"][at], texts["function_uid"][at]) for at in page["xla"]}
+    assert names == {("compiled", 55), ("compiled", 110)}
+    assert not drawn(made(run_of(KERAS))[0])["xla"]
+
+
 @pytest.mark.parametrize("name", [KERAS, "jit_beside__tf2.13.1__record"])
 def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str) -> None:
     for each in run_of(name).summary.functions:

@@ -278,12 +278,12 @@
       context.clearRect(0, 0, this.width, 44);
       this.busy ??= this.sums();
       const { columns, bands } = this.busy;
-      bands.forEach(([kind, values], band) => {
+      bands.forEach(([kind, place, values]) => {
         context.fillStyle = this.colours[kind];
         for (let column = 0; column < columns; column++) {
           if (!values[column]) continue;
           context.globalAlpha = 0.3 + 0.7 * Math.min(values[column], 1);
-          context.fillRect(GUTTER + column, 3 + band * 10, 1, 8);
+          context.fillRect(GUTTER + column, 3 + place * 10, 1, 8);
         }
       });
       context.globalAlpha = 1;
@@ -310,12 +310,14 @@
       const { slices } = this.data;
       const columns = Math.floor(this.width - GUTTER);
       const size = slices.last / columns;
+      const xla = new Set(this.data.xla);
       const bandOf = [0, 2, -1, 1, 2, 1, 1, 1, 3, -1];
-      const bands = [0, 3, 4, 8].map((kind) => [kind, new Float32Array(columns)]);
+      // Calls of what XLA compiled are where their nodes would be, which have no records.
+      const bands = [[0, 0], [3, 1], [4, 2], [8, 3], [2, 1]].map((band) => [...band, new Float32Array(columns)]);
       for (let at = 0; at < slices.count; at++) {
-        const band = bandOf[slices.class[at]];
+        const band = xla.has(slices.text[at]) ? 4 : bandOf[slices.class[at]];
         if (band < 0) continue;
-        const values = bands[band][1];
+        const values = bands[band][2];
         const begin = slices.begin[at] / size;
         const end = slices.end[at] / size;
         for (let column = Math.floor(begin); column <= end && column < columns; column++) {

@@ -98,6 +98,7 @@
       ["Line of the program", says("python")],
       ["Node", says("node")],
       ["Function", functionOf(texts, text)],
+      ["Ran", data.xla.includes(text) ? "code that XLA compiled; its ops have no records" : null],
       ["Call", slices.call[at] < 0 ? null : call < 0 ? String(slices.call[at]) : link(data, call, String(slices.call[at]))],
       ["Began", began(data, at)],
       ["Took", took(data, at)],
