@@ -4,7 +4,7 @@
   const { CLASS, CLASSES, niceStep, search, tickName } = Report;
   const ROW = 18;
   const AXIS = 22;
-  const GUTTER = innerWidth < 720 ? 116 : 168; // a telephone's screen is for the picture
+  const GUTTER = innerWidth < 720 ? 120 : 168; // a telephone's screen is for the picture
   const SAMPLES = 12;
   // What the axis counts; short enough for a telephone.
   const AXES = { time: "since the start", lines: "lines", durations: "added up" };
