@@ -74,6 +74,18 @@ def test_what_differs_between_traces_is_said() -> None:
     assert "TensorFlow warned of it 2 times" in by_subject["f"]
 
 
+def test_what_failed_is_said_before_the_message_is_cut(opened: Open) -> None:
+    log = Log()
+    log.executing("__inference_f_7")
+    key = f"_XlaMustCompile=true,config_proto={'3' * 90},executor_type={'1' * 90}"
+    said = f"Can't compile __inference_f_7[{key}] on XLA_CPU_JIT: AsString (no kernel {'x' * 200})"
+    log.exiting("__inference_f_7", f"INVALID_ARGUMENT: {said}")
+    text = opened(log).findings.row(0, named=True)["text"]
+    start = "f failed: INVALID_ARGUMENT: Can't compile __inference_f_7 on XLA_CPU_JIT: AsString"
+    assert text.startswith(start)
+    assert text.endswith("x…")
+
+
 def test_errors_come_first_then_the_most_time() -> None:
     rows = run_of("error__tf2.13.1__vlog2").findings
     assert rows["severity"][0] == "error"
@@ -123,3 +135,17 @@ def test_text_of_the_log_has_no_effect(opened: Open) -> None:
     assert "Findings" in screen.getvalue()
     assert "\x1b" not in screen.getvalue()
     assert "[bold]max" in screen.getvalue()
+
+
+def test_a_compilation_that_failed_is_not_in_the_time_of_what_xla_compiled(opened: Open) -> None:
+    log = Log()
+    log.call(F, 9, -5, MATMUL)
+    for function, milliseconds, status in ((G, 3, "OK"), ("__inference_h_4", 2, "INTERNAL: no")):
+        log.entering(function)
+        log.executing(function)
+        log.wait(4000)
+        said = f"Compilation of XLA executable time: {milliseconds} ms (cumulative: 9 ms, max: 9 ms"
+        log.record("compiler/jit/device_compiler.h", 465, f"{said}, #called: 1)")
+        log.exiting(function, status)
+    (limit,) = (each for each in opened(log).summary.limits if each.id == "xla")
+    assert ", 3 ms of it compiling" in limit.text

@@ -378,6 +378,16 @@ def test_the_second_line_of_a_record_is_no_output_of_the_program(second: str) ->
     assert b"".join(output) == f"a\n{second}".encode()
 
 
+def test_a_function_that_begins_in_the_next_line_is_no_output_of_the_program() -> None:
+    record = "I0000 00:00:1795394356.096260    7452 execute.cc:986] goo.gle/debugstr   \n"
+    function = (
+        'signature {\n  name: "f"\n  attr {\n    name: "T"\n  }\n}\nnode_def {\n  op: "Mul"\n}\n\n'
+    )
+    output: list[bytes] = []
+    PassOn(output.append, output.append).feed(f"{record}{function}a\n".encode())
+    assert output == [b"a\n"]
+
+
 def test_what_absl_warns_of_goes_to_standard_error() -> None:
     text = (
         b"WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"

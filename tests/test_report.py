@@ -10,6 +10,7 @@ import re
 import runpy
 import subprocess
 import sys
+from datetime import UTC, datetime
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,6 +30,7 @@ from tflogscope.model.origin import RECORD_MARK
 from tflogscope.recording.header import MARK, header_line
 from tflogscope.sources import Source
 from tflogscope.views.report import picture, sections
+from tflogscope.views.report.memory import memory_data
 from tflogscope.views.report.page import LICENCE, SCRIPTS, STYLES, report_page
 
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
@@ -159,6 +161,20 @@ def test_a_log_in_which_nothing_ran_has_a_page(opened: Open) -> None:
         assert page.tags <= TAGS
 
 
+def test_a_log_of_another_program_has_no_table_of_ops() -> None:
+    text, _ = made(run_of("torch_mlp__torch2.13.0__vlog2"))
+    assert 'id="ops-table"' not in text
+    assert "No execution of an op is in the log." in text
+    assert "<small>no record of TensorFlow" in text
+
+
+def test_the_program_is_named_without_the_folder_of_its_interpreter(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    head = header_line(["/opt/venv/bin/python3", "examples/train.py"], {}, {})
+    path.write_bytes(head + raw_log("function_mlp__tf2.13.1__vlog2"))
+    assert tflogscope.open_log(path).headline.facts[0] == "python3 examples/train.py"
+
+
 def test_a_log_without_times_says_so(opened: Open) -> None:
     log = Log()
     log.step(7, Node(1, "a", "MatMul"), Node(2, "b", "AddV2"))
@@ -264,6 +280,63 @@ def test_the_page_begins_with_verdict_figures_and_timeline(keras: tuple[str, Pag
         assert escape(said) in top
 
 
+def test_what_comes_before_the_first_op_is_said_of_the_duration() -> None:
+    run = run_of("error__tf2.13.1__vlog2")
+    figure = run.headline.figures[0]
+    assert figure.about.endswith(" of it before the first op ran")
+    first, op = run.summary.recorded.first, run.timeline["start"].min()
+    assert first is not None
+    assert isinstance(op, datetime)
+    before = op.replace(tzinfo=UTC).timestamp() - first / 1e6
+    assert float(figure.about.split(" s ")[0]) == pytest.approx(before, abs=0.01)
+
+
+def test_the_verdict_counts_warnings_apart_from_errors() -> None:
+    run = run_of("dataset_fails__tf2.20.0")
+    count = run.findings["severity"].to_list().count
+    assert (count("error"), count("warning")) == (1, 2)
+    assert run.headline.verdict.endswith(", and 2 warnings.")
+
+
+def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
+    run = run_of("jit_beside__tf2.20.0__record")
+    assert "what XLA compiled isn't counted" in run.headline.figures[2].about
+    assert "XLA" not in run_of(KERAS).headline.figures[2].about
+    by_xla = [(each.function, each.xla_calls) for each in run.summary.functions if each.xla_calls]
+    assert by_xla == [("compiled", 5), ("compiled", 1)]  # of 32 and of 48 rows, as its program says
+    assert "Of them XLA&#x27;s" in made(run)[0]
+
+
+def test_primitives_in_xlas_code_are_not_taken_for_those_of_rewritten_nodes(opened: Open) -> None:
+    log = Log()
+    log.call("__inference_g_1", 7, -4, Node(3, "a", "Relu"))
+    log.entering("__inference_f_7")
+    log.executing("__inference_f_7")
+    for _ in range(3):
+        log.raw(
+            "onednn_verbose,exec,cpu,matmul,brg:avx512_core,undef,src_f32::blocked:ab:f0,,,2x8:8x6,1"
+        )
+    log.exiting("__inference_f_7")
+    text, _ = made(opened(log))
+    assert "primitives run by oneDNN, 3 in XLA&#x27;s code" in text
+
+
+def test_calls_of_what_xla_compiled_are_known_in_the_timeline() -> None:
+    page = drawn(made(run_of("jit_beside__tf2.20.0__record"))[0])
+    texts = page["texts"]
+    names = {(texts["function"][at], texts["function_uid"][at]) for at in page["xla"]}
+    assert names == {("compiled", 55), ("compiled", 110)}
+    assert not drawn(made(run_of(KERAS))[0])["xla"]
+
+
+@pytest.mark.parametrize("name", [KERAS, "jit_beside__tf2.13.1__record"])
+def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str) -> None:
+    for each in run_of(name).summary.functions:
+        if each.calls > 1 and each.first_us is not None and each.later_us is not None:
+            expected = each.first_us + (each.calls - 1) * each.later_us
+            assert each.took_us == pytest.approx(expected, abs=each.calls)
+
+
 def test_functions_of_one_name_are_not_traces_of_one_function() -> None:
     # Keras 3: multi_step_on_iterator is the step of fit, and another function is that of evaluate.
     two = run_of("fit_cycle__tf2.20.0__record").headline.figures[-1]
@@ -361,6 +434,15 @@ def test_memory_is_what_the_records_say(name: str) -> None:
     assert (frame["live_bytes"].max(), frame["live_bytes"][-1]) == (most, last)
 
 
+@pytest.mark.parametrize("name", [KERAS, "tf_data__tf2.13.1__vlog2"])
+def test_the_chart_of_memory_ends_with_what_is_left(name: str) -> None:
+    data = memory_data(run_of(name))
+    assert data is not None
+    assert len(data["ms"]) == len(data["bytes"])
+    assert (max(data["bytes"]), data["bytes"][-1]) == memory_in(name)
+    assert data["ms"] == sorted(data["ms"])
+
+
 def test_the_line_with_the_most_memory_is_a_record_of_it() -> None:
     text, _ = made(run_of(KERAS))
     said = re.sub(r"<[^>]*>", "", text[text.index("Most: ") :])
@@ -416,6 +498,17 @@ def test_a_redacted_page_has_none_of_the_names(name: str, tmp_path: Path) -> Non
     assert not {each for each in names & prose if "_" in each}
     assert not [each for each in ("thesecret", "secretprogram", "secretcpu") if each in text]
     assert not re.search(r"/tmp|redacted-1.log/", text)
+
+
+def test_python_redacts_a_page_as_the_command_does(tmp_path: Path) -> None:
+    log, target = tmp_path / "thesecret.log", tmp_path / "report.html"
+    log.write_bytes(raw_log("function_mlp__tf2.13.1__vlog2").replace(b"e_train_", b"e_mystep_"))
+    run = tflogscope.open_log(log)
+    run.report(target, redacted=True)
+    text = target.read_text()
+    assert "mystep" in made(run)[0]
+    assert not [each for each in ("thesecret", str(tmp_path), "/tmp", "mystep") if each in text]
+    assert "redacted-1.log" in text
 
 
 def test_the_log_itself_is_never_replaced(tmp_path: Path) -> None:

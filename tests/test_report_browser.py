@@ -176,7 +176,32 @@ def test_nothing_is_past_the_margin(
         last = page.locator("#findings li").first.bounding_box()
         assert last
         assert last["y"] + last["height"] <= 900
+    else:  # the timeline is above what it shows
+        picture, classes = (page.locator(each).bounding_box() for each in (".picture", "#classes"))
+        assert picture
+        assert classes
+        assert picture["y"] + picture["height"] <= min(classes["y"], 900)
+        right = "Math.max(...[...document.querySelectorAll('caption span')].map(RIGHT))"
+        assert (
+            page.evaluate(right.replace("RIGHT", "e => e.getBoundingClientRect().right")) <= width
+        )
     page.context.close()
+
+
+def test_what_a_search_found_is_said_beside_it(keras: Page) -> None:
+    turn = keras.locator("#search-back, #search-next")
+    assert [each.is_visible() for each in turn.all()] == [False, False]
+    search(keras, "xla compilation")
+    assert keras.locator("#found").text_content() == "0 matches"
+    assert [each.is_visible() for each in turn.all()] == [True, True]
+
+
+@pytest.mark.parametrize("width", [12, 20, 47, 90])
+def test_a_name_that_is_cut_fits(width: int, keras: Page) -> None:
+    context = "document.getElementById('lanes').getContext('2d')"
+    for name in ("tracing: train_function 5932", "eager ops and calls", "WWWWiiiiiiii"):
+        cut = f"(c => c.measureText(Report.fitted(c, '{name}', {width})).width)({context})"
+        assert keras.evaluate(cut) <= width
 
 
 def test_idle_gaps_have_the_numbers_of_the_terminal(keras: Page) -> None:
@@ -237,7 +262,9 @@ def test_the_keyboard_reaches_every_slice_of_a_row(keras: Page) -> None:
     assert keras.evaluate("document.activeElement.id") == "search"
 
 
-@pytest.mark.parametrize("text", ["MatMul", "_mklnativefused", "train_function", "inner_product"])
+@pytest.mark.parametrize(
+    "text", ["MatMul", "_mklnativefused", "train_function", "inner_product", "instant"]
+)
 def test_a_search_finds_what_the_tables_have(text: str, keras: Page) -> None:
     search(keras, text)
     run = run_of(KERAS)
@@ -254,7 +281,7 @@ def test_a_search_finds_what_the_tables_have(text: str, keras: Page) -> None:
     lines = run.primitives.filter(pl.col("event") == "exec")
     expected += having(lines, ["primitive", "implementation", "problem"])
     prepared = run.drawn.texts.filter(pl.col("mode") == "preparation")
-    expected += having(prepared, ["op", "function"])
+    expected += having(prepared, ["op", "function", "kind"])
     assert keras.text_content("#matches h3") == f"{expected:,} matches"
     assert keras.evaluate("Report.picture.matches[Report.picture.chosen]") == 1
 
@@ -362,6 +389,11 @@ def test_durations_are_written_as_everywhere(keras: Page) -> None:
     assert keras.evaluate("(values) => values.map(Report.duration)", values) == [
         duration(value) for value in values
     ]
+
+
+def test_all_times_of_an_axis_have_one_unit(keras: Page) -> None:
+    names = [keras.evaluate(f"Report.tickName({tick}, 2e8)") for tick in (-2e8, 0, 12e8)]
+    assert names == ["-200 ms", "0 ms", "1,200 ms"]
 
 
 def test_print_shows_the_still_picture_and_whole_tables(keras: Page) -> None:

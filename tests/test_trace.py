@@ -178,9 +178,23 @@ def test_a_compilation_of_xla_is_drawn_as_long_as_it_says(opened: Open) -> None:
     log.record("compiler/jit/device_compiler.h", 465, said)
     slices = opened(log).drawn
     kinds = slices.texts["kind"].gather(slices.frame["text"])
-    begin, end = slices.frame.filter(kinds == "compilation").select("begin_ns", "end_ns").row(0)
+    begin, end = slices.frame.filter(kinds == "XLA compilation").select("begin_ns", "end_ns").row(0)
     assert end - begin == 513_000_000
     assert begin == 0
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_compilation_is_of_the_only_call_around_it(others: int, opened: Open) -> None:
+    log = Log()
+    for number in range(others + 1):
+        log.executing(f"__inference_f_{number}", thread=number)
+    log.wait(2000)
+    said = "Compilation of XLA executable time: 1 ms (cumulative: 1 ms, max: 1 ms, #called: 1)"
+    log.record("compiler/jit/device_compiler.h", 465, said)
+    for number in range(others + 1):
+        log.exiting(f"__inference_f_{number}", thread=number)
+    texts = opened(log).drawn.texts.filter(pl.col("kind") == "XLA compilation")
+    assert texts.select("function", "function_uid").rows() == [(None, None) if others else ("f", 0)]
 
 
 # ---- Chrome --------------------------------------------------------------------------------------

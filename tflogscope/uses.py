@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import tflogscope
@@ -15,8 +16,10 @@ from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import Policy, find_policy, read_policy
 from tflogscope.checks.verdict import Verdict
 from tflogscope.exports.atomic import atomic_file
+from tflogscope.exports.redact import Redactor
 from tflogscope.exports.traces import TRACE_FORMATS, is_gzip_name, trace_format_of_file
 from tflogscope.query.sql import select
+from tflogscope.sources import Source
 from tflogscope.views.chart import timeline_chart
 from tflogscope.views.notebook import notebook_html
 from tflogscope.views.report.page import report_page
@@ -47,10 +50,26 @@ def query(run: Run | Store, statement: str) -> pl.DataFrame:
     return select(run, statement)
 
 
-def report(run: Run, path: File, *, full: bool, force: bool) -> None:
+def report(run: Run, path: File, *, full: bool, redacted: bool, force: bool) -> None:
     """See `Run.report`."""
     with atomic_file(path, force=force) as stream:
-        stream.write(report_page(run, _made_by(), full=full).encode())
+        stream.write(page(run, full=full, redacted=redacted).encode())
+
+
+def page(run: Run, *, full: bool, redacted: bool) -> str:
+    """The page of a run, or of redacted copies of its logs."""
+    if not redacted:
+        return report_page(run, _made_by(), full=full)
+    redactor = Redactor()
+    with TemporaryDirectory() as folder:
+        copies = []
+        for number, source in enumerate(run.sources, 1):
+            file = Path(folder, str(number))
+            with file.open("wb") as stream:
+                stream.writelines(text for text, _ in redactor.blocks(source))
+            copies.append(Source(str(file)))
+            copies[-1].name = f"redacted-{number}.log"
+        return report_page(tflogscope.open_log(*copies), _made_by(), full=full)
 
 
 def trace(run: Run, path: File, format_name: str | None, *, force: bool) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,43 +66,13 @@ def report(
             raise UsageError("the pages of a store can't be redacted", inputs[0], hint)
         _report_store(*stored, path, force=force)
         return
-    if redacted:
-        with _redacted(inputs) as copies:
-            page = _page(copies, full=full)
-    else:
-        page = _page(inputs, full=full)
+    with opened(inputs) as run:
+        from tflogscope.uses import page
+
+        text = page(run, full=full, redacted=redacted)
     place = standard_output() if path is None else atomic_file(path, force=force)
     with place as stream:
-        stream.write(page.encode())
-
-
-def _page(inputs: list[str], *, full: bool) -> str:
-    with opened(inputs) as run:
-        from tflogscope.views.report.page import report_page
-
-        return report_page(run, f"tflogscope {tflogscope.__version__}", full=full)
-
-
-@contextmanager
-def _redacted(inputs: list[str]) -> Iterator[list[str]]:
-    """Redacted copies of logs, in a folder of their own that the process is in meanwhile.
-
-    So not even the name of that folder is in a page that is made of them.
-    """
-    from tflogscope.cli.redact import write_redacted
-    from tflogscope.exports.redact import Redactor
-
-    redactor, before = Redactor(), Path.cwd()
-    with TemporaryDirectory() as folder:
-        names = [f"redacted-{number}.log" for number in range(1, len(inputs) + 1)]
-        for name, log in zip(names, inputs, strict=True):
-            with Path(folder, name).open("wb") as stream:
-                write_redacted(redactor, [log], stream)
-        os.chdir(folder)
-        try:
-            yield names
-        finally:
-            os.chdir(before)
+        stream.write(text.encode())
 
 
 def _report_store(name: str, id_: str | None, path: str | None, *, force: bool) -> None:

@@ -153,8 +153,10 @@ class OpRuns:
 class Function:
     """A row of the table `functions`, with its first call and the later ones.
 
-    `first_us` is the time of the first call and `later_us` the mean of the later ones, from
-    entering to leaving. `made_by` is the file that makes the function, if it is TensorFlow's own.
+    `first_us` is the time of the first call, `later_us` the mean of the later ones and `took_us`
+    that of all, from entering to leaving: what made the function ready is in the first call.
+    `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the function, if it is
+    TensorFlow's own.
     """
 
     function: str | None
@@ -173,6 +175,8 @@ class Function:
     python: str | None
     first_us: int | None
     later_us: float | None
+    took_us: int | None
+    xla_calls: int
     made_by: str | None
 
 

@@ -25,6 +25,8 @@ _AROUND = (
     r"|Error in user-defined function passed to .*? transformation with iterator: [^ ]*: )"
 )
 _NODE_BEHIND = r"\s*\[\[\{\{node .*$"
+# The attributes in the name of an instantiated function (core/framework/function.cc, Canonicalize).
+_ATTRIBUTES = r"(\b__\w+)\[[^\[\]]*=[^\[\]]*\]"
 # A data set has no next element, or a generator none (python/lib/core/py_func.cc, DoCallPyFunc).
 _END_OF_DATA = ("OUT_OF_RANGE", "Out of range")
 _CANCELLED = ("CANCELLED", "Cancelled")
@@ -63,7 +65,9 @@ def _counted(statuses: pl.DataFrame) -> pl.DataFrame:
     message = pl.coalesce(status.str.extract(_STATUS, 2), status)
     both = statuses.with_columns(
         code=status.str.extract(_STATUS, 1).fill_null("UNKNOWN"),
-        message=message.str.replace_all(_AROUND, "").str.replace(_NODE_BEHIND, ""),
+        message=message.str.replace_all(_AROUND, "")
+        .str.replace(_NODE_BEHIND, "")
+        .str.replace_all(_ATTRIBUTES, "$1"),
         waits=pl.col("is_call") | pl.col("op").str.contains(CALLING_OPS),
     )
     data = pl.col("waits") | (pl.col("flavour") == "dataset").fill_null(value=False)

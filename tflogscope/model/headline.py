@@ -55,7 +55,7 @@ def read_headline(run: Run) -> Headline:
     said = run.summary
     id_, verdict = _verdict(said)
     figures = [
-        _duration(said),
+        _duration(said, run.slices),
         _eager(run.slices),
         _eligible(said, run.ops, run.nodes),
         _traces(said, run.python_functions),
@@ -66,23 +66,27 @@ def read_headline(run: Run) -> Headline:
 def _facts(said: Summary, recorded_as: Facts) -> list[str]:
     recorded, onednn = said.recorded, said.onednn
     command = recorded_as.get("command")
-    program = " ".join(map(str, command)) if isinstance(command, list) else None
+    program = " ".join(map(str, command)) if isinstance(command, list) else ""
+    first, *rest = program.split(" ", 1)  # without the folder of the interpreter
+    program = " ".join([_file_name(first), *rest])
     isa = onednn.header.isa if onednn else None
     processor = recorded_as.get("processor")
     release, version = recorded.tensorflow_version, recorded.onednn_version
-    unknown = "of a release not known" if recorded.tensorflow_dialect else "has no record"
+    name = f"TensorFlow {release}" if release else "TensorFlow (the log names no release)"
     sources = recorded.sources
-    log = sources[0].replace("\\", "/").rpartition("/")[2] + (
-        f" and {len(sources) - 1} more" if len(sources) > 1 else ""
-    )
+    log = _file_name(sources[0]) + (f" and {len(sources) - 1} more" if len(sources) > 1 else "")
     return [
         program or log,
-        f"TensorFlow {release or unknown}",
+        name if recorded.tensorflow_dialect or release else "no record of TensorFlow",
         f"oneDNN {version}" if version else "no header of oneDNN",
         next(
             (each for each in (processor, isa) if isinstance(each, str) and each), "CPU not known"
         ),
     ]
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 # ---- the verdict ---------------------------------------------------------------------------------
@@ -93,7 +97,8 @@ def _verdict(said: Summary) -> tuple[str, str]:
     errors = [each for each in findings if each.severity == "error"]
     warnings = [each for each in findings if each.severity == "warning"]
     if errors:
-        more = _more(len(errors) - 1, "error") or _more(len(warnings), "warning")
+        others = f", and {count_of(len(warnings), 'warning')}" if warnings else ""
+        more = _more(len(errors) - 1, "error") or others
         first = errors[0]
         about = f": {first.subject}" if first.subject else ""
         return "errors", f"{_TITLES[first.id]}{about}{more}."
@@ -125,11 +130,14 @@ def _more(count: int, noun: str) -> str:
 # ---- figures -------------------------------------------------------------------------------------
 
 
-def _duration(said: Summary) -> Figure:
-    span = said.recorded.span_us
-    if span is None:
+def _duration(said: Summary, slices: Slices) -> Figure:
+    """From the first record to the last op's end; most of it may be imports."""
+    first, span = said.recorded.first, said.recorded.span_us
+    if span is None or first is None:
         return Figure("Duration", _NOT_KNOWN, "the log has no times")
-    return Figure("Duration", spoken(span), "from the first record to the last")
+    before = 0 if slices.clock != "time" or slices.origin_us is None else slices.origin_us - first
+    about = f"{spoken(before)} of it before the first op ran" if 0 < before <= span else ""
+    return Figure("Duration", spoken(span), about or "from the first record to the last")
 
 
 def _eager(slices: Slices) -> Figure:
@@ -140,6 +148,8 @@ def _eager(slices: Slices) -> Figure:
     ended = slices.frame["has_end"]
     frame, eager = slices.frame.filter(ended), slices.frame.filter(of_eager & ended)
     lost = int((of_eager & ~ended).sum())
+    if slices.texts.is_empty():
+        return Figure(name, "none", "no execution of an op is in the log")
     if slices.clock != "time" or frame.is_empty() or (lost and eager.is_empty()):
         return Figure(name, _NOT_KNOWN, "the log does not say when these ops ended")
     any_, part = _union(frame), _union(eager)
@@ -170,10 +180,11 @@ def _eligible(said: Summary, ops: pl.DataFrame, nodes: pl.DataFrame) -> Figure:
     )
     columns = ("executions", "total_us", "rewrite")
     work = pl.concat([graph.select(columns), eager.select(columns)], how="vertical_relaxed")
+    xla = "; what XLA compiled isn't counted" if any(x.id == "xla" for x in said.limits) else ""
     if work.is_empty():
-        return Figure(name, "none", "no op that could be rewritten ran")
+        return Figure(name, "none", f"no op that could be rewritten ran{xla}")
     runs, done = int(work["executions"].sum()), work.filter(rewritten)
-    ran = f"{int(done['executions'].sum()):,} of {count_of(runs, 'run')}"
+    ran = f"{int(done['executions'].sum()):,} of {count_of(runs, 'run')}{xla}"
     time = float(work["total_us"].sum() or 0)
     if work["total_us"].null_count() or not time:
         return Figure(name, _percent(float(done["executions"].sum()), runs), f"{ran}")

@@ -234,7 +234,12 @@ def _compiled(events: Events, executions: Executions) -> dict[str, str]:
     if inside.height:
         shown = ", ".join(inside["op"].unique(maintain_order=True).head(3).to_list())
         what.append(f"{count_of(inside.height, 'run')} of {shown} in graphs")
-    time, compiling = ran["duration_us"], compile_times(events)["compile_us"]
+    compiled = compile_times(events).join_where(  # other calls may have failed to be compiled
+        ran.select(begin_at="at", end_at="end_at"),
+        pl.col("at") > pl.col("begin_at"),
+        pl.col("at") < pl.col("end_at"),
+    )
+    time, compiling = ran["duration_us"], compiled.unique("at")["compile_us"]
     took = f". They took {spoken(float(time.sum()))}" if time.null_count() == 0 else ""
     if took and compiling.count():
         took += f", {spoken(float(compiling.sum()))} of it compiling"

@@ -70,6 +70,8 @@ class Run:
     """What was read, before anything is linked."""
     recorded_as: dict[str, Any] | None
     """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
+    sources: Sequence[Source]
+    """The logs themselves, to read them once more."""
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class Run:
         recorded_as: dict[str, Any] | None = None,
     ) -> None:
         self.events = events
-        self._sources = sources
+        self.sources = sources
         self.recorded_as = recorded_as
 
     @cached_property
@@ -207,8 +209,8 @@ class Run:
     @cached_property
     def drawn(self) -> Slices:
         """The same with tracing, functions made ready and XLA's compilations beside it."""
-        first = self._evidence.first_calls
-        return with_preparations(self.slices, self._instantiations, first, self.events)
+        calls, first = self._evidence.calls, self._evidence.first_calls
+        return with_preparations(self.slices, self._instantiations, calls, first, self.events)
 
     @cached_property
     def stacks(self) -> pl.DataFrame:
@@ -244,17 +246,17 @@ class Run:
     @cached_property
     def parts(self) -> list[Part]:
         """The runs that its sources are: one, unless logs of several processes were opened."""
-        return read_parts(self.events, self._sources)
+        return read_parts(self.events, self.sources)
 
     @cached_property
     def inputs(self) -> list[Input]:
         """What was read, with checksums; read once more for them."""
-        return read_inputs(self._sources)
+        return read_inputs(self.sources)
 
     @cached_property
     def memory(self) -> Memory:
         """What the buffers of tensors took over time; read in a pass of its own."""
-        return read_memory(self._sources, self.events)
+        return read_memory(self.sources, self.events)
 
     def explain(
         self,
@@ -315,7 +317,9 @@ class Run:
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
         ops = summary.op_facts(self._executions, self._statuses)
         calls = self._evidence.calls
-        functions = summary.function_facts(self.functions, calls, self.python_functions)
+        functions = summary.function_facts(
+            self.functions, calls, self.python_functions, self._executions
+        )
         return Summary(
             recorded=self._recorded,
             eager=eager,
@@ -368,18 +372,21 @@ class Run:
         answer: pl.DataFrame = model.uses().query(self, statement)
         return answer
 
-    def report(self, path: File, *, full: bool = False, force: bool = False) -> None:
+    def report(
+        self, path: File, *, full: bool = False, redacted: bool = False, force: bool = False
+    ) -> None:
         """Write the run as one HTML page, as `tflogscope report` does.
 
         Args:
             path: the file; it is written whole or not at all.
             full: leave nothing out, however large the page becomes.
+            redacted: replace the program's own names by pseudonyms, to share the page.
             force: replace the file if it exists.
 
         Raises:
             OutputError: it can't be written, or exists.
         """
-        model.uses().report(self, path, full=full, force=force)
+        model.uses().report(self, path, full=full, redacted=redacted, force=force)
 
     def trace(self, path: File, format_name: str | None = None, *, force: bool = False) -> None:
         """Write the run for a trace viewer, as `tflogscope trace` does.

@@ -33,6 +33,7 @@ from tflogscope.model.facts import (
     RewrittenRuns,
 )
 from tflogscope.model.figures import count_of, rounded
+from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.reasons.plugins import plugins_of
@@ -178,14 +179,17 @@ def _runs_of(row: dict[str, Any], mode: Mode) -> OpRuns:
 
 
 def function_facts(
-    functions: pl.DataFrame, calls: pl.DataFrame, same: pl.DataFrame
+    functions: pl.DataFrame, calls: pl.DataFrame, same: pl.DataFrame, executions: Executions
 ) -> list[Function]:
     """One entry per function that ran or was called, with its first call and the later ones.
 
     Calls count from entering to leaving (`calls.read_calls`). `same` (`Run.python_functions`) says
     which functions are TensorFlow's own: `made_by` is the file that makes them.
     """
+    compiled = compiled_runs(executions).filter(pl.col("dispatch").is_not_null())["call"].implode()
     per = calls.group_by("function", "function_uid").agg(
+        took_us=pl.when(pl.col("took_us").count() > 0).then(pl.col("took_us").sum()),
+        xla_calls=pl.col("call").is_in(compiled).sum(),
         first_us=pl.col("took_us").sort_by("call").first(),
         later_us=rounded(pl.col("took_us").sort_by("call").slice(1).mean()),
     )
@@ -193,6 +197,7 @@ def function_facts(
     keys = ["function", "function_uid"]
     table = functions.join(per, on=keys, how="left", nulls_equal=True)
     table = table.join(own.unique(keys), on=keys, how="left", nulls_equal=True)
+    table = table.with_columns(pl.col("xla_calls").fill_null(0))
     return [Function(**row) for row in table.sort("first_line").to_dicts()]
 
 

@@ -33,6 +33,8 @@ _DECIDES = 160  # bytes of a line that are enough to know what it is
 # Records of eager/execute.cc print functions and nodes as protobuf text, a field on each line.
 _FIELD = re.compile(rb"\s+[a-z_0-9]+(?:: | \{\s*$)|\s*\}\s*$")
 _OPENS = re.compile(rb"[a-z_]+ \{\s*$")
+# What protobuf writes in front of such a text from 2.21 on; the text begins in the next line.
+_DEBUG_STRING = re.compile(rb"goo\.gle/debug[a-z]+\s*$")
 # How records go on in a second line: what platform/cpu_feature_guard.cc says of each program, and
 # the node of a status that is not OK.
 _SECOND = (b"To enable the following instructions:", b"\t [[{{node ")
@@ -149,7 +151,8 @@ class PassOn:
     def _end_line(self) -> None:
         opens = self._tail.rstrip().endswith(b"{")
         if self._begins_record:
-            self._in_dump, self._depth = opens, int(opens)
+            self._in_dump = opens or _DEBUG_STRING.search(self._tail) is not None
+            self._depth = int(opens)
         elif self._in_dump:
             self._depth += opens - (self._tail.strip() == b"}")
         self._tail, self._decided = b"", False

@@ -29,7 +29,7 @@ class StoredRun(Run):
 
     def __init__(self, store: Store, row: Row) -> None:
         self._store, self.row = store, row
-        self._sources = ()
+        self.sources = ()
         self.recorded_as = None
 
     @property

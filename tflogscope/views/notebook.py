@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tflogscope.escapes import safe
+from tflogscope.model.figures import count_of
 from tflogscope.views.chart import timeline_svg
 from tflogscope.views.pieces import whose
 from tflogscope.views.table import duration
@@ -55,7 +56,7 @@ def _head(headline: Headline) -> Iterator[tuple[str, str]]:
     yield "run", " · ".join(shorten(each, _NAME_WIDTH) for each in headline.facts)
     yield "verdict", headline.verdict
     for each in headline.figures:
-        yield each.name, f"{each.value}: {each.about}"
+        yield each.name[0].lower() + each.name[1:], f"{each.value}: {each.about}"
 
 
 def _recorded(recorded: Recorded) -> Iterator[tuple[str, str]]:
@@ -84,8 +85,9 @@ def _modes(facts: Summary) -> Iterator[tuple[str, str]]:
         if counted is None:
             continue
         said = f"{counted.executions:,} executions"
-        if counted.total_us is not None:
-            said += f", {duration(counted.total_us)} in all"
+        total = facts.nested.outer_us if kind == "call" else counted.total_us
+        if total is not None:
+            said += f", {duration(total)} in all"
         if kind == "op":
             said += (
                 f", {facts.mode(mode).rewritten.executions:,} on {whose(facts.rewriters)} kernels"
@@ -97,7 +99,7 @@ def _functions(functions: list[Function]) -> Iterator[tuple[str, str]]:
     called = [entry for entry in functions if entry.calls]
     if called:
         named = (
-            f"{entry.function or '?'} {_uid(entry.function_uid)}({entry.calls:,} calls)"
+            f"{entry.function or '?'} {_uid(entry.function_uid)}({count_of(entry.calls, 'call')})"
             for entry in called
         )
         yield "functions", _first(list(named), _FUNCTIONS_SHOWN)

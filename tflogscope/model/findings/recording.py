@@ -55,14 +55,15 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
         where = f" in {first['function']}" if first["function"] else ""
         times = "" if alike.height == 1 else f" {alike.height:,} times"
         ended = [name for names in alike["ended"].to_list() for name in names]
-        because = f"; {most(pl.Series(ended))} ended because of it" if ended else ""
+        said = f"{first['code']}: {_cut(first['message'])}"
+        if ended:
+            said += f"; {most(pl.Series(ended))} ended because of it"
         yield Finding(
             "failed-ops",
             first["op"] or "?",
             alike.height,
             None,
-            f"{first['op'] or '?'} failed{where}{times}: {first['code']}: "
-            f"{_cut(first['message'])}{because}.",
+            f"{first['op'] or '?'} failed{where}{times}: {said}{'' if said[-1] == '…' else '.'}",
             alike["at"].to_list(),
         )
 

@@ -107,6 +107,8 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
         shape=pl.col("shape").drop_nulls().unique().sort(),
         traces=pl.col("function_uid").n_unique(),
     )
+    if per.is_empty() and traces.select(pl.col("compile_us", "xla_us").count()).row(0) != (0, 0):
+        return "the log doesn't show what differs, because XLA compiled it"
     if per.is_empty() or (per["traces"] < traces.height).any():
         return "not all of their arguments are in records that tflogscope reads"
     differing = [

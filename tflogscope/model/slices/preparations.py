@@ -25,18 +25,24 @@ _ROWS = ("kind", "name", "at", "end_at", "begin", "end")
 
 
 def with_preparations(
-    slices: Slices, instantiations: Instantiations, first_calls: pl.DataFrame, events: Events
+    slices: Slices,
+    instantiations: Instantiations,
+    calls: pl.DataFrame,
+    first_calls: pl.DataFrame,
+    events: Events,
 ) -> Slices:
     """The same picture with what TensorFlow and Python did before functions ran.
 
+    `calls` is a frame of `calls.read_calls`, `first_calls` one of `first_calls.first_calls`.
+
     Their slices have no row of the timeline; mode in `texts` is `preparation`, kind is `tracing`,
-    `instantiation` or `compilation`. A log without times has none.
+    `instantiation` or `XLA compilation`. A log without times has none.
     """
     origin = slices.origin_us
     if origin is None or slices.clock != "time":
         return slices
     rows = pl.concat(
-        [_tracing(first_calls), _instantiations(instantiations), _compilations(events)]
+        [_tracing(first_calls), _instantiations(instantiations), _compilations(events, calls)]
     ).filter(pl.col("end") > pl.col("begin"))
     if rows.is_empty():
         return slices
@@ -86,18 +92,23 @@ def _instantiations(instantiations: Instantiations) -> pl.DataFrame:
     )
 
 
-def _compilations(events: Events) -> pl.DataFrame:
-    return (
-        compile_times(events)
-        .drop_nulls(["time", "compile_us"])
-        .select(
-            pl.lit("compilation").alias("kind"),
-            pl.lit(None, pl.String).alias("name"),
-            "at",
-            end_at=pl.lit(None, pl.Int64),
-            begin=pl.col("time") - pl.col("compile_us").round().cast(pl.Int64),
-            end="time",
-        )
+def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
+    """XLA's compilations. The record names no function: it is that of the only call around it."""
+    said = compile_times(events).drop_nulls(["time", "compile_us"])
+    around = said.select(done="at").join_where(
+        calls.select("name", "at", "end_at"),
+        pl.col("at") < pl.col("done"),
+        pl.col("end_at") > pl.col("done"),
+    )
+    name = pl.when(pl.len() == 1).then(pl.col("name").first()).alias("name")
+    named = said.join(around.group_by(at="done").agg(name), on="at", how="left")
+    return named.select(
+        pl.lit("XLA compilation").alias("kind"),
+        "name",
+        "at",
+        end_at=pl.lit(None, pl.Int64),
+        begin=pl.col("time") - pl.col("compile_us").round().cast(pl.Int64),
+        end="time",
     )
 
 
@@ -125,7 +136,7 @@ def _lanes(rows: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     rank = np.empty(len(time), np.int64)
     rank[np.lexsort((is_begin, time))] = np.arange(len(time))
     kinds = rows["kind"].replace_strict(
-        {"tracing": 0, "instantiation": 1, "compilation": 1}, return_dtype=pl.Int64
+        {"tracing": 0, "instantiation": 1, "XLA compilation": 1}, return_dtype=pl.Int64
     )
     group = kinds.to_numpy()
     lane = assign_lanes(group, rank[: len(begin)], rank[len(begin) :])

@@ -71,7 +71,10 @@ def memory(run: Run) -> Markup:
 
 
 def memory_data(run: Run) -> dict[str, Any] | None:
-    """The most held in each part of the time: ms of the timeline, bytes; None: no chart."""
+    """The most held in each part of the time, then what was left; None: no chart.
+
+    Times are ms of the timeline.
+    """
     frame, origin = run.memory.frame.drop_nulls("time"), run.drawn.origin_us
     if frame.is_empty() or origin is None:
         return None
@@ -89,4 +92,5 @@ def memory_data(run: Run) -> dict[str, Any] | None:
     every = pl.DataFrame({"place": np.arange(len(edges) - 1)}).join(held, on="place", how="left")
     every = every.sort("place").with_columns(before=pl.col("last").shift(1).forward_fill())
     most = every.select(pl.max_horizontal("most", "before").fill_null(0)).to_series()
-    return {"ms": (edges[:-1] / 1000).tolist(), "bytes": most.to_list()}
+    # Most programs give everything back at the end, after the last record that has a time.
+    return {"ms": (edges / 1000).tolist(), "bytes": [*most, frame["live_bytes"][-1]]}

@@ -138,7 +138,10 @@ def _way(run: Run, said: Summary) -> Markup:
     ]
     if eager:
         steps.append(("eager dispatches of rewritten ops", eager))
-    steps += [(f"primitives run by {name}", count) for name, count in ran_by.items()]
+    # A call that ran primitives itself was compiled by XLA.
+    by_xla = int(run.ops.filter(pl.col("kind") == "call")["primitives"].sum())
+    xla = f", {by_xla:,} in XLA's code" if by_xla else ""
+    steps += [(f"primitives run by {name}{xla}", count) for name, count in ran_by.items()]
     items = (
         element("li", element("b", f"{count:,}"), " ", element("span", what))
         for what, count in steps

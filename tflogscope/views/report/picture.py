@@ -79,11 +79,25 @@ def read_picture(run: Run, *, full: bool) -> Picture:
         "threads": [None if each is None else str(each) for each in slices.tracks["thread"]],
         "sources": run.coverage["source"].to_list(),
         "why": _why(texts),
+        "xla": _by_xla(run, texts),
         "layout": columns.layout,
         "columns": columns.packed(),
         "words": packed(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()),
     }
     return Picture(data, notes)
+
+
+def _by_xla(run: Run, texts: pl.DataFrame) -> list[int]:
+    """The texts of calls that ran code that XLA compiled."""
+    by_xla = {
+        (each.function, each.function_uid) for each in run.summary.functions if each.xla_calls
+    }
+    rows = texts.select("kind", "status", "function", "function_uid").rows()
+    return [
+        at
+        for at, (kind, status, *function) in enumerate(rows)
+        if kind == "call" and status == "done" and tuple(function) in by_xla
+    ]
 
 
 def gap_places(run: Run, gaps: list[Gap]) -> list[list[int]]:

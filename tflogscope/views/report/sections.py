@@ -136,6 +136,8 @@ _OPS = (
 
 def ops(run: Run, notes: list[str], answers: Markup | None, *, full: bool) -> Markup:
     """The ops table, the most time first, and what people ask about ops."""
+    if run.ops.is_empty():
+        return section("ops", "Ops", paragraph("No execution of an op is in the log."))
     frame = run.ops.sort("total_us", "first_line", descending=[True, False], nulls_last=True)
     frame = cut(frame, "ops", notes, full=full)
     modes = _modes(run.summary)
@@ -145,8 +147,8 @@ def ops(run: Run, notes: list[str], answers: Markup | None, *, full: bool) -> Ma
         modes,
         answers,
         paragraph(
-            "Times are sums: what ran at the same time on several threads adds up. A click on a "
-            "heading sorts.",
+            "Times are sums: what ran at the same time on several threads adds up. Below, calls "
+            "count from Executing op on, without what made them ready. A click on a heading sorts.",
             class_="hint",
         ),
         table("ops-table", "Ops by mode, kernel and rewrite", _OPS, frame.to_dicts(), tools=True),
@@ -182,7 +184,7 @@ def _modes(said: Summary) -> Markup:
         Column("runs", "Runs", "count"),
         Column("total_us", "Total", "us"),
         Column("rewritten", f"As {whose(said.rewriters)} kernels", "count"),
-        Column("share", "Share"),
+        Column("share", "Share of runs"),
     )
     return table("modes-table", "Eager and graph", columns, rows)
 
@@ -194,9 +196,10 @@ _FUNCTIONS = (
     Column("traces", "Trace", "count", "of one Python function; from 2 on a retrace"),
     Column("instantiation_us", "Made ready in", "us"),
     Column("calls", "Calls", "count"),
-    Column("first_us", "First call", "us"),
+    Column("xla_calls", "Of them XLA's", "count", "calls that ran code that XLA compiled"),
+    Column("first_us", "First call", "us", "with what made the function ready"),
     Column("later_us", "Later calls, mean", "us"),
-    Column("total_us", "Total", "us", "from Executing op on; a first call waits longer"),
+    Column("took_us", "All calls", "us"),
     Column("nodes", "Nodes", "count"),
     Column("eligible_nodes", "Eligible nodes", "count", "that whoever rewrites nodes knows"),
     Column("rewritten_nodes", "Rewritten", "count"),
@@ -231,7 +234,7 @@ def functions(said: Summary, notes: list[str], *, full: bool) -> Markup:
             "functions-table",
             "Graph functions and their traces",
             _FUNCTIONS,
-            [vars(row) for row in rows],
+            [{**vars(row), "xla_calls": row.xla_calls or None} for row in rows],
             tools=True,
         ),
     )
@@ -241,11 +244,11 @@ _LINES = (
     Column("python", "Line", "name"),
     Column("function", "Function", "name", "of Python"),
     Column("eager_runs", "Eager ops", "count"),
-    Column("eager_us", "Their time", "us"),
+    Column("eager_us", "Eager time", "us"),
     Column("ops", "Such as", "list"),
     Column("calls", "Calls", "count", "of graph functions"),
     Column("graph_runs", "Runs of nodes", "count", "of nodes that the line made"),
-    Column("graph_us", "Their time", "us"),
+    Column("graph_us", "Time of nodes", "us"),
     Column("first_line", "First line", "line", "of the log"),
 )
 

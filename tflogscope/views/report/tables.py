@@ -59,7 +59,7 @@ def table(
         "div",
         element(
             "table",
-            element("caption", caption),
+            element("caption", element("span", caption)),
             element("thead", head),
             element("tbody", *body),
             id=id_,

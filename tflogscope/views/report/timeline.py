@@ -34,13 +34,11 @@ def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
 
     `idle`: what is said of gaps in which nothing ran, whose numbers are above the picture.
     """
-    keys: list[str] = []
-    for key, what in _KEYS:
-        keys += ["; " if keys else "", element("kbd", key), f" {what}"]
     return section(
         "timeline",
         "Timeline",
-        element("div", _tools(), _classes(kernels), class_="tools live"),
+        element("div", _tools(), class_="tools live"),
+        element("div", _classes(kernels), class_="live"),
         element(
             "div",
             element("canvas", id="overview", height=44, aria_hidden="true"),
@@ -60,16 +58,7 @@ def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
             element("div", id="tip", aria_hidden="true", hidden=True),
             class_="picture live",
         ),
-        element(
-            "details",
-            element("summary", "Keys and pointer"),
-            "Drag to pan, Ctrl and the wheel to zoom, double-click to zoom to something. Keys: ",
-            *keys,
-            ".",
-            id="timeline-keys",
-            class_="hint live",
-        ),
-        _idle(idle),
+        element("div", _keys(), _idle(idle), class_="folded"),
         element("p", role="status", id="said", class_="said live", aria_live="polite"),
         element(
             "div",
@@ -78,6 +67,21 @@ def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
             class_="columns live",
         ),
         element("div", still, class_="still"),
+    )
+
+
+def _keys() -> Markup:
+    keys: list[str] = []
+    for key, what in _KEYS:
+        keys += ["; " if keys else "", element("kbd", key), f" {what}"]
+    return element(
+        "details",
+        element("summary", "Keys and pointer"),
+        "Drag to pan, Ctrl and the wheel to zoom, double-click to zoom to something. Keys: ",
+        *keys,
+        ".",
+        id="timeline-keys",
+        class_="hint live",
     )
 
 
@@ -108,8 +112,9 @@ def _tools() -> Markup:
                 autocomplete="off",
             ),
         ),
-        element("button", "Previous", type="button", id="search-back"),
-        element("button", "Next", type="button", id="search-next"),
+        element("span", id="found", class_="hint"),
+        element("button", "Previous", type="button", id="search-back", hidden=True),
+        element("button", "Next", type="button", id="search-next", hidden=True),
         class_="row",
     )
 

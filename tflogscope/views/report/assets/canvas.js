@@ -1,11 +1,17 @@
 "use strict";
 /* The timeline's drawing. What is narrower than a pixel is drawn together, darker where more ran. */
 (() => {
-  const { CLASSES, duration, niceStep, search } = Report;
+  const { CLASS, CLASSES, niceStep, search, tickName } = Report;
   const ROW = 18;
   const AXIS = 22;
-  const GUTTER = innerWidth < 720 ? 88 : 168; // a telephone's screen is for the picture
+  const GUTTER = innerWidth < 720 ? 120 : 168; // a telephone's screen is for the picture
   const SAMPLES = 12;
+  // What the axis counts; short enough for a telephone.
+  const AXES = { time: "since the start", lines: "lines", durations: "added up" };
+  // For those who see no colours: lines above and below a slice, and what fills half of the row.
+  const ABOVE = new Set(["call", "data"].map((name) => CLASS[name]));
+  const BELOW = new Set(["onednn", "eager-onednn", "data"].map((name) => CLASS[name]));
+  const HALVES = { [CLASS.plumbing]: [9, 7], [CLASS.folding]: [2, 7] };
 
   class Picture {
     constructor(data, canvas, overview) {
@@ -20,7 +26,7 @@
     setRows(rows) {
       this.rows = rows;
       this.height = AXIS + rows.length * ROW + 4;
-      this.scroll.style.height = `${Math.min(this.height, 300)}px`;
+      this.scroll.style.height = `${Math.min(this.height, 260)}px`;
       this.countMatches();
       this.busy = null;
       this.resize();
@@ -177,7 +183,7 @@
         context.fillStyle = this.faint;
         context.fillRect(0, top - 0.5, this.width, 1);
         context.fillStyle = this.ink;
-        context.fillText(fitted(context, row.name, GUTTER - 14), 6, top + ROW / 2);
+        context.fillText(fitted(context, row.name, GUTTER - 10), 6, top + ROW / 2);
       }
       const { begin, end } = row;
       let place = Math.max(search(begin, this.view.from) - 1, 0);
@@ -212,7 +218,8 @@
       const dense = share > 0 ? 0.45 + 0.55 * Math.min(share, 1) : 0.8; // 0: no end is known
       context.globalAlpha = found === null ? dense : found ? 1 : 0.12;
       context.fillStyle = this.colours[this.data.slices.class[row.items[longest]]];
-      context.fillRect(pixel, top + 2, 1.5, ROW - 4);
+      const [inset, height] = HALVES[this.data.slices.class[row.items[longest]]] ?? [2, ROW - 4];
+      context.fillRect(pixel, top + inset, 1.5, height);
       for (let each = place; each < after; each += step) this.outline(context, row.items[each], pixel, pixel + 2, top);
       return after;
     }
@@ -223,12 +230,12 @@
       const found = row.matches ? this.matches[at] : null;
       context.globalAlpha = found === 0 ? 0.15 : 1;
       context.fillStyle = this.colours[kind];
-      context.fillRect(left, top + 2, right - left - 0.5, ROW - 4);
-      if (CLASSES[kind].endsWith("onednn")) {
-        context.fillStyle = this.ink; // a line below, for those who see no colours
-        context.fillRect(left, top + ROW - 4, right - left - 0.5, 2);
-      }
-      if (right - left > 26) {
+      const [inset, height] = HALVES[kind] ?? [2, ROW - 4];
+      context.fillRect(left, top + inset, right - left - 0.5, height);
+      context.fillStyle = this.ink;
+      if (ABOVE.has(kind)) context.fillRect(left, top + 2, right - left - 0.5, 2);
+      if (BELOW.has(kind)) context.fillRect(left, top + ROW - 4, right - left - 0.5, 2);
+      if (right - left > 26 && !(kind in HALVES)) {
         context.fillStyle = "#fff";
         context.fillText(fitted(context, Report.nameOf(this.data, at), right - left - 8), left + 4, top + ROW / 2);
       }
@@ -257,7 +264,7 @@
       context.fillRect(0, 0, this.width, AXIS - 2);
       context.fillStyle = this.ink;
       const isLines = this.data.clock === "lines";
-      context.fillText(fitted(context, isLines ? "lines since the begin" : "time since the begin", GUTTER - 14), 6, AXIS / 2);
+      context.fillText(AXES[this.data.clock], 6, AXIS / 2);
       for (const time of times) {
         const name = isLines ? Report.count(time / 1000) : tickName(time, step);
         const left = this.x(time) + 3; // whole, or not at all
@@ -271,19 +278,19 @@
       context.clearRect(0, 0, this.width, 44);
       this.busy ??= this.sums();
       const { columns, bands } = this.busy;
-      bands.forEach(([kind, values], band) => {
+      bands.forEach(([kind, place, values]) => {
         context.fillStyle = this.colours[kind];
         for (let column = 0; column < columns; column++) {
           if (!values[column]) continue;
           context.globalAlpha = 0.3 + 0.7 * Math.min(values[column], 1);
-          context.fillRect(GUTTER + column, 3 + band * 10, 1, 8);
+          context.fillRect(GUTTER + column, 3 + place * 10, 1, 8);
         }
       });
       context.globalAlpha = 1;
       context.fillStyle = this.ink;
       context.font = "11px system-ui, sans-serif";
       context.textBaseline = "middle";
-      context.fillText(fitted(context, "the whole run", GUTTER - 14), 6, 22);
+      context.fillText("what ran", 6, 22);
       const scale = (this.width - GUTTER) / this.data.slices.last;
       (this.data.gaps ?? []).forEach(([begin, end], number) => {
         const middle = GUTTER + ((begin + end) / 2) * scale; // as the terminal's timeline numbers them
@@ -303,12 +310,14 @@
       const { slices } = this.data;
       const columns = Math.floor(this.width - GUTTER);
       const size = slices.last / columns;
+      const xla = new Set(this.data.xla);
       const bandOf = [0, 2, -1, 1, 2, 1, 1, 1, 3, -1];
-      const bands = [0, 3, 4, 8].map((kind) => [kind, new Float32Array(columns)]);
+      // Calls of what XLA compiled are where their nodes would be, which have no records.
+      const bands = [[0, 0], [3, 1], [4, 2], [8, 3], [2, 1]].map((band) => [...band, new Float32Array(columns)]);
       for (let at = 0; at < slices.count; at++) {
-        const band = bandOf[slices.class[at]];
+        const band = xla.has(slices.text[at]) ? 4 : bandOf[slices.class[at]];
         if (band < 0) continue;
-        const values = bands[band][1];
+        const values = bands[band][2];
         const begin = slices.begin[at] / size;
         const end = slices.end[at] / size;
         for (let column = Math.floor(begin); column <= end && column < columns; column++) {
@@ -317,11 +326,6 @@
       }
       return { columns, bands };
     }
-  }
-
-  function tickName(tick, step) {
-    const [unit, size] = step >= 1e9 ? ["s", 1e9] : step >= 1e6 ? ["ms", 1e6] : step >= 1e3 ? ["µs", 1e3] : ["ns", 1];
-    return `${Report.count(Math.round(tick / size))} ${unit}`;
   }
 
   const widths = new Map();
@@ -336,11 +340,13 @@
       return widths.get(part);
     };
     if (known(text) <= width) return text;
-    const room = Math.floor((width / known(text)) * text.length) - 1;
-    if (room < 3) return "";
-    const tail = Math.floor(room / 2);
-    return `${text.slice(0, room - tail)}…${tail ? text.slice(-tail) : ""}`;
+    for (let room = Math.floor((width / known(text)) * text.length); room >= 3; room--) {
+      const tail = Math.floor(room / 2);
+      const cut = `${text.slice(0, room - tail)}…${text.slice(-tail)}`;
+      if (known(cut) <= width) return cut;
+    }
+    return "";
   }
 
-  Object.assign(Report, { Picture, GUTTER });
+  Object.assign(Report, { Picture, GUTTER, fitted });
 })();

@@ -62,7 +62,7 @@
   function began(data, at) {
     const since = data.slices.begin[at] / 1000;
     if (data.origin_us === null) return null;
-    return `${moment(data.origin_us + since)} (${duration(since)} since the begin)`;
+    return `${moment(data.origin_us + since)} (${duration(since)} since the start)`;
   }
 
   function rewrite(texts, text) {
@@ -98,6 +98,7 @@
       ["Line of the program", says("python")],
       ["Node", says("node")],
       ["Function", functionOf(texts, text)],
+      ["Ran", data.xla.includes(text) ? "code that XLA compiled; its ops have no records" : null],
       ["Call", slices.call[at] < 0 ? null : call < 0 ? String(slices.call[at]) : link(data, call, String(slices.call[at]))],
       ["Began", began(data, at)],
       ["Took", took(data, at)],

@@ -41,6 +41,12 @@
     return [1, 2, 5, 10].map((each) => each * power).find((each) => each >= least);
   }
 
+  /* A time of an axis, in ns: all of one axis have the unit that its step is whole in. */
+  function tickName(tick, step) {
+    const [unit, size] = step >= 1e9 ? ["s", 1e9] : step >= 1e6 ? ["ms", 1e6] : step >= 1e3 ? ["µs", 1e3] : ["ns", 1];
+    return `${count(Math.round(tick / size))} ${unit}`;
+  }
+
   /* An element with texts and elements in it; never markup. */
   function element(name, properties = {}, ...children) {
     const made = document.createElement(name);
@@ -53,5 +59,5 @@
     return made;
   }
 
-  Object.assign(Report, { count, duration, moment, bytes, niceStep, element });
+  Object.assign(Report, { count, duration, moment, bytes, niceStep, tickName, element });
 })();

@@ -191,6 +191,7 @@
   }
 
   function listMatches() {
+    for (const id of ["search-back", "search-next"]) by(id).hidden = !found.asked;
     const first = found.list.slice(0, 20);
     const what = found.list.length === 1 ? "1 match" : `${count(found.list.length)} matches`;
     const items = first.map((at) =>
@@ -198,7 +199,7 @@
     );
     const more = found.list.length > first.length ? [element("p", { className: "hint" }, "The first 20; Next goes on.")] : [];
     by("matches").replaceChildren(...(found.asked ? [element("h3", {}, what), element("ol", {}, ...items), ...more] : []));
-    by("said").textContent = found.asked ? what : "";
+    by("said").textContent = by("found").textContent = found.asked ? what : "";
   }
 
   function turn(by_) {

@@ -19,6 +19,9 @@
     const { slices, texts, primitives } = data;
     const wanted = asked.toLowerCase();
     const ofTexts = found(texts, SEARCHED, texts.op.length, wanted);
+    texts.mode.forEach((mode, at) => {
+      if (mode === "preparation" && texts.kind[at].toLowerCase().includes(wanted)) ofTexts[at] = 1;
+    });
     const ofPrimitives = found(primitives, OF_PRIMITIVES, primitives.primitive.length, wanted);
     const matches = new Uint8Array(slices.count);
     const list = [];

@@ -63,7 +63,8 @@
     const said = element("span", { role: "status", className: "hint" });
     const say = () => {
       const shown = rows.filter((row) => !row.hidden).length;
-      said.textContent = shown === rows.length ? `${count(shown)} rows` : `${count(shown)} of ${count(rows.length)} rows`;
+      const all = `${count(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
+      said.textContent = shown === rows.length ? all : `${count(shown)} of ${all}`;
     };
     const filter = element("input", {
       type: "search",
