@@ -101,7 +101,7 @@ def test_calls_are_those_of_the_model(name: str) -> None:
     if not any(release in name for release in BEFORE_2_11):
         took = dict(wanted.group_by("name").agg(pl.col("took_us").sum()).iter_rows())
         assert {each: figures.calls.functions[each].total_us for each in took} == took
-    assert (figures.calls.making, figures.calls.running) == ([], [])
+    assert (figures.calls.making, figures.calls.running, figures.calls.eager) == ([], [], [])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -191,10 +191,10 @@ def test_a_function_is_being_traced_from_the_first_constant_that_is_worked_out()
 def test_an_eager_op_runs_until_its_end() -> None:
     raw = raw_log("eager_basics__tf2.13.1__vlog2")
     begins = upto(raw, b"from __wrapped____MklMatMul_device_").calls
-    assert [name for name, _ in begins.running] == ["_MklMatMul"]
+    assert [name for name, _ in begins.eager] == ["_MklMatMul"]
     end = raw.index(b"Component function execution succeeded", raw.index(b"____MklMatMul_device_"))
     ended = grown(raw[: raw.index(b"\n", end) + 1], random.Random(1))[1]
-    assert ended.calls.running == []
+    assert ended.calls.eager == []
     [op] = [op for op in ended.ops() if op.name == "MatMul"]
     assert (op.eager, op.eager_rewritten) == (1, 1)
     assert op.us == op.eager_rewritten_us > 0
@@ -492,6 +492,23 @@ def test_functions_keep_their_places_and_a_low_terminal_has_room_for_ops() -> No
         assert rows >= least
         names = [line.split()[0] for line in lines if re.match(r"\w+_function \d", line)]
         assert names == ["train_function", "test_function", "predict_function"]
+
+
+def test_an_op_whose_end_may_be_in_the_last_lines_is_not_said_to_run() -> None:
+    log = Log()
+    log.eager_op("Mul", 2)
+    log.executing("MatMul")
+    log.running(wrapped("MatMul"), 4)
+    figures = grown(log.text().encode(), random.Random(1))[1]
+    watched = Watched("run.log", figures, Asked(Growing(GRAMMAR)), quiet=0.3)
+    assert "runs" not in watch_lines(watched, Shown(), 100, 30)[1].plain
+    watched.quiet = 1.5
+    assert "MatMul runs, since 03:56:34 (1.50 s)" in watch_lines(watched, Shown(), 100, 30)[1].plain
+    log.wait(2_000)
+    log.eager_input("Relu")
+    figures = grown(log.text().encode(), random.Random(1))[1]
+    watched = Watched("run.log", figures, Asked(Growing(GRAMMAR)), quiet=0.3)
+    assert "MatMul runs, since 03:56:34 (2.0" in watch_lines(watched, Shown(), 100, 30)[1].plain
 
 
 def test_eager_kernels_of_onednn_have_their_share() -> None:

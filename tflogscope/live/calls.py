@@ -124,8 +124,13 @@ class Calls:
 
     @property
     def running(self) -> list[tuple[str, int]]:
-        """The same of functions and eager ops that run: where the log prints when they end."""
+        """The same of functions that run: where the log prints when they end."""
         return self._spans.running
+
+    @property
+    def eager(self) -> list[tuple[str, int]]:
+        """The same of eager ops that run."""
+        return self._spans.eager
 
     def _read_texts(self) -> None:
         texts, tags = self._news.texts("texts"), self._news.tags("texts")

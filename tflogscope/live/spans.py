@@ -63,12 +63,15 @@ class Spans:
 
     @property
     def running(self) -> list[tuple[str, int]]:
-        """Functions and eager ops that run, and since when."""
-        if not (self._enters or self._ends):
-            return []
-        calls = [(name, times[-1]) for (name, _), times in self._calls.items() if times]
-        last = [runs[-1][1] for runs in self._runs.values() if runs]
-        return calls + [(each.name, each.time) for each in last if each]
+        """Functions that run, and since when: where the log prints when they end."""
+        known = self._calls.items() if self._enters or self._ends else ()
+        return [(name, times[-1]) for (name, _), times in known if times]
+
+    @property
+    def eager(self) -> list[tuple[str, int]]:
+        """The same of eager ops: the last one of each thread."""
+        last = [runs[-1][1] for runs in self._runs.values() if runs and self._ends]
+        return [(each.name, each.time) for each in last if each]
 
     # ---- eager ops ------------------------------------------------------------------------------
 

@@ -38,6 +38,8 @@ SORTS: dict[str, Callable[[Op], tuple[int, int]]] = {
 }
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _STRIP = 60  # seconds
+_SETTLED = 0.5  # seconds without a line until all lines have been read
+_LONG_US = 1000  # by the log's clock: then an op runs on
 _QUIET = 2.0  # seconds without a line until that is said
 _LABEL = 8
 _FUNCTIONS, _FINDINGS, _LEAST_OPS = 4, 3, 3
@@ -150,18 +152,20 @@ def _now(watched: Watched) -> Text:
         said.append(f"Python adds nodes to a graph, the last one {node}")
     elif watched.figures.tracing_since is not None:
         since.append(("Python seems to trace a function", watched.figures.tracing_since))
-    since += [(f"{_function(name)} runs", at) for name, at in calls.running]
+    # The end of an op may be in the last lines, which are read when nothing comes for a while.
+    quiet = watched.quiet if watched.quiet >= _SETTLED else 0.0
+    eager = [(name, at) for name, at in calls.eager if quiet or (last or at) - at >= _LONG_US]
+    since += [(f"{_function(name)} runs", at) for name, at in [*calls.running, *eager]]
     for what, at in since:
         if at == NO_TIME or last is None:
             said.append(what)
         else:
-            took = duration(max(last - at, 0) + round(watched.quiet * 1e6))
+            took = duration(max(last - at, 0) + round(quiet * 1e6))
             said.append(f"{what}, since {_clock(at)} ({took})")
     if watched.ended:
         said.append("the log has ended")
     elif watched.quiet >= _QUIET:
-        quiet = int(watched.quiet)
-        said.append(f"no new line for {f'{quiet} s' if quiet < 60 else duration(quiet * 1e6)}")
+        said.append(f"no new line for {f'{int(quiet)} s' if quiet < 60 else duration(quiet * 1e6)}")
     elif not watched.lines:
         said.append("no line yet")
     return _labelled("now", " · ".join(said) or "nothing that the log shows", "bold")
