@@ -10,7 +10,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from rich.console import Console
 from rich.text import Text
 
 from tflogscope.events.times import NO_TIME
@@ -21,7 +20,7 @@ from tflogscope.views.explain import render_explanation
 from tflogscope.views.grid import Column, grid_rows
 from tflogscope.views.pieces import EAGER, ERROR, GRAPH, NAME_WIDTH, REWRITTEN, percent
 from tflogscope.views.table import duration
-from tflogscope.views.text import safe, shorten, text
+from tflogscope.views.text import make_console, safe, shorten, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,15 +115,8 @@ def watch_lines(watched: Watched, shown: Shown, width: int, height: int) -> list
 
 def explanation(facts: dict[str, Any], width: int, *, colour: bool) -> list[Text]:
     """The lines of `tflogscope explain`."""
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-    )
+    console = make_console(io.StringIO(), colour=colour)
+    console.width = width
     with console.capture() as screen:
         render_explanation(facts, console)
     return [Text.from_ansi(line) for line in screen.get().split("\n")]
