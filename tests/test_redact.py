@@ -96,6 +96,16 @@ def test_the_checks_are_the_same(name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "name", ["fit_cycle__tf2.20.0__record", "python_in_step__tf2.13.1__record"]
+)
+def test_the_functions_of_keras_and_tensorflow_are_known_by_their_names(name: str) -> None:
+    old, new = run_of(name), redacted_run(name)
+    assert new.headline.figures == old.headline.figures
+    # Advice on a step of Keras is another one than on a function of the program.
+    assert new.findings["advice"].to_list() == old.findings["advice"].to_list()
+
+
 def put_back(column: pl.Series, redactor: Redactor) -> pl.Series:
     """A column with the names of the program."""
     if column.dtype != pl.String or not redactor.names:

@@ -28,7 +28,9 @@ from tflogscope.grammar.fast import extract, match_messages
 from tflogscope.grammar.load import load_grammar, packaged_file
 from tflogscope.grammar.model import FileGrammar
 from tflogscope.grammar.template import pattern_of
+from tflogscope.model.failures import NOT_FED
 from tflogscope.model.origin import RECORD_MARK
+from tflogscope.model.python_functions import KERAS_STEPS, OWN_FUNCTIONS
 from tflogscope.sources import Source
 
 DROPPED = "redacted"
@@ -65,6 +67,8 @@ class Redactor:
         except (OSError, ValueError) as error:
             raise GrammarError(f"the file can't be read: {error}", _FILE) from error
         known = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
+        # What the model knows by its words.
+        known += [*OWN_FUNCTIONS, *KERAS_STEPS, *_WORD.findall(NOT_FED)]
         # The underscores before a name are an affix.
         self.vocabulary = {*known, *(word.lstrip("_") for word in known), *keep}
         self._affixes = [re.compile(affix["pattern"]) for affix in self._facts["affix"]]

@@ -32,7 +32,7 @@ _END_OF_DATA = ("OUT_OF_RANGE", "Out of range")
 _CANCELLED = ("CANCELLED", "Cancelled")
 _PYTHON = r"^(?:EagerPyFunc|PyFunc|PyFuncStateless)$"
 # core/kernels/constant_op.cc, PlaceholderOp. Only step -1 runs placeholders without feeding them.
-_NOT_FED = "You must feed a value for placeholder tensor"
+NOT_FED = "You must feed a value for placeholder tensor"
 _LINES_BETWEEN = 4  # from what a kernel said to its node's status, which is the next record
 _DEPTH = 8  # of calls inside calls that are followed
 
@@ -73,7 +73,7 @@ def _counted(statuses: pl.DataFrame) -> pl.DataFrame:
     data = pl.col("waits") | (pl.col("flavour") == "dataset").fill_null(value=False)
     ends = pl.col("code").is_in(_END_OF_DATA) & data
     tried = pl.col("step").eq_missing(FOLDING_STEP) | (
-        pl.col("row").is_null() & pl.col("message").str.starts_with(_NOT_FED)
+        pl.col("row").is_null() & pl.col("message").str.starts_with(NOT_FED)
     )
     kept = both.filter(~ends & ~tried)
     return kept.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
