@@ -27,6 +27,7 @@ from tflogscope.errors import GrammarError
 from tflogscope.grammar.fast import extract, match_messages
 from tflogscope.grammar.load import load_grammar, packaged_file
 from tflogscope.grammar.model import FileGrammar
+from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.grammar.template import pattern_of
 from tflogscope.model.failures import NOT_FED
 from tflogscope.model.origin import RECORD_MARK
@@ -69,6 +70,8 @@ class Redactor:
         known = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
         # What the model knows by its words.
         known += [*OWN_FUNCTIONS, *KERAS_STEPS, *_WORD.findall(NOT_FED)]
+        for rewriter in REWRITERS:
+            known += [*rewriter.kernel_ops, *rewriter.alone]
         # The underscores before a name are an affix.
         self.vocabulary = {*known, *(word.lstrip("_") for word in known), *keep}
         self._affixes = [re.compile(affix["pattern"]) for affix in self._facts["affix"]]
@@ -98,7 +101,7 @@ class Redactor:
         return self._renamed[token, free]
 
     def _rename(self, token: str, free: bool) -> str:
-        if not _WORD.match(token) or token in self.vocabulary:
+        if not _WORD.match(token) or self._is_known(token):
             return token
         if found := re.fullmatch(r"values: (.*)(>.?)", token, re.DOTALL):
             return f"values: {self.pseudonym(found[1])}{found[2]}"
@@ -113,9 +116,19 @@ class Redactor:
                 before, name, after = found.groups()
                 if not self.vocabulary.issuperset(re.findall(r"_([A-Za-z_]*[A-Za-z])_\d+", after)):
                     break
-                known = name in self.vocabulary
-                return token if known else f"{before}{self.pseudonym(name)}{after}"
+                return token if self._is_known(name) else f"{before}{self.pseudonym(name)}{after}"
         return self.pseudonym(token)
+
+    def _is_known(self, word: str) -> bool:
+        """Whether a word stays: the kernels of a plug-in are named after ops."""
+        kernels = (
+            (name, re.match(rewriter.pattern, name))
+            for name in (word, f"_{word}")
+            for rewriter in REWRITERS
+        )
+        return word in self.vocabulary or any(
+            found and name[found.end() :] in self.vocabulary for name, found in kernels
+        )
 
     def texts(self, texts: pl.Series, *, free: bool = False) -> pl.Series:
         """Texts with their words replaced, each distinct text and word once."""
@@ -216,7 +229,7 @@ class Redactor:
     def _unstamped(self, pieces: pl.Series) -> pl.Series:
         """What is written for pieces that don't begin with a time."""
         new = pieces.set(pieces != "", None)
-        for understood in (self._onednn, self._torn, self._python, self._failure, self._header):
+        for understood in (self._onednn, self._torn, self._loggers, self._failure, self._header):
             left = new.is_null()
             if left.any():
                 new = new.scatter(left.arg_true(), understood(pieces.filter(left)))
@@ -234,10 +247,12 @@ class Redactor:
         hot = pieces.str.extract_groups(self._facts["hot"]).struct.unnest()
         return hot["1"] + self.texts(hot["2"])
 
-    def _python(self, pieces: pl.Series) -> pl.Series:
-        """Lines of Python's loggers."""
-        of_it = self._begin_with(pieces, "texts")
-        new = self._cold(pieces.filter(of_it), self._grammar.files["python"])
+    def _loggers(self, pieces: pl.Series) -> pl.Series:
+        """Lines of Python's loggers, and of plug-ins."""
+        texts = pieces.filter(self._begin_with(pieces, "texts"))
+        new: dict[str, str] = {}
+        for file in {each.file for each in self._grammar.markers.markers if each.table == "texts"}:
+            new |= self._cold(texts, self._grammar.files[file])
         return pieces.replace_strict(new, default=None, return_dtype=pl.String)
 
     def _failure(self, pieces: pl.Series) -> pl.Series:
