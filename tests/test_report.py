@@ -298,6 +298,15 @@ def test_the_verdict_counts_warnings_apart_from_errors() -> None:
     assert run.headline.verdict.endswith(", and 2 warnings.")
 
 
+def test_eager_ops_without_ends_are_not_taken_for_cheap(opened: Open) -> None:
+    log = Log()
+    log.executing("MatMul")  # before 2.10, eager/execute.cc prints no end of it
+    log.step(-5, Node(3, "a", "Relu"))
+    headline = opened(log).headline
+    assert headline.id == "no-times"
+    assert "the log has no ends for them" in headline.verdict
+
+
 def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
     run = run_of("jit_beside__tf2.20.0__record")
     assert "what XLA compiled isn't counted" in run.headline.figures[2].about

@@ -115,6 +115,10 @@ def _verdict(said: Summary) -> tuple[str, str]:
         unknown = "No finding is an error; what ops cost can't be said: the log has no durations."
         return "no-times", unknown
     notes = count_of(len(findings), "note") if findings else "no note"
+    eager = said.eager.kinds.get("op")
+    if eager and eager.total_us is None:
+        unknown = "what eager ops cost can't be said: the log has no ends for them"
+        return "no-times", f"No finding is an error; {unknown} ({notes})."
     return "nothing-found", f"No finding is an error or has much time at stake ({notes})."
 
 
