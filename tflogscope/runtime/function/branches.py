@@ -36,9 +36,8 @@ class BranchGraph(FuncGraph):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         with context.init_scope():
-            outside_is_eager = context.executing_eagerly()
-        if outside_is_eager:
-            self.scope_name = context.current_scope()
+            outermost_is_eager = context.executing_eagerly()
+        self.scope_name = context.current_scope() if outermost_is_eager else ""
         self.lists: dict[Any, Any] = {}
         """Of a loop's body: what was added to it for its gradient, by what it is of."""
 
@@ -121,14 +120,12 @@ def execute_functions(
         current.capture(tensor, f"input_{at}") if isinstance(tensor, EagerTensor) else tensor
         for at, tensor in enumerate(inputs)
     ]
+    parts = functions.items()
     attributes = {
-        **{
-            label: GraphFunction(graph.name, graph).definition for label, graph in functions.items()
-        },
-        "_lower_using_switch_merge": True,
-        READ_ONLY: tuple(sorted(at + len(index) for at in read_only)),
-        **others,
-    }
+        label: GraphFunction(graph.name, graph).definition for label, graph in parts
+    } | others
+    attributes["_lower_using_switch_merge"] = True
+    attributes[READ_ONLY] = tuple(sorted(at + len(index) for at in read_only))
     with context.name_scope(name or type_) as scope:
         outputs = context.execute(type_, [*index, *given], attributes, scope)
     for graph in graphs:

@@ -17,7 +17,7 @@ from tflogscope.runtime.core import context, tape
 from tflogscope.runtime.core.definition import FunctionDef, define
 from tflogscope.runtime.core.dtypes import variant
 from tflogscope.runtime.core.errors import missing
-from tflogscope.runtime.core.registry import OpDef
+from tflogscope.runtime.core.registry import Argument, OpDef
 from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, uid
 from tflogscope.runtime.function.backprop import (
@@ -49,7 +49,11 @@ class GraphFunction:
         made_of = graph.nodes, self.inputs, self.outputs, graph.control_outputs
         self.definition = _renamed(define(name, *made_of, dict(attributes or {})))
         self.definition.attributes["_graph"] = graph
-        self._op = self._as_op()
+        results = tuple(Argument("", tensor.dtype.name) for tensor in self.outputs)
+        self._op = OpDef(name, (), results, {}, lambda _: UNKNOWN, self._run, True, frozenset())
+
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        return tuple(executor.run(self.definition, values))
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """Its results for these tensors: run now, or a node."""
@@ -70,19 +74,6 @@ class GraphFunction:
             if output.handle_data is None:
                 output.handle_data = inner.handle_data
         return outputs
-
-    def _as_op(self) -> OpDef:
-        definition, dtypes = self.definition, [tensor.dtype for tensor in self.outputs]
-
-        class _Op(OpDef):
-            def dtypes(self, attributes: Mapping[str, Any]) -> list[Any]:
-                del attributes
-                return list(dtypes)
-
-        def kernel(*values: Any) -> tuple[Any, ...]:
-            return tuple(executor.run(definition, values))
-
-        return _Op(self.name, (), (), {}, lambda _: UNKNOWN, kernel, True, frozenset())
 
 
 _Pair = tuple[Any, Any]

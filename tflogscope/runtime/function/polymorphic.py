@@ -108,7 +108,9 @@ class Signature:
                 bound |= (
                     dict(sorted(value.items())) if each.kind is each.VAR_KEYWORD else {name: value}
                 )
-        return {name: self._value(name, value) for name, value in bound.items()}
+        bound = {n: cast(self._fixed[n], e) if n in self._fixed else e for n, e in bound.items()}
+        arrays = (np.ndarray, np.generic)
+        return nest.map_structure(lambda e: constant(e) if isinstance(e, arrays) else e, bound)  # type: ignore[no-any-return]
 
     def unbind(self, bound: Arguments) -> inspect.BoundArguments:
         """The arguments as the function takes them."""
@@ -128,12 +130,6 @@ class Signature:
             return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
 
         return nest.map_structure(leaf, bound) | self._fixed  # type: ignore[no-any-return]
-
-    def _value(self, name: str, value: Any) -> Any:
-        if name in self._fixed:
-            return cast(self._fixed[name], value)
-        arrays = (np.ndarray, np.generic)
-        return nest.map_structure(lambda e: constant(e) if isinstance(e, arrays) else e, value)
 
 
 class _Mode:

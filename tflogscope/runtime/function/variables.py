@@ -20,17 +20,10 @@ from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
 from tflogscope.runtime.core.definition import define
-from tflogscope.runtime.core.dtypes import DType, as_dtype
+from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.errors import missing
-from tflogscope.runtime.core.nest import map_structure
 from tflogscope.runtime.core.shapes import as_shape
-from tflogscope.runtime.core.tensors import (
-    OPERATORS,
-    EagerTensor,
-    HandleData,
-    Operators,
-    SymbolicTensor,
-)
+from tflogscope.runtime.core.tensors import EagerTensor, HandleData, Operators, SymbolicTensor
 from tflogscope.runtime.ops.state import ANONYMOUS
 
 
@@ -98,7 +91,6 @@ class Variable(Operators):
     # -- what it is
 
     name = property(lambda self: f"{self._name}:0")
-    ndim = property(lambda self: self.shape.rank)
     device = property(lambda self: str(self.handle.device))
     op = property(lambda self: self.handle.op)
 
@@ -112,8 +104,7 @@ class Variable(Operators):
         value = O.ReadVariableOp(self.handle, dtype=self.dtype)
         if not executing_eagerly():
             # tapes see it read outside: gradients go to the handle itself, not to what is captured
-            entry = tape.Entry("ReadVariableOp", [self.handle], [value], {}, lambda grad: [grad])
-            tape.record(entry)
+            tape.record(tape.Entry("ReadVariableOp", [self.handle], [value], {}, lambda g: [g]))
         return value
 
     def read_value(self) -> Any:
@@ -154,12 +145,6 @@ class Variable(Operators):
 
     def _operand(self) -> Any:
         return self.value()
-
-    def __eq__(self, other: object) -> Any:
-        return OPERATORS["eq"](self._operand(), other)
-
-    def __ne__(self, other: object) -> Any:
-        return OPERATORS["ne"](self._operand(), other)
 
     def __hash__(self) -> int:
         raise TypeError("Variable is unhashable.")
@@ -226,11 +211,10 @@ def accessed(variable: Any) -> None:
 
 
 def values_of(structure: Any) -> Any:
-    return map_structure(lambda e: e.value() if isinstance(e, Variable) else e, structure)
+    return nest.map_structure(lambda e: e.value() if isinstance(e, Variable) else e, structure)
 
 
-def _to_tensor(variable: Any, dtype: DType | None, name: str | None) -> Any:
-    del name
+def _to_tensor(variable: Any, dtype: Any, _: Any) -> Any:
     if dtype is not None and variable.dtype is not dtype:
         raise ValueError(f"{variable.name} is of {variable.dtype.name}, not of {dtype.name}.")
     return variable.value()
@@ -243,10 +227,8 @@ class Module:
     """Something with variables."""
 
     def __init__(self, name: str | None = None) -> None:
-        own = re.sub(
-            r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", type(self).__name__
-        ).lower()
-        self._name = own if name is None else name
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", "_", type(self).__name__)
+        self._name = snake.lower() if name is None else name
         with context.name_scope(self._name) as scope:
             self._scope_name = scope
 
