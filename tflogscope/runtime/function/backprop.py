@@ -35,10 +35,8 @@ from tflogscope.runtime.function.variables import values_of
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slices import add_gradients, dense
 
-_NEEDS_NO_ZEROS = {
-    "SoftmaxCrossEntropyWithLogits": frozenset({1}),
-    "SparseSoftmaxCrossEntropyWithLogits": frozenset({1}),
-}
+_LOSSES = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
+"""Their second output needs no zeros."""
 
 
 def gradients_of(
@@ -138,9 +136,8 @@ def _of_outputs(
             gradients.pop(output.uid, None)
     if all(result is None for result in results):
         return None
-    needless = _NEEDS_NO_ZEROS.get(entry.type, ())
     for index, output in enumerate(entry.outputs):
-        if results[index] is None and index not in needless:
+        if results[index] is None and not (index == 1 and entry.type in _LOSSES):
             results[index] = _zeros_in_graph(output) if of_graph else zeros_for(output)
     return results
 
@@ -246,13 +243,7 @@ class GradientTape:
     def watched_variables(self) -> tuple[Any, ...]:
         return tuple(self._recorded.variables.values())
 
-    def gradient(
-        self,
-        target: Any,
-        sources: Any,
-        output_gradients: Any = None,
-        unconnected_gradients: str = "none",
-    ) -> Any:
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
         """The gradient of the targets' sum at the sources.
 
         Raises RuntimeError if this tape has given one before and is not persistent.
@@ -265,9 +256,6 @@ class GradientTape:
         grads = backpropagate(
             self._recorded, targets, [getattr(e, "handle", e) for e in flat], given
         )
-        if unconnected_gradients != "none":
-            pairs = zip(grads, flat, strict=True)
-            grads = [arrays.zeros_like(value) if g is None else g for g, value in pairs]
         return nest.pack_sequence_as(sources, grads)
 
     def jacobian(self, target: Any, sources: Any) -> Any:

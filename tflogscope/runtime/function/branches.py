@@ -34,7 +34,7 @@ class BranchGraph(FuncGraph):
     """The graph of a branch, or of a loop's condition or body."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        super().__init__(f"{name}_{uid()}".replace("/", "_"))
         with context.init_scope():
             outermost_is_eager = context.executing_eagerly()
         self.scope_name = context.current_scope() if outermost_is_eager else ""
@@ -50,10 +50,6 @@ def trace_branch(
     return trace(graph, function, args, orders_effects=orders, **options)
 
 
-def function_name(scope: str, part: str) -> str:
-    return f"{scope}{part}_{uid()}".replace("/", "_")
-
-
 def copy_handle_data(sources: Any, targets: Any) -> None:
     """What a handle leads to is the same."""
     for source, target in zip(sources, targets, strict=False):
@@ -66,11 +62,12 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> 
         with context.name_scope(name or "cond"):
             return true_fn() if convert_to_tensor(pred) else false_fn()
     with context.name_scope(name or "cond") as scope:
-        names = [function_name(scope, part) for part in ("true", "false")]
         index = convert_to_tensor(pred)
         index = index if index.shape.rank == 0 else arrays.squeeze(index)
-        functions = zip(names, (true_fn, false_fn), strict=True)
-        branches = [trace_branch(BranchGraph(n), f, op_return_value=index) for n, f in functions]
+        branches = [
+            trace_branch(BranchGraph(f"{scope}{name}"), function, op_return_value=index)
+            for name, function in (("true", true_fn), ("false", false_fn))
+        ]
         return _build(index, branches, [each.external_captures for each in branches], scope)
 
 
@@ -93,12 +90,7 @@ def switch_case(
 
 
 def execute_functions(
-    kind: str,
-    name: Any,
-    functions: dict[str, FuncGraph],
-    index: list[Any],
-    inputs: Any,
-    **others: Any,
+    kind: str, name: Any, functions: dict[str, Any], index: list[Any], inputs: Any, **others: Any
 ) -> list[Any]:
     """The node of an op that calls functions, each by an attribute; its outputs."""
     graphs = list(functions.values())
@@ -176,7 +168,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     for branch in branches:
         copy_handle_data(node.inputs[1:], branch.inputs)
         branch.reset_captures(list(zip(node.inputs[1:], branch.inputs, strict=True)))
-        graph = BranchGraph(f"{branch.name}_grad_{uid()}")
+        graph = BranchGraph(f"{branch.name}_grad")
         trace(graph, lambda branch=branch: _branch_gradients(branch, grads))
         known = {tensor.uid for tensor in (*branch.inputs, *branch.outputs)}
         inner = [each for each in graph.external_captures if getattr(each, "graph", None) is branch]

@@ -255,17 +255,8 @@ def function(
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
-    experimental_relax_shapes: bool = False,
 ) -> Any:
     """`tf.function`. NB: `jit_compile` is taken and changes nothing: there is no XLA here."""
-    del jit_compile
-
-    def decorate(python_function: Callable[..., Any]) -> PolymorphicFunction:
-        return PolymorphicFunction(
-            python_function,
-            input_signature,
-            autograph=autograph,
-            reduce_retracing=bool(experimental_relax_shapes or reduce_retracing),
-        )
-
+    options: Any = {"autograph": autograph, "reduce_retracing": reduce_retracing}
+    decorate = functools.partial(PolymorphicFunction, input_signature=input_signature, **options)
     return decorate if func is None else decorate(func)
