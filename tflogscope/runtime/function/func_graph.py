@@ -103,9 +103,6 @@ class FuncGraph(Graph):
         if isinstance(self.outer, FuncGraph):
             self.outer.watch_variable(variable)
 
-    def __repr__(self) -> str:
-        return f"FuncGraph(name={self.name}, id={id(self)})"
-
 
 def placeholder(
     graph: Graph, dtype: Any, shape: TensorShape, name: Any = None, user_name: Any = None

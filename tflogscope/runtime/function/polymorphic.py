@@ -91,9 +91,9 @@ class Signature:
 
     def __init__(self, function: Callable[..., Any], input_signature: Sequence[Any] | None) -> None:
         self._signature = inspect.signature(function)
-        self._fixed: Arguments = {}
+        self.fixed: Arguments = {}
         if input_signature is not None:
-            self._fixed = self.bind(input_signature, {})
+            self.fixed = self.bind(input_signature, {})
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
         """The arguments by name; `*args` have numbers behind it."""
@@ -108,7 +108,7 @@ class Signature:
                 bound |= (
                     dict(sorted(value.items())) if each.kind is each.VAR_KEYWORD else {name: value}
                 )
-        bound = {n: cast(self._fixed[n], e) if n in self._fixed else e for n, e in bound.items()}
+        bound = {n: cast(self.fixed[n], e) if n in self.fixed else e for n, e in bound.items()}
         arrays = (np.ndarray, np.generic)
         return nest.map_structure(lambda e: constant(e) if isinstance(e, arrays) else e, bound)  # type: ignore[no-any-return]
 
@@ -123,13 +123,9 @@ class Signature:
                 given[name] = rest if each.kind is each.VAR_KEYWORD else rest.pop(name)
         return inspect.BoundArguments(self._signature, given)
 
-    def described(self, bound: Arguments) -> Arguments:
-        """The arguments with specs for tensors: those of the signature if there is one."""
 
-        def leaf(value: Any) -> Any:
-            return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
-
-        return nest.map_structure(leaf, bound) | self._fixed  # type: ignore[no-any-return]
+def _spec(value: Any) -> Any:
+    return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
 
 
 class _Mode:
@@ -203,7 +199,7 @@ class PolymorphicFunction:
             if self.input_signature is not None and not args and not kwargs:
                 args = self.input_signature
             bound = self._signature.bind(args, kwargs)
-            described = self._signature.described(bound)
+            described = nest.map_structure(_spec, bound) | self._signature.fixed
             type_ = type_of(described)
             with context.init_scope():
                 outermost = context.current()
@@ -255,8 +251,10 @@ def function(
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
+    experimental_relax_shapes: bool = False,
 ) -> Any:
     """`tf.function`. NB: `jit_compile` is taken and changes nothing: there is no XLA here."""
-    options: Any = {"autograph": autograph, "reduce_retracing": reduce_retracing}
+    reduces = reduce_retracing or experimental_relax_shapes  # its name until 2.9
+    options: Any = {"autograph": autograph, "reduce_retracing": reduces}
     decorate = functools.partial(PolymorphicFunction, input_signature=input_signature, **options)
     return decorate if func is None else decorate(func)

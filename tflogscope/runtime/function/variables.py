@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import partialmethod
 from typing import Any
 
@@ -26,22 +26,18 @@ from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.core.tensors import EagerTensor, HandleData, Operators, SymbolicTensor
 from tflogscope.runtime.ops.state import ANONYMOUS
 
-
-class _Making(threading.local):
-    innermost: tuple[bool, list[Any]] | None = None
-
-
-_making = _Making()
+_making: ContextVar[tuple[bool, list[Any]] | None] = ContextVar("making", default=None)
 
 
 @contextmanager
 def making_variables(*, allowed: bool) -> Iterator[list[Any]]:
     """The variables that a function makes while it is traced, which it may or may not."""
-    before, _making.innermost = _making.innermost, (allowed, [])
+    made: list[Any] = []
+    before = _making.set((allowed, made))
     try:
-        yield _making.innermost[1]
+        yield made
     finally:
-        _making.innermost = before
+        _making.reset(before)
 
 
 class Variable(Operators):
@@ -57,11 +53,10 @@ class Variable(Operators):
         shape: Any = None,
     ) -> None:
         self.trainable = trainable is not False
-        if _making.innermost is not None:
-            allowed, made = _making.innermost
-            made.append(self)
-            if not allowed:
-                raise ValueError("tf.function may only make variables on its first call.")
+        allowed, made = _making.get() or (True, [])
+        made.append(self)
+        if not allowed:
+            raise ValueError("tf.function may only make variables on its first call.")
         with context.init_scope(), context.name_scope(name or "Variable") as scope:
             value = _initial_tensor(initial_value, dtype)
             self._name, self.dtype = scope[:-1], value.dtype

@@ -9,8 +9,8 @@ import ast
 import functools
 import inspect
 import linecache
-import threading
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from types import CellType, CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
@@ -23,11 +23,7 @@ _LIBRARIES = frozenset(
 _codes: dict[CodeType, CodeType | None] = {}
 
 
-class _State(threading.local):
-    disabled = False
-
-
-_state = _State()
+_disabled: ContextVar[bool] = ContextVar("disabled", default=False)
 
 
 def convert(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,11 +41,11 @@ def do_not_convert(function: Any) -> Any:
 def _wrapped(function: Any, called: Callable[..., Any], *, disabled: bool) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        before, _state.disabled = _state.disabled, disabled
+        before = _disabled.set(disabled)
         try:
             return called(function, args, kwargs)
         finally:
-            _state.disabled = before
+            _disabled.reset(before)
 
     return artifact(wrapper)
 
@@ -77,7 +73,7 @@ def converted_call(
         target, given = function.__func__, (function.__self__, *args)
     elif not isinstance(function, (FunctionType, type)):
         target, given = getattr(type(function), "__call__", None), (function, *args)  # noqa: B004
-    left = _state.disabled or hasattr(function, "autograph_info__")
+    left = _disabled.get() or hasattr(function, "autograph_info__")
     if left or not isinstance(target, FunctionType):
         return function(*args, **kwargs)
     if requested or (target.__module__ or "").split(".")[0] not in _LIBRARIES:
