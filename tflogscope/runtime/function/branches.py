@@ -42,14 +42,6 @@ class BranchGraph(FuncGraph):
         """Of a loop's body: what was added to it for its gradient, by what it is of."""
 
 
-def trace_branch(
-    graph: FuncGraph, function: Callable[..., Any], args: Any = (), **options: Any
-) -> Any:
-    """Trace a branch; side effects are ordered in it if they are around it."""
-    orders = getattr(context.current(), "orders_effects", False)
-    return trace(graph, function, args, orders_effects=orders, **options)
-
-
 def copy_handle_data(sources: Any, targets: Any) -> None:
     """What a handle leads to is the same."""
     for source, target in zip(sources, targets, strict=False):
@@ -64,16 +56,15 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> 
     with context.name_scope(name or "cond") as scope:
         index = convert_to_tensor(pred)
         index = index if index.shape.rank == 0 else arrays.squeeze(index)
-        branches = [
-            trace_branch(BranchGraph(f"{scope}{name}"), function, op_return_value=index)
-            for name, function in (("true", true_fn), ("false", false_fn))
-        ]
+        # side effects are ordered in it if they are around it
+        orders = getattr(context.current(), "orders_effects", False)
+        options = {"orders_effects": orders, "op_return_value": index}
+        parts = {"true": true_fn, "false": false_fn}.items()
+        branches = [trace(BranchGraph(f"{scope}{label}"), f, **options) for label, f in parts]
         return _build(index, branches, [each.external_captures for each in branches], scope)
 
 
-def switch_case(
-    branch_index: Any, branch_fns: Sequence[Function], name: str = "switch_case"
-) -> Any:
+def switch_case(branch_index: Any, branch_fns: Sequence[Any], name: str = "switch_case") -> Any:
     """The branch of that number, the last one for any other.
 
     NB: a conditional in a conditional; TensorFlow has an op for it, `Case`.

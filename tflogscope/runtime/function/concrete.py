@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tflogscope.runtime import executor
@@ -94,7 +94,6 @@ class ConcreteFunction:
         self._count = len(graph.outputs)
         """How many outputs are results; gradients need others."""
         self._pairs: dict[tuple[int, bool], _Pair] = {}
-        self._higher_order: _Pair | None = None
 
     name = property(lambda self: self.inference.name.encode())
     inputs = property(lambda self: self.graph.inputs)
@@ -121,7 +120,7 @@ class ConcreteFunction:
         watching, name = tape.could_record(arguments), self.inference.name
         if watching == 2 or (watching and context.executing_eagerly()):
             # the forward function runs at once
-            pair = self._of_higher_order() if watching == 2 else self._pair(self._count)
+            pair = self._higher_order if watching == 2 else self._pair(self._count)
             outputs = self._call(pair[0], arguments)
             wanted = len(pair[1].inputs) - len(pair[1].captured_inputs)
             places = [k for k, each in enumerate(outputs) if tape.differentiable(each)][:wanted]
@@ -164,14 +163,14 @@ class ConcreteFunction:
         given = [dense(gradient) for gradient, each in pairs if tape.differentiable(each)]
         return backward.call_flat(given, captured)
 
-    def _of_higher_order(self) -> _Pair:
+    @cached_property
+    def _higher_order(self) -> _Pair:
         """What one gradient adds to the outputs can be differentiated, too."""
-        if self._higher_order is None:
-            count, self._higher_order = self._count, self._pair(self._count)
-            while any(tape.differentiable(each) for each in self.graph.outputs[count:]):
-                count = len(self.graph.outputs)
-                self._higher_order = self._pair(count)
-        return self._higher_order
+        count, pair = self._count, self._pair(self._count)
+        while any(tape.differentiable(each) for each in self.graph.outputs[count:]):
+            count = len(self.graph.outputs)
+            pair = self._pair(count)
+        return pair
 
     def _pair(self, count: int, *, later: bool = False) -> _Pair:
         """Those for the gradients of so many of the outputs: for a tape, or for a node `later`."""

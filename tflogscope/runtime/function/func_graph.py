@@ -141,17 +141,17 @@ def tensors_of(structure: Any) -> list[Any]:
 
 def cast(described: Any, value: Any) -> Any:
     """The value as it was described. Raises TypeError if it can't be that."""
-    return nest.map_structure(_cast_leaf, described, value)
 
+    def leaf(spec: Any, given: Any) -> Any:
+        if isinstance(spec, TensorSpec):
+            given = given if isinstance(given, TensorSpec) else convert_to_tensor(given, spec.dtype)
+            if given.dtype is spec.dtype and given.shape.is_compatible_with(spec.shape):
+                return given
+        elif isinstance(spec, Variable) or hasattr(spec, "composite") or spec == given:
+            return given
+        raise TypeError(f"Can not cast {given!r} to {spec!r}")
 
-def _cast_leaf(spec: Any, value: Any) -> Any:
-    if isinstance(spec, TensorSpec):
-        made = value if isinstance(value, TensorSpec) else convert_to_tensor(value, spec.dtype)
-        if made.dtype is spec.dtype and made.shape.is_compatible_with(spec.shape):
-            return made
-    elif isinstance(spec, Variable) or hasattr(spec, "composite") or spec is value or spec == value:
-        return value
-    raise TypeError(f"Can not cast {value!r} to {spec!r}")
+    return nest.map_structure(leaf, described, value)
 
 
 # -- tracing: the Python function is run once, with symbolic tensors

@@ -5,6 +5,7 @@ back: what it needs of the forward loop is pushed on lists there, and popped her
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,6 @@ from tflogscope.runtime.function.branches import (
     copy_handle_data,
     execute_functions,
     outside,
-    trace_branch,
 )
 from tflogscope.runtime.function.concrete import GraphFunction
 from tflogscope.runtime.function.func_graph import (
@@ -77,8 +77,9 @@ def while_loop(
             nest.assert_same_structure(results, loop_vars, check_types=False)
             return [counter + 1, limit, *tensors_of(nest.map_structure(_as_tensor, results))]
 
-        trace_branch(condition, test, specs)
-        trace_branch(inner, step, specs)
+        orders = getattr(context.current(), "orders_effects", False)
+        trace(condition, test, specs, orders_effects=orders)
+        trace(inner, step, specs, orders_effects=orders)
         captured = inner.external_captures
         inner.outputs += inner.internal_captures
         for at, tensor in enumerate(captured[len(condition.external_captures) :]):
@@ -100,11 +101,11 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _eagerly(cond: Any, body: Any, loop_vars: Any, limit: Any) -> Any:
-    left = None if limit is None else int(convert_to_tensor(limit))
-    while left != 0 and cond(*loop_vars):
+    for _ in itertools.count() if limit is None else range(int(limit)):
+        if not cond(*loop_vars):
+            break
         loop_vars = body(*loop_vars)
         loop_vars = loop_vars if isinstance(loop_vars, (list, tuple)) else [loop_vars]
-        left = None if left is None else left - 1
     return nest.map_structure(_as_tensor, loop_vars)
 
 

@@ -62,9 +62,6 @@ def converted_call(
     """Call it, converted if it is the user's. NB: what can't be converted runs as it is, without a
     warning.
     """
-    if isinstance(function, functools.partial):
-        kwargs = {**function.keywords, **kwargs}
-        return converted_call(function.func, (*function.args, *args), kwargs, requested=requested)
     for python, overload in operators.OVERLOADS.items():
         if function is python:
             return overload(*args, **kwargs)
