@@ -87,9 +87,8 @@ def backpropagate(
         if grads is not None:
             called.append(entry.type)
             # NB: for graphs TensorFlow does not ask of which inputs no gradient is wanted
-            skipped = (
-                [] if of_graph else [k for k, e in enumerate(entry.inputs) if e.uid not in known]
-            )
+            numbered = enumerate(entry.inputs)
+            skipped = [k for k, each in numbered if not of_graph and each.uid not in known]
             for tensor, grad in zip(entry.inputs, _call(entry, grads, skipped), strict=False):
                 if grad is not None and tensor.uid in tape.made_by:  # a source may not be watched
                     if isinstance(grad, SymbolicTensor) and tensor.dtype.is_array:
@@ -250,13 +249,11 @@ class GradientTape:
         """
         self._follow()
         targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
-        flat = nest.flatten(sources)
+        handles = [getattr(e, "handle", e) for e in nest.flatten(sources)]
         given = None if output_gradients is None else nest.flatten(output_gradients)
         given = given and [None if each is None else convert_to_tensor(each) for each in given]
-        grads = backpropagate(
-            self._recorded, targets, [getattr(e, "handle", e) for e in flat], given
-        )
-        return nest.pack_sequence_as(sources, grads)
+        found = backpropagate(self._recorded, targets, handles, given)
+        return nest.pack_sequence_as(sources, found)
 
     def jacobian(self, target: Any, sources: Any) -> Any:
         """The gradient of each element of the target.

@@ -105,7 +105,7 @@ def execute_functions(
     ]
     parts = functions.items()
     attributes = {
-        label: GraphFunction(graph.name, graph).definition for label, graph in parts
+        label: GraphFunction(graph.name, graph, {}).definition for label, graph in parts
     } | others
     attributes["_lower_using_switch_merge"] = True
     attributes[READ_ONLY] = tuple(sorted(at + len(index) for at in read_only))
@@ -171,7 +171,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
                 for k, tensors in enumerate(needed):
                     branch.outputs += [each if k == at else _filler(each) for each in tensors]
             branch.name += "_rewritten"
-            node.attributes[label] = GraphFunction(branch.name, branch).definition
+            node.attributes[label] = GraphFunction(branch.name, branch, {}).definition
         node.attributes |= _outputs_of(branches)
         extend_outputs(node, branches[0].outputs)
     captures = [

@@ -67,7 +67,6 @@ def print_v2(
     sep: str = " ",
     end: str = "\n",
     summarize: int = 3,
-    **_: Any,
 ) -> Any:
     """`tf.print`."""
     tensors: list[Any] = []

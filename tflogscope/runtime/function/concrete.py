@@ -41,13 +41,11 @@ from tflogscope.runtime.library.slices import dense
 class GraphFunction:
     """A graph as a function of tensors, by a name."""
 
-    def __init__(
-        self, name: str, graph: FuncGraph, attributes: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, name: str, graph: FuncGraph, attributes: Mapping[str, Any]) -> None:
         self.name, self.graph = name, graph
         self.inputs, self.outputs = list(graph.inputs), list(graph.outputs)
         made_of = graph.nodes, self.inputs, self.outputs, graph.control_outputs
-        self.definition = _renamed(define(name, *made_of, dict(attributes or {})))
+        self.definition = _renamed(define(name, *made_of, dict(attributes)))
         self.definition.attributes["_graph"] = graph
         results = tuple(Argument("", tensor.dtype.name) for tensor in self.outputs)
         self._op = OpDef(name, (), results, {}, lambda _: UNKNOWN, self._run, True, frozenset())
@@ -86,7 +84,7 @@ class ConcreteFunction:
     def __init__(
         self, graph: FuncGraph, attributes: Mapping[str, Any] | None = None, described: Any = None
     ) -> None:
-        self.graph, self.attributes = graph, dict(attributes or {})
+        self.graph, self.attributes = graph, attributes or {}
         self.captured_inputs: list[Any] = graph.external_captures
         self._described = described
         name = f"__inference_{graph.name}_{uid()}"

@@ -153,7 +153,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     if graph.new_inputs:  # the forward loop gives the lists, too
         for each, label in ((condition, "cond"), (body, "body")):
             each.name += "_rewritten"
-            node.attributes[label] = GraphFunction(each.name, each).definition
+            node.attributes[label] = GraphFunction(each.name, each, {}).definition
         node.attributes["T"] = tuple(tensor.dtype for tensor in body.outputs)
         added = tuple(tensor.shape for tensor in body.outputs[before:])
         node.attributes["output_shapes"] = (*node.attributes["output_shapes"], *added)

@@ -215,12 +215,11 @@ class PolymorphicFunction:
         if self._options["reduce_retracing"] and self.input_signature is None:
             type_ = type_.generalised(other for place, other in self._traces if place is where)
             left = iter(type_.shapes)
-            described = nest.map_structure(
-                lambda e: (
-                    TensorSpec(next(left), e.dtype, e.name) if isinstance(e, TensorSpec) else e
-                ),
-                described,
-            )
+
+            def leaf(e: Any) -> Any:
+                return TensorSpec(next(left), e.dtype, e.name) if isinstance(e, TensorSpec) else e
+
+            described = {name: nest.map_structure(leaf, e) for name, e in described.items()}
         self._count += 1
         graph = FuncGraph(self.name)
         given = self._signature.unbind(make_placeholders(graph, described))
