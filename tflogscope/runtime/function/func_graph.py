@@ -47,13 +47,8 @@ class FuncGraph(Graph):
 
     # -- captures
 
-    @property
-    def external_captures(self) -> list[Any]:
-        return [external for external, _ in self._captures.values()]
-
-    @property
-    def internal_captures(self) -> list[SymbolicTensor]:
-        return [internal for _, internal in self._captures.values()]
+    external_captures = property(lambda self: [outer for outer, _ in self._captures.values()])
+    internal_captures = property(lambda self: [inner for _, inner in self._captures.values()])
 
     def capture(self, tensor: Any, name: str | None = None) -> SymbolicTensor:
         """The tensor as one of this graph."""

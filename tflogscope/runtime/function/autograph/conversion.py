@@ -102,7 +102,9 @@ def _converted(function: FunctionType) -> FunctionType:
 
 
 def _tree(code: CodeType) -> ast.FunctionDef | None:
-    """What its source says; None if it is not there, or has what can't be converted."""
+    """What its source says; None if it is not there, or has what can't be converted. Decorators and
+    defaults don't matter: only the code of the body is taken.
+    """
     source = ast.parse("".join(linecache.getlines(code.co_filename)))
     node: Any = next((each for each in ast.walk(source) if _is(each, code)), None)
     for each in ast.walk(node) if node else ():
@@ -111,14 +113,6 @@ def _tree(code: CodeType) -> ast.FunctionDef | None:
     if isinstance(node, ast.Lambda):
         body = ast.copy_location(ast.Return(node.body), node.body)
         node = ast.copy_location(ast.FunctionDef("lambda_", node.args, [body], []), node)
-    if node:
-        node.decorator_list, node.returns = [], None
-        for each in ast.walk(node.args):
-            if isinstance(each, ast.arg):
-                each.annotation = None
-        none = ast.Constant(None)  # the defaults are those of the function itself
-        node.args.defaults = [none for _ in node.args.defaults]
-        node.args.kw_defaults = [each and none for each in node.args.kw_defaults]
     return node  # type: ignore[no-any-return]
 
 
