@@ -35,10 +35,8 @@ from tflogscope.runtime.function.variables import values_of
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.slices import add_gradients, dense
 
-_NEEDS_NO_ZEROS = {
-    "SoftmaxCrossEntropyWithLogits": frozenset({1}),
-    "SparseSoftmaxCrossEntropyWithLogits": frozenset({1}),
-}
+_LOSSES = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
+"""Their second output needs no zeros."""
 
 
 def gradients_of(
@@ -89,9 +87,8 @@ def backpropagate(
         if grads is not None:
             called.append(entry.type)
             # NB: for graphs TensorFlow does not ask of which inputs no gradient is wanted
-            skipped = (
-                [] if of_graph else [k for k, e in enumerate(entry.inputs) if e.uid not in known]
-            )
+            numbered = enumerate(entry.inputs)
+            skipped = [k for k, each in numbered if not of_graph and each.uid not in known]
             for tensor, grad in zip(entry.inputs, _call(entry, grads, skipped), strict=False):
                 if grad is not None and tensor.uid in tape.made_by:  # a source may not be watched
                     if isinstance(grad, SymbolicTensor) and tensor.dtype.is_array:
@@ -138,9 +135,8 @@ def _of_outputs(
             gradients.pop(output.uid, None)
     if all(result is None for result in results):
         return None
-    needless = _NEEDS_NO_ZEROS.get(entry.type, ())
     for index, output in enumerate(entry.outputs):
-        if results[index] is None and index not in needless:
+        if results[index] is None and not (index == 1 and entry.type in _LOSSES):
             results[index] = _zeros_in_graph(output) if of_graph else zeros_for(output)
     return results
 
@@ -246,29 +242,18 @@ class GradientTape:
     def watched_variables(self) -> tuple[Any, ...]:
         return tuple(self._recorded.variables.values())
 
-    def gradient(
-        self,
-        target: Any,
-        sources: Any,
-        output_gradients: Any = None,
-        unconnected_gradients: str = "none",
-    ) -> Any:
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
         """The gradient of the targets' sum at the sources.
 
         Raises RuntimeError if this tape has given one before and is not persistent.
         """
         self._follow()
         targets = [convert_to_tensor(getattr(e, "handle", e)) for e in nest.flatten(target)]
-        flat = nest.flatten(sources)
+        handles = [getattr(e, "handle", e) for e in nest.flatten(sources)]
         given = None if output_gradients is None else nest.flatten(output_gradients)
         given = given and [None if each is None else convert_to_tensor(each) for each in given]
-        grads = backpropagate(
-            self._recorded, targets, [getattr(e, "handle", e) for e in flat], given
-        )
-        if unconnected_gradients != "none":
-            pairs = zip(grads, flat, strict=True)
-            grads = [arrays.zeros_like(value) if g is None else g for g, value in pairs]
-        return nest.pack_sequence_as(sources, grads)
+        found = backpropagate(self._recorded, targets, handles, given)
+        return nest.pack_sequence_as(sources, found)
 
     def jacobian(self, target: Any, sources: Any) -> Any:
         """The gradient of each element of the target.

@@ -34,25 +34,12 @@ class BranchGraph(FuncGraph):
     """The graph of a branch, or of a loop's condition or body."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        super().__init__(f"{name}_{uid()}".replace("/", "_"))
         with context.init_scope():
-            outside_is_eager = context.executing_eagerly()
-        if outside_is_eager:
-            self.scope_name = context.current_scope()
+            outermost_is_eager = context.executing_eagerly()
+        self.scope_name = context.current_scope() if outermost_is_eager else ""
         self.lists: dict[Any, Any] = {}
         """Of a loop's body: what was added to it for its gradient, by what it is of."""
-
-
-def trace_branch(
-    graph: FuncGraph, function: Callable[..., Any], args: Any = (), **options: Any
-) -> Any:
-    """Trace a branch; side effects are ordered in it if they are around it."""
-    orders = getattr(context.current(), "orders_effects", False)
-    return trace(graph, function, args, orders_effects=orders, **options)
-
-
-def function_name(scope: str, part: str) -> str:
-    return f"{scope}{part}_{uid()}".replace("/", "_")
 
 
 def copy_handle_data(sources: Any, targets: Any) -> None:
@@ -67,17 +54,17 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, name: Any = None) -> 
         with context.name_scope(name or "cond"):
             return true_fn() if convert_to_tensor(pred) else false_fn()
     with context.name_scope(name or "cond") as scope:
-        names = [function_name(scope, part) for part in ("true", "false")]
         index = convert_to_tensor(pred)
         index = index if index.shape.rank == 0 else arrays.squeeze(index)
-        functions = zip(names, (true_fn, false_fn), strict=True)
-        branches = [trace_branch(BranchGraph(n), f, op_return_value=index) for n, f in functions]
+        # side effects are ordered in it if they are around it
+        orders = getattr(context.current(), "orders_effects", False)
+        options = {"orders_effects": orders, "op_return_value": index}
+        parts = {"true": true_fn, "false": false_fn}.items()
+        branches = [trace(BranchGraph(f"{scope}{label}"), f, **options) for label, f in parts]
         return _build(index, branches, [each.external_captures for each in branches], scope)
 
 
-def switch_case(
-    branch_index: Any, branch_fns: Sequence[Function], name: str = "switch_case"
-) -> Any:
+def switch_case(branch_index: Any, branch_fns: Sequence[Any], name: str = "switch_case") -> Any:
     """The branch of that number, the last one for any other.
 
     NB: a conditional in a conditional; TensorFlow has an op for it, `Case`.
@@ -94,12 +81,7 @@ def switch_case(
 
 
 def execute_functions(
-    kind: str,
-    name: Any,
-    functions: dict[str, FuncGraph],
-    index: list[Any],
-    inputs: Any,
-    **others: Any,
+    kind: str, name: Any, functions: dict[str, Any], index: list[Any], inputs: Any, **others: Any
 ) -> list[Any]:
     """The node of an op that calls functions, each by an attribute; its outputs."""
     graphs = list(functions.values())
@@ -121,14 +103,12 @@ def execute_functions(
         current.capture(tensor, f"input_{at}") if isinstance(tensor, EagerTensor) else tensor
         for at, tensor in enumerate(inputs)
     ]
+    parts = functions.items()
     attributes = {
-        **{
-            label: GraphFunction(graph.name, graph).definition for label, graph in functions.items()
-        },
-        "_lower_using_switch_merge": True,
-        READ_ONLY: tuple(sorted(at + len(index) for at in read_only)),
-        **others,
-    }
+        label: GraphFunction(graph.name, graph, {}).definition for label, graph in parts
+    } | others
+    attributes["_lower_using_switch_merge"] = True
+    attributes[READ_ONLY] = tuple(sorted(at + len(index) for at in read_only))
     with context.name_scope(name or type_) as scope:
         outputs = context.execute(type_, [*index, *given], attributes, scope)
     for graph in graphs:
@@ -179,7 +159,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     for branch in branches:
         copy_handle_data(node.inputs[1:], branch.inputs)
         branch.reset_captures(list(zip(node.inputs[1:], branch.inputs, strict=True)))
-        graph = BranchGraph(f"{branch.name}_grad_{uid()}")
+        graph = BranchGraph(f"{branch.name}_grad")
         trace(graph, lambda branch=branch: _branch_gradients(branch, grads))
         known = {tensor.uid for tensor in (*branch.inputs, *branch.outputs)}
         inner = [each for each in graph.external_captures if getattr(each, "graph", None) is branch]
@@ -191,7 +171,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
                 for k, tensors in enumerate(needed):
                     branch.outputs += [each if k == at else _filler(each) for each in tensors]
             branch.name += "_rewritten"
-            node.attributes[label] = GraphFunction(branch.name, branch).definition
+            node.attributes[label] = GraphFunction(branch.name, branch, {}).definition
         node.attributes |= _outputs_of(branches)
         extend_outputs(node, branches[0].outputs)
     captures = [

@@ -20,20 +20,18 @@ from tflogscope.runtime.function.branches import cond
 from tflogscope.runtime.library.numbers import reduce_all
 
 
-def Assert(condition: Any, data: Any, summarize: int | None = None, name: Any = None) -> Any:  # noqa: N802
+def Assert(condition: Any, data: Any, name: Any = None) -> Any:  # noqa: N802
     """Refuse to go on unless the condition holds. Raises InvalidArgumentError, eagerly at once."""
     if executing_eagerly():
         if not condition:
             texts = "\n".join(str(np.asarray(convert_to_tensor(each))) for each in data)
-            raise InvalidArgumentError(
-                None, None, f"Expected '{condition!s}' to be true. Summarized data: {texts}"
-            )
+            raise InvalidArgumentError(None, None, f"Expected {condition} to be true: {texts}")
         return None
     with op_scope(name, "Assert"):
         tensors = [convert_to_tensor(each) for each in data]
 
         def failing() -> Any:
-            O.Assert(condition, data, summarize=summarize, name="Assert")
+            O.Assert(condition, data, name="Assert")
             return current().nodes[-1]
 
         def passing() -> Any:
@@ -49,7 +47,7 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: Any = 
 def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
     """The assertion that a comparison holds for all elements."""
 
-    def check(x: Any, y: Any, message: str | None = None, summarize: int | None = None) -> Any:
+    def check(x: Any, y: Any, message: str | None = None) -> Any:
         with op_scope(None, scope):
             hint = getattr(y, "dtype", None)
             x, y = convert_to_tensor(x, name="x", dtype_hint=hint), convert_to_tensor(y, name="y")
@@ -58,7 +56,7 @@ def comparison(symbol: str, scope: str, op: str) -> Callable[..., Any]:
             if not executing_eagerly():
                 data = [f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
             prefix = [] if message is None else [message]
-            return Assert(reduce_all(call(op, x, y)), [*prefix, told, *data], summarize)
+            return Assert(reduce_all(call(op, x, y)), [*prefix, told, *data])
 
     return check
 
@@ -69,7 +67,6 @@ def print_v2(
     sep: str = " ",
     end: str = "\n",
     summarize: int = 3,
-    **_: Any,
 ) -> Any:
     """`tf.print`."""
     tensors: list[Any] = []

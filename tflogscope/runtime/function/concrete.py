@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tflogscope.runtime import executor
@@ -17,7 +17,7 @@ from tflogscope.runtime.core import context, tape
 from tflogscope.runtime.core.definition import FunctionDef, define
 from tflogscope.runtime.core.dtypes import variant
 from tflogscope.runtime.core.errors import missing
-from tflogscope.runtime.core.registry import OpDef
+from tflogscope.runtime.core.registry import Argument, OpDef
 from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, uid
 from tflogscope.runtime.function.backprop import (
@@ -41,15 +41,17 @@ from tflogscope.runtime.library.slices import dense
 class GraphFunction:
     """A graph as a function of tensors, by a name."""
 
-    def __init__(
-        self, name: str, graph: FuncGraph, attributes: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, name: str, graph: FuncGraph, attributes: Mapping[str, Any]) -> None:
         self.name, self.graph = name, graph
         self.inputs, self.outputs = list(graph.inputs), list(graph.outputs)
         made_of = graph.nodes, self.inputs, self.outputs, graph.control_outputs
-        self.definition = _renamed(define(name, *made_of, dict(attributes or {})))
+        self.definition = _renamed(define(name, *made_of, dict(attributes)))
         self.definition.attributes["_graph"] = graph
-        self._op = self._as_op()
+        results = tuple(Argument("", tensor.dtype.name) for tensor in self.outputs)
+        self._op = OpDef(name, (), results, {}, lambda _: UNKNOWN, self._run, True, frozenset())
+
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        return tuple(executor.run(self.definition, values))
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """Its results for these tensors: run now, or a node."""
@@ -71,19 +73,6 @@ class GraphFunction:
                 output.handle_data = inner.handle_data
         return outputs
 
-    def _as_op(self) -> OpDef:
-        definition, dtypes = self.definition, [tensor.dtype for tensor in self.outputs]
-
-        class _Op(OpDef):
-            def dtypes(self, attributes: Mapping[str, Any]) -> list[Any]:
-                del attributes
-                return list(dtypes)
-
-        def kernel(*values: Any) -> tuple[Any, ...]:
-            return tuple(executor.run(definition, values))
-
-        return _Op(self.name, (), (), {}, lambda _: UNKNOWN, kernel, True, frozenset())
-
 
 _Pair = tuple[Any, Any]
 """The forward function, and the backward one with what it captured."""
@@ -95,7 +84,7 @@ class ConcreteFunction:
     def __init__(
         self, graph: FuncGraph, attributes: Mapping[str, Any] | None = None, described: Any = None
     ) -> None:
-        self.graph, self.attributes = graph, dict(attributes or {})
+        self.graph, self.attributes = graph, attributes or {}
         self.captured_inputs: list[Any] = graph.external_captures
         self._described = described
         name = f"__inference_{graph.name}_{uid()}"
@@ -103,7 +92,6 @@ class ConcreteFunction:
         self._count = len(graph.outputs)
         """How many outputs are results; gradients need others."""
         self._pairs: dict[tuple[int, bool], _Pair] = {}
-        self._higher_order: _Pair | None = None
 
     name = property(lambda self: self.inference.name.encode())
     inputs = property(lambda self: self.graph.inputs)
@@ -130,7 +118,7 @@ class ConcreteFunction:
         watching, name = tape.could_record(arguments), self.inference.name
         if watching == 2 or (watching and context.executing_eagerly()):
             # the forward function runs at once
-            pair = self._of_higher_order() if watching == 2 else self._pair(self._count)
+            pair = self._higher_order if watching == 2 else self._pair(self._count)
             outputs = self._call(pair[0], arguments)
             wanted = len(pair[1].inputs) - len(pair[1].captured_inputs)
             places = [k for k, each in enumerate(outputs) if tape.differentiable(each)][:wanted]
@@ -173,14 +161,14 @@ class ConcreteFunction:
         given = [dense(gradient) for gradient, each in pairs if tape.differentiable(each)]
         return backward.call_flat(given, captured)
 
-    def _of_higher_order(self) -> _Pair:
+    @cached_property
+    def _higher_order(self) -> _Pair:
         """What one gradient adds to the outputs can be differentiated, too."""
-        if self._higher_order is None:
-            count, self._higher_order = self._count, self._pair(self._count)
-            while any(tape.differentiable(each) for each in self.graph.outputs[count:]):
-                count = len(self.graph.outputs)
-                self._higher_order = self._pair(count)
-        return self._higher_order
+        count, pair = self._count, self._pair(self._count)
+        while any(tape.differentiable(each) for each in self.graph.outputs[count:]):
+            count = len(self.graph.outputs)
+            pair = self._pair(count)
+        return pair
 
     def _pair(self, count: int, *, later: bool = False) -> _Pair:
         """Those for the gradients of so many of the outputs: for a tape, or for a node `later`."""

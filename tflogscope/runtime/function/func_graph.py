@@ -20,9 +20,7 @@ from tflogscope.runtime.function.variables import Variable, values_of
 
 _SMALL = 128
 READ_ONLY = "_read_only_resource_inputs"
-_READS = frozenset(
-    {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp"}
-)
+_READS = frozenset("ReadVariableOp ResourceGather VariableShape VarIsInitializedOp".split())
 _UNORDERED = frozenset(
     "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal".split()
 )
@@ -49,13 +47,8 @@ class FuncGraph(Graph):
 
     # -- captures
 
-    @property
-    def external_captures(self) -> list[Any]:
-        return [external for external, _ in self._captures.values()]
-
-    @property
-    def internal_captures(self) -> list[SymbolicTensor]:
-        return [internal for _, internal in self._captures.values()]
+    external_captures = property(lambda self: [outer for outer, _ in self._captures.values()])
+    internal_captures = property(lambda self: [inner for _, inner in self._captures.values()])
 
     def capture(self, tensor: Any, name: str | None = None) -> SymbolicTensor:
         """The tensor as one of this graph."""
@@ -67,14 +60,23 @@ class FuncGraph(Graph):
         if tensor.dtype.is_numeric and (tensor.shape.num_elements() or 0) <= _SMALL:
             # NB: it is a Const only as long as the function is traced, so that Python code and shape
             # rules see its value; the finished function takes it as an argument
-            attributes = {"value": tensor.value, "dtype": tensor.dtype}
-            return self._captured(tensor, lambda: self._outside("Const", attributes, name))
+            return self._captured(tensor, "Const", name, value=tensor.value)
         return self.capture_symbolic(tensor, name)
 
     def capture_symbolic(self, tensor: Any, name: str) -> SymbolicTensor:
         """A tensor from outside as an argument."""
-        attributes = {"dtype": tensor.dtype, "shape": tensor.shape}
-        return self._captured(tensor, lambda: self._outside("Placeholder", attributes, name))
+        return self._captured(tensor, "Placeholder", name, shape=tensor.shape)
+
+    def _captured(self, tensor: Any, type: str, name: str, **attributes: Any) -> SymbolicTensor:
+        if tensor.uid not in self._captures:
+            # a node that waits for none and that no tape sees
+            with context.enter(self), self.control_dependencies(None), tape.stop_recording():
+                (made,) = execute(type, [], {"dtype": tensor.dtype, **attributes}, name)
+            self.add_capture(tensor, made)
+        internal = self._captures[tensor.uid][1]
+        internal.handle_data = internal.handle_data or tensor.handle_data
+        tape.record(tape.Entry("captured_value", [tensor], [internal], {}, lambda grad: [grad]))
+        return internal
 
     def add_capture(self, external: Any, internal: SymbolicTensor) -> None:
         self._captures[external.uid] = (external, internal)
@@ -96,34 +98,17 @@ class FuncGraph(Graph):
         if isinstance(self.outer, FuncGraph):
             self.outer.watch_variable(variable)
 
-    def _captured(self, tensor: Any, make: Callable[[], SymbolicTensor]) -> SymbolicTensor:
-        if tensor.uid not in self._captures:
-            self.add_capture(tensor, make())
-        internal = self._captures[tensor.uid][1]
-        internal.handle_data = internal.handle_data or tensor.handle_data
-        tape.record(tape.Entry("captured_value", [tensor], [internal], {}, lambda grad: [grad]))
-        return internal
-
-    def _outside(self, type: str, attributes: dict[str, Any], name: str) -> SymbolicTensor:
-        """A node that waits for none and that no tape sees."""
-        with context.enter(self), self.control_dependencies(None), tape.stop_recording():
-            found: SymbolicTensor = execute(type, [], attributes, name)[0]
-        return found
-
-    def __repr__(self) -> str:
-        return f"FuncGraph(name={self.name}, id={id(self)})"
-
 
 def placeholder(
     graph: Graph, dtype: Any, shape: TensorShape, name: Any = None, user_name: Any = None
 ) -> SymbolicTensor:
     """An argument in that graph."""
-    attributes: dict[str, Any] = {"dtype": dtype, "shape": shape}
+    attributes = {"dtype": dtype, "shape": shape}
     if user_name is not None:
         attributes["_user_specified_name"] = user_name
     with context.enter(graph), tape.stop_recording():
-        found: SymbolicTensor = execute("Placeholder", [], attributes, name or "Placeholder")[0]
-        return found
+        (found,) = execute("Placeholder", [], attributes, name or "Placeholder")
+    return found  # type: ignore[no-any-return]
 
 
 def extend_outputs(node: Node, inner: Sequence[Any]) -> None:
@@ -151,17 +136,17 @@ def tensors_of(structure: Any) -> list[Any]:
 
 def cast(described: Any, value: Any) -> Any:
     """The value as it was described. Raises TypeError if it can't be that."""
-    return nest.map_structure(_cast_leaf, described, value)
 
+    def leaf(spec: Any, given: Any) -> Any:
+        if isinstance(spec, TensorSpec):
+            given = given if isinstance(given, TensorSpec) else convert_to_tensor(given, spec.dtype)
+            if given.dtype is spec.dtype and given.shape.is_compatible_with(spec.shape):
+                return given
+        elif isinstance(spec, Variable) or hasattr(spec, "composite") or spec == given:
+            return given
+        raise TypeError(f"Can not cast {given!r} to {spec!r}")
 
-def _cast_leaf(spec: Any, value: Any) -> Any:
-    if isinstance(spec, TensorSpec):
-        made = value if isinstance(value, TensorSpec) else convert_to_tensor(value, spec.dtype)
-        if made.dtype is spec.dtype and made.shape.is_compatible_with(spec.shape):
-            return made
-    elif isinstance(spec, Variable) or hasattr(spec, "composite") or spec is value or spec == value:
-        return value
-    raise TypeError(f"Can not cast {value!r} to {spec!r}")
+    return nest.map_structure(leaf, described, value)
 
 
 # -- tracing: the Python function is run once, with symbolic tensors
@@ -200,8 +185,14 @@ def trace(
     """
     with context.enter(graph):
         graph.orders_effects = orders_effects
-        order = AutomaticControlDependencies(graph) if orders_effects else None
-        mark = order.mark_as_return if order else (lambda tensor: tensor)
+        first, returned = len(graph.nodes), []
+
+        def mark(tensor: Any) -> Any:
+            if not orders_effects:
+                return tensor
+            returned.append(O.Identity(tensor))  # it will wait for all that must run
+            returned[-1].handle_data = tensor.handle_data
+            return returned[-1]
 
         def argument(value: Any) -> Any:
             if isinstance(value, TensorSpec):
@@ -225,8 +216,8 @@ def trace(
         graph.inputs = inputs + graph.internal_captures
         graph.structured_outputs = results
         graph.outputs += [graph.capture(tensor) for tensor in tensors_of(results)]
-        if order is not None:
-            graph.control_outputs += order.finish()
+        if orders_effects:
+            graph.control_outputs += _order_effects(graph, graph.nodes[first:], returned)
     return graph
 
 
@@ -246,75 +237,50 @@ def packed(results: Any, tensors: Sequence[Any]) -> Any:
 # -- the order of side effects
 
 
-class AutomaticControlDependencies:
-    """Keeps what is done to a resource in the order of the program, and stateful ops, too."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph, self._first = graph, len(graph.nodes)
-        self._returned: list[Any] = []
-
-    def mark_as_return(self, tensor: Any) -> Any:
-        """A result: it will wait for all that must run."""
-        self._returned.append(O.Identity(tensor))
-        self._returned[-1].handle_data = tensor.handle_data
-        return self._returned[-1]
-
-    def finish(self) -> list[Node]:
-        """Add the edges; the nodes that must run."""
-        must_run = self._order(self._graph.nodes[self._first :])
-        if must_run and self._returned:
-            execute("NoOp", [])
-            done = self._graph.nodes[-1]
-            for node in must_run:
-                done.add_control_input(node)
-            for tensor in self._returned:
-                tensor.op.add_control_input(done)
-        return must_run
-
-    def _order(self, nodes: Sequence[Node]) -> list[Node]:
-        must_run: list[Node] = []
-        consumed = {tensor.uid for node in self._graph.nodes for tensor in node.inputs}
-        last: dict[int | None, Node] = {}
-        reads: dict[int, list[Node]] = {}
-        for node in nodes:
-            stateful, resources = is_stateful(node), _resources(node)
-            read = node.type in _READS and all(t.uid not in consumed for t in node.outputs)
-            if stateful and not read:
-                must_run.append(node)
-            for handle, only_read in resources.items():
-                if handle in last:
-                    node.add_control_input(last[handle])
-                if only_read:
-                    reads.setdefault(handle, []).append(node)
-                    continue
+def _order_effects(graph: Graph, nodes: Sequence[Node], returned: Sequence[Any]) -> list[Node]:
+    """Keep what is done to a resource in the order of the program, and stateful ops, too; the results
+    wait for the nodes that must run, which it gives.
+    """
+    must_run: list[Node] = []
+    consumed = {tensor.uid for node in graph.nodes for tensor in node.inputs}
+    last: dict[int | None, Node] = {}
+    reads: dict[int | None, list[Node]] = {}
+    for node in nodes:
+        stateful = node.definition.stateful and node.type not in _UNORDERED
+        read = node.type in _READS and all(t.uid not in consumed for t in node.outputs)
+        if stateful and not read:
+            must_run.append(node)
+        effects = _resources(node) or ({None: False} if stateful else {})
+        for handle, only_read in effects.items():
+            if handle in last:
+                node.add_control_input(last[handle])
+            if only_read:
+                reads.setdefault(handle, []).append(node)
+            else:
                 for reader in reads.pop(handle, []):
                     node.add_control_input(reader)
                 last[handle] = node
-            if stateful and not resources:
-                if None in last:
-                    node.add_control_input(last[None])
-                last[None] = node
-        return must_run
-
-
-def is_stateful(node: Node) -> bool:
-    """Does it have an effect to be ordered?"""
-    return node.definition.stateful and node.type not in _UNORDERED
+    if must_run and returned:
+        O.NoOp()
+        for node in must_run:
+            graph.nodes[-1].add_control_input(node)
+        for tensor in returned:
+            tensor.op.add_control_input(graph.nodes[-1])
+    return must_run
 
 
 def read_only_inputs(graph: Any) -> tuple[int, ...]:
     """Which of the resources that are passed are only read."""
-    written = {
-        h for node in graph.nodes for h, only_read in _resources(node).items() if not only_read
-    }
+    uses = [pair for node in graph.nodes for pair in _resources(node).items()]
+    written = {handle for handle, only_read in uses if not only_read}
     pairs = enumerate(graph.inputs)
     return tuple(k for k, t in pairs if t.dtype.name == "resource" and t.uid not in written)
 
 
-def _resources(node: Node) -> dict[int, bool]:
+def _resources(node: Node) -> dict[int | None, bool]:
     """The handles that the node takes, and whether it only reads what they lead to."""
     read_only = node.attributes.get(READ_ONLY, ())
-    found: dict[int, bool] = {}
+    found: dict[int | None, bool] = {}
     for index, tensor in enumerate(node.inputs):
         if tensor.dtype.name == "resource":
             only_read = node.type in _READS or index in read_only

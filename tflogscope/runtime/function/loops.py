@@ -5,26 +5,25 @@ back: what it needs of the forward loop is pushed on lists there, and popped her
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tflogscope.runtime.core import context, nest, tape
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
-from tflogscope.runtime.core.dtypes import int32, resource
+from tflogscope.runtime.core.dtypes import int32
 from tflogscope.runtime.core.graph import Node
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.registry import OpDef, set_gradient
 from tflogscope.runtime.core.shapes import UNKNOWN
-from tflogscope.runtime.core.tensors import SymbolicTensor, TensorSpec, uid
+from tflogscope.runtime.core.tensors import SymbolicTensor, TensorSpec
 from tflogscope.runtime.function.backprop import gradients_of, zeros_like
 from tflogscope.runtime.function.branches import (
     BranchGraph,
     copy_handle_data,
     execute_functions,
-    function_name,
     outside,
-    trace_branch,
 )
 from tflogscope.runtime.function.concrete import GraphFunction
 from tflogscope.runtime.function.func_graph import (
@@ -56,14 +55,13 @@ def while_loop(
     loop_vars = nest.map_structure(_as_tensor, loop_vars)
     flat = tensors_of(loop_vars)
     with context.name_scope(name or "while") as scope:
-        names = [function_name(scope, part) for part in ("cond", "body")]
         limited = maximum_iterations is not None
         most = maximum_iterations if limited else -1
         limit = convert_to_tensor(most, int32, "maximum_iterations")
         counter = constant(0, limit.dtype if limited else None, name="loop_counter")
         specs = [TensorSpec.from_tensor(each) for each in (counter, limit)]
         specs += [TensorSpec(tensor.shape, tensor.dtype) for tensor in flat]
-        condition, inner = BranchGraph(names[0]), BranchGraph(names[1])
+        condition, inner = BranchGraph(f"{scope}cond"), BranchGraph(f"{scope}body")
         inner.is_while_body = True
 
         def test(counter: Any, limit: Any, *values: Any) -> Any:
@@ -79,8 +77,9 @@ def while_loop(
             nest.assert_same_structure(results, loop_vars, check_types=False)
             return [counter + 1, limit, *tensors_of(nest.map_structure(_as_tensor, results))]
 
-        trace_branch(condition, test, specs)
-        trace_branch(inner, step, specs)
+        orders = getattr(context.current(), "orders_effects", False)
+        trace(condition, test, specs, orders_effects=orders)
+        trace(inner, step, specs, orders_effects=orders)
         captured = inner.external_captures
         inner.outputs += inner.internal_captures
         for at, tensor in enumerate(captured[len(condition.external_captures) :]):
@@ -102,11 +101,11 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _eagerly(cond: Any, body: Any, loop_vars: Any, limit: Any) -> Any:
-    left = None if limit is None else int(convert_to_tensor(limit))
-    while left != 0 and cond(*loop_vars):
+    for _ in itertools.count() if limit is None else range(int(limit)):
+        if not cond(*loop_vars):
+            break
         loop_vars = body(*loop_vars)
         loop_vars = loop_vars if isinstance(loop_vars, (list, tuple)) else [loop_vars]
-        left = None if left is None else left - 1
     return nest.map_structure(_as_tensor, loop_vars)
 
 
@@ -128,13 +127,19 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     node: Node = op.outputs[0].op
     condition, body = (node.attributes[each].attributes["_graph"] for each in ("cond", "body"))
     before = len(body.outputs)
-    parts = zip(grads, body.outputs, node.outputs, strict=False)
-    wanted = [_prepared(*each) for each in parts]
+    wanted = []  # the gradients with which the variables begin their way back
+    for grad, inner, after in zip(grads, body.outputs, node.outputs, strict=False):
+        if not tape.differentiable(inner):
+            wanted.append(None)
+        elif grad is None and not after.dtype.is_array and after.handle_data is not None:
+            wanted.append(zeros_like(after))
+        else:
+            wanted.append(dense(grad))
     every = zip(body.outputs, body.inputs, wanted, strict=False)
     triples = [each for each in every if each[2] is not None]
     counter = constant(0, node.outputs[0].dtype, name="grad_counter")
     arguments = [counter, node.inputs[1], node.outputs[0], *(grad for _, _, grad in triples)]
-    graph = _GradientGraph(f"{body.name}_grad_{uid()}", node, condition, body)
+    graph = _GradientGraph(f"{body.name}_grad", node, condition, body)
 
     def step(counter: Any, limit: Any, total: Any, *given: Any) -> list[Any]:
         targets, sources = ([each[k] for each in triples] for k in (0, 1))
@@ -148,14 +153,14 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     if graph.new_inputs:  # the forward loop gives the lists, too
         for each, label in ((condition, "cond"), (body, "body")):
             each.name += "_rewritten"
-            node.attributes[label] = GraphFunction(each.name, each).definition
+            node.attributes[label] = GraphFunction(each.name, each, {}).definition
         node.attributes["T"] = tuple(tensor.dtype for tensor in body.outputs)
         added = tuple(tensor.shape for tensor in body.outputs[before:])
         node.attributes["output_shapes"] = (*node.attributes["output_shapes"], *added)
         node.inputs = (*node.inputs, *graph.new_inputs)
         extend_outputs(node, body.outputs)
     inputs = [*arguments, *(outside(each, body, node) for each in graph.external_captures)]
-    back = BranchGraph(f"{condition.name}_grad_{uid()}")
+    back = BranchGraph(f"{condition.name}_grad")
     specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
     trace(back, lambda counter, limit, total, *_: counter < total, specs)
     shapes = [tensor.shape for tensor in graph.outputs]
@@ -164,16 +169,6 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     found = iter([arrays.identity(output) for output in outputs][3:])
     rest = [None] * (len(node.inputs) - len(wanted))
     return [None if grad is None else next(found) for grad in wanted] + rest
-
-
-def _prepared(grad: Any, inner: Any, after: Any) -> Any:
-    """The gradient with which one variable begins its way back; None if it has none."""
-    if not tape.differentiable(inner):
-        return None
-    known = after.dtype is not resource or after.handle_data is not None
-    if grad is None and not after.dtype.is_array and known:
-        return zeros_like(after)
-    return dense(grad)
 
 
 _ASKING_FOR_SHAPE = frozenset("Shape Size Rank TensorListElementShape TensorListLength".split())

@@ -91,9 +91,9 @@ class Signature:
 
     def __init__(self, function: Callable[..., Any], input_signature: Sequence[Any] | None) -> None:
         self._signature = inspect.signature(function)
-        self._fixed: Arguments = {}
+        self.fixed: Arguments = {}
         if input_signature is not None:
-            self._fixed = self.bind(input_signature, {})
+            self.fixed = self.bind(input_signature, {})
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
         """The arguments by name; `*args` have numbers behind it."""
@@ -108,7 +108,9 @@ class Signature:
                 bound |= (
                     dict(sorted(value.items())) if each.kind is each.VAR_KEYWORD else {name: value}
                 )
-        return {name: self._value(name, value) for name, value in bound.items()}
+        bound = {n: cast(self.fixed[n], e) if n in self.fixed else e for n, e in bound.items()}
+        arrays = (np.ndarray, np.generic)
+        return nest.map_structure(lambda e: constant(e) if isinstance(e, arrays) else e, bound)  # type: ignore[no-any-return]
 
     def unbind(self, bound: Arguments) -> inspect.BoundArguments:
         """The arguments as the function takes them."""
@@ -121,19 +123,9 @@ class Signature:
                 given[name] = rest if each.kind is each.VAR_KEYWORD else rest.pop(name)
         return inspect.BoundArguments(self._signature, given)
 
-    def described(self, bound: Arguments) -> Arguments:
-        """The arguments with specs for tensors: those of the signature if there is one."""
 
-        def leaf(value: Any) -> Any:
-            return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
-
-        return nest.map_structure(leaf, bound) | self._fixed  # type: ignore[no-any-return]
-
-    def _value(self, name: str, value: Any) -> Any:
-        if name in self._fixed:
-            return cast(self._fixed[name], value)
-        arrays = (np.ndarray, np.generic)
-        return nest.map_structure(lambda e: constant(e) if isinstance(e, arrays) else e, value)
+def _spec(value: Any) -> Any:
+    return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
 
 
 class _Mode:
@@ -207,7 +199,7 @@ class PolymorphicFunction:
             if self.input_signature is not None and not args and not kwargs:
                 args = self.input_signature
             bound = self._signature.bind(args, kwargs)
-            described = self._signature.described(bound)
+            described = nest.map_structure(_spec, bound) | self._signature.fixed
             type_ = type_of(described)
             with context.init_scope():
                 outermost = context.current()
@@ -223,12 +215,11 @@ class PolymorphicFunction:
         if self._options["reduce_retracing"] and self.input_signature is None:
             type_ = type_.generalised(other for place, other in self._traces if place is where)
             left = iter(type_.shapes)
-            described = nest.map_structure(
-                lambda e: (
-                    TensorSpec(next(left), e.dtype, e.name) if isinstance(e, TensorSpec) else e
-                ),
-                described,
-            )
+
+            def leaf(e: Any) -> Any:
+                return TensorSpec(next(left), e.dtype, e.name) if isinstance(e, TensorSpec) else e
+
+            described = {name: nest.map_structure(leaf, e) for name, e in described.items()}
         self._count += 1
         graph = FuncGraph(self.name)
         given = self._signature.unbind(make_placeholders(graph, described))
@@ -262,14 +253,7 @@ def function(
     experimental_relax_shapes: bool = False,
 ) -> Any:
     """`tf.function`. NB: `jit_compile` is taken and changes nothing: there is no XLA here."""
-    del jit_compile
-
-    def decorate(python_function: Callable[..., Any]) -> PolymorphicFunction:
-        return PolymorphicFunction(
-            python_function,
-            input_signature,
-            autograph=autograph,
-            reduce_retracing=bool(experimental_relax_shapes or reduce_retracing),
-        )
-
+    reduces = reduce_retracing or experimental_relax_shapes  # its name until 2.9
+    options: Any = {"autograph": autograph, "reduce_retracing": reduces}
+    decorate = functools.partial(PolymorphicFunction, input_signature=input_signature, **options)
     return decorate if func is None else decorate(func)

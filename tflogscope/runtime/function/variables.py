@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import partialmethod
 from typing import Any
 
@@ -20,35 +20,24 @@ from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
 from tflogscope.runtime.core.definition import define
-from tflogscope.runtime.core.dtypes import DType, as_dtype
+from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.errors import missing
-from tflogscope.runtime.core.nest import map_structure
 from tflogscope.runtime.core.shapes import as_shape
-from tflogscope.runtime.core.tensors import (
-    OPERATORS,
-    EagerTensor,
-    HandleData,
-    Operators,
-    SymbolicTensor,
-)
+from tflogscope.runtime.core.tensors import EagerTensor, HandleData, Operators, SymbolicTensor
 from tflogscope.runtime.ops.state import ANONYMOUS
 
-
-class _Making(threading.local):
-    innermost: tuple[bool, list[Any]] | None = None
-
-
-_making = _Making()
+_making: ContextVar[tuple[bool, list[Any]] | None] = ContextVar("making", default=None)
 
 
 @contextmanager
 def making_variables(*, allowed: bool) -> Iterator[list[Any]]:
     """The variables that a function makes while it is traced, which it may or may not."""
-    before, _making.innermost = _making.innermost, (allowed, [])
+    made: list[Any] = []
+    before = _making.set((allowed, made))
     try:
-        yield _making.innermost[1]
+        yield made
     finally:
-        _making.innermost = before
+        _making.reset(before)
 
 
 class Variable(Operators):
@@ -64,11 +53,10 @@ class Variable(Operators):
         shape: Any = None,
     ) -> None:
         self.trainable = trainable is not False
-        if _making.innermost is not None:
-            allowed, made = _making.innermost
-            made.append(self)
-            if not allowed:
-                raise ValueError("tf.function may only make variables on its first call.")
+        allowed, made = _making.get() or (True, [])
+        made.append(self)
+        if not allowed:
+            raise ValueError("tf.function may only make variables on its first call.")
         with context.init_scope(), context.name_scope(name or "Variable") as scope:
             value = _initial_tensor(initial_value, dtype)
             self._name, self.dtype = scope[:-1], value.dtype
@@ -98,7 +86,6 @@ class Variable(Operators):
     # -- what it is
 
     name = property(lambda self: f"{self._name}:0")
-    ndim = property(lambda self: self.shape.rank)
     device = property(lambda self: str(self.handle.device))
     op = property(lambda self: self.handle.op)
 
@@ -112,8 +99,7 @@ class Variable(Operators):
         value = O.ReadVariableOp(self.handle, dtype=self.dtype)
         if not executing_eagerly():
             # tapes see it read outside: gradients go to the handle itself, not to what is captured
-            entry = tape.Entry("ReadVariableOp", [self.handle], [value], {}, lambda grad: [grad])
-            tape.record(entry)
+            tape.record(tape.Entry("ReadVariableOp", [self.handle], [value], {}, lambda g: [g]))
         return value
 
     def read_value(self) -> Any:
@@ -154,12 +140,6 @@ class Variable(Operators):
 
     def _operand(self) -> Any:
         return self.value()
-
-    def __eq__(self, other: object) -> Any:
-        return OPERATORS["eq"](self._operand(), other)
-
-    def __ne__(self, other: object) -> Any:
-        return OPERATORS["ne"](self._operand(), other)
 
     def __hash__(self) -> int:
         raise TypeError("Variable is unhashable.")
@@ -226,11 +206,10 @@ def accessed(variable: Any) -> None:
 
 
 def values_of(structure: Any) -> Any:
-    return map_structure(lambda e: e.value() if isinstance(e, Variable) else e, structure)
+    return nest.map_structure(lambda e: e.value() if isinstance(e, Variable) else e, structure)
 
 
-def _to_tensor(variable: Any, dtype: DType | None, name: str | None) -> Any:
-    del name
+def _to_tensor(variable: Any, dtype: Any, _: Any) -> Any:
     if dtype is not None and variable.dtype is not dtype:
         raise ValueError(f"{variable.name} is of {variable.dtype.name}, not of {dtype.name}.")
     return variable.value()
@@ -243,10 +222,8 @@ class Module:
     """Something with variables."""
 
     def __init__(self, name: str | None = None) -> None:
-        own = re.sub(
-            r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", type(self).__name__
-        ).lower()
-        self._name = own if name is None else name
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", "_", type(self).__name__)
+        self._name = snake.lower() if name is None else name
         with context.name_scope(self._name) as scope:
             self._scope_name = scope
 

@@ -9,8 +9,8 @@ import ast
 import functools
 import inspect
 import linecache
-import threading
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from types import CellType, CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
@@ -23,11 +23,7 @@ _LIBRARIES = frozenset(
 _codes: dict[CodeType, CodeType | None] = {}
 
 
-class _State(threading.local):
-    disabled = False
-
-
-_state = _State()
+_disabled: ContextVar[bool] = ContextVar("disabled", default=False)
 
 
 def convert(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,11 +41,11 @@ def do_not_convert(function: Any) -> Any:
 def _wrapped(function: Any, called: Callable[..., Any], *, disabled: bool) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        before, _state.disabled = _state.disabled, disabled
+        before = _disabled.set(disabled)
         try:
             return called(function, args, kwargs)
         finally:
-            _state.disabled = before
+            _disabled.reset(before)
 
     return artifact(wrapper)
 
@@ -66,9 +62,6 @@ def converted_call(
     """Call it, converted if it is the user's. NB: what can't be converted runs as it is, without a
     warning.
     """
-    if isinstance(function, functools.partial):
-        kwargs = {**function.keywords, **kwargs}
-        return converted_call(function.func, (*function.args, *args), kwargs, requested=requested)
     for python, overload in operators.OVERLOADS.items():
         if function is python:
             return overload(*args, **kwargs)
@@ -77,7 +70,7 @@ def converted_call(
         target, given = function.__func__, (function.__self__, *args)
     elif not isinstance(function, (FunctionType, type)):
         target, given = getattr(type(function), "__call__", None), (function, *args)  # noqa: B004
-    left = _state.disabled or hasattr(function, "autograph_info__")
+    left = _disabled.get() or hasattr(function, "autograph_info__")
     if left or not isinstance(target, FunctionType):
         return function(*args, **kwargs)
     if requested or (target.__module__ or "").split(".")[0] not in _LIBRARIES:
@@ -109,7 +102,9 @@ def _converted(function: FunctionType) -> FunctionType:
 
 
 def _tree(code: CodeType) -> ast.FunctionDef | None:
-    """What its source says; None if it is not there, or has what can't be converted."""
+    """What its source says; None if it is not there, or has what can't be converted. Decorators and
+    defaults don't matter: only the code of the body is taken.
+    """
     source = ast.parse("".join(linecache.getlines(code.co_filename)))
     node: Any = next((each for each in ast.walk(source) if _is(each, code)), None)
     for each in ast.walk(node) if node else ():
@@ -118,14 +113,6 @@ def _tree(code: CodeType) -> ast.FunctionDef | None:
     if isinstance(node, ast.Lambda):
         body = ast.copy_location(ast.Return(node.body), node.body)
         node = ast.copy_location(ast.FunctionDef("lambda_", node.args, [body], []), node)
-    if node:
-        node.decorator_list, node.returns = [], None
-        for each in ast.walk(node.args):
-            if isinstance(each, ast.arg):
-                each.annotation = None
-        none = ast.Constant(None)  # the defaults are those of the function itself
-        node.args.defaults = [none for _ in node.args.defaults]
-        node.args.kw_defaults = [each and none for each in node.args.kw_defaults]
     return node  # type: ignore[no-any-return]
 
 

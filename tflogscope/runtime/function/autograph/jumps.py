@@ -58,7 +58,7 @@ _numbers = itertools.count()
 
 def lower_jumps(function: ast.FunctionDef) -> None:
     """Rewrite the body of the function."""
-    function.body, _ = _joined(_loops(function.body))
+    function.body = _joined(_loops(function.body))
     if _may(function.body, ast.Return, FUNCTIONS):
         number = next(_numbers)
         flag, value = f"do_return_{number}", f"retval_{number}"
@@ -137,24 +137,22 @@ def _guarded(
     return block
 
 
-def _joined(block: Block) -> tuple[Block, bool]:
-    """What follows an `if` of which one side returns goes into the other side: so both give a value.
-    Does the block return, whatever happens?
-    """
-    result: Block = []
-    returns = False
+def _joined(block: Block) -> Block:
+    """What follows an `if` of which one side returns goes into the other side: so both give a value."""
     for at, statement in enumerate(block):
-        result.append(statement)
-        if isinstance(statement, ast.Return):
-            returns = True
-        elif isinstance(statement, ast.If):
-            statement.body, one = _joined(statement.body)
-            statement.orelse, other = _joined(statement.orelse)
-            returns |= one and other
-            if one or other:
-                rest, last = _joined(block[at + 1 :])
-                (statement.orelse if one else statement.body).extend(rest)
-                return result, returns or last
-        else:
-            _inside(statement, lambda inner: _joined(inner)[0])
-    return result, returns
+        _inside(statement, _joined)
+        if isinstance(statement, ast.If):
+            body, orelse = statement.body, statement.orelse
+            if _returns(body) or _returns(orelse):
+                (orelse if _returns(body) else body).extend(_joined(block[at + 1 :]))
+                return block[: at + 1]
+    return block
+
+
+def _returns(block: Block) -> bool:
+    """Does it return, whatever happens?"""
+    return any(
+        isinstance(each, ast.Return)
+        or (isinstance(each, ast.If) and _returns(each.body) and _returns(each.orelse))
+        for each in block
+    )

@@ -61,19 +61,12 @@ def if_exp(condition: Any, body: Thunk, orelse: Thunk) -> Any:
 # -- conditionals
 
 
-def if_stmt(
-    condition: Any,
-    body: Thunk,
-    orelse: Thunk,
-    get_state: Thunk,
-    set_state: Callable[[Values], None],
-    names: Values,
-    outputs: int,
-) -> None:
+def if_stmt(condition: Any, body: Thunk, orelse: Thunk, *state: Any) -> None:
     """An `if`. Raises ValueError or TypeError if its sides leave other kinds of values."""
     if not is_tensor(condition):
         (body if condition else orelse)()
         return
+    get_state, set_state, names, outputs = state
     condition, before = _scalar(condition), get_state()
 
     def traced(block: Thunk) -> Values:
@@ -124,10 +117,9 @@ def for_stmt(
                 break
 
 
-def _counting(
-    body: Thunk, value: list[Any], test: Thunk, extra_test: Any, get: Any, put: Any, names: Values
-) -> None:
+def _counting(body: Thunk, value: list[Any], test: Thunk, extra_test: Any, *state: Any) -> None:
     """A loop with one more variable: `value[0]`."""
+    get, put, names = state
 
     def put_all(values: Values) -> None:
         value[0], *rest = values

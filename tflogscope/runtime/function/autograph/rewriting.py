@@ -92,7 +92,10 @@ class Liveness:
                 if isinstance(node, ast.If) or before <= live:
                     break
                 live = live | before
-            self._note(node, bound([*node.body, *node.orelse, *targets]), before, after)
+            names = bound([*node.body, *node.orelse, *targets]) & (before | after | self._always)
+            only_inputs = names - after - self._always
+            ordered = sorted(names, key=lambda name: (name in only_inputs, name))
+            self.variables[node] = ordered, len(ordered) - len(only_inputs)
             return before
         if isinstance(node, ast.With):
             return _read(*node.items) | (self._block(node.body, after) - bound(node.items))
@@ -102,12 +105,6 @@ class Liveness:
                 self._block(block, whole)
             return whole
         return _read(node) | (after - bound([node]))
-
-    def _note(self, node: ast.stmt, names: Names, before: Names, after: Names) -> None:
-        names = {name for name in names if name in before | after | self._always}
-        only_inputs = (names & before) - after - self._always
-        ordered = sorted(names, key=lambda name: (name in only_inputs, name))
-        self.variables[node] = ordered, len(ordered) - len(only_inputs)
 
 
 _LEFT_ALONE = frozenset({"print", "locals", "vars", "dir", "breakpoint", "super"})
