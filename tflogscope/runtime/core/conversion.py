@@ -141,7 +141,7 @@ def _eager_tensor(value: Any, dtype: DType | None) -> EagerTensor:
 def _new_tensor(value: Any, dtype: DType | None) -> EagerTensor:
     array, found = to_array(value, dtype)
     tensor = EagerTensor(array.copy() if array is value else array, found)
-    if telling.listener is not None and not context.requested_device():
+    if not context.requested_device():
         cast = found.name not in _AT_ONCE and isinstance(value, (int, float, list, tuple))
         telling.listener.constant_made(tensor, cast=cast)
     return tensor

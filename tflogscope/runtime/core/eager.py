@@ -43,20 +43,17 @@ class EagerContext:
         values = [_value(tensor) for tensor in inputs]
         (run, dtypes), cached = self._kernel(definition, inputs, attributes)
         listener = telling.listener
-        if listener is not None:
-            listener.op_dispatched(definition.type, inputs, attributes, dtypes, cached)
+        listener.op_dispatched(definition.type, inputs, attributes, dtypes, cached)
         try:
             with np.errstate(all="ignore"):
                 result = output_values(run(*values), dtypes)
         except KERNEL_ERRORS as raised:
             error = as_op_error(raised)
-            if listener is not None:
-                listener.op_finished(definition.type, (), error)
+            listener.op_finished(definition.type, (), error)
             message = f"{error.message} [Op:{definition.type}]"  # NB: without the function's name
             raise type(error)(error.node_def, error.op, message) from None
         outputs = [EagerTensor(each, dtype) for each, dtype in zip(result, dtypes, strict=True)]
-        if listener is not None:
-            listener.op_finished(definition.type, outputs, None)
+        listener.op_finished(definition.type, outputs, None)
         return Done(inputs, attributes, outputs)
 
     def clear_kernels(self) -> None:

@@ -1,8 +1,7 @@
 """What happens is told here, to whoever listens.
 
 Every place where something happens that a log of TensorFlow would show calls a method of the one
-listener; with nobody listening that costs one look at a global. A listener overrides the methods it
-cares for.
+listener, which does nothing unless somebody listens. A listener overrides the methods it cares for.
 """
 
 from __future__ import annotations
@@ -59,16 +58,16 @@ class Listener:
         """A tape was followed back over these ops."""
 
 
-listener: Listener | None = None
-"""Who listens. Places that tell look here first."""
+listener = Listener()
+"""Who listens."""
 
 
 @contextmanager
-def listen(to: Listener | None) -> Iterator[Listener | None]:
+def listen(to: Listener | None) -> Iterator[None]:
     """Tell everything that happens, in all threads, to this listener; None: to nobody."""
     global listener  # noqa: PLW0603 - the one
-    previous, listener = listener, to
+    previous, listener = listener, to or Listener()
     try:
-        yield to
+        yield
     finally:
         listener = previous

@@ -76,16 +76,8 @@ def writing(
         yield emitter
 
 
-def _after_fork() -> None:
-    """A child process says nothing here: NB: with TensorFlow it would write to the same log."""
-    telling.listener = None
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if isinstance(stream, _Heard):
-            setattr(sys, name, stream.stream)
-
-
-os.register_at_fork(after_in_child=_after_fork)
+# A child process says nothing here. NB: with TensorFlow it would write to the same log.
+os.register_at_fork(after_in_child=lambda: setattr(telling, "listener", telling.Listener()))
 
 
 class _Heard:
@@ -96,7 +88,7 @@ class _Heard:
 
     def write(self, text: str) -> int:
         """Print it."""
-        if text:
+        if text and telling.listener is self._emitter:
             self._emitter.printed(text)
         self.stream.write(text)
         return len(text)

@@ -33,8 +33,7 @@ def instantiate(definition: FunctionDef) -> Plan:
     if definition.plan is None:
         ready, report = passes.optimize(definition)
         definition.plan = make_plan(ready)
-        if telling.listener is not None:
-            telling.listener.function_instantiated(definition, report)
+        telling.listener.function_instantiated(definition, report)
     plan: Plan = definition.plan
     return plan
 
@@ -44,8 +43,7 @@ def run(definition: FunctionDef, values: Sequence[Any]) -> list[Any]:
     plan = instantiate(definition)
     step = -_step_ids.getrandbits(63)  # TensorFlow's are random too, and negative for functions
     listener = telling.listener
-    if listener is not None:
-        listener.function_called(step, definition)
+    listener.function_called(step, definition)
     failed: BaseException | None = None
     try:
         with np.errstate(all="ignore"):
@@ -54,8 +52,7 @@ def run(definition: FunctionDef, values: Sequence[Any]) -> list[Any]:
         failed = error
         raise
     finally:
-        if listener is not None:
-            listener.function_returned(step, definition, failed)
+        listener.function_returned(step, definition, failed)
 
 
 # -- ops that run a function. Conditionals and loops are lowered before it comes to that
