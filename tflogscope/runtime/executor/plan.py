@@ -62,25 +62,11 @@ class Plan:
     root: Scope
 
 
-def needed(definition: FunctionDef) -> list[NodeDef]:
-    """The nodes that a result needs, or that have side effects."""
-    nodes = {node.name: node for node in definition.nodes}
-    wanted: set[str] = set()
-    left = [node.name for node in definition.nodes if node.type in {"_Retval", "_Arg", "_Send"}]
-    left += definition.must_run
-    while left:
-        name = left.pop()
-        if name in nodes and name not in wanted:
-            wanted.add(name)
-            left += [source for source, _ in nodes[name].inputs] + nodes[name].controls
-    return [node for node in definition.nodes if node.name in wanted]
-
-
 def make_plan(definition: FunctionDef) -> Plan:
     """The plan of a function whose graph passes have rewritten already."""
     items = {
         node.name: Item(node, bind(node.definition, node.attributes), [[] for _ in node.dtypes])
-        for node in needed(definition)
+        for node in definition.nodes
     }
     before = {
         name: [
