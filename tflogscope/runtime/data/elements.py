@@ -7,7 +7,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -43,50 +42,22 @@ class _Iterator:
 
     shape = ()
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._elements: Iterator[Element] = iter(())
-
     def start(self, source: Elements) -> None:
         self._elements = iter(source)
 
     def next(self) -> Element:
-        with self._lock:
-            element = next(self._elements, None)
+        element = next(self._elements, None)
         if element is None:
             raise OutOfRangeError(None, None, "End of sequence")
         return element
 
 
 def _function(definition: FunctionDef, captured: Sequence[Any]) -> Callable[..., Element]:
-    """The function on an element. One that only hands on its arguments does not run: see
-    `core/data/captured_function.cc` (`short_circuit`).
+    """The function on an element. See `core/data/captured_function.cc`. NB: one that only hands on its
+    arguments runs, too.
     """
     executor.instantiate(definition)
-    passed = _passed_on(definition)
-
-    def call(*components: Any) -> Element:
-        values = [*components, *captured]
-        if passed is not None:
-            return [values[index] for index in passed]
-        return list(executor.run(definition, values))
-
-    return call
-
-
-def _passed_on(definition: FunctionDef) -> list[int] | None:
-    if definition.stateful:
-        return None
-    nodes = {node.name: node for node in definition.nodes}
-    found = []
-    for result in definition.of_type("_Retval"):
-        node = nodes[result.inputs[0][0]]
-        while node.type == "Identity":
-            node = nodes[node.inputs[0][0]]
-        if node.type != "_Arg":
-            return None
-        found.append(node.attributes["index"])
-    return found
+    return lambda *components: list(executor.run(definition, [*components, *captured]))
 
 
 # -- what the ops make: functions of their inputs, called whenever it is iterated
