@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
@@ -35,47 +35,41 @@ class Instance:
     handle: int
     definition: FunctionDef
     report: Report
-    numbers: dict[str, int] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    """The nodes as they are made."""
-    running: dict[str, str] = field(default_factory=dict)
-    """… and as they run."""
+    numbers: dict[str, int]
+    texts: dict[str, str]
+    """The nodes as they run."""
     ready: bool = False
 
 
 def instantiated(voice: Voice, definition: FunctionDef, report: Report, handle: int) -> Instance:
-    """It is made ready."""
-    name = definition.name
-    component = f"{name}{voice.dialect.partitioned}_{voice.costs.number(64)}_0"
-    instance = Instance(component, handle, definition, report)
-    for at, node in enumerate([NodeDef("_SOURCE", "NoOp"), *report.nodes]):
-        instance.numbers[node.name] = at + (at > 0)  # 1 is the sink
-        instance.texts[node.name] = node_text(node, voice.dialect)
-        instance.running[node.name] = node_text(node, voice.dialect, running=True)
-    if not name.startswith("__"):  # NB: a session says nothing of the kind
-        _rewrites(voice, instance)
-        return instance
-    said = f'MultiDevice function "{name}"'
-    voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
-    _rewrites(voice, instance)
+    """It is made ready. NB: what Grappler's optimizers say is left out, and the nodes as they were
+    before the layout pass.
+    """
+    name, dialect = definition.name, voice.dialect
+    component = f"{name}{dialect.partitioned}_{voice.costs.number(64)}_0"
+    nodes = [NodeDef("_SOURCE", "NoOp"), *report.nodes]
+    numbers = {node.name: at + (at > 0) for at, node in enumerate(nodes)}  # 1 is the sink
+    texts = {node.name: node_text(node, dialect, running=True) for node in nodes}
+    instance = Instance(component, handle, definition, report, numbers, texts)
+    traced = name.startswith("__")  # NB: a session says nothing of the kind
+    said, this = f'MultiDevice function "{name}"', "MklLayoutRewritePass"
+    if traced:
+        voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
+    for node in nodes:
+        old = report.rewritten.get(node.name)
+        if old is not None:
+            facts = f"name:'{node.name}' id:{numbers[node.name]} op device:"
+            facts += f"{{requested: '{CPU}', assigned: '{CPU}'}} def:{{{node_text(node, dialect)}}}"
+            voice.say("new", f"{this}: New node:{{{facts}}}", 20)
+            text = f"rewrote node {node.name} with op {old} for Mkl layout optimization."
+            voice.say("rewrote", f"{this}: {text}")
     if definition.attributes.get(DATA_FUNCTION):
         prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
-    component = f"component function {component} with handle {handle}"
-    voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
-    voice.say("instantiated", f"Instantiated {said} with handle {handle + 1}")
+    if traced:
+        component = f"component function {component} with handle {handle}"
+        voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
+        voice.say("instantiated", f"Instantiated {said} with handle {handle + 1}")
     return instance
-
-
-def _rewrites(voice: Voice, instance: Instance) -> None:
-    """NB: what Grappler's optimizers say is left out, and the nodes as they were before."""
-    device, this = f"{{requested: '{CPU}', assigned: '{CPU}'}}", "MklLayoutRewritePass"
-    for node, old in instance.report.rewritten.items():
-        if node in instance.texts:
-            facts = f"name:'{node}' id:{instance.numbers[node]} op device:{device}"
-            text = f"{this}: New node:{{{facts} def:{{{instance.texts[node]}}}}}"
-            voice.say("new", text, 20)
-            text = f"{this}: rewrote node {node} with op {old} for Mkl layout optimization."
-            voice.say("rewrote", text)
 
 
 def prepared(voice: Voice, instance: Instance) -> None:
@@ -84,22 +78,22 @@ def prepared(voice: Voice, instance: Instance) -> None:
     text = f"Pruning function body: function_name={instance.component}"
     voice.say("pruning", text, 12)
     voice.say("pruning nodes", f"{text} #nodes = {len(instance.texts) + 1}", 12)
-    for nodes in instance.report.runs:
-        _constants(voice, nodes)
-    for text in instance.texts.values():
-        voice.say("kernel", f"Instantiating kernel for node: {text}", 7)
-
-
-def _constants(voice: Voice, nodes: Sequence[NodeDef]) -> None:
-    """The graph of constants that ran at step −1."""
-    for number, node in enumerate(nodes):
+    for number, node in (pair for run in instance.report.runs for pair in enumerate(run)):
+        # the graphs of constants that ran at step −1
         execution = Execution("graph", "folding", node.type, node.type, node=node.name, step=-1)
         shown = node_text(node, voice.dialect, running=True)
         body = f"{number + (number > 0)} step -1 {shown} device: /device:CPU:0"
         voice.began(execution)
         voice.say("process", f"Process node: {body}", 6, execution)
         voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
-        voice.ended(execution)
+        execution.end = voice.strand.now
+    kernels_made(voice, [NodeDef("_SOURCE", "NoOp"), *instance.report.nodes])
+
+
+def kernels_made(voice: Voice, nodes: Sequence[NodeDef]) -> None:
+    for node in nodes:
+        shown = node_text(node, voice.dialect)
+        voice.say("kernel", f"Instantiating kernel for node: {shown}", 9)
 
 
 def wrapper(

@@ -31,7 +31,7 @@ class Prefixes:
     """What lines begin with, and which there are."""
 
     def __init__(self, dialect: Dialect, levels: Levels) -> None:
-        self.absl, self.threads = dialect.absl, levels.threads
+        self.dialect, self.absl, self.threads = dialect, dialect.absl, levels.threads
         self._tails: dict[str, tuple[str, str]] = {}
         at = list(DIALECTS).index(dialect.release)
         for name, site in SITES.items():

@@ -55,8 +55,7 @@ def writing(
     """Write the log of what happens in it, and perhaps the truth. Raises ValueError for a release or
     a fault that is not known, OSError if a file can't be written.
     """
-    chosen = dialect(settings.release)
-    prefixes = Prefixes(chosen, settings.levels)
+    prefixes = Prefixes(dialect(settings.release), settings.levels)
     faults = faults_named(settings.faults, settings.seed, prefixes)
     EAGER.clear_kernels()  # a new process has none
     forget_scalars()
@@ -66,7 +65,7 @@ def writing(
         file = stack.enter_context(opened(log))
         beside = None if truth is None else Truth(stack.enter_context(opened(truth)))
         output = Output(file, prefixes, beside, faults)
-        emitter = Emitter(output, chosen, prefixes, settings.seed, settings.threads)
+        emitter = Emitter(output, prefixes, settings.seed, settings.threads)
         stack.callback(emitter.close)
         stack.enter_context(telling.listen(emitter))
         stack.enter_context(redirect_stdout(_Heard(sys.stdout, emitter)))

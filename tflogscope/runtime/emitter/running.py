@@ -16,21 +16,30 @@ from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import OpError
 from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.costs import Costs
-from tflogscope.runtime.emitter.dialects import Dialect
 from tflogscope.runtime.emitter.functions import Instance, instantiated, plain_name, prepared
 from tflogscope.runtime.emitter.output import Output, Prefixes
 from tflogscope.runtime.emitter.primitives import Kernel, plans
 from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Strand
 from tflogscope.runtime.emitter.text import status, type_name
 from tflogscope.runtime.emitter.verbose import header, line
-from tflogscope.runtime.emitter.voice import Voice, Voices
-from tflogscope.runtime.passes import DATA_FUNCTION
+from tflogscope.runtime.emitter.voice import Costs, Voice, Voices
+from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
 from tflogscope.runtime.passes.onednn import Report
 
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _ASYNC = frozenset({"IteratorGetNext", "_Recv"})
+
+_ON = (
+    "oneDNN custom operations are on. You may see slightly different numerical results due to "
+    "floating-point round-off errors from different computation orders. To turn them off, set the "
+    "environment variable `TF_ENABLE_ONEDNN_OPTS=0`."
+)
+_FEATURES = (
+    "This TensorFlow binary is optimized to use available CPU instructions in performance-critical "
+    "operations.\nTo enable the following instructions: AVX2 AVX512F AVX512_VNNI AVX512_BF16 FMA, in "
+    "other operations, rebuild TensorFlow with the appropriate compiler flags."
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -61,27 +70,25 @@ class Step:
     items: list[Item] = field(default_factory=list)
     last: dict[str, int] = field(default_factory=dict)
 
-    def waits(self, node: NodeDef) -> list[int]:
-        """The items that it comes after."""
-        names = {name for name, _ in node.inputs}.union(node.controls)
-        found = {self.last[name] for name in names if name in self.last}
-        return sorted(found) or [0] * bool(self.items)  # all wait for _SOURCE
-
 
 class Steps(Listener):
     """Hears of functions and their nodes."""
 
-    def __init__(
-        self, output: Output, dialect: Dialect, prefixes: Prefixes, seed: int, threads: int
-    ) -> None:
+    def __init__(self, output: Output, prefixes: Prefixes, seed: int, threads: int) -> None:
         costs = Costs(seed)
         pid = 4000 + costs.number(12)
         self._pool, self._data_thread = [pid + 10 + each for each in range(threads)], pid + 90
         self._instances: dict[int, Instance] = {}
-        self._voices = Voices(output, dialect, prefixes, costs, pid)
-        self._here, self._flush = self._voices.here, self._voices.flush
+        self._kernels: dict[Any, tuple[Instance | None, str]] = {}
+        voices = self._voices = Voices(output, prefixes, costs, pid)
+        self._here, self._flush, self.close = voices.here, voices.flush, voices.close
+        self.printed, self.sleep = voices.printed, voices.sleep
         self._sessions = self._allocations = 0
         self._introduced = False
+        if SETTINGS.onednn:
+            voices.main.say("onednn on", _ON)
+        voices.main.say("cpu features", _FEATURES, 40_000)
+        voices.main.strand.now += 1_000_000
 
     # -- kernels
 
@@ -151,14 +158,10 @@ class Steps(Listener):
         data = bool(definition.attributes.get(DATA_FUNCTION))
         inner = voice.steps[-1].call if voice.steps and not data else None
         call = voice.dispatches[-1].execution if voice.dispatches else None
-        if (
-            call is not None
-            and call.op == name
-            and all(each.call is not call for each in voice.steps)
-        ):
-            voice.executing(call)
-        else:
+        if call is None or call.op != name or any(each.call is call for each in voice.steps):
             call = None  # a node calls it
+        elif call.thread == WORKER:
+            self._executing(voice, call)
         called = call is not None or bool(voice.items and voice.items[-1].node.type in _CALLS)
         if called:
             text = f"device {CPU} from {name} with handle {instance.handle}"
@@ -192,6 +195,12 @@ class Steps(Listener):
             voice.say("ran" if error is None else "failed", text, 12)
         self._flush(voice)
 
+    @staticmethod
+    def _executing(voice: Voice, call: Execution) -> None:
+        """A call executes: that is said once."""
+        voice.began(call)
+        voice.say("executing", f"Executing op {call.op} in device {CPU}", 12, call)
+
     # -- nodes
 
     def node_started(self, step: int, node: NodeDef, dead: str = "") -> None:
@@ -210,9 +219,12 @@ class Steps(Listener):
             run.call,
             run.number,
         )
-        number, text = instance.numbers.get(node.name, 0), instance.running.get(node.name, "")
+        number, text = instance.numbers.get(node.name, 0), instance.texts.get(node.name, "")
         text = f"{number} step {run.number} {text}"
-        item = Item(node, Strand(WORKER), execution, run.waits(node), text)
+        names = {name for name, _ in node.inputs}.union(node.controls)
+        waits = sorted({run.last[name] for name in names if name in run.last})
+        # all wait for _SOURCE
+        item = Item(node, Strand(WORKER), execution, waits or [0] * bool(run.items), text)
         run.last[node.name] = len(run.items)
         run.items.append(item)
         voice.items.append(item)
@@ -256,8 +268,7 @@ class Steps(Listener):
     def _over(voice: Voice, kind: str, text: str) -> None:
         item = voice.items.pop()
         voice.say(kind, text, 10, item.execution)
-        voice.ended(item.execution)
-        voice.strands.pop()
+        item.execution.end = voice.strands.pop().now
 
 
 def _shape(value: Any) -> tuple[int, ...]:

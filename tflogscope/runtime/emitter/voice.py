@@ -5,16 +5,44 @@ threads, which take over each other's time where they meet.
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 import weakref
+from collections.abc import MutableMapping
 from typing import Any, NamedTuple
 
-from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.costs import Costs
-from tflogscope.runtime.emitter.dialects import Dialect
 from tflogscope.runtime.emitter.output import Output, Prefixes
-from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Record, Strand
+from tflogscope.runtime.emitter.records import Execution, Primitive, Record, Strand
+
+_BY_GEMM = frozenset({"gemm_api", "inner_product"})
+
+
+class Costs:
+    """How long things take, in microseconds: a model, with chance in it. The same seed gives the same."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - a model, no secret
+        self._known: set[tuple[str, str]] = set()
+
+    def number(self, bits: int) -> int:
+        """A number of so many bits."""
+        return self._random.getrandbits(bits)
+
+    def kernel(self, size: int) -> int:
+        """A kernel that reads and writes so many bytes."""
+        return max(1, int((12 + size / 6_600) * (0.8 + 0.5 * self._random.random())))
+
+    def primitive(self, kind: str, problem: str, size: int) -> float:
+        """Milliseconds of a primitive; a new one is made first, and the first product loads much."""
+        time = 2.0 + size / 4_000
+        if kind in _BY_GEMM and not any(known in _BY_GEMM for known, _ in self._known):
+            time += 30_000 + 20_000 * self._random.random()
+        elif (kind, problem) not in self._known:
+            time += 60 + 300 * self._random.random()
+        self._known.add((kind, problem))
+        ticks = round(time * (0.8 + 0.5 * self._random.random()) * 4.096)
+        return max(1, ticks) / 4096  # the clock that oneDNN reads
 
 
 class Dispatch(NamedTuple):
@@ -28,10 +56,8 @@ class Dispatch(NamedTuple):
 class Voice:
     """One thread."""
 
-    def __init__(
-        self, thread: int, now: int, dialect: Dialect, prefixes: Prefixes, costs: Costs
-    ) -> None:
-        self.dialect, self.costs, self.shows = dialect, costs, prefixes.shows
+    def __init__(self, thread: int, now: int, prefixes: Prefixes, costs: Costs) -> None:
+        self.dialect, self.costs, self.shows = prefixes.dialect, costs, prefixes.shows
         self.strands = [Strand(thread, now)]
         self.dispatches: list[Dispatch] = []
         self.steps: list[Any] = []
@@ -70,30 +96,14 @@ class Voice:
         execution.thread = strand.thread
         strand.ran.append(execution)
 
-    def executing(self, call: Execution) -> None:
-        """A call executes, if that has not been said yet."""
-        if call.thread == WORKER:
-            self.began(call)
-            text = f"Executing op {call.op} in device {CPU}"
-            self.say("executing", text, 12, call)
-
-    def ended(self, execution: Execution) -> None:
-        """It ends now."""
-        execution.end = self.strands[-1].now
-
 
 class Voices:
     """All threads."""
 
-    def __init__(
-        self, output: Output, dialect: Dialect, prefixes: Prefixes, costs: Costs, pid: int
-    ) -> None:
-        self._output, self._pid = output, pid
-        self._given = dialect, prefixes, costs
+    def __init__(self, output: Output, prefixes: Prefixes, costs: Costs, pid: int) -> None:
+        self._output, self._pid, self._given = output, pid, (prefixes, costs)
         self._lock = threading.RLock()
-        self._voices: weakref.WeakKeyDictionary[threading.Thread, Voice] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._voices: MutableMapping[threading.Thread, Voice] = weakref.WeakKeyDictionary()
         self._begun = 0
         self.main = self.here()
 
