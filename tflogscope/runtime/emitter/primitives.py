@@ -32,8 +32,7 @@ _ROWS = {
 }  # fmt: skip
 """Of each primitive its implementation, its direction, memories, auxiliary information."""
 _WITH_ATTRIBUTES = frozenset({"matmul", "inner_product", "convolution"})
-_POSTS = {"Relu": "eltwise_relu", "Relu6": "eltwise_bounded_relu:6", "Elu": "eltwise_elu:1",
-          "LeakyRelu": "eltwise_relu:0.2", "Tanh": "eltwise_tanh", "Sigmoid": "eltwise_logistic"}  # fmt: skip
+_POSTS = {"Relu": "relu", "Elu": "elu:1", "Tanh": "tanh", "Sigmoid": "logistic"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +69,15 @@ class Kernel:
         if usual == "forward":
             usual = "forward_inference" if self.dialect.release == "2.8" else "forward_training"
         given = {"tag": "abcd" if self.first == 2 else "acdb", **given}
-        return Plan(
-            kind,
-            implementation,
-            prop or usual,
-            self.dtype,
-            memories.format(**given),
-            problem,
-            self._attributes() if kind in _WITH_ATTRIBUTES else "",
-            auxiliary.format(**given),
-        )
-
-    def _attributes(self) -> str:
-        """Who gives room for what is in between, and what is done to the result while it is there."""
-        posts = [_POSTS[each] for each in self.attributes.get("fused_ops", ()) if each in _POSTS]
-        parts = [f"attr-post-ops:{'+'.join(posts)}"] if posts else []
-        if "Backprop" not in self.op and self.dialect.release != "2.8":
-            parts.insert(0, "attr-scratchpad:user")
-        return " ".join(parts)
+        memories, auxiliary = memories.format(**given), auxiliary.format(**given)
+        fused, parts = self.attributes.get("fused_ops", ()), []
+        if kind in _WITH_ATTRIBUTES:
+            # who gives room for what is in between, and what is done to the result at once
+            if "Backprop" not in self.op and self.dialect.release != "2.8":
+                parts.append("attr-scratchpad:user")
+            parts += [f"attr-post-ops:eltwise_{_POSTS[e]}" for e in fused if e in _POSTS]
+        tail = problem, " ".join(parts), auxiliary
+        return Plan(kind, implementation, prop or usual, self.dtype, memories, *tail)
 
 
 def plans(kernel: Kernel) -> list[Plan]:
@@ -162,15 +152,10 @@ def _window(kernel: Kernel, image: Shape, result: Shape, size: Sequence[int]) ->
     parts, padded = [], kernel.attributes.get("padding") != "VALID"
     for at, axis in enumerate("hw"):
         place = kernel.first + at
-        stride, step = (
-            (kernel.attributes.get(name) or (1, 1, 1, 1))[place]
-            for name in ("strides", "dilations")
-        )
-        into, out, k = image[place], result[place], size[at]
-        before = max(0, (out - 1) * stride + (k - 1) * step + 1 - into) // 2 if padded else 0
-        parts.append(
-            f"i{axis}{into}o{axis}{out}k{axis}{k}s{axis}{stride}d{axis}{step - 1}p{axis}{before}"
-        )
+        stride, into, out = kernel.attributes["strides"][place], image[place], result[place]
+        before = max(0, (out - 1) * stride + size[at] - into) // 2 if padded else 0
+        sizes = {"i": into, "o": out, "k": size[at], "s": stride, "d": 0, "p": before}
+        parts.append("".join(f"{each}{axis}{number}" for each, number in sizes.items()))
     return "_".join(parts)
 
 
@@ -235,7 +220,7 @@ def _batch_norm(kernel: Kernel) -> list[Plan]:
     backward = "Grad" in kernel.op
     batch, rows, columns, channels = kernel.image(kernel.inputs[1 if backward else 0])
     training = bool(kernel.attributes.get("is_training", True))
-    flags = ("" if training else "G") + "S" + ("R" if kernel.op.endswith("Ex") else "")
+    flags = ("" if training else "G") + "S" + "R" * kernel.op.endswith("Ex")
     prop = "backward" if backward else "forward_training" if training else "forward_inference"
     diff, problem = "acdb" if backward else "", f"mb{batch}ic{channels}ih{rows}iw{columns}"
     return [kernel.plan("batch_normalization", problem, prop, diff=diff, flags=flags)]

@@ -26,10 +26,6 @@ class Plan(NamedTuple):
     auxiliary: str
 
 
-def _mark(dialect: Dialect) -> str:
-    return "onednn_verbose,v1" if dialect.onednn >= "3.6" else "onednn_verbose"
-
-
 def header(dialect: Dialect, threads: int) -> list[str]:
     """What comes layout the first primitive."""
     version = dialect.onednn
@@ -42,7 +38,7 @@ def header(dialect: Dialect, threads: int) -> list[str]:
         "info,gpu,runtime:none",
         f"{template}:{_TEMPLATE}",
     )
-    return [f"{_mark(dialect)},{text}" for text in texts]
+    return [f"{dialect.mark},{text}" for text in texts]
 
 
 def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
@@ -55,13 +51,11 @@ def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
     for name, _, tag in (each.partition(":") for each in plan.memories.split()):
         described = f"{plan.dtype}::blocked:{tag}{layout}" if tag else absent
         memories.append(f"{name}{joint}{described}")
-    attributes = plan.attributes
-    if attributes and dialect.onednn < "3.5":
-        attributes += " "
+    attributes = plan.attributes + " " * bool(plan.attributes and dialect.onednn < "3.5")
     kind = f"{plan.kind}_v2" if old and plan.kind in {"pooling", "softmax"} else plan.kind
     fields = [kind, plan.implementation, plan.prop, " ".join(memories), attributes]
     if not (gemm and old):  # NB: 2.7 leaves a field out
         fields.append(plan.auxiliary)
     fields += [plan.problem, f"{milliseconds:g}"]
     component = "" if dialect.onednn < "3.3" else "primitive,"
-    return f"{_mark(dialect)},{component}exec,cpu,{','.join(fields)}"
+    return f"{dialect.mark},{component}exec,cpu,{','.join(fields)}"
