@@ -19,7 +19,7 @@ from tflogscope.runtime.emitter.functions import (
 from tflogscope.runtime.emitter.records import WORKER, Execution
 from tflogscope.runtime.emitter.running import Steps
 from tflogscope.runtime.emitter.text import attributes_of, status, summary
-from tflogscope.runtime.emitter.voice import Dispatch, Voice
+from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import SETTINGS
 from tflogscope.runtime.passes.onednn import eager_op
 
@@ -35,8 +35,7 @@ class Emitter(Steps):
             made["_EagerConst"] = "T"
         for op, attribute in made.items():
             self._dispatch(voice, op, [tensor], {attribute: tensor.dtype}, [tensor.dtype])
-            self._finish(voice, voice.dispatches.pop(), [], None)
-        self._flush(voice)
+            self.op_finished(op, [], None)
 
     def op_dispatched(
         self,
@@ -52,7 +51,7 @@ class Emitter(Steps):
             return
         execution = Execution("eager", "call", op, op, function=plain_name(op))
         execution.call = execution
-        voice.dispatches.append(Dispatch(execution, inputs, attributes))
+        voice.dispatches.append((execution, inputs, attributes))
         voice.say("entering", f"Entering eager executing local operation '{op}'", 20)
         _inputs_said(voice, op, len(inputs))
         if not cached:
@@ -72,7 +71,7 @@ class Emitter(Steps):
         instance, ran = self._kernels[key]
         rewrite = "eager" if new != op else "wrapped" if ran != new else "none"
         execution = Execution("eager", "op", op, ran, rewrite)
-        voice.dispatches.append(Dispatch(execution, inputs, attributes))
+        voice.dispatches.append((execution, inputs, attributes))
         voice.began(execution)
         voice.say("executing", f"Executing op {new} in device {CPU}", 8, execution)
         if instance is not None:
@@ -104,11 +103,7 @@ class Emitter(Steps):
 
     def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None:
         voice = self._here()
-        self._finish(voice, voice.dispatches.pop(), outputs, error)
-        self._flush(voice)
-
-    def _finish(self, voice: Voice, dispatch: Dispatch, outputs: Sequence[Any], error: Any) -> None:
-        execution = dispatch.execution
+        execution, inputs, attributes = voice.dispatches.pop()
         execution.status = "done" if error is None else "failed"
         if execution.kind == "call":
             if execution.thread == WORKER:
@@ -117,13 +112,14 @@ class Emitter(Steps):
             text = f"Exiting eager executing local operation '{execution.op}', {said}"
             voice.say("exiting", text, 12, execution)
         elif error is None:
-            arrays = [[each.value for each in part] for part in (dispatch.inputs, outputs)]
-            self._run(voice, execution, dispatch.attributes, *arrays)
+            arrays = [[each.value for each in part] for part in (inputs, outputs)]
+            self._run(voice, execution, attributes, *arrays)
         if execution.kind == "op" and voice.dialect.wraps_ops:
             said = "succeeded." if error is None else f"failed: {status(error)}"
             kind = "ran here" if error is None else "failed here"
             voice.say(kind, f"Component function execution {said}", 4, execution)
         execution.end = voice.strand.now
+        self._flush(voice)
 
     def tape_followed(self, ops: Sequence[str]) -> None:
         voice = self._here()

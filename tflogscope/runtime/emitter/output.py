@@ -13,7 +13,7 @@ from tflogscope.runtime.emitter.records import Record, Strand
 from tflogscope.runtime.emitter.sites import SITES
 from tflogscope.runtime.emitter.truth import BEGIN, Sink, Truth
 
-_BARE = frozenset({"onednn", "print"})
+BARE = frozenset({"onednn", "print"})
 _time = attrgetter("time")
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the log doesn't say its zone
 
@@ -35,9 +35,10 @@ class Prefixes:
         self._tails: dict[str, tuple[str, str]] = {}
         at = list(DIALECTS).index(dialect.release)
         for name, site in SITES.items():
-            line, own = site.lines[at], (levels.modules or {}).get(site.module, 0)
+            line, file = site.lines[at], site.path.rpartition("/")[2]
+            own = (levels.modules or {}).get(file.partition(".")[0], 0)
             if line and site.level <= max(levels.level, own):
-                path = site.file if self.absl else site.path
+                path = file if self.absl else site.path
                 self._tails[name] = (site.severity, f"{path}:{line}] ")
 
     def shows(self, name: str) -> bool:
@@ -122,7 +123,7 @@ class Output:
 
     def _rendered(self, record: Record) -> Piece:
         prefix = ""
-        if record.kind not in _BARE:
+        if record.kind not in BARE:
             prefix = self._prefixes.of(record.kind, BEGIN + record.time, record.thread)
         end = "" if record.kind == "print" else "\n"
         data = f"{prefix}{record.text}{end}".encode("utf-8", "surrogateescape")

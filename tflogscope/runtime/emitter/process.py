@@ -41,16 +41,12 @@ class Settings:
     faults: Sequence[str] = ()
 
 
-def _opened(path: Path) -> AbstractContextManager[Sink]:
-    return path.open("wb")
-
-
 @contextmanager
 def writing(
     log: Path,
     settings: Settings,
     truth: Path | None = None,
-    opened: Callable[[Path], AbstractContextManager[Sink]] = _opened,
+    opened: Callable[[Path], AbstractContextManager[Sink]] = lambda path: path.open("wb"),
 ) -> Iterator[Emitter]:
     """Write the log of what happens in it, and perhaps the truth. Raises ValueError for a release or
     a fault that is not known, OSError if a file can't be written.

@@ -93,17 +93,12 @@ class Steps(Listener):
     # -- kernels
 
     def _run(
-        self,
-        voice: Voice,
-        execution: Execution,
-        attributes: Any,
-        inputs: Sequence[Any],
-        outputs: Sequence[Any],
+        self, voice: Voice, execution: Execution, attributes: Any, inputs: Any, outputs: Any
     ) -> None:
         """Let a kernel run: the time it takes, and the primitives that it runs."""
         op = execution.kernel
         order = list(inputs[1]) if op == "_MklTranspose" else []
-        taken, given = [_shape(each) for each in inputs], [_shape(each) for each in outputs]
+        taken, given = ([_shape(each) for each in part] for part in (inputs, outputs))
         size = 4 * sum(map(prod, taken + given))
         found = plans(Kernel(op, attributes, taken, given, voice.dialect, order))
         if not found:
@@ -116,11 +111,11 @@ class Steps(Listener):
             if plan.kind == "gemm_api" and not voice.dialect.wraps_ops:
                 continue
             for text in () if self._introduced else header(voice.dialect, len(self._pool)):
-                voice.bare("onednn", text)
+                voice.say("onednn", text, 1)
             self._introduced = True
             primitive = Primitive(plan.kind, plan.implementation, plan.problem, ms, execution)
             voice.strand.ran.append(primitive)
-            voice.bare("onednn", line(plan, ms, voice.dialect), primitive)
+            voice.say("onednn", line(plan, ms, voice.dialect), 1, primitive)
 
     def _memory(self, voice: Voice, step: int, node: NodeDef, index: int, value: Any) -> None:
         """What an output takes."""
@@ -157,7 +152,7 @@ class Steps(Listener):
             instance = self._instance(voice, definition, report)
         data = bool(definition.attributes.get(DATA_FUNCTION))
         inner = voice.steps[-1].call if voice.steps and not data else None
-        call = voice.dispatches[-1].execution if voice.dispatches else None
+        call = voice.dispatches[-1][0] if voice.dispatches else None
         if call is None or call.op != name or any(each.call is call for each in voice.steps):
             call = None  # a node calls it
         elif call.thread == WORKER:
@@ -173,9 +168,7 @@ class Steps(Listener):
         if not instance.ready and name.startswith("__"):
             prepared(voice, instance)
 
-    def function_returned(
-        self, step: int, definition: FunctionDef, error: BaseException | None
-    ) -> None:
+    def function_returned(self, step: int, definition: FunctionDef, error: Any) -> None:
         """Its nodes are dealt to threads."""
         voice = self._here()
         run = voice.steps.pop()

@@ -10,9 +10,9 @@ import threading
 import time
 import weakref
 from collections.abc import MutableMapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from tflogscope.runtime.emitter.output import Output, Prefixes
+from tflogscope.runtime.emitter.output import BARE, Output, Prefixes
 from tflogscope.runtime.emitter.records import Execution, Primitive, Record, Strand
 
 _BY_GEMM = frozenset({"gemm_api", "inner_product"})
@@ -45,12 +45,9 @@ class Costs:
         return max(1, ticks) / 4096  # the clock that oneDNN reads
 
 
-class Dispatch(NamedTuple):
-    """An eager op, or a call, that has begun."""
-
-    execution: Execution
-    inputs: Any
-    attributes: Any
+About = Execution | Primitive | None
+Dispatch = tuple[Execution, Any, Any]
+"""An eager op, or a call, that has begun: with its inputs and attributes."""
 
 
 class Voice:
@@ -73,21 +70,15 @@ class Voice:
         """Is it in the middle of something?"""
         return len(self.strands) > 1 or bool(self.dispatches)
 
-    def say(self, kind: str, text: str, cost: int = 4, about: Execution | None = None) -> None:
+    def say(self, kind: str, text: str, cost: int = 4, about: About = None) -> None:
         """A line of that kind."""
         strand = self.strands[-1]
         strand.now += max(1, round(cost * self.dialect.pace))
         record = Record(strand.now, strand.thread, kind, text, about)
-        if about is not None and record.stands:
+        if isinstance(about, Execution) and record.stands:
             about.start = strand.now
-        if self.shows(kind):
+        if kind in BARE or self.shows(kind):
             strand.records.append(record)
-
-    def bare(self, kind: str, text: str, about: Primitive | None = None) -> None:
-        """A line without a prefix."""
-        strand = self.strands[-1]
-        strand.now += 1
-        strand.records.append(Record(strand.now, strand.thread, kind, text, about))
 
     def began(self, execution: Execution) -> None:
         """It begins now, on this thread."""
@@ -154,7 +145,7 @@ class Voices:
         if last is not None and last.kind == "print" and not last.text.endswith("\n"):
             last.text += text
         else:
-            voice.bare("print", text)
+            voice.say("print", text, 1)
         if text.endswith("\n"):
             self.flush(voice)
 
