@@ -70,20 +70,15 @@ def restored(spec: Any, tensors: Sequence[Any]) -> Any:
 
     def leaf(each: Any) -> Any:
         tensor = next(left)
-        if isinstance(each, DatasetSpec):
-            return Dataset(tensor, each.element_spec)
         tensor.set_shape(each.shape)
-        return tensor
+        return Dataset(tensor, each.element_spec) if isinstance(each, DatasetSpec) else tensor
 
     return nest.map_structure(leaf, spec)
 
 
 def outputs_of(spec: Any) -> dict[str, Any]:
-    leaves = nest.flatten(spec)
-    return {
-        "output_types": tuple(each.dtype for each in leaves),
-        "output_shapes": tuple(each.shape for each in leaves),
-    }
+    pairs = [(each.dtype, each.shape) for each in nest.flatten(spec)]
+    return dict(zip(("output_types", "output_shapes"), zip(*pairs, strict=True), strict=True))
 
 
 class _Function:
@@ -258,7 +253,7 @@ def _seeds(seed: int | None) -> list[Any]:
     """`tf.data`'s seeds: by ops. See `python/data/util/random_seed.py`."""
     first, second = random.get_seed(seed)
     seed1 = convert_to_tensor(first, int64, name="seed")
-    if not first and not second and seed is None:
+    if seed is None and not first and not second:
         return [seed1, convert_to_tensor(0, int64, name="seed2")]
     with op_scope(None, "seed2") as scope:
         seed2 = convert_to_tensor(second, int64)

@@ -64,13 +64,12 @@ def _function(definition: FunctionDef, captured: Sequence[Any]) -> Callable[...,
 
 
 def _slices(*components: Any) -> Iterator[Element]:
-    for row in zip(*components, strict=True):
-        yield [np.asarray(part) for part in row]
+    return ([np.asarray(part) for part in row] for row in zip(*components, strict=True))
 
 
 def _range(*limits: Any, output_types: Any) -> Iterator[Element]:
-    for number in range(*map(int, limits)):
-        yield [np.asarray(number, output_types[0].as_numpy_dtype)]
+    kind = output_types[0].as_numpy_dtype
+    return ([np.asarray(number, kind)] for number in range(*map(int, limits)))
 
 
 def _map(source: Elements, *captured: Any, f: FunctionDef) -> Iterator[Element]:
@@ -130,12 +129,8 @@ def _shuffle(
 
 
 def _repeat(source: Elements, count: Any) -> Iterator[Element]:
-    for _ in itertools.count() if count < 0 else range(int(count)):
-        yield from source
-
-
-def _zip(*sources: Elements) -> Iterator[Element]:
-    return (list(itertools.chain(*each)) for each in zip(*sources, strict=False))
+    rounds = itertools.count() if count < 0 else range(int(count))
+    return (element for _ in rounds for element in source)
 
 
 # -- the table: how an op iterates, and how many elements there are
@@ -199,7 +194,8 @@ _dataset("RepeatDataset", f"{_INPUT}, count: int64", "", _repeat,
 _dataset("TakeDataset", f"{_INPUT}, count: int64", "",
          lambda source, count: itertools.islice(source, int(count)),
          lambda source, count: np.minimum(source.count, int(count)))
-_dataset("ZipDataset", "input_datasets: N*variant", "", _zip,
+_dataset("ZipDataset", "input_datasets: N*variant", "",
+         lambda *sources: (list(itertools.chain(*each)) for each in zip(*sources, strict=False)),
          lambda *sources: np.min([source.count for source in sources]))
 _dataset("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", "",
          lambda first, second: itertools.chain(first, second),
