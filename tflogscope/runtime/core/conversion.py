@@ -65,7 +65,13 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     """A tensor of that value; a scalar fills the shape. Raises what `to_array` does."""
     wanted = None if dtype is None else as_dtype(dtype)
     if executing_eagerly():
-        return _eager_constant(value, wanted, None if shape is None else as_shape(shape))
+        tensor = _eager_tensor(value, wanted)
+        if shape is None or tensor.shape == as_shape(shape):
+            return tensor
+        dims = _eager_tensor(np.array(as_shape(shape).sizes(), np.int32), int32)
+        if tensor.shape.num_elements() == 1:
+            return execute("Fill", [dims, tensor], {"index_type": int32})[0]
+        return execute("Reshape", [tensor, dims], {"Tshape": int32})[0]
     if isinstance(value, EagerTensor):
         value, wanted = value.value, wanted or value.dtype
     array, found = to_array(value, wanted)
@@ -102,16 +108,6 @@ def convert_to_tensor(
         found = next(each.dtype for each in nest.flatten(value) if _tensor_like(each))
         return _packed(value, wanted or as_dtype(found), name)
     return constant(value, wanted, name=name or "Const")
-
-
-def _eager_constant(value: Any, dtype: DType | None, shape: TensorShape | None) -> Any:
-    tensor = _eager_tensor(value, dtype)
-    if shape is None or shape == tensor.shape:
-        return tensor
-    dims = _eager_tensor(np.array(shape.sizes(), np.int32), int32)
-    if tensor.shape.num_elements() == 1:
-        return execute("Fill", [dims, tensor], {"index_type": int32})[0]
-    return execute("Reshape", [tensor, dims], {"Tshape": int32})[0]
 
 
 def _eager_tensor(value: Any, dtype: DType | None) -> EagerTensor:

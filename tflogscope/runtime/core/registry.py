@@ -199,9 +199,7 @@ def output_values(result: Any, dtypes: Sequence[DType]) -> list[Any]:
 def _as_value(value: Any, dtype: DType) -> Any:
     if dtype is bfloat16:
         return round_to_bfloat16(value)
-    if not dtype.is_array:
-        return value
-    return np.asarray(value, dtype.as_numpy_dtype)
+    return np.asarray(value, dtype.as_numpy_dtype) if dtype.is_array else value
 
 
 def _wanted(kernel: Callable[..., Any], attributes: Mapping[str, Any]) -> frozenset[str] | None:

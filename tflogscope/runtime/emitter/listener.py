@@ -8,20 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import string
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.functions import (
-    Instance,
-    kernels_made,
-    plain_name,
-    wrapper,
-)
 from tflogscope.runtime.emitter.records import WORKER, Execution
-from tflogscope.runtime.emitter.running import Steps
+from tflogscope.runtime.emitter.running import Instance, Steps, kernels_made, plain_name
 from tflogscope.runtime.emitter.text import attributes_of, status, summary
 from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import SETTINGS
-from tflogscope.runtime.passes.onednn import eager_op
+from tflogscope.runtime.passes.graph import Graph
+from tflogscope.runtime.passes.onednn import Report, eager_op, use_onednn
 
 
 class Emitter(Steps):
@@ -134,3 +130,24 @@ def _inputs_said(voice: Voice, op: str, count: int) -> None:
     """Where its inputs are."""
     for index in range(count if voice.shows("input") else 0):
         voice.say("input", f"{op}:input:{index} {CPU}")
+
+
+def wrapper(
+    op: str, inputs: Sequence[Any], attributes: Mapping[str, Any], outputs: Sequence[Any]
+) -> tuple[FunctionDef, Report]:
+    """The function of one node that an eager op becomes, after the layout pass. See
+    `WrapInCallOp` of `core/common_runtime/eager/execute.cc`.
+    """
+    sources = [(f"input_{at}", 0) for at in range(len(inputs))]
+    nodes = [
+        NodeDef(source, "_Arg", [], [], {"T": e.dtype, "index": at}, CPU, (e.dtype,))
+        for at, ((source, _), e) in enumerate(zip(sources, inputs, strict=True))
+    ]
+    nodes.append(NodeDef(op, op, sources, [], dict(attributes), CPU, tuple(outputs)))
+    for at, dtype in enumerate(outputs):
+        given = {"T": dtype, "index": at}
+        nodes.append(NodeDef(f"output_{at}_RetVal", "_Retval", [(op, at)], [], given, CPU))
+    graph, report = Graph(nodes, [node.name for node in nodes]), Report(nodes)
+    if SETTINGS.onednn:
+        use_onednn(graph, report)
+    return FunctionDef(f"__wrapped__{op.replace('_', '__')}_device_{CPU}", nodes), report

@@ -1,5 +1,7 @@
-"""The nodes of a step: each on a strand of its own, which are dealt to the threads of the pool when the
-step is over, as soon as what a node waits for is done. So the log shows any number of threads.
+"""Functions, made ready and run. What the layout pass did and which kernels there are is said when a
+function is made ready (`core/common_runtime/process_function_library_runtime.cc`). Each node of a step is
+on a strand of its own. When the step is over, the strands are dealt to the threads of the pool, each as
+soon as what the node waits for is done. So the log shows any number of threads.
 """
 
 from __future__ import annotations
@@ -16,11 +18,10 @@ from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import OpError
 from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.functions import Instance, instantiated, plain_name, prepared
 from tflogscope.runtime.emitter.output import Output, Prefixes
 from tflogscope.runtime.emitter.primitives import Kernel, plans
 from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Strand
-from tflogscope.runtime.emitter.text import status, type_name
+from tflogscope.runtime.emitter.text import node_text, status, type_name
 from tflogscope.runtime.emitter.verbose import header, line
 from tflogscope.runtime.emitter.voice import Costs, Voice, Voices
 from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
@@ -40,6 +41,84 @@ _FEATURES = (
     "operations.\nTo enable the following instructions: AVX2 AVX512F AVX512_VNNI AVX512_BF16 FMA, in "
     "other operations, rebuild TensorFlow with the appropriate compiler flags."
 )
+
+
+def plain_name(name: str) -> str | None:
+    """The Python function's name in `__inference_NAME_12` or `__backward_…`; None for a session."""
+    if not name.startswith("__"):
+        return None
+    inner = name.removeprefix("__").partition("_")[2].rpartition("_")[0]
+    backward = inner.removeprefix("__backward_")
+    return backward.rpartition("_")[0] if backward != inner else inner
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """A function as it runs."""
+
+    component: str
+    handle: int
+    definition: FunctionDef
+    report: Report
+    numbers: dict[str, int]
+    texts: dict[str, str]
+    """The nodes as they run."""
+    ready: bool = False
+
+
+def instantiated(voice: Voice, definition: FunctionDef, report: Report, handle: int) -> Instance:
+    """It is made ready. NB: what Grappler's optimizers say is left out, and the nodes as they were
+    before the layout pass.
+    """
+    name, dialect = definition.name, voice.dialect
+    component = f"{name}{dialect.partitioned}_{voice.costs.number(64)}_0"
+    nodes = [NodeDef("_SOURCE", "NoOp"), *report.nodes]
+    numbers = {node.name: at + (at > 0) for at, node in enumerate(nodes)}  # 1 is the sink
+    texts = {node.name: node_text(node, dialect, running=True) for node in nodes}
+    instance = Instance(component, handle, definition, report, numbers, texts)
+    traced = name.startswith("__")  # NB: a session says nothing of the kind
+    said, this = f'MultiDevice function "{name}"', "MklLayoutRewritePass"
+    if traced:
+        voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
+    for node in nodes:
+        old = report.rewritten.get(node.name)
+        if old is not None:
+            facts = f"name:'{node.name}' id:{numbers[node.name]} op device:"
+            facts += f"{{requested: '{CPU}', assigned: '{CPU}'}} def:{{{node_text(node, dialect)}}}"
+            voice.say("new", f"{this}: New node:{{{facts}}}", 20)
+            text = f"rewrote node {node.name} with op {old} for Mkl layout optimization."
+            voice.say("rewrote", f"{this}: {text}")
+    if definition.attributes.get(DATA_FUNCTION):
+        prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
+    if traced:
+        component = f"component function {component} with handle {handle}"
+        voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
+        voice.say("instantiated", f"Instantiated {said} with handle {handle + 1}")
+    return instance
+
+
+def prepared(voice: Voice, instance: Instance) -> None:
+    """It runs for the first time: constants are folded, kernels made."""
+    instance.ready = True
+    text = f"Pruning function body: function_name={instance.component}"
+    voice.say("pruning", text, 12)
+    voice.say("pruning nodes", f"{text} #nodes = {len(instance.texts) + 1}", 12)
+    for number, node in (pair for run in instance.report.runs for pair in enumerate(run)):
+        # the graphs of constants that ran at step −1
+        execution = Execution("graph", "folding", node.type, node.type, node=node.name, step=-1)
+        shown = node_text(node, voice.dialect, running=True)
+        body = f"{number + (number > 0)} step -1 {shown} device: /device:CPU:0"
+        voice.began(execution)
+        voice.say("process", f"Process node: {body}", 6, execution)
+        voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
+        execution.end = voice.strand.now
+    kernels_made(voice, [NodeDef("_SOURCE", "NoOp"), *instance.report.nodes])
+
+
+def kernels_made(voice: Voice, nodes: Sequence[NodeDef]) -> None:
+    for node in nodes:
+        shown = node_text(node, voice.dialect)
+        voice.say("kernel", f"Instantiating kernel for node: {shown}", 9)
 
 
 @dataclass(slots=True, eq=False)

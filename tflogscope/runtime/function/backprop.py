@@ -88,7 +88,7 @@ def backpropagate(
                         grad.set_shape(tensor.shape)
                     gradients.setdefault(tensor.uid, []).append(grad)
         ready.extend(walk.done(entry))
-    if telling.listener is not None and context.executing_eagerly():
+    if context.executing_eagerly():
         telling.listener.tape_followed(called)
     return [_total(gradients.get(source.uid)) for source in sources]
 
