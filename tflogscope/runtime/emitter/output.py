@@ -42,11 +42,9 @@ class Prefixes:
                 self._tails[name] = (site.severity, f"{path}:{line}] ")
 
     def shows(self, name: str) -> bool:
-        """Is such a line in the log?"""
         return name in self._tails
 
     def of(self, name: str, time: int, thread: int) -> str:
-        """The prefix of a line."""
         severity, place = self._tails[name]
         if self.absl:
             seconds, micros = divmod(time, 1_000_000)
@@ -113,7 +111,6 @@ class Output:
             self._write(pieces)
 
     def close(self) -> None:
-        """Write the rest."""
         self.flush(max((record.time for record in self._waiting), default=self.flushed))
         for fault in self._faults:
             self._held = fault(self._held)

@@ -49,7 +49,6 @@ class Kernel:
 
     @property
     def dtype(self) -> str:
-        """As oneDNN names it."""
         name = getattr(self.attributes.get("T"), "name", "")
         return {"bfloat16": "bf16", "float16": "f16"}.get(name, "f32")
 
@@ -59,7 +58,6 @@ class Kernel:
         return 2 if self.attributes.get("data_format") == "NCHW" else 1
 
     def image(self, shape: Shape) -> tuple[int, int, int, int]:
-        """Examples, rows, columns, channels."""
         rows, columns = shape[self.first : self.first + 2]
         return shape[0], rows, columns, shape[-1 if self.first == 1 else 1]
 
@@ -89,14 +87,13 @@ def plans(kernel: Kernel) -> list[Plan]:
 
 
 def by(shape: Sequence[int]) -> str:
-    """`2x3`."""
     return "x".join(map(str, shape))
 
 
 # -- products
 
 
-def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> list[Plan]:
+def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: Any, swap_b: Any) -> list[Plan]:
     rows, depth = (a[-1], a[-2]) if swap_a else (a[-2], a[-1])
     columns = b[-2] if swap_b else b[-1]
     leading = [(1,) * (len(other) - len(own)) + own[:-2] for own, other in ((a, b), (b, a))]
@@ -111,8 +108,7 @@ def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> 
 
 def _matmul(kernel: Kernel) -> list[Plan]:
     names = ("adj_x", "adj_y") if "Batch" in kernel.op else ("transpose_a", "transpose_b")
-    swaps = [bool(kernel.attributes.get(name)) for name in names]
-    return _product(kernel, kernel.inputs[0], kernel.inputs[1], swaps[0], swaps[1])
+    return _product(kernel, *kernel.inputs[:2], *(kernel.attributes.get(n) for n in names))
 
 
 def _fused_matmul(kernel: Kernel) -> list[Plan]:

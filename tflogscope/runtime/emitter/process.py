@@ -82,7 +82,6 @@ class _Heard:
         self.stream, self._emitter = stream, emitter
 
     def write(self, text: str) -> int:
-        """Print it."""
         if text and telling.listener is self._emitter:
             self._emitter.printed(text)
         self.stream.write(text)

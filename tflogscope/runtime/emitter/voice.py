@@ -26,11 +26,9 @@ class Costs:
         self._known: set[tuple[str, str]] = set()
 
     def number(self, bits: int) -> int:
-        """A number of so many bits."""
         return self._random.getrandbits(bits)
 
     def kernel(self, size: int) -> int:
-        """A kernel that reads and writes so many bytes."""
         return max(1, int((12 + size / 6_600) * (0.8 + 0.5 * self._random.random())))
 
     def primitive(self, kind: str, problem: str, size: int) -> float:
@@ -71,7 +69,6 @@ class Voice:
         return len(self.strands) > 1 or bool(self.dispatches)
 
     def say(self, kind: str, text: str, cost: int = 4, about: About = None) -> None:
-        """A line of that kind."""
         strand = self.strands[-1]
         strand.now += max(1, round(cost * self.dialect.pace))
         record = Record(strand.now, strand.thread, kind, text, about)
@@ -99,7 +96,6 @@ class Voices:
         self.main = self.here()
 
     def here(self) -> Voice:
-        """That of this thread."""
         thread = threading.current_thread()
         voice = self._voices.get(thread)
         if voice is None:
@@ -139,7 +135,6 @@ class Voices:
                 self._output.flush(min(each.strands[0].now for each in self._voices.values()))
 
     def printed(self, text: str) -> None:
-        """The program printed this."""
         voice = self.here()
         last = voice.strand.records[-1] if voice.strand.records else None
         if last is not None and last.kind == "print" and not last.text.endswith("\n"):
@@ -164,7 +159,6 @@ class Voices:
             _sleep(0.001)
 
     def close(self) -> None:
-        """The process ends."""
         with self._lock:
             for voice in list(self._voices.values()):
                 while len(voice.strands) > 1:  # a thread that was in the middle of something
