@@ -83,7 +83,7 @@ class GraphFunction:
         def kernel(*values: Any) -> tuple[Any, ...]:
             return tuple(executor.run(definition, values))
 
-        return _Op(self.name, (), (), {}, lambda _: UNKNOWN, kernel, True, frozenset())
+        return _Op(self.name, (), (), {}, lambda _: UNKNOWN, kernel, True)
 
 
 class ConcreteFunction:
