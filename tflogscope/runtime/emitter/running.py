@@ -19,10 +19,9 @@ from tflogscope.runtime.core.errors import OpError
 from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.output import Output, Prefixes
-from tflogscope.runtime.emitter.primitives import Kernel, plans
+from tflogscope.runtime.emitter.primitives import Kernel, header, line, plans
 from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Strand
 from tflogscope.runtime.emitter.text import node_text, status, type_name
-from tflogscope.runtime.emitter.verbose import header, line
 from tflogscope.runtime.emitter.voice import Costs, Voice, Voices
 from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
 from tflogscope.runtime.passes.onednn import Report
@@ -223,7 +222,7 @@ class Steps(Listener):
         self._instances[id(definition)] = made
         return made
 
-    def function_called(self, step: int, definition: FunctionDef) -> None:
+    def function_called(self, definition: FunctionDef) -> None:
         voice, name = self._here(), definition.name
         instance = self._instances.get(id(definition))
         if instance is None:  # it was made ready before anybody listened
@@ -247,7 +246,7 @@ class Steps(Listener):
         if not instance.ready and name.startswith("__"):
             prepared(voice, instance)
 
-    def function_returned(self, step: int, definition: FunctionDef, error: Any) -> None:
+    def function_returned(self, definition: FunctionDef, error: Any) -> None:
         """Its nodes are dealt to threads."""
         voice = self._here()
         run = voice.steps.pop()
@@ -275,7 +274,7 @@ class Steps(Listener):
 
     # -- nodes
 
-    def node_started(self, step: int, node: NodeDef, dead: str = "") -> None:
+    def node_started(self, node: NodeDef, dead: str = "") -> None:
         voice = self._here()
         run = voice.steps[-1]
         instance, origin = run.instance, run.instance.report.rewritten.get(node.name)
@@ -304,9 +303,7 @@ class Steps(Listener):
         voice.began(execution)
         voice.say("process", f"Process node: {item.said(dead)}", 10, execution)
 
-    def node_done(
-        self, step: int, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]
-    ) -> None:
+    def node_done(self, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         voice = self._here()
         item, run = voice.items[-1], voice.steps[-1]
         if item.execution.kind == "op":
@@ -317,14 +314,14 @@ class Steps(Listener):
         kind, says = ("async done", "Async") if node.type in _ASYNC else ("done", "Synchronous")
         self._over(voice, kind, f"{says} kernel done: {item.said()}")
 
-    def node_dead(self, step: int, node: NodeDef) -> None:
-        self.node_started(step, node, " is dead")
+    def node_dead(self, node: NodeDef) -> None:
+        self.node_started(node, " is dead")
         voice = self._here()
         item = voice.items[-1]
         item.execution.status = "dead"
         self._over(voice, "done", f"Synchronous kernel done: {item.said(' is dead: ')}")
 
-    def node_failed(self, step: int, node: NodeDef, error: BaseException) -> None:
+    def node_failed(self, node: NodeDef, error: BaseException) -> None:
         voice = self._here()
         item = voice.items[-1]
         item.execution.status = "failed"

@@ -47,9 +47,9 @@ class _Frame:
     """Loop invariants: they enter each iteration."""
 
 
-def run_plan(plan: Plan, values: Sequence[Any], step: int) -> list[Any]:
+def run_plan(plan: Plan, values: Sequence[Any]) -> list[Any]:
     """The results. Raises the first OpError of a kernel."""
-    run, iteration = _Run(values, step), _Iteration(_Frame(plan.root))
+    run, iteration = _Run(values), _Iteration(_Frame(plan.root))
     run.ready.extend((item, iteration) for item in plan.sources)
     while run.ready:
         run.process(*run.ready.popleft())
@@ -59,12 +59,11 @@ def run_plan(plan: Plan, values: Sequence[Any], step: int) -> list[Any]:
 
 
 class _Run:
-    def __init__(self, values: Sequence[Any], step: int) -> None:
-        self.values, self.step = values, step
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values, self.listener = values, telling.listener
         self.results: dict[int, Any] = {}
         self.ready: deque[tuple[Item, _Iteration]] = deque()
         self.error: BaseException | None = None
-        self.listener = telling.listener
 
     def process(self, item: Item, iteration: _Iteration) -> None:
         node = item.node
@@ -73,10 +72,10 @@ class _Run:
             not item.is_merge or all(value is DEAD for value in inputs)
         )
         if dead:
-            self.listener.node_dead(self.step, node)
+            self.listener.node_dead(node)
             self._propagate(item, iteration, [DEAD] * len(node.dtypes), dead=True)
             return
-        self.listener.node_started(self.step, node)
+        self.listener.node_started(node)
         try:
             outputs = self._kernel(item, inputs)
         except KERNEL_ERRORS as raised:
@@ -84,9 +83,9 @@ class _Run:
             where = node.name if "{{node " in error.message else f"{{{{node {node.name}}}}}"
             error = type(error)(None, None, f"{error.message}\n\t [[{where}]]")
             self.error = self.error or error
-            self.listener.node_failed(self.step, node, error)
+            self.listener.node_failed(node, error)
             return
-        self.listener.node_done(self.step, node, inputs, outputs)
+        self.listener.node_done(node, inputs, outputs)
         self._propagate(item, iteration, outputs, dead=False)
 
     def _kernel(self, item: Item, inputs: list[Any]) -> list[Any]:
