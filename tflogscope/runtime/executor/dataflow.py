@@ -120,45 +120,34 @@ class _Run:
     def _activate(
         self, item: Item, iteration: _Iteration, outputs: Sequence[Any], *, dead: bool
     ) -> None:
-        entering = item.node.type == "Enter"
         for value, targets in zip(outputs, item.targets, strict=True):
             for target, position in targets:
-                self._deliver(target, position, value, iteration, entering=entering)
+                if value is not DEAD:
+                    iteration.inputs[position] = value
+                self._arrived(item, target, iteration, dead=value is DEAD)
         for target in item.controls:
-            self._release(target, iteration, dead=dead)
+            self._arrived(item, target, iteration, dead=dead, control=True)
 
-    def _deliver(
-        self, target: Item, position: int, value: Any, iteration: _Iteration, *, entering: bool
+    def _arrived(
+        self, item: Item, target: Item, iteration: _Iteration, *, dead: bool, control: bool = False
     ) -> None:
-        index, pending, dead = target.index, iteration.pending, iteration.dead
-        if value is not DEAD:
-            iteration.inputs[position] = value
+        """Something came from one node to another, which is ready if it waits for nothing more."""
+        index, pending, given = target.index, iteration.pending, iteration.dead
         if not target.is_merge:
-            dead[index] += value is DEAD
+            given[index] += dead
             pending[index] -= 1
             ready = not pending[index]
-        elif value is not DEAD:
+        elif control or not dead:
             first = pending[index] & 1  # the first live value; control inputs may be missing
-            pending[index] -= first
-            ready = bool(first) and not pending[index]
+            pending[index] -= 2 if control else first
+            all_dead = control and given[index] == len(target.node.inputs)
+            # one of which all inputs are dead keeps the bit
+            ready = bool(control or first) and pending[index] == int(all_dead)
         else:
-            dead[index] += 1
+            given[index] += 1
             # a loop in a branch not taken gets no second value: its dead Enter is enough
-            all_dead = dead[index] == len(target.node.inputs) or entering
+            all_dead = given[index] == len(target.node.inputs) or item.node.type == "Enter"
             ready = pending[index] == 1 and all_dead
-        if ready:
-            self.ready.append((target, iteration))
-
-    def _release(self, target: Item, iteration: _Iteration, *, dead: bool) -> None:
-        index, pending = target.index, iteration.pending
-        if target.is_merge:
-            pending[index] -= 2
-            all_dead = iteration.dead[index] == len(target.node.inputs)
-            ready = pending[index] == 0 or (pending[index] == 1 and all_dead)
-        else:
-            iteration.dead[index] += dead
-            pending[index] -= 1
-            ready = not pending[index]
         if ready:
             self.ready.append((target, iteration))
 
