@@ -113,7 +113,6 @@ class Session:
     """Runs parts of a graph. It keeps the values of variables."""
 
     def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
-        del target, config
         self.graph = graph or get_default_graph()
         self._resources: dict[str, Any] = {}
         self._definitions: dict[Any, Any] = {}
@@ -123,17 +122,14 @@ class Session:
             raise NotInThisRuntime("Session.run with options or run_metadata")
         fed, values = [], []
         for key, given in (feed_dict or {}).items():
-            fed.append(self._fetched(key))
+            fed.append(_fetched(key))
             values.append(np.asarray(given, fed[-1].dtype.as_numpy_dtype))
-        wanted = [self._fetched(each) for each in nest.flatten(fetches)]
+        wanted = [_fetched(each) for each in nest.flatten(fetches)]
         definition = self._definition(fed, wanted)
         with of_session(self._resources):
             results = iter(executor.run(definition, values))
-        found = [_plain(next(results)) if isinstance(e, Tensor) else None for e in wanted]
+        found = [next(results)[()] if isinstance(each, Tensor) else None for each in wanted]
         return nest.pack_sequence_as(fetches, found)
-
-    def _fetched(self, value: Any) -> Any:
-        return value.graph_element if isinstance(value, Variable) else value
 
     def _definition(self, fed: list[Any], wanted: list[Any]) -> Any:
         key = (*(each.name for each in fed), "", *(e.name for e in wanted), len(self.graph.nodes))
@@ -141,9 +137,8 @@ class Session:
             tensors = [each for each in wanted if isinstance(each, Tensor)]
             nodes = [each for each in wanted if isinstance(each, Node)]
             made = define("session", self.graph.nodes, fed, tensors, nodes)
-            for node in made.nodes:
-                if node.type == "_Arg":  # optimizers do not rely on the shapes of what is fed
-                    node.shape = UNKNOWN
+            for node in made.of_type("_Arg"):  # optimizers don't rely on the shapes of what is fed
+                node.shape = UNKNOWN
             self._definitions[key] = made
         return self._definitions[key]
 
@@ -159,12 +154,12 @@ class Session:
         return missing("tf.compat.v1.Session", name)
 
 
+def _fetched(value: Any) -> Any:
+    return value.graph_element if isinstance(value, Variable) else value
+
+
 def wrap_function(python_function: Callable[..., Any], signature: Any) -> Any:
     """A function of a graph of TensorFlow 1. NB: its control flow is functional here."""
     graph = FuncGraph("wrapped_function")
     trace(graph, python_function, tuple(signature), orders_effects=False)
     return ConcreteFunction(graph)
-
-
-def _plain(value: Any) -> Any:
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value

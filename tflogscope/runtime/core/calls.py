@@ -17,7 +17,7 @@ from tflogscope.runtime.core import context
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import DType, as_dtype
 from tflogscope.runtime.core.errors import InvalidArgumentError
-from tflogscope.runtime.core.registry import REQUIRED, Argument, OpDef, lookup
+from tflogscope.runtime.core.registry import REQUIRED, OpDef, lookup
 from tflogscope.runtime.core.tensors import Tensor
 
 
@@ -63,9 +63,7 @@ def _structured(definition: OpDef, outputs: list[Any]) -> Any:
 
 def _with_defaults(definition: OpDef, given: dict[str, Any]) -> dict[str, Any]:
     """The attributes: those given, and the defaults of others that follow from no input."""
-    followed = {each.type for each in definition.inputs} | {
-        each.count for each in definition.inputs
-    }
+    followed = {name for each in definition.inputs for name in (each.type, each.count)}
     full = {}
     for name, default in definition.attributes.items():
         value = given.pop(name, None)
@@ -82,55 +80,42 @@ def _with_defaults(definition: OpDef, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inputs(definition: OpDef, values: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
-    """The tensors, lists laid flat; attributes that follow from them are added."""
+    """The tensors, lists laid flat; attributes that follow from them are added. Python values take the
+    dtype of the inputs before them; eagerly, and in lists, of any input of that type.
+    """
     if len(values) != len(definition.inputs):
         raise TypeError(f"{definition.type} takes {len(definition.inputs)} inputs: {values}")
-    inputs: list[Any] = []
-    convert = _converter(definition, values, attributes)
-    for argument, value in zip(definition.inputs, values, strict=True):
-        listed = bool(argument.several or argument.count)
-        parts = list(value) if listed else [value]
-        names = [f"{argument.name}_{at}" if listed else argument.name for at in range(len(parts))]
-        pairs = zip(parts, names, strict=True)
+    eagerly, known, inputs = context.executing_eagerly(), dict(attributes), list[Any]()
+    listed = [bool(each.several or each.count) for each in definition.inputs]
+    parts = [list(v) if many else [v] for v, many in zip(values, listed, strict=True)]
+    rows = list(zip(definition.inputs, listed, parts, strict=True))
+    for argument, many, each in rows:
+        typed = [as_dtype(part.dtype) for part in each if _typed(part)]
+        if typed and not argument.several and (eagerly or many):
+            known.setdefault(argument.type, typed[0])
+    for argument, many, each in rows:
+        found = []
+        for at, part in enumerate(each):
+            wanted = argument.dtype or (None if argument.several else known.get(argument.type))
+            default = definition.attributes.get(argument.type)
+            hint = default if wanted is None and isinstance(default, DType) else None
+            if wanted is not None and _typed(part) and as_dtype(part.dtype) is not wanted:
+                text = (
+                    f"Input '{argument.name}' of '{definition.type}' Op has type {part.dtype.name} "
+                    f"that does not match type {wanted.name} of argument."
+                )
+                raise InvalidArgumentError(None, None, text) if eagerly else TypeError(text)
+            name = f"{argument.name}_{at}" if many else argument.name
+            found.append(convert_to_tensor(part, wanted, name, dtype_hint=hint))
+            known.setdefault(argument.type, found[-1].dtype)
         if argument.several:
-            found = [convert_to_tensor(part, name=name) for part, name in pairs]
             attributes[argument.type] = tuple(part.dtype for part in found)
-        else:
-            if listed and not argument.dtype and argument.type not in attributes:
-                dtypes = [part.dtype for part in parts if getattr(part, "dtype", None)]
-                attributes |= {argument.type: as_dtype(dtypes[0])} if dtypes else {}
-            found = [convert(argument, part, name) for part, name in pairs]
-            attributes |= {argument.count: len(found)} if listed else {}
-            if found and not argument.dtype:
-                attributes.setdefault(argument.type, found[0].dtype)
+        elif found and not argument.dtype:
+            attributes.setdefault(argument.type, found[0].dtype)
+        if argument.count:
+            attributes[argument.count] = len(found)
         inputs += found
     return inputs
-
-
-def _converter(
-    definition: OpDef, values: Sequence[Any], attributes: dict[str, Any]
-) -> Callable[..., Any]:
-    """Python values take the dtype of the inputs before them; eagerly of any input of that type."""
-    eagerly, known = context.executing_eagerly(), dict[str, DType]()
-    for argument, value in zip(definition.inputs, values, strict=False):
-        parts = value if argument.count and isinstance(value, (list, tuple)) else [value]
-        for part in parts if eagerly and not argument.several else ():
-            if _typed(part):
-                known.setdefault(argument.type, as_dtype(part.dtype))
-
-    def convert(argument: Argument, value: Any, name: str | None) -> Any:
-        wanted = argument.dtype or attributes.get(argument.type) or known.get(argument.type)
-        if wanted is not None and _typed(value) and as_dtype(value.dtype) is not wanted:
-            text = (
-                f"Input '{argument.name}' of '{definition.type}' Op has type "
-                f"{as_dtype(value.dtype).name} that does not match type {wanted.name} of argument."
-            )
-            raise InvalidArgumentError(None, None, text) if eagerly else TypeError(text)
-        default = definition.attributes.get(argument.type)
-        hint = default if wanted is None and isinstance(default, DType) else None
-        return convert_to_tensor(value, wanted, name, dtype_hint=hint)
-
-    return convert
 
 
 def _typed(value: Any) -> bool:

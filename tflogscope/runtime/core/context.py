@@ -53,11 +53,9 @@ def execute(
         definition, inputs, definition.complete(attributes or {}, inputs), name
     )
     if tape.recording():
-        scope = (
-            "" if executing_eagerly() else f"gradient_tape/{current_scope()}/".replace("//", "/")
-        )
+        scope = f"gradient_tape/{current_scope()}/".replace("//", "/")
         made = (definition.type, done.inputs, done.outputs, done.attributes)
-        tape.record(tape.Entry(*made, None, scope))
+        tape.record(tape.Entry(*made, None, "" if executing_eagerly() else scope))
     outputs: list[Any] = done.outputs
     return outputs
 
@@ -159,5 +157,4 @@ def device(name: str | None) -> Iterator[None]:
 
 
 def requested_device() -> str:
-    """The device that `tf.device` asks for, or ""."""
     return _state.device

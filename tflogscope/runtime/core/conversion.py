@@ -12,17 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core import context, nest, telling
+from tflogscope.runtime.core import context, dtypes, nest, telling
 from tflogscope.runtime.core.context import execute, executing_eagerly
-from tflogscope.runtime.core.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    int32,
-    of_array,
-    round_to_bfloat16,
-    string,
-)
+from tflogscope.runtime.core.dtypes import DType, as_dtype, int32, string
 from tflogscope.runtime.core.shapes import TensorShape, as_shape
 from tflogscope.runtime.core.tensors import EagerTensor, Tensor
 
@@ -43,7 +35,7 @@ def to_array(value: Any, dtype: DType | None) -> tuple[Any, DType]:
     """The value as an array, and its dtype. Raises TypeError if it can't have that dtype,
     ValueError for ragged lists.
     """
-    if value is None or (isinstance(value, (list, tuple)) and any(each is None for each in value)):
+    if value is None:
         raise ValueError("Attempt to convert a value (None) with an unsupported type to a Tensor.")
     typed = hasattr(value, "dtype")
     array = np.asarray(value) if not isinstance(value, (str, bytes)) else np.array(value, object)
@@ -51,15 +43,13 @@ def to_array(value: Any, dtype: DType | None) -> tuple[Any, DType]:
         result = np.empty(array.shape, object)
         flat = [each.encode() if isinstance(each, str) else each for each in array.ravel()]
         if any(not isinstance(each, bytes) for each in flat):
-            raise ValueError(
-                f"Attempt to convert a value of an unsupported type to a Tensor: {flat}"
-            )
+            raise ValueError(f"Attempt to convert a value with an unsupported type: {flat}")
         result.ravel()[:] = flat
         array, found = result, string
     elif dtype is None:
         narrow = {"f": np.float32, "i": np.int32}.get(array.dtype.kind) if not typed else None
         array = array if narrow is None else array.astype(narrow)
-        return array, of_array(array.dtype)
+        return array, dtypes.of_array(array.dtype)
     else:
         found = dtype
     wanted, kind = np.dtype(found.as_numpy_dtype), array.dtype.kind
@@ -68,14 +58,20 @@ def to_array(value: Any, dtype: DType | None) -> tuple[Any, DType]:
     if dtype not in {None, found} or (array.size and (truncated or boolean)):
         raise TypeError(f"Cannot convert {value} to EagerTensor of dtype {dtype and dtype.name}")
     array = array.astype(wanted)
-    return round_to_bfloat16(array) if found is bfloat16 else array, found
+    return dtypes.round_to_bfloat16(array) if found is dtypes.bfloat16 else array, found
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = "Const") -> Any:
     """A tensor of that value; a scalar fills the shape. Raises what `to_array` does."""
     wanted = None if dtype is None else as_dtype(dtype)
     if executing_eagerly():
-        return _eager_constant(value, wanted, None if shape is None else as_shape(shape))
+        tensor = _eager_tensor(value, wanted)
+        if shape is None or tensor.shape == as_shape(shape):
+            return tensor
+        dims = _eager_tensor(np.array(as_shape(shape).sizes(), np.int32), int32)
+        if tensor.shape.num_elements() == 1:
+            return execute("Fill", [dims, tensor], {"index_type": int32})[0]
+        return execute("Reshape", [tensor, dims], {"Tshape": int32})[0]
     if isinstance(value, EagerTensor):
         value, wanted = value.value, wanted or value.dtype
     array, found = to_array(value, wanted)
@@ -102,29 +98,16 @@ def convert_to_tensor(
         return context.current().capture(value, name) if captured else value
     if wanted is None and dtype_hint is not None:
         with suppress(TypeError, ValueError):
-            return _converted(value, as_dtype(dtype_hint), name)
-    return _converted(value, wanted, name)
-
-
-def _converted(value: Any, dtype: DType | None, name: str | None) -> Any:
+            return convert_to_tensor(value, dtype_hint, name)
     for types, convert in _conversions:
         if isinstance(value, types):
-            return convert(value, dtype, name)
+            return convert(value, wanted, name)
     if isinstance(value, TensorShape):
-        return constant(value.sizes(), dtype or int32, name=name or "shape_as_tensor")
+        return constant(value.sizes(), wanted or int32, name=name or "shape_as_tensor")
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
-        return _packed(value, dtype or _dtype_within(value), name)
-    return constant(value, dtype, name=name or "Const")
-
-
-def _eager_constant(value: Any, dtype: DType | None, shape: TensorShape | None) -> Any:
-    tensor = _eager_tensor(value, dtype)
-    if shape is None or shape == tensor.shape:
-        return tensor
-    dims = _eager_tensor(np.array(shape.sizes(), np.int32), int32)
-    if tensor.shape.num_elements() == 1:
-        return execute("Fill", [dims, tensor], {"index_type": int32})[0]
-    return execute("Reshape", [tensor, dims], {"Tshape": int32})[0]
+        found = next(each.dtype for each in nest.flatten(value) if _tensor_like(each))
+        return _packed(value, wanted or as_dtype(found), name)
+    return constant(value, wanted, name=name or "Const")
 
 
 def _eager_tensor(value: Any, dtype: DType | None) -> EagerTensor:
@@ -141,7 +124,7 @@ def _eager_tensor(value: Any, dtype: DType | None) -> EagerTensor:
 def _new_tensor(value: Any, dtype: DType | None) -> EagerTensor:
     array, found = to_array(value, dtype)
     tensor = EagerTensor(array.copy() if array is value else array, found)
-    if telling.listener is not None and not context.requested_device():
+    if not context.requested_device():
         cast = found.name not in _AT_ONCE and isinstance(value, (int, float, list, tuple))
         telling.listener.constant_made(tensor, cast=cast)
     return tensor
@@ -159,11 +142,7 @@ def _holds_tensor(values: Sequence[Any]) -> bool:
     return any(_tensor_like(each) for each in nest.flatten(values))
 
 
-def _dtype_within(values: Sequence[Any]) -> DType:
-    return next(as_dtype(each.dtype) for each in nest.flatten(values) if _tensor_like(each))
-
-
-def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Any:
+def _packed(values: Sequence[Any], dtype: DType, name: str | None) -> Any:
     """`[x, [1, y]]` as a tensor: nested `Pack` ops. Raises TypeError if dtypes differ."""
     if executing_eagerly() and all(isinstance(value, Tensor) for value in values):
         return _pack(list(values), name)
@@ -172,10 +151,11 @@ def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Any
         for index, value in enumerate(values):
             if isinstance(value, (list, tuple)) and _holds_tensor(value):
                 elements.append(_packed(value, dtype, str(index)))
+            elif _tensor_like(value):
+                elements.append(convert_to_tensor(value))
             else:
-                made = convert_to_tensor(value) if _tensor_like(value) else None
-                elements.append(constant(value, dtype, name=str(index)) if made is None else made)
-            if elements[-1].dtype is not (dtype or elements[0].dtype):
+                elements.append(constant(value, dtype, name=str(index)))
+            if elements[-1].dtype is not dtype:
                 raise TypeError(f"Cannot convert a list with {value!r} to {dtype}")
         return _pack(elements, scope)
 

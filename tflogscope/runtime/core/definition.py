@@ -102,12 +102,9 @@ def _argument(tensor: Any, index: int) -> NodeDef:
 
 
 def _node(node: Any) -> NodeDef:
-    handles = [tensor.handle_data for tensor in node.outputs if tensor.handle_data is not None]
     inputs = [(tensor.op.name, tensor.value_index) for tensor in node.inputs]
     controls = [control.name for control in node.control_inputs]
-    dtypes = tuple(tensor.dtype for tensor in node.outputs)
-    found = NodeDef(
-        node.name, node.type, inputs, controls, dict(node.attributes), node.device, dtypes
-    )
-    found.handle_data = handles[0] if handles else None
+    found = NodeDef(node.name, node.type, inputs, controls, dict(node.attributes), node.device)
+    found.dtypes = tuple(tensor.dtype for tensor in node.outputs)
+    found.handle_data = next((t.handle_data for t in node.outputs if t.handle_data), None)
     return found

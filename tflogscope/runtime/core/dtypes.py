@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -76,12 +75,7 @@ def as_dtype(value: Any) -> DType:
     if isinstance(value, DType):
         return value
     found = ALL.get(value) if isinstance(value, str) else _OF_PYTHON.get(value)
-    if found is None:
-        with suppress(TypeError):
-            found = of_array(np.dtype(value))
-    if found is None:
-        raise TypeError(f"Cannot convert {value!r} to a TensorFlow DType.")
-    return found
+    return of_array(np.dtype(value)) if found is None else found
 
 
 def of_array(dtype: Any) -> DType:

@@ -3,7 +3,7 @@
 A kernel is made once for each op, set of attributes and dtypes of the inputs, and kept. See
 `EagerExecute` and `GetOrCreateKernelAndDevice` of `core/common_runtime/eager/execute.cc`. NB: since
 2.8 TensorFlow wraps each eager op in a function of one node, and may run another op instead
-(`passes/eager_ops.py`); values don't depend on that, so only the emitter looks at it.
+(`passes/onednn.py`); values don't depend on that, so only the emitter looks at it.
 """
 
 from __future__ import annotations
@@ -43,20 +43,17 @@ class EagerContext:
         values = [_value(tensor) for tensor in inputs]
         (run, dtypes), cached = self._kernel(definition, inputs, attributes)
         listener = telling.listener
-        if listener is not None:
-            listener.op_dispatched(definition.type, inputs, attributes, dtypes, cached)
+        listener.op_dispatched(definition.type, inputs, attributes, dtypes, cached)
         try:
             with np.errstate(all="ignore"):
                 result = output_values(run(*values), dtypes)
         except KERNEL_ERRORS as raised:
             error = as_op_error(raised)
-            if listener is not None:
-                listener.op_finished(definition.type, (), error)
+            listener.op_finished(definition.type, (), error)
             message = f"{error.message} [Op:{definition.type}]"  # NB: without the function's name
             raise type(error)(error.node_def, error.op, message) from None
         outputs = [EagerTensor(each, dtype) for each, dtype in zip(result, dtypes, strict=True)]
-        if listener is not None:
-            listener.op_finished(definition.type, outputs, None)
+        listener.op_finished(definition.type, outputs, None)
         return Done(inputs, attributes, outputs)
 
     def clear_kernels(self) -> None:
@@ -66,20 +63,16 @@ class EagerContext:
     def _kernel(self, definition: OpDef, inputs: Sequence[Any], attributes: Any) -> Any:
         dtypes = tuple([tensor.dtype for tensor in inputs])
         key = (definition.type, frozen(tuple(attributes.values())), dtypes)
-        kernel = self._kernels.get(key)
-        if kernel is not None:
-            return kernel, True
-        kernel = self._kernels[key] = bind(definition, attributes), definition.dtypes(attributes)
-        return kernel, False
+        cached = key in self._kernels
+        if not cached:
+            self._kernels[key] = bind(definition, attributes), definition.dtypes(attributes)
+        return self._kernels[key], cached
 
 
 def _value(tensor: Any) -> Any:
     if isinstance(tensor, EagerTensor):
         return tensor.value
-    raise TypeError(
-        f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python "
-        "locals or TensorFlow collections to access it."
-    )
+    raise TypeError(f"{tensor!r} is out of scope and cannot be used here.")
 
 
 def frozen(value: Any) -> Any:

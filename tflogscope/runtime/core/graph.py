@@ -66,8 +66,6 @@ class Graph:
         already.
         """
 
-    # -- as a context ----------------------------------------------------------
-
     def create_operation(
         self, definition: OpDef, inputs: Sequence[Tensor], attributes: dict[str, Any], name: Any
     ) -> Node:
@@ -81,8 +79,12 @@ class Graph:
             where = f"'{{{{node {full_name}}}}} = {definition.type}'"
             shapes = ", ".join(str(each.shape) for each in captured)
             raise ValueError(f"{error} for {where} with input shapes: {shapes}.") from None
-        controls = self._control_inputs(captured)
-        node = Node(self, definition, full_name, captured, attributes, controls)
+        # the control inputs asked for, less those on which the node depends anyway
+        makers, controls = {tensor.op for tensor in captured}, dict[Node, None]()
+        for nodes, made in self._control:
+            if not makers & made:
+                controls |= dict.fromkeys(node for node in nodes if node not in makers)
+        node = Node(self, definition, full_name, captured, attributes, list(controls))
         for index, (dtype, shape, *handle) in enumerate(specs):
             node.outputs.append(SymbolicTensor(node, index, dtype, shape))
             node.outputs[-1].handle_data = handle[0] if handle else None
@@ -98,26 +100,18 @@ class Graph:
             return tensor
         raise ValueError(f"{tensor!r} is not an element of this graph.")
 
-    # -- names -----------------------------------------------------------------
-
     def unique_name(self, name: str) -> str:
         """`name` within the current scope, with `_1`, `_2`, … after it if it is taken (in any case
         of letters).
         """
         if self.scope_name:
             name = f"{self.scope_name}/{name}"
-        key = name.lower()
+        key = taken = name.lower()
         count = self._used.get(key, 0)
-        self._used[key] = count + 1
-        if count == 0:
-            return name
-        taken = key
         while taken in self._used:
-            taken = f"{key}_{count}"
-            count += 1
-        self._used[taken] = 1
-        self._used[key] = count
-        return f"{name}_{count - 1}"
+            count, taken = count + 1, f"{key}_{count}"
+        self._used |= {taken: 1, key: max(count, 1)}
+        return name if taken == key else f"{name}_{count - 1}"
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
@@ -132,19 +126,14 @@ class Graph:
         finally:
             self.scope_name = previous
 
-    # -- control dependencies --------------------------------------------------
-
     @contextmanager
     def control_dependencies(self, nodes: Sequence[Any] | None) -> Iterator[None]:
         """Nodes made in it run after these; None: after none of those asked for so far."""
         previous = self._control
-        if nodes is None:
-            self._control = []
-        else:
-            wanted = [node for node in map(self._control_node, nodes) if node is not None]
-            for node in wanted:
-                node.attributes["_has_manual_control_dependencies"] = True
-            self._control = [*previous, (wanted, set())]
+        wanted = [node for node in map(self._control_node, nodes or ()) if node is not None]
+        for node in wanted:
+            node.attributes["_has_manual_control_dependencies"] = True
+        self._control = [] if nodes is None else [*previous, (wanted, set())]
         try:
             yield
         finally:
@@ -158,17 +147,6 @@ class Graph:
             return made_by  # the assignment that gave a variable
         value = getattr(value, "handle", value)
         return self.capture(value).op if isinstance(value, Tensor) else None
-
-    def _control_inputs(self, inputs: Sequence[SymbolicTensor]) -> list[Node]:
-        """The control inputs asked for, less those on which the node depends anyway."""
-        makers = {tensor.op for tensor in inputs}
-        chosen: dict[Node, None] = {}
-        for nodes, made in self._control:
-            if not makers & made:
-                chosen.update(dict.fromkeys(node for node in nodes if node not in makers))
-        return list(chosen)
-
-    # -- looking at it ---------------------------------------------------------
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tflogscope.runtime.core.errors import KERNEL_ERRORS
 from tflogscope.runtime.core.registry import bind
-from tflogscope.runtime.core.shapes import Dim, TensorShape, known
+from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import EagerTensor, SymbolicTensor
 
 _FOLDED = frozenset(
@@ -41,11 +41,15 @@ def _computed(tensor: SymbolicTensor, values: dict[int, Any]) -> Any:
     node = tensor.op
     if node.type == "Const":
         return node.attributes["value"]
+    dtype, found = tensor.dtype.as_numpy_dtype, _dimension(tensor)
     if node.type in {"Shape", "ShapeN", "Size", "Rank"}:
-        return _of_shape(node.type, node.inputs[tensor.value_index].shape, tensor)
-    element = _dimension(tensor)
-    if known(element):
-        return np.array(element, tensor.dtype.as_numpy_dtype)
+        shape: Any = node.inputs[tensor.value_index].shape
+        if node.type == "Rank":
+            found = shape.rank
+        elif shape.is_fully_defined():
+            found = shape.num_elements() if node.type == "Size" else shape.sizes()
+    if found is not None:
+        return np.array(found, dtype)
     if node.type not in _FOLDED:
         return None
     inputs = [known_value(source, values) for source in node.inputs]
@@ -59,19 +63,8 @@ def _computed(tensor: SymbolicTensor, values: dict[int, Any]) -> Any:
     return np.asarray(result[tensor.value_index] if isinstance(result, (list, tuple)) else result)
 
 
-def _of_shape(type: str, shape: TensorShape, tensor: SymbolicTensor) -> Any:
-    if type == "Rank":
-        return None if shape.rank is None else np.array(shape.rank, np.int32)
-    if not shape.is_fully_defined():
-        return None
-    found = shape.num_elements() if type == "Size" else shape.sizes()
-    return np.array(found, tensor.dtype.as_numpy_dtype)
-
-
-def _dimension(tensor: Any) -> Dim:
-    """`tf.shape(x)[1]`: one dimension may be known where others are not. In passes it can be the number
-    of one of which nobody knows how large it is.
-    """
+def _dimension(tensor: Any) -> Any:
+    """`tf.shape(x)[1]`: one dimension may be known where others are not."""
     node = tensor.op
     if node is None or node.type != "StridedSlice" or node.inputs[0].op is None:
         return None
@@ -88,28 +81,17 @@ def known_shape(tensor: Any) -> TensorShape:
     if value is not None:
         if value.ndim == 0:
             return TensorShape(None)
-        if any(dim < -1 for dim in value):
-            raise ValueError(f"Invalid value in tensor used for shape: {value}")
-        return TensorShape([None if dim == -1 else int(dim) for dim in value])
+        return TensorShape([None if dim < 0 else dim for dim in value])
     rule = _SHAPES.get(tensor.op.type) if isinstance(tensor, SymbolicTensor) and tensor.op else None
     if rule is not None:
         return rule(tensor.op, tensor.value_index)
     rank = tensor.shape.dims[0] if tensor.shape.rank == 1 else None
-    return TensorShape([None] * rank if rank is not None and known(rank) else None)
+    return TensorShape(None if rank is None else [None] * rank)
 
 
 def _packed(node: Any, _: int) -> TensorShape:
-    pairs = [(each, known_value(each)) for each in node.inputs]
-    return TensorShape(
-        [_dimension(e) if v is None else int(v) if v >= 0 else None for e, v in pairs]
-    )
-
-
-def _joined(node: Any, _: int) -> TensorShape:
-    whole = TensorShape([])
-    for part in node.inputs[:-1]:
-        whole = whole.concatenate(known_shape(part))
-    return whole
+    values = [known_value(each) for each in node.inputs]
+    return TensorShape([None if value is None or value < 0 else value for value in values])
 
 
 _SHAPES: dict[str, Callable[[Any, int], TensorShape]] = {
@@ -118,5 +100,4 @@ _SHAPES: dict[str, Callable[[Any, int], TensorShape]] = {
     "Cast": lambda node, _: known_shape(node.inputs[0]),
     "Identity": lambda node, _: known_shape(node.inputs[0]),
     "Pack": _packed,
-    "ConcatV2": _joined,
 }

@@ -18,7 +18,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -75,8 +75,6 @@ class OpDef:
     shape: Callable[[Inference], Any]
     kernel: Callable[..., Any]
     stateful: bool = False
-    wanted: frozenset[str] | None = field(default=None)
-    """The attributes that the kernel takes."""
 
     def infer(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> list[Any]:
         """Dtype, shape and perhaps handle data of each output. Raises ValueError for shapes that
@@ -136,8 +134,7 @@ def op(
         for name in (argument.count, "" if argument.dtype else argument.type):
             if name:
                 attributes.setdefault(name, REQUIRED)
-    wanted = _wanted(kernel, attributes)
-    _ops[match[1]] = OpDef(match[1], inputs, outputs, attributes, shape, kernel, stateful, wanted)
+    _ops[match[1]] = OpDef(match[1], inputs, outputs, attributes, shape, kernel, stateful)
     _gradients[match[1]] = gradient
 
 
@@ -178,14 +175,17 @@ def gradient_of(type: str) -> Callable[..., Any] | None:
 
 def bind(definition: OpDef, attributes: Mapping[str, Any]) -> Callable[..., Any]:
     """The kernel as a function of the inputs alone: what is done once, and not at each call."""
-    make = getattr(definition.kernel, "instance", None)
-    if make is not None:  # a kernel with a state: each use of the op has its own
-        made: Callable[..., Any] = make(attributes)
+    kernel = definition.kernel
+    if hasattr(kernel, "instance"):  # a kernel with a state: each use of the op has its own
+        made: Callable[..., Any] = kernel.instance(attributes)
         return made
-    if definition.wanted is None:
-        return partial(definition.kernel, **attributes)
-    chosen = {name: attributes[name] for name in definition.wanted if name in attributes}
-    return partial(definition.kernel, **chosen) if chosen else definition.kernel
+    try:
+        parameters = inspect.signature(kernel).parameters
+    except (TypeError, ValueError):  # a NumPy ufunc takes no attributes
+        return kernel
+    every = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    chosen = {name: attributes[name] for name in attributes if every or name in parameters}
+    return partial(kernel, **chosen) if chosen else kernel
 
 
 def output_values(result: Any, dtypes: Sequence[DType]) -> list[Any]:
@@ -199,20 +199,7 @@ def output_values(result: Any, dtypes: Sequence[DType]) -> list[Any]:
 def _as_value(value: Any, dtype: DType) -> Any:
     if dtype is bfloat16:
         return round_to_bfloat16(value)
-    if not dtype.is_array:
-        return value
-    return np.asarray(value, dtype.as_numpy_dtype)
-
-
-def _wanted(kernel: Callable[..., Any], attributes: Mapping[str, Any]) -> frozenset[str] | None:
-    """The attributes that this kernel takes; None for all of them."""
-    try:
-        parameters = inspect.signature(kernel).parameters.values()
-    except (TypeError, ValueError):  # a NumPy ufunc takes none
-        return frozenset()
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
-        return None
-    return frozenset(each.name for each in parameters if each.name in attributes)
+    return np.asarray(value, dtype.as_numpy_dtype) if dtype.is_array else value
 
 
 def _parts(text: str | None) -> list[str]:

@@ -1,9 +1,5 @@
-"""Shapes of which perhaps not all is known, and what shape rules compute with them.
-
-A dimension is a number, or None if it is not known. In passes it can be a negative number: then
-nobody knows how large it is, but it is the same as others with that number (as in the
-`TensorShapeProto`s of `core/grappler/costs/graph_properties.cc`). The functions here keep such
-numbers as long as the dimension stays the same one.
+"""Shapes of which perhaps not all is known, and what shape rules compute with them. A dimension is a
+number, or None if it is not known.
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ Dim = int | None
 
 
 def known(dim: Dim) -> bool:
-    return dim is not None and dim >= 0
+    return dim is not None
 
 
 class TensorShape:
@@ -26,14 +22,11 @@ class TensorShape:
     __slots__ = ("dims",)
 
     def __init__(self, dims: Any = None) -> None:
-        if isinstance(dims, TensorShape):
-            self.dims: tuple[Dim, ...] | None = dims.dims
-        elif dims is None:
-            self.dims = None
-        elif hasattr(dims, "__iter__"):
-            self.dims = tuple(None if dim is None else int(dim) for dim in dims)
-        else:
-            self.dims = (int(dims),)
+        dims = dims.dims if isinstance(dims, TensorShape) else dims
+        listed = dims if dims is None or hasattr(dims, "__iter__") else [dims]
+        self.dims: tuple[Dim, ...] | None = (
+            None if listed is None else tuple(None if d is None else int(d) for d in listed)
+        )
 
     @property
     def rank(self) -> int | None:
@@ -42,10 +35,10 @@ class TensorShape:
     def as_list(self) -> list[Dim]:
         if self.dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
-        return [dim if known(dim) else None for dim in self.dims]
+        return list(self.dims)
 
     def is_fully_defined(self) -> bool:
-        return self.dims is not None and all(dim is not None and dim >= 0 for dim in self.dims)
+        return self.dims is not None and None not in self.dims
 
     def sizes(self) -> tuple[int, ...]:
         assert self.is_fully_defined(), self
@@ -59,8 +52,7 @@ class TensorShape:
         if self.dims is None or other.dims is None:
             return True
         return len(self.dims) == len(other.dims) and all(
-            not known(a) or not known(b) or a == b
-            for a, b in zip(self.dims, other.dims, strict=True)
+            a is None or b is None or a == b for a, b in zip(self.dims, other.dims, strict=True)
         )
 
     def assert_is_compatible_with(self, other: Any) -> None:
@@ -68,10 +60,8 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
 
     def is_subtype_of(self, other: TensorShape) -> bool:
-        if other.dims is None:
-            return True
-        return self.rank == other.rank and all(
-            b is None or a == b for a, b in zip(self.dims or (), other.dims, strict=True)
+        return other.dims is None or (
+            self.dims is not None and self.most_specific_compatible_shape(other) == other
         )
 
     def merge_with(self, other: Any) -> TensorShape:
@@ -103,18 +93,13 @@ class TensorShape:
         return len(self.as_list())
 
     def __iter__(self) -> Iterator[Dim]:
-        if self.dims is None:
-            raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self.dims)
+        return iter(self.as_list())
 
     def __getitem__(self, key: Any) -> Any:
-        if self.dims is None:
-            return UNKNOWN if isinstance(key, slice) else None
-        found = self.dims[key]
+        found = None if self.dims is None else self.dims[key]
         return TensorShape(found) if isinstance(key, slice) else found
 
-    def __add__(self, other: Any) -> TensorShape:
-        return self.concatenate(other)
+    __add__ = concatenate
 
     def __eq__(self, other: object) -> bool:
         listed = other is None or isinstance(other, (list, tuple, TensorShape))
@@ -142,7 +127,7 @@ def merged(one: TensorShape, other: TensorShape) -> TensorShape:
     if one.dims is None or other.dims is None or len(one.dims) != len(other.dims):
         return other if one.dims is None else one
     pairs = zip(one.dims, other.dims, strict=True)
-    return TensorShape([b if a is None or (not known(a) and known(b)) else a for a, b in pairs])
+    return TensorShape([b if a is None else a for a, b in pairs])
 
 
 def broadcast(*shapes: TensorShape) -> TensorShape:
@@ -161,8 +146,6 @@ def broadcast(*shapes: TensorShape) -> TensorShape:
 def _common(a: Dim, b: Dim) -> Dim:
     if a == 1 or b == 1:
         return b if a == 1 else a
-    if known(a) and known(b) and a != b:
+    if a is not None and b is not None and a != b:
         raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
-    if known(a) or known(b):
-        return a if known(a) else b
-    return a if a == b else None
+    return b if a is None else a

@@ -1,8 +1,7 @@
 """What happens is told here, to whoever listens.
 
 Every place where something happens that a log of TensorFlow would show calls a method of the one
-listener; with nobody listening that costs one look at a global. A listener overrides the methods it
-cares for.
+listener, which does nothing unless somebody listens. A listener overrides the methods it cares for.
 """
 
 from __future__ import annotations
@@ -38,37 +37,33 @@ class Listener:
     def function_instantiated(self, definition: Any, report: Any) -> None:
         """A graph was made ready to run; `report` says what the passes did."""
 
-    def function_called(self, step: int, definition: Any) -> None: ...
+    def function_called(self, definition: Any) -> None: ...
 
-    def function_returned(
-        self, step: int, definition: Any, error: BaseException | None
-    ) -> None: ...
+    def function_returned(self, definition: Any, error: BaseException | None) -> None: ...
 
-    def node_started(self, step: int, node: Any) -> None: ...
+    def node_started(self, node: Any) -> None: ...
 
-    def node_done(
-        self, step: int, node: Any, inputs: Sequence[Any], outputs: Sequence[Any]
-    ) -> None: ...
+    def node_done(self, node: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None: ...
 
-    def node_dead(self, step: int, node: Any) -> None:
+    def node_dead(self, node: Any) -> None:
         """It is in a branch not taken: no kernel runs."""
 
-    def node_failed(self, step: int, node: Any, error: BaseException) -> None: ...
+    def node_failed(self, node: Any, error: BaseException) -> None: ...
 
     def tape_followed(self, ops: Sequence[str]) -> None:
         """A tape was followed back over these ops."""
 
 
-listener: Listener | None = None
-"""Who listens. Places that tell look here first."""
+listener = Listener()
+"""Who listens."""
 
 
 @contextmanager
-def listen(to: Listener | None) -> Iterator[Listener | None]:
+def listen(to: Listener | None) -> Iterator[None]:
     """Tell everything that happens, in all threads, to this listener; None: to nobody."""
     global listener  # noqa: PLW0603 - the one
-    previous, listener = listener, to
+    previous, listener = listener, to or Listener()
     try:
-        yield to
+        yield
     finally:
         listener = previous

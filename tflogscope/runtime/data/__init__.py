@@ -1,8 +1,7 @@
 """`tf.data`, small: a dataset is a variant tensor made by an op; iterating runs its functions.
 
-structure.py  what an element is: tuples and dictionaries of tensors
 elements.py   what the ops make: iterables of elements
-dataset.py    `tf.data.Dataset`
+dataset.py    `tf.data.Dataset`, and what an element is
 """
 
 from __future__ import annotations

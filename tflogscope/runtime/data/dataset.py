@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tflogscope.runtime.core import nest
@@ -17,14 +17,6 @@ from tflogscope.runtime.core.errors import OutOfRangeError, missing
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.shapes import SCALAR, TensorShape
 from tflogscope.runtime.core.tensors import TensorSpec
-from tflogscope.runtime.data.structure import (
-    DatasetSpec,
-    normalized,
-    outputs_of,
-    restored,
-    spec_of,
-    tensors_of,
-)
 from tflogscope.runtime.function.autograph.conversion import convert
 from tflogscope.runtime.function.polymorphic import PolymorphicFunction
 from tflogscope.runtime.library import random
@@ -32,6 +24,61 @@ from tflogscope.runtime.library.slices import where
 from tflogscope.runtime.passes import DATA_FUNCTION
 
 AUTOTUNE = -1
+
+
+# -- the structure of an element: tuples and dictionaries of tensors and datasets; a list is a tensor
+
+
+class DatasetSpec(TensorSpec):
+    """What a dataset is: a variant tensor, whose elements are described."""
+
+    def __init__(self, element_spec: Any) -> None:
+        super().__init__(SCALAR, "variant")
+        self.element_spec = element_spec
+
+
+def normalized(value: Any) -> Any:
+    """The structure with tensors in it."""
+    numbers = itertools.count()
+
+    def walk(part: Any) -> Any:
+        if isinstance(part, (tuple, Mapping)):
+            return nest.like(part, [walk(each) for each in nest.children(part)])
+        name = f"component_{next(numbers)}"
+        return part if isinstance(part, Dataset) else convert_to_tensor(part, name=name)
+
+    with op_scope(None, "normalize_element"):
+        return walk(value)
+
+
+def spec_of(element: Any) -> Any:
+    def describe(each: Any) -> TensorSpec:
+        if isinstance(each, Dataset):
+            return DatasetSpec(each.element_spec)
+        return TensorSpec(each.shape, each.dtype)
+
+    return nest.map_structure(describe, element)
+
+
+def tensors_of(element: Any) -> list[Any]:
+    return [getattr(each, "variant", each) for each in nest.flatten(element)]
+
+
+def restored(spec: Any, tensors: Sequence[Any]) -> Any:
+    """The element that is made of these tensors."""
+    left = iter(tensors)
+
+    def leaf(each: Any) -> Any:
+        tensor = next(left)
+        tensor.set_shape(each.shape)
+        return Dataset(tensor, each.element_spec) if isinstance(each, DatasetSpec) else tensor
+
+    return nest.map_structure(leaf, spec)
+
+
+def outputs_of(spec: Any) -> dict[str, Any]:
+    pairs = [(each.dtype, each.shape) for each in nest.flatten(spec)]
+    return dict(zip(("output_types", "output_shapes"), zip(*pairs, strict=True), strict=True))
 
 
 class _Function:
@@ -43,15 +90,11 @@ class _Function:
 
         def wrapped(*args: Any) -> list[Any]:
             given = restored(input_spec, args)
-            result = converted(*given) if type(given) is tuple else converted(given)
-            result = normalized(result)
+            result = normalized(converted(*given) if type(given) is tuple else converted(given))
             self.output_spec = spec_of(result)
             return tensors_of(result)
 
-        own = getattr(function, "__name__", str(type(function)))
-        if inspect.ismethod(function):
-            own = f"{type(function.__self__).__name__}.{own}"
-        label = "".join(letter for letter in f"{name}_{own}" if letter not in "<>\\' ")
+        label = f"{name}_{function.__name__}".replace("<lambda>", "lambda")
         specs = [TensorSpec(each.shape, each.dtype) for each in nest.flatten(input_spec)]
         options: Any = {"name": label, "autograph": False}
         staged = PolymorphicFunction(wrapped, specs, {DATA_FUNCTION: True}, **options)
@@ -65,8 +108,6 @@ class Dataset:
 
     def __init__(self, variant: Any, element_spec: Any, keeps: Any = ()) -> None:
         self.variant, self.element_spec, self._keeps = variant, element_spec, keeps
-
-    spec = property(lambda self: DatasetSpec(self.element_spec, Dataset))
 
     # -- sources
 
@@ -213,7 +254,7 @@ def _seeds(seed: int | None) -> list[Any]:
     """`tf.data`'s seeds: by ops. See `python/data/util/random_seed.py`."""
     first, second = random.get_seed(seed)
     seed1 = convert_to_tensor(first, int64, name="seed")
-    if not first and not second and seed is None:
+    if seed is None and not first and not second:
         return [seed1, convert_to_tensor(0, int64, name="seed2")]
     with op_scope(None, "seed2") as scope:
         seed2 = convert_to_tensor(second, int64)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -43,63 +42,34 @@ class _Iterator:
 
     shape = ()
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._elements: Iterator[Element] = iter(())
-
     def start(self, source: Elements) -> None:
         self._elements = iter(source)
 
     def next(self) -> Element:
-        with self._lock:
-            element = next(self._elements, None)
+        element = next(self._elements, None)
         if element is None:
             raise OutOfRangeError(None, None, "End of sequence")
         return element
 
 
 def _function(definition: FunctionDef, captured: Sequence[Any]) -> Callable[..., Element]:
-    """The function on an element. One that only hands on its arguments does not run: see
-    `core/data/captured_function.cc` (`short_circuit`).
+    """The function on an element. See `core/data/captured_function.cc`. NB: one that only hands on its
+    arguments runs, too.
     """
     executor.instantiate(definition)
-    passed = _passed_on(definition)
-
-    def call(*components: Any) -> Element:
-        values = [*components, *captured]
-        if passed is not None:
-            return [values[index] for index in passed]
-        return list(executor.run(definition, values))
-
-    return call
-
-
-def _passed_on(definition: FunctionDef) -> list[int] | None:
-    if definition.stateful:
-        return None
-    nodes = {node.name: node for node in definition.nodes}
-    found = []
-    for result in definition.of_type("_Retval"):
-        node = nodes[result.inputs[0][0]]
-        while node.type == "Identity":
-            node = nodes[node.inputs[0][0]]
-        if node.type != "_Arg":
-            return None
-        found.append(node.attributes["index"])
-    return found
+    return lambda *components: list(executor.run(definition, [*components, *captured]))
 
 
 # -- what the ops make: functions of their inputs, called whenever it is iterated
 
 
 def _slices(*components: Any) -> Iterator[Element]:
-    for row in zip(*components, strict=True):
-        yield [np.asarray(part) for part in row]
+    return ([np.asarray(part) for part in row] for row in zip(*components, strict=True))
 
 
 def _range(*limits: Any, output_types: Any) -> Iterator[Element]:
-    for number in range(*map(int, limits)):
-        yield [np.asarray(number, output_types[0].as_numpy_dtype)]
+    kind = output_types[0].as_numpy_dtype
+    return ([np.asarray(number, kind)] for number in range(*map(int, limits)))
 
 
 def _map(source: Elements, *captured: Any, f: FunctionDef) -> Iterator[Element]:
@@ -159,12 +129,8 @@ def _shuffle(
 
 
 def _repeat(source: Elements, count: Any) -> Iterator[Element]:
-    for _ in itertools.count() if count < 0 else range(int(count)):
-        yield from source
-
-
-def _zip(*sources: Elements) -> Iterator[Element]:
-    return (list(itertools.chain(*each)) for each in zip(*sources, strict=False))
+    rounds = itertools.count() if count < 0 else range(int(count))
+    return (element for _ in rounds for element in source)
 
 
 # -- the table: how an op iterates, and how many elements there are
@@ -228,7 +194,8 @@ _dataset("RepeatDataset", f"{_INPUT}, count: int64", "", _repeat,
 _dataset("TakeDataset", f"{_INPUT}, count: int64", "",
          lambda source, count: itertools.islice(source, int(count)),
          lambda source, count: np.minimum(source.count, int(count)))
-_dataset("ZipDataset", "input_datasets: N*variant", "", _zip,
+_dataset("ZipDataset", "input_datasets: N*variant", "",
+         lambda *sources: (list(itertools.chain(*each)) for each in zip(*sources, strict=False)),
          lambda *sources: np.min([source.count for source in sources]))
 _dataset("ConcatenateDataset", f"{_INPUT}, another_dataset: variant", "",
          lambda first, second: itertools.chain(first, second),

@@ -26,7 +26,12 @@ class Dialect:
     @property
     def old_onednn(self) -> bool:
         """Is it oneDNN 2?"""
-        return self.onednn.startswith("2.")
+        return self.onednn < "3"
+
+    @property
+    def mark(self) -> str:
+        """What oneDNN's lines begin with."""
+        return "onednn_verbose,v1" if self.onednn >= "3.6" else "onednn_verbose"
 
 
 DIALECTS = {

@@ -45,21 +45,17 @@ def _processes(pieces: Pieces, random: Random, prefixes: Prefixes) -> Iterator[P
         _stamped(piece, prefixes, piece.record.time)
         piece.data = _STEP.sub(lambda m: b"%s-%d" % (m[1], int(m[2]) + _OTHER_STEP), piece.data)
         execution = piece.record.execution
-        for each in () if execution is None else (execution, execution.call):
-            if each is not None and each not in shifted:
-                shifted.add(each)
-                _move(each)
+        for each in (execution, execution and execution.call):
+            if each is None or each in shifted:
+                continue
+            shifted.add(each)
+            each.process, each.id = 1, next(NUMBERS)
+            each.thread += _THREADS
+            each.start += _DELAY
+            each.end += _DELAY
+            if each.step is not None and each.step < -1:
+                each.step -= _OTHER_STEP
     return heapq.merge(second, pieces, key=lambda each: each.record.time if each.record else 0)
-
-
-def _move(execution: Execution) -> None:
-    """To the second process."""
-    execution.process, execution.id = 1, next(NUMBERS)
-    execution.thread += _THREADS
-    execution.start += _DELAY
-    execution.end += _DELAY
-    if execution.step is not None and execution.step < -1:
-        execution.step -= _OTHER_STEP
 
 
 def _stamped(piece: Piece, prefixes: Prefixes, time: int) -> None:

@@ -8,47 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import string
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.functions import Instance, plain_name, wrapper
-from tflogscope.runtime.emitter.output import Output, Prefixes
-from tflogscope.runtime.emitter.records import Execution
-from tflogscope.runtime.emitter.running import Steps
+from tflogscope.runtime.emitter.records import WORKER, Execution
+from tflogscope.runtime.emitter.running import Instance, Steps, kernels_made, plain_name
 from tflogscope.runtime.emitter.text import attributes_of, status, summary
-from tflogscope.runtime.emitter.voice import Dispatch, Voice
+from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import SETTINGS
-from tflogscope.runtime.passes.onednn import eager_op
-
-_ON = (
-    "oneDNN custom operations are on. You may see slightly different numerical results due to "
-    "floating-point round-off errors from different computation orders. To turn them off, set the "
-    "environment variable `TF_ENABLE_ONEDNN_OPTS=0`."
-)
-_FEATURES = (
-    "This TensorFlow binary is optimized to use available CPU instructions in performance-critical "
-    "operations.\nTo enable the following instructions: AVX2 AVX512F AVX512_VNNI AVX512_BF16 FMA, in "
-    "other operations, rebuild TensorFlow with the appropriate compiler flags."
-)
+from tflogscope.runtime.passes.graph import Graph
+from tflogscope.runtime.passes.onednn import Report, eager_op, use_onednn
 
 
 class Emitter(Steps):
     """Writes the log of one process."""
-
-    def __init__(
-        self, output: Output, dialect: Dialect, prefixes: Prefixes, seed: int, threads: int
-    ) -> None:
-        super().__init__(output, dialect, prefixes, seed, threads)
-        self._kernels: dict[Any, tuple[Instance | None, str]] = {}
-        self.printed, self.sleep = self._voices.printed, self._voices.sleep
-        self.close = self._voices.close
-        voice = self._voices.main
-        if SETTINGS.onednn:
-            voice.say("onednn on", _ON)
-        voice.say("cpu features", _FEATURES, 40_000)
-        voice.strand.now += 1_000_000
-
-    # -- eager ops
 
     def constant_made(self, tensor: Any, *, cast: bool) -> None:
         voice = self._here()
@@ -58,8 +31,7 @@ class Emitter(Steps):
             made["_EagerConst"] = "T"
         for op, attribute in made.items():
             self._dispatch(voice, op, [tensor], {attribute: tensor.dtype}, [tensor.dtype])
-            self._finish(voice, voice.dispatches.pop(), [], None)
-        self._flush(voice)
+            self.op_finished(op, [], None)
 
     def op_dispatched(
         self,
@@ -75,7 +47,7 @@ class Emitter(Steps):
             return
         execution = Execution("eager", "call", op, op, function=plain_name(op))
         execution.call = execution
-        voice.dispatches.append(Dispatch(execution, inputs, attributes))
+        voice.dispatches.append((execution, inputs, attributes))
         voice.say("entering", f"Entering eager executing local operation '{op}'", 20)
         _inputs_said(voice, op, len(inputs))
         if not cached:
@@ -91,21 +63,18 @@ class Emitter(Steps):
         for each in dict.fromkeys((op, new)):
             _inputs_said(voice, each, len(inputs) if wraps else 0)
             if first:
-                made = self._wrapped if wraps else self._kernel
-                self._kernels[key] = made(voice, each, inputs, attributes, outputs)
+                self._kernels[key] = self._made(voice, each, inputs, attributes, outputs)
         instance, ran = self._kernels[key]
         rewrite = "eager" if new != op else "wrapped" if ran != new else "none"
         execution = Execution("eager", "op", op, ran, rewrite)
-        voice.dispatches.append(Dispatch(execution, inputs, attributes))
+        voice.dispatches.append((execution, inputs, attributes))
         voice.began(execution)
         voice.say("executing", f"Executing op {new} in device {CPU}", 8, execution)
         if instance is not None:
             name = instance.definition.name
             where = f"device {CPU} from {name} with handle {instance.handle}"
             voice.say("running here", f"Running component function on {where}", 8, execution)
-            for node in instance.report.nodes if first else ():
-                text = instance.texts[node.name]
-                voice.say("kernel", f"Instantiating kernel for node: {text}", 12)
+            kernels_made(voice, instance.report.nodes if first else ())
 
     def _by_function(self, voice: Voice, name: str) -> None:
         note = "goo.gle/debugonly   \n" if voice.dialect.absl else ""
@@ -113,19 +82,15 @@ class Emitter(Steps):
         told = f"Running {name} using multi-device function. Full node_def={text}"
         voice.say("by function", told, 30)
 
-    def _wrapped(
+    def _made(
         self, voice: Voice, op: str, inputs: Any, attributes: Mapping[str, Any], outputs: Any
     ) -> tuple[Instance | None, str]:
-        """The op's function is made; the function as it will run, and the op that does."""
-        definition, report = wrapper(op, inputs, attributes, outputs)
-        self._by_function(voice, definition.name)
-        instance = self._instance(voice, definition, report)
-        return instance, definition.nodes[len(inputs)].type
-
-    def _kernel(
-        self, voice: Voice, op: str, inputs: Any, attributes: Mapping[str, Any], outputs: Any
-    ) -> tuple[Instance | None, str]:
-        """A release that does not wrap ops makes the kernel itself."""
+        """The op's function as it will run, and the op that does; or the kernel itself."""
+        if voice.dialect.wraps_ops:
+            definition, report = wrapper(op, inputs, attributes, outputs)
+            self._by_function(voice, definition.name)
+            instance = self._instance(voice, definition, report)
+            return instance, definition.nodes[len(inputs)].type
         given = attributes_of(op, attributes, voice.dialect)
         plain = {key: value for key, value in given.items() if not key.startswith("_")}
         text = summary(op, op, plain, ["dummy_input"] * len(inputs), "")
@@ -134,25 +99,23 @@ class Emitter(Steps):
 
     def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None:
         voice = self._here()
-        self._finish(voice, voice.dispatches.pop(), outputs, error)
-        self._flush(voice)
-
-    def _finish(self, voice: Voice, dispatch: Dispatch, outputs: Sequence[Any], error: Any) -> None:
-        execution = dispatch.execution
+        execution, inputs, attributes = voice.dispatches.pop()
         execution.status = "done" if error is None else "failed"
         if execution.kind == "call":
-            voice.executing(execution)
+            if execution.thread == WORKER:
+                self._executing(voice, execution)
             said = f"status code is {'OK' if error is None else status(error)}"
             text = f"Exiting eager executing local operation '{execution.op}', {said}"
             voice.say("exiting", text, 12, execution)
         elif error is None:
-            arrays = [[each.value for each in part] for part in (dispatch.inputs, outputs)]
-            self._run(voice, execution, dispatch.attributes, *arrays)
+            arrays = [[each.value for each in part] for part in (inputs, outputs)]
+            self._run(voice, execution, attributes, *arrays)
         if execution.kind == "op" and voice.dialect.wraps_ops:
             said = "succeeded." if error is None else f"failed: {status(error)}"
             kind = "ran here" if error is None else "failed here"
             voice.say(kind, f"Component function execution {said}", 4, execution)
-        voice.ended(execution)
+        execution.end = voice.strand.now
+        self._flush(voice)
 
     def tape_followed(self, ops: Sequence[str]) -> None:
         voice = self._here()
@@ -167,3 +130,24 @@ def _inputs_said(voice: Voice, op: str, count: int) -> None:
     """Where its inputs are."""
     for index in range(count if voice.shows("input") else 0):
         voice.say("input", f"{op}:input:{index} {CPU}")
+
+
+def wrapper(
+    op: str, inputs: Sequence[Any], attributes: Mapping[str, Any], outputs: Sequence[Any]
+) -> tuple[FunctionDef, Report]:
+    """The function of one node that an eager op becomes, after the layout pass. See
+    `WrapInCallOp` of `core/common_runtime/eager/execute.cc`.
+    """
+    sources = [(f"input_{at}", 0) for at in range(len(inputs))]
+    nodes = [
+        NodeDef(source, "_Arg", [], [], {"T": e.dtype, "index": at}, CPU, (e.dtype,))
+        for at, ((source, _), e) in enumerate(zip(sources, inputs, strict=True))
+    ]
+    nodes.append(NodeDef(op, op, sources, [], dict(attributes), CPU, tuple(outputs)))
+    for at, dtype in enumerate(outputs):
+        given = {"T": dtype, "index": at}
+        nodes.append(NodeDef(f"output_{at}_RetVal", "_Retval", [(op, at)], [], given, CPU))
+    graph, report = Graph(nodes, [node.name for node in nodes]), Report(nodes)
+    if SETTINGS.onednn:
+        use_onednn(graph, report)
+    return FunctionDef(f"__wrapped__{op.replace('_', '__')}_device_{CPU}", nodes), report

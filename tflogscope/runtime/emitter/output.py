@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import lru_cache
+from datetime import datetime, timedelta
 from operator import attrgetter
 from random import Random
 
@@ -14,8 +13,9 @@ from tflogscope.runtime.emitter.records import Record, Strand
 from tflogscope.runtime.emitter.sites import SITES
 from tflogscope.runtime.emitter.truth import BEGIN, Sink, Truth
 
-_BARE = frozenset({"onednn", "print"})
+BARE = frozenset({"onednn", "print"})
 _time = attrgetter("time")
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the log doesn't say its zone
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,20 @@ class Prefixes:
     """What lines begin with, and which there are."""
 
     def __init__(self, dialect: Dialect, levels: Levels) -> None:
-        self.absl, self.threads = dialect.absl, levels.threads
+        self.dialect, self.absl, self.threads = dialect, dialect.absl, levels.threads
         self._tails: dict[str, tuple[str, str]] = {}
         at = list(DIALECTS).index(dialect.release)
         for name, site in SITES.items():
-            line, own = site.lines[at], (levels.modules or {}).get(site.module, 0)
+            line, file = site.lines[at], site.path.rpartition("/")[2]
+            own = (levels.modules or {}).get(file.partition(".")[0], 0)
             if line and site.level <= max(levels.level, own):
-                path = site.file if self.absl else site.path
+                path = file if self.absl else site.path
                 self._tails[name] = (site.severity, f"{path}:{line}] ")
 
     def shows(self, name: str) -> bool:
-        """Is such a line in the log?"""
         return name in self._tails
 
     def of(self, name: str, time: int, thread: int) -> str:
-        """The prefix of a line."""
         severity, place = self._tails[name]
         if self.absl:
             seconds, micros = divmod(time, 1_000_000)
@@ -56,13 +55,7 @@ class Prefixes:
 
 def classic_time(time: int) -> str:
     """As TensorFlow's own logging writes it."""
-    seconds, micros = divmod(time, 1_000_000)
-    return f"{_second(seconds)}.{micros:06d}"
-
-
-@lru_cache(maxsize=256)
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return (_EPOCH + timedelta(microseconds=time)).isoformat(" ", "microseconds")
 
 
 @dataclass(slots=True, eq=False)
@@ -118,7 +111,6 @@ class Output:
             self._write(pieces)
 
     def close(self) -> None:
-        """Write the rest."""
         self.flush(max((record.time for record in self._waiting), default=self.flushed))
         for fault in self._faults:
             self._held = fault(self._held)
@@ -127,28 +119,24 @@ class Output:
             self._truth.end()
 
     def _rendered(self, record: Record) -> Piece:
-        text, prefix = record.text, ""
-        if record.kind not in _BARE:
+        prefix = ""
+        if record.kind not in BARE:
             prefix = self._prefixes.of(record.kind, BEGIN + record.time, record.thread)
         end = "" if record.kind == "print" else "\n"
-        data = f"{prefix}{text}{end}".encode("utf-8", "surrogateescape")
+        data = f"{prefix}{record.text}{end}".encode("utf-8", "surrogateescape")
         return Piece(data, record, middle=len(prefix))
 
     def _write(self, pieces: list[Piece]) -> None:
         for piece in pieces:
-            if piece.record is not None and self._truth is not None:
-                self._note(piece, piece.record, self._truth)
+            record, truth = piece.record, self._truth
+            if record is not None and truth is not None:
+                if record.about is not None and record.stands:
+                    record.about.line = self._line
+                    if piece.process:  # nobody else speaks of it
+                        truth.ran.append(record.about)
+                truth.line(self._line, piece, glued=not self._at_start)
             self._line += piece.data.count(b"\n")
-            if piece.data:
-                self._at_start = piece.data.endswith(b"\n")
+            self._at_start = piece.data.endswith(b"\n") if piece.data else self._at_start
         if pieces:
             self._file.write(b"".join(piece.data for piece in pieces))
             self._file.flush()
-
-    def _note(self, piece: Piece, record: Record, truth: Truth) -> None:
-        about = record.about
-        if about is not None and record.stands:
-            about.line = self._line
-            if piece.process:  # nobody else speaks of it
-                truth.ran.append(about)
-        truth.line(self._line, piece, glued=not self._at_start)

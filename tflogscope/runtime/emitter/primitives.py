@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.verbose import Plan
 
 Shape = tuple[int, ...]
 _ROWS = {
@@ -32,8 +31,21 @@ _ROWS = {
 }  # fmt: skip
 """Of each primitive its implementation, its direction, memories, auxiliary information."""
 _WITH_ATTRIBUTES = frozenset({"matmul", "inner_product", "convolution"})
-_POSTS = {"Relu": "eltwise_relu", "Relu6": "eltwise_bounded_relu:6", "Elu": "eltwise_elu:1",
-          "LeakyRelu": "eltwise_relu:0.2", "Tanh": "eltwise_tanh", "Sigmoid": "eltwise_logistic"}  # fmt: skip
+_POSTS = {"Relu": "relu", "Elu": "elu:1", "Tanh": "tanh", "Sigmoid": "logistic"}
+
+
+class Plan(NamedTuple):
+    """A primitive that a kernel is going to run."""
+
+    kind: str
+    implementation: str
+    prop: str
+    dtype: str
+    memories: str
+    """`src:ab wei:ba bia:`: names and formats; those without a format are not there."""
+    problem: str
+    attributes: str
+    auxiliary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,6 @@ class Kernel:
 
     @property
     def dtype(self) -> str:
-        """As oneDNN names it."""
         name = getattr(self.attributes.get("T"), "name", "")
         return {"bfloat16": "bf16", "float16": "f16"}.get(name, "f32")
 
@@ -60,7 +71,6 @@ class Kernel:
         return 2 if self.attributes.get("data_format") == "NCHW" else 1
 
     def image(self, shape: Shape) -> tuple[int, int, int, int]:
-        """Examples, rows, columns, channels."""
         rows, columns = shape[self.first : self.first + 2]
         return shape[0], rows, columns, shape[-1 if self.first == 1 else 1]
 
@@ -70,24 +80,15 @@ class Kernel:
         if usual == "forward":
             usual = "forward_inference" if self.dialect.release == "2.8" else "forward_training"
         given = {"tag": "abcd" if self.first == 2 else "acdb", **given}
-        return Plan(
-            kind,
-            implementation,
-            prop or usual,
-            self.dtype,
-            memories.format(**given),
-            problem,
-            self._attributes() if kind in _WITH_ATTRIBUTES else "",
-            auxiliary.format(**given),
-        )
-
-    def _attributes(self) -> str:
-        """Who gives room for what is in between, and what is done to the result while it is there."""
-        posts = [_POSTS[each] for each in self.attributes.get("fused_ops", ()) if each in _POSTS]
-        parts = [f"attr-post-ops:{'+'.join(posts)}"] if posts else []
-        if "Backprop" not in self.op and self.dialect.release != "2.8":
-            parts.insert(0, "attr-scratchpad:user")
-        return " ".join(parts)
+        memories, auxiliary = memories.format(**given), auxiliary.format(**given)
+        fused, parts = self.attributes.get("fused_ops", ()), []
+        if kind in _WITH_ATTRIBUTES:
+            # who gives room for what is in between, and what is done to the result at once
+            if "Backprop" not in self.op and self.dialect.release != "2.8":
+                parts.append("attr-scratchpad:user")
+            parts += [f"attr-post-ops:eltwise_{_POSTS[e]}" for e in fused if e in _POSTS]
+        tail = problem, " ".join(parts), auxiliary
+        return Plan(kind, implementation, prop or usual, self.dtype, memories, *tail)
 
 
 def plans(kernel: Kernel) -> list[Plan]:
@@ -99,14 +100,13 @@ def plans(kernel: Kernel) -> list[Plan]:
 
 
 def by(shape: Sequence[int]) -> str:
-    """`2x3`."""
     return "x".join(map(str, shape))
 
 
 # -- products
 
 
-def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> list[Plan]:
+def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: Any, swap_b: Any) -> list[Plan]:
     rows, depth = (a[-1], a[-2]) if swap_a else (a[-2], a[-1])
     columns = b[-2] if swap_b else b[-1]
     leading = [(1,) * (len(other) - len(own)) + own[:-2] for own, other in ((a, b), (b, a))]
@@ -121,8 +121,7 @@ def _product(kernel: Kernel, a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> 
 
 def _matmul(kernel: Kernel) -> list[Plan]:
     names = ("adj_x", "adj_y") if "Batch" in kernel.op else ("transpose_a", "transpose_b")
-    swaps = [bool(kernel.attributes.get(name)) for name in names]
-    return _product(kernel, kernel.inputs[0], kernel.inputs[1], swaps[0], swaps[1])
+    return _product(kernel, *kernel.inputs[:2], *(kernel.attributes.get(n) for n in names))
 
 
 def _fused_matmul(kernel: Kernel) -> list[Plan]:
@@ -162,15 +161,10 @@ def _window(kernel: Kernel, image: Shape, result: Shape, size: Sequence[int]) ->
     parts, padded = [], kernel.attributes.get("padding") != "VALID"
     for at, axis in enumerate("hw"):
         place = kernel.first + at
-        stride, step = (
-            (kernel.attributes.get(name) or (1, 1, 1, 1))[place]
-            for name in ("strides", "dilations")
-        )
-        into, out, k = image[place], result[place], size[at]
-        before = max(0, (out - 1) * stride + (k - 1) * step + 1 - into) // 2 if padded else 0
-        parts.append(
-            f"i{axis}{into}o{axis}{out}k{axis}{k}s{axis}{stride}d{axis}{step - 1}p{axis}{before}"
-        )
+        stride, into, out = kernel.attributes["strides"][place], image[place], result[place]
+        before = max(0, (out - 1) * stride + size[at] - into) // 2 if padded else 0
+        sizes = {"i": into, "o": out, "k": size[at], "s": stride, "d": 0, "p": before}
+        parts.append("".join(f"{each}{axis}{number}" for each, number in sizes.items()))
     return "_".join(parts)
 
 
@@ -235,7 +229,7 @@ def _batch_norm(kernel: Kernel) -> list[Plan]:
     backward = "Grad" in kernel.op
     batch, rows, columns, channels = kernel.image(kernel.inputs[1 if backward else 0])
     training = bool(kernel.attributes.get("is_training", True))
-    flags = ("" if training else "G") + "S" + ("R" if kernel.op.endswith("Ex") else "")
+    flags = ("" if training else "G") + "S" + "R" * kernel.op.endswith("Ex")
     prop = "backward" if backward else "forward_training" if training else "forward_inference"
     diff, problem = "acdb" if backward else "", f"mb{batch}ic{channels}ih{rows}iw{columns}"
     return [kernel.plan("batch_normalization", problem, prop, diff=diff, flags=flags)]
@@ -255,3 +249,45 @@ _TABLE: dict[Callable[[Kernel], list[Plan]], str] = {
     _pooling: "NativeMaxPool NativeMaxPoolGrad NativeAvgPool NativeAvgPoolGrad",
 }
 MODELS = {f"_Mkl{name}": model for model, names in _TABLE.items() for name in names.split()}
+
+# -- as each version writes them. See `src/common/verbose.cpp` of oneDNN
+
+_TEMPLATE = (
+    "operation,engine,primitive,implementation,prop_kind,memory_descriptors,attributes,auxiliary,"
+    "problem_desc,exec_time"
+)
+
+
+def header(dialect: Dialect, threads: int) -> list[str]:
+    """What comes layout the first primitive."""
+    version = dialect.onednn
+    count = "" if version < "2.6" else f",nthr:{threads}"
+    template = "info,prim_template" if version < "3.3" else "primitive,info,template"
+    texts = (
+        f"info,oneDNN v{version} (commit N/A)",
+        f"info,cpu,runtime:threadpool{count}",
+        "info,cpu,isa:Intel AVX-512 with Intel DL Boost and bfloat16 support",
+        "info,gpu,runtime:none",
+        f"{template}:{_TEMPLATE}",
+    )
+    return [f"{dialect.mark},{text}" for text in texts]
+
+
+def line(plan: Plan, milliseconds: float, dialect: Dialect) -> str:
+    """The line of a primitive that has run."""
+    gemm, old = plan.kind == "gemm_api", dialect.old_onednn
+    joint = "_" if gemm or dialect.onednn < "3.6" else ":"  # gemm_api has kept the old way
+    layout = ":f0" if gemm or old else "::f0"
+    absent = "undef::undef::f0" if gemm or old else "undef::undef:::"
+    memories = []
+    for name, _, tag in (each.partition(":") for each in plan.memories.split()):
+        described = f"{plan.dtype}::blocked:{tag}{layout}" if tag else absent
+        memories.append(f"{name}{joint}{described}")
+    attributes = plan.attributes + " " * bool(plan.attributes and dialect.onednn < "3.5")
+    kind = f"{plan.kind}_v2" if old and plan.kind in {"pooling", "softmax"} else plan.kind
+    fields = [kind, plan.implementation, plan.prop, " ".join(memories), attributes]
+    if not (gemm and old):  # NB: 2.7 leaves a field out
+        fields.append(plan.auxiliary)
+    fields += [plan.problem, f"{milliseconds:g}"]
+    component = "" if dialect.onednn < "3.3" else "primitive,"
+    return f"{dialect.mark},{component}exec,cpu,{','.join(fields)}"

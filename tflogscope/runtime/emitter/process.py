@@ -41,22 +41,17 @@ class Settings:
     faults: Sequence[str] = ()
 
 
-def _opened(path: Path) -> AbstractContextManager[Sink]:
-    return path.open("wb")
-
-
 @contextmanager
 def writing(
     log: Path,
     settings: Settings,
     truth: Path | None = None,
-    opened: Callable[[Path], AbstractContextManager[Sink]] = _opened,
+    opened: Callable[[Path], AbstractContextManager[Sink]] = lambda path: path.open("wb"),
 ) -> Iterator[Emitter]:
     """Write the log of what happens in it, and perhaps the truth. Raises ValueError for a release or
     a fault that is not known, OSError if a file can't be written.
     """
-    chosen = dialect(settings.release)
-    prefixes = Prefixes(chosen, settings.levels)
+    prefixes = Prefixes(dialect(settings.release), settings.levels)
     faults = faults_named(settings.faults, settings.seed, prefixes)
     EAGER.clear_kernels()  # a new process has none
     forget_scalars()
@@ -66,7 +61,7 @@ def writing(
         file = stack.enter_context(opened(log))
         beside = None if truth is None else Truth(stack.enter_context(opened(truth)))
         output = Output(file, prefixes, beside, faults)
-        emitter = Emitter(output, chosen, prefixes, settings.seed, settings.threads)
+        emitter = Emitter(output, prefixes, settings.seed, settings.threads)
         stack.callback(emitter.close)
         stack.enter_context(telling.listen(emitter))
         stack.enter_context(redirect_stdout(_Heard(sys.stdout, emitter)))
@@ -76,16 +71,8 @@ def writing(
         yield emitter
 
 
-def _after_fork() -> None:
-    """A child process says nothing here: NB: with TensorFlow it would write to the same log."""
-    telling.listener = None
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if isinstance(stream, _Heard):
-            setattr(sys, name, stream.stream)
-
-
-os.register_at_fork(after_in_child=_after_fork)
+# A child process says nothing here. NB: with TensorFlow it would write to the same log.
+os.register_at_fork(after_in_child=lambda: setattr(telling, "listener", telling.Listener()))
 
 
 class _Heard:
@@ -95,8 +82,7 @@ class _Heard:
         self.stream, self._emitter = stream, emitter
 
     def write(self, text: str) -> int:
-        """Print it."""
-        if text:
+        if text and telling.listener is self._emitter:
             self._emitter.printed(text)
         self.stream.write(text)
         return len(text)

@@ -61,7 +61,6 @@ class Record:
 
     @property
     def execution(self) -> Execution | None:
-        """What it is about."""
         return self.about.execution if isinstance(self.about, Primitive) else self.about
 
 

@@ -1,5 +1,7 @@
-"""The nodes of a step: each on a strand of its own, which are dealt to the threads of the pool when the
-step is over, as soon as what a node waits for is done. So the log shows any number of threads.
+"""Functions, made ready and run. What the layout pass did and which kernels there are is said when a
+function is made ready (`core/common_runtime/process_function_library_runtime.cc`). Each node of a step is
+on a strand of its own. When the step is over, the strands are dealt to the threads of the pool, each as
+soon as what the node waits for is done. So the log shows any number of threads.
 """
 
 from __future__ import annotations
@@ -16,21 +18,106 @@ from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import OpError
 from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.costs import Costs
-from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.functions import Instance, instantiated, plain_name, prepared
 from tflogscope.runtime.emitter.output import Output, Prefixes
-from tflogscope.runtime.emitter.primitives import Kernel, plans
+from tflogscope.runtime.emitter.primitives import Kernel, header, line, plans
 from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Strand
-from tflogscope.runtime.emitter.text import status, type_name
-from tflogscope.runtime.emitter.verbose import header, line
-from tflogscope.runtime.emitter.voice import Voice, Voices
-from tflogscope.runtime.passes import DATA_FUNCTION
+from tflogscope.runtime.emitter.text import node_text, status, type_name
+from tflogscope.runtime.emitter.voice import Costs, Voice, Voices
+from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
 from tflogscope.runtime.passes.onednn import Report
 
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _ASYNC = frozenset({"IteratorGetNext", "_Recv"})
+
+_ON = (
+    "oneDNN custom operations are on. You may see slightly different numerical results due to "
+    "floating-point round-off errors from different computation orders. To turn them off, set the "
+    "environment variable `TF_ENABLE_ONEDNN_OPTS=0`."
+)
+_FEATURES = (
+    "This TensorFlow binary is optimized to use available CPU instructions in performance-critical "
+    "operations.\nTo enable the following instructions: AVX2 AVX512F AVX512_VNNI AVX512_BF16 FMA, in "
+    "other operations, rebuild TensorFlow with the appropriate compiler flags."
+)
+
+
+def plain_name(name: str) -> str | None:
+    """The Python function's name in `__inference_NAME_12` or `__backward_…`; None for a session."""
+    if not name.startswith("__"):
+        return None
+    inner = name.removeprefix("__").partition("_")[2].rpartition("_")[0]
+    backward = inner.removeprefix("__backward_")
+    return backward.rpartition("_")[0] if backward != inner else inner
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """A function as it runs."""
+
+    component: str
+    handle: int
+    definition: FunctionDef
+    report: Report
+    numbers: dict[str, int]
+    texts: dict[str, str]
+    """The nodes as they run."""
+    ready: bool = False
+
+
+def instantiated(voice: Voice, definition: FunctionDef, report: Report, handle: int) -> Instance:
+    """It is made ready. NB: what Grappler's optimizers say is left out, and the nodes as they were
+    before the layout pass.
+    """
+    name, dialect = definition.name, voice.dialect
+    component = f"{name}{dialect.partitioned}_{voice.costs.number(64)}_0"
+    nodes = [NodeDef("_SOURCE", "NoOp"), *report.nodes]
+    numbers = {node.name: at + (at > 0) for at, node in enumerate(nodes)}  # 1 is the sink
+    texts = {node.name: node_text(node, dialect, running=True) for node in nodes}
+    instance = Instance(component, handle, definition, report, numbers, texts)
+    traced = name.startswith("__")  # NB: a session says nothing of the kind
+    said, this = f'MultiDevice function "{name}"', "MklLayoutRewritePass"
+    if traced:
+        voice.say("instantiating", f'Instantiating {said} on default device "{CPU}"', 12)
+    for node in nodes:
+        old = report.rewritten.get(node.name)
+        if old is not None:
+            facts = f"name:'{node.name}' id:{numbers[node.name]} op device:"
+            facts += f"{{requested: '{CPU}', assigned: '{CPU}'}} def:{{{node_text(node, dialect)}}}"
+            voice.say("new", f"{this}: New node:{{{facts}}}", 20)
+            text = f"rewrote node {node.name} with op {old} for Mkl layout optimization."
+            voice.say("rewrote", f"{this}: {text}")
+    if definition.attributes.get(DATA_FUNCTION):
+        prepared(voice, instance)  # tf.data asks for it: `create_kernels_eagerly`
+    if traced:
+        component = f"component function {component} with handle {handle}"
+        voice.say("component ready", f"Finished instantiating {component} status: OK", 60)
+        voice.say("instantiated", f"Instantiated {said} with handle {handle + 1}")
+    return instance
+
+
+def prepared(voice: Voice, instance: Instance) -> None:
+    """It runs for the first time: constants are folded, kernels made."""
+    instance.ready = True
+    text = f"Pruning function body: function_name={instance.component}"
+    voice.say("pruning", text, 12)
+    voice.say("pruning nodes", f"{text} #nodes = {len(instance.texts) + 1}", 12)
+    for number, node in (pair for run in instance.report.runs for pair in enumerate(run)):
+        # the graphs of constants that ran at step −1
+        execution = Execution("graph", "folding", node.type, node.type, node=node.name, step=-1)
+        shown = node_text(node, voice.dialect, running=True)
+        body = f"{number + (number > 0)} step -1 {shown} device: /device:CPU:0"
+        voice.began(execution)
+        voice.say("process", f"Process node: {body}", 6, execution)
+        voice.say("done", f"Synchronous kernel done: {body}", 4, execution)
+        execution.end = voice.strand.now
+    kernels_made(voice, [NodeDef("_SOURCE", "NoOp"), *instance.report.nodes])
+
+
+def kernels_made(voice: Voice, nodes: Sequence[NodeDef]) -> None:
+    for node in nodes:
+        shown = node_text(node, voice.dialect)
+        voice.say("kernel", f"Instantiating kernel for node: {shown}", 9)
 
 
 @dataclass(slots=True, eq=False)
@@ -61,42 +148,35 @@ class Step:
     items: list[Item] = field(default_factory=list)
     last: dict[str, int] = field(default_factory=dict)
 
-    def waits(self, node: NodeDef) -> list[int]:
-        """The items that it comes after."""
-        names = {name for name, _ in node.inputs}.union(node.controls)
-        found = {self.last[name] for name in names if name in self.last}
-        return sorted(found) or [0] * bool(self.items)  # all wait for _SOURCE
-
 
 class Steps(Listener):
     """Hears of functions and their nodes."""
 
-    def __init__(
-        self, output: Output, dialect: Dialect, prefixes: Prefixes, seed: int, threads: int
-    ) -> None:
+    def __init__(self, output: Output, prefixes: Prefixes, seed: int, threads: int) -> None:
         costs = Costs(seed)
         pid = 4000 + costs.number(12)
         self._pool, self._data_thread = [pid + 10 + each for each in range(threads)], pid + 90
         self._instances: dict[int, Instance] = {}
-        self._voices = Voices(output, dialect, prefixes, costs, pid)
-        self._here, self._flush = self._voices.here, self._voices.flush
+        self._kernels: dict[Any, tuple[Instance | None, str]] = {}
+        voices = self._voices = Voices(output, prefixes, costs, pid)
+        self._here, self._flush, self.close = voices.here, voices.flush, voices.close
+        self.printed, self.sleep = voices.printed, voices.sleep
         self._sessions = self._allocations = 0
         self._introduced = False
+        if SETTINGS.onednn:
+            voices.main.say("onednn on", _ON)
+        voices.main.say("cpu features", _FEATURES, 40_000)
+        voices.main.strand.now += 1_000_000
 
     # -- kernels
 
     def _run(
-        self,
-        voice: Voice,
-        execution: Execution,
-        attributes: Any,
-        inputs: Sequence[Any],
-        outputs: Sequence[Any],
+        self, voice: Voice, execution: Execution, attributes: Any, inputs: Any, outputs: Any
     ) -> None:
         """Let a kernel run: the time it takes, and the primitives that it runs."""
         op = execution.kernel
         order = list(inputs[1]) if op == "_MklTranspose" else []
-        taken, given = [_shape(each) for each in inputs], [_shape(each) for each in outputs]
+        taken, given = ([_shape(each) for each in part] for part in (inputs, outputs))
         size = 4 * sum(map(prod, taken + given))
         found = plans(Kernel(op, attributes, taken, given, voice.dialect, order))
         if not found:
@@ -109,11 +189,11 @@ class Steps(Listener):
             if plan.kind == "gemm_api" and not voice.dialect.wraps_ops:
                 continue
             for text in () if self._introduced else header(voice.dialect, len(self._pool)):
-                voice.bare("onednn", text)
+                voice.say("onednn", text, 1)
             self._introduced = True
             primitive = Primitive(plan.kind, plan.implementation, plan.problem, ms, execution)
             voice.strand.ran.append(primitive)
-            voice.bare("onednn", line(plan, ms, voice.dialect), primitive)
+            voice.say("onednn", line(plan, ms, voice.dialect), 1, primitive)
 
     def _memory(self, voice: Voice, step: int, node: NodeDef, index: int, value: Any) -> None:
         """What an output takes."""
@@ -142,7 +222,7 @@ class Steps(Listener):
         self._instances[id(definition)] = made
         return made
 
-    def function_called(self, step: int, definition: FunctionDef) -> None:
+    def function_called(self, definition: FunctionDef) -> None:
         voice, name = self._here(), definition.name
         instance = self._instances.get(id(definition))
         if instance is None:  # it was made ready before anybody listened
@@ -150,15 +230,11 @@ class Steps(Listener):
             instance = self._instance(voice, definition, report)
         data = bool(definition.attributes.get(DATA_FUNCTION))
         inner = voice.steps[-1].call if voice.steps and not data else None
-        call = voice.dispatches[-1].execution if voice.dispatches else None
-        if (
-            call is not None
-            and call.op == name
-            and all(each.call is not call for each in voice.steps)
-        ):
-            voice.executing(call)
-        else:
+        call = voice.dispatches[-1][0] if voice.dispatches else None
+        if call is None or call.op != name or any(each.call is call for each in voice.steps):
             call = None  # a node calls it
+        elif call.thread == WORKER:
+            self._executing(voice, call)
         called = call is not None or bool(voice.items and voice.items[-1].node.type in _CALLS)
         if called:
             text = f"device {CPU} from {name} with handle {instance.handle}"
@@ -170,9 +246,7 @@ class Steps(Listener):
         if not instance.ready and name.startswith("__"):
             prepared(voice, instance)
 
-    def function_returned(
-        self, step: int, definition: FunctionDef, error: BaseException | None
-    ) -> None:
+    def function_returned(self, definition: FunctionDef, error: Any) -> None:
         """Its nodes are dealt to threads."""
         voice = self._here()
         run = voice.steps.pop()
@@ -192,9 +266,15 @@ class Steps(Listener):
             voice.say("ran" if error is None else "failed", text, 12)
         self._flush(voice)
 
+    @staticmethod
+    def _executing(voice: Voice, call: Execution) -> None:
+        """A call executes: that is said once."""
+        voice.began(call)
+        voice.say("executing", f"Executing op {call.op} in device {CPU}", 12, call)
+
     # -- nodes
 
-    def node_started(self, step: int, node: NodeDef, dead: str = "") -> None:
+    def node_started(self, node: NodeDef, dead: str = "") -> None:
         voice = self._here()
         run = voice.steps[-1]
         instance, origin = run.instance, run.instance.report.rewritten.get(node.name)
@@ -210,9 +290,12 @@ class Steps(Listener):
             run.call,
             run.number,
         )
-        number, text = instance.numbers.get(node.name, 0), instance.running.get(node.name, "")
+        number, text = instance.numbers.get(node.name, 0), instance.texts.get(node.name, "")
         text = f"{number} step {run.number} {text}"
-        item = Item(node, Strand(WORKER), execution, run.waits(node), text)
+        names = {name for name, _ in node.inputs}.union(node.controls)
+        waits = sorted({run.last[name] for name in names if name in run.last})
+        # all wait for _SOURCE
+        item = Item(node, Strand(WORKER), execution, waits or [0] * bool(run.items), text)
         run.last[node.name] = len(run.items)
         run.items.append(item)
         voice.items.append(item)
@@ -220,9 +303,7 @@ class Steps(Listener):
         voice.began(execution)
         voice.say("process", f"Process node: {item.said(dead)}", 10, execution)
 
-    def node_done(
-        self, step: int, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]
-    ) -> None:
+    def node_done(self, node: NodeDef, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         voice = self._here()
         item, run = voice.items[-1], voice.steps[-1]
         if item.execution.kind == "op":
@@ -233,14 +314,14 @@ class Steps(Listener):
         kind, says = ("async done", "Async") if node.type in _ASYNC else ("done", "Synchronous")
         self._over(voice, kind, f"{says} kernel done: {item.said()}")
 
-    def node_dead(self, step: int, node: NodeDef) -> None:
-        self.node_started(step, node, " is dead")
+    def node_dead(self, node: NodeDef) -> None:
+        self.node_started(node, " is dead")
         voice = self._here()
         item = voice.items[-1]
         item.execution.status = "dead"
         self._over(voice, "done", f"Synchronous kernel done: {item.said(' is dead: ')}")
 
-    def node_failed(self, step: int, node: NodeDef, error: BaseException) -> None:
+    def node_failed(self, node: NodeDef, error: BaseException) -> None:
         voice = self._here()
         item = voice.items[-1]
         item.execution.status = "failed"
@@ -256,8 +337,7 @@ class Steps(Listener):
     def _over(voice: Voice, kind: str, text: str) -> None:
         item = voice.items.pop()
         voice.say(kind, text, 10, item.execution)
-        voice.ended(item.execution)
-        voice.strands.pop()
+        item.execution.end = voice.strands.pop().now
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -4,27 +4,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A place that logs."""
 
     path: str
     level: int
     lines: tuple[int, ...]
     severity: str = "I"
-
-    @property
-    def file(self) -> str:
-        """The file's name."""
-        return self.path.rpartition("/")[2]
-
-    @property
-    def module(self) -> str:
-        """What TF_CPP_VMODULE calls it."""
-        return self.file.partition(".")[0]
 
 
 # fmt: off

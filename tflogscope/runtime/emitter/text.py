@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -97,8 +98,5 @@ def status(error: BaseException) -> str:
     if not isinstance(error, OpError):
         return f"UNKNOWN: {type(error).__name__}: {error}"
     name = type(error).__name__.removesuffix("Error")
-    code = "".join(f"_{each}" if each.isupper() else each for each in name).strip("_").upper()
-    message = error.message
-    while message.startswith("{{function_node "):
-        message = message.partition("}} ")[2]
-    return f"{code}: {message.partition(chr(10) + chr(9) + ' [[')[0]}"
+    code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+    return f"{code}: {error.message.partition(chr(10) + chr(9) + ' [[')[0]}"

@@ -17,11 +17,9 @@ BEGIN = 1_795_219_200_000_000
 class Sink(Protocol):
     """Where bytes go."""
 
-    def write(self, data: bytes, /) -> object:
-        """Write these."""
+    def write(self, data: bytes, /) -> object: ...
 
-    def flush(self) -> None:
-        """Let others see them."""
+    def flush(self) -> None: ...
 
 
 class Truth:
@@ -47,7 +45,6 @@ class Truth:
         )
 
     def end(self) -> None:
-        """Write what ran."""
         for each in self.ran:
             values = {field.name: getattr(each, field.name) for field in fields(each)}
             if isinstance(each, Primitive):

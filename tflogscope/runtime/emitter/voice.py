@@ -5,33 +5,54 @@ threads, which take over each other's time where they meet.
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 import weakref
-from typing import Any, NamedTuple
+from collections.abc import MutableMapping
+from typing import Any
 
-from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.costs import Costs
-from tflogscope.runtime.emitter.dialects import Dialect
-from tflogscope.runtime.emitter.output import Output, Prefixes
-from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Record, Strand
+from tflogscope.runtime.emitter.output import BARE, Output, Prefixes
+from tflogscope.runtime.emitter.records import Execution, Primitive, Record, Strand
+
+_BY_GEMM = frozenset({"gemm_api", "inner_product"})
 
 
-class Dispatch(NamedTuple):
-    """An eager op, or a call, that has begun."""
+class Costs:
+    """How long things take, in microseconds: a model, with chance in it. The same seed gives the same."""
 
-    execution: Execution
-    inputs: Any
-    attributes: Any
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - a model, no secret
+        self._known: set[tuple[str, str]] = set()
+
+    def number(self, bits: int) -> int:
+        return self._random.getrandbits(bits)
+
+    def kernel(self, size: int) -> int:
+        return max(1, int((12 + size / 6_600) * (0.8 + 0.5 * self._random.random())))
+
+    def primitive(self, kind: str, problem: str, size: int) -> float:
+        """Milliseconds of a primitive; a new one is made first, and the first product loads much."""
+        time = 2.0 + size / 4_000
+        if kind in _BY_GEMM and not any(known in _BY_GEMM for known, _ in self._known):
+            time += 30_000 + 20_000 * self._random.random()
+        elif (kind, problem) not in self._known:
+            time += 60 + 300 * self._random.random()
+        self._known.add((kind, problem))
+        ticks = round(time * (0.8 + 0.5 * self._random.random()) * 4.096)
+        return max(1, ticks) / 4096  # the clock that oneDNN reads
+
+
+About = Execution | Primitive | None
+Dispatch = tuple[Execution, Any, Any]
+"""An eager op, or a call, that has begun: with its inputs and attributes."""
 
 
 class Voice:
     """One thread."""
 
-    def __init__(
-        self, thread: int, now: int, dialect: Dialect, prefixes: Prefixes, costs: Costs
-    ) -> None:
-        self.dialect, self.costs, self.shows = dialect, costs, prefixes.shows
+    def __init__(self, thread: int, now: int, prefixes: Prefixes, costs: Costs) -> None:
+        self.dialect, self.costs, self.shows = prefixes.dialect, costs, prefixes.shows
         self.strands = [Strand(thread, now)]
         self.dispatches: list[Dispatch] = []
         self.steps: list[Any] = []
@@ -47,21 +68,14 @@ class Voice:
         """Is it in the middle of something?"""
         return len(self.strands) > 1 or bool(self.dispatches)
 
-    def say(self, kind: str, text: str, cost: int = 4, about: Execution | None = None) -> None:
-        """A line of that kind."""
+    def say(self, kind: str, text: str, cost: int = 4, about: About = None) -> None:
         strand = self.strands[-1]
         strand.now += max(1, round(cost * self.dialect.pace))
         record = Record(strand.now, strand.thread, kind, text, about)
-        if about is not None and record.stands:
+        if isinstance(about, Execution) and record.stands:
             about.start = strand.now
-        if self.shows(kind):
+        if kind in BARE or self.shows(kind):
             strand.records.append(record)
-
-    def bare(self, kind: str, text: str, about: Primitive | None = None) -> None:
-        """A line without a prefix."""
-        strand = self.strands[-1]
-        strand.now += 1
-        strand.records.append(Record(strand.now, strand.thread, kind, text, about))
 
     def began(self, execution: Execution) -> None:
         """It begins now, on this thread."""
@@ -70,35 +84,18 @@ class Voice:
         execution.thread = strand.thread
         strand.ran.append(execution)
 
-    def executing(self, call: Execution) -> None:
-        """A call executes, if that has not been said yet."""
-        if call.thread == WORKER:
-            self.began(call)
-            text = f"Executing op {call.op} in device {CPU}"
-            self.say("executing", text, 12, call)
-
-    def ended(self, execution: Execution) -> None:
-        """It ends now."""
-        execution.end = self.strands[-1].now
-
 
 class Voices:
     """All threads."""
 
-    def __init__(
-        self, output: Output, dialect: Dialect, prefixes: Prefixes, costs: Costs, pid: int
-    ) -> None:
-        self._output, self._pid = output, pid
-        self._given = dialect, prefixes, costs
+    def __init__(self, output: Output, prefixes: Prefixes, costs: Costs, pid: int) -> None:
+        self._output, self._pid, self._given = output, pid, (prefixes, costs)
         self._lock = threading.RLock()
-        self._voices: weakref.WeakKeyDictionary[threading.Thread, Voice] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._voices: MutableMapping[threading.Thread, Voice] = weakref.WeakKeyDictionary()
         self._begun = 0
         self.main = self.here()
 
     def here(self) -> Voice:
-        """That of this thread."""
         thread = threading.current_thread()
         voice = self._voices.get(thread)
         if voice is None:
@@ -138,13 +135,12 @@ class Voices:
                 self._output.flush(min(each.strands[0].now for each in self._voices.values()))
 
     def printed(self, text: str) -> None:
-        """The program printed this."""
         voice = self.here()
         last = voice.strand.records[-1] if voice.strand.records else None
         if last is not None and last.kind == "print" and not last.text.endswith("\n"):
             last.text += text
         else:
-            voice.bare("print", text)
+            voice.say("print", text, 1)
         if text.endswith("\n"):
             self.flush(voice)
 
@@ -163,7 +159,6 @@ class Voices:
             _sleep(0.001)
 
     def close(self) -> None:
-        """The process ends."""
         with self._lock:
             for voice in list(self._voices.values()):
                 while len(voice.strands) > 1:  # a thread that was in the middle of something

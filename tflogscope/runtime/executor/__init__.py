@@ -3,14 +3,13 @@
 plan.py       for each node its kernel, and where its outputs go
 dataflow.py   a node runs when its inputs are there
 
-Here is `run`: once a function is made ready (lowered and rewritten by the passes), each call takes
-the next step id. The ops that run a function are here too. See `FunctionLibraryRuntimeImpl::
+Here is `run`: once a function is made ready (lowered and rewritten by the passes), each call is
+a step. The ops that run a function are here too. See `FunctionLibraryRuntimeImpl::
 Instantiate` and `Run` of `core/common_runtime/function.cc`, `core/kernels/functional_ops.cc`.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,16 +24,13 @@ from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.executor.dataflow import run_plan
 from tflogscope.runtime.executor.plan import Plan, make_plan
 
-_step_ids = random.Random(0)  # noqa: S311 - a number to tell runs apart
-
 
 def instantiate(definition: FunctionDef) -> Plan:
     """The plan of the function, made when it is first asked for."""
     if definition.plan is None:
         ready, report = passes.optimize(definition)
         definition.plan = make_plan(ready)
-        if telling.listener is not None:
-            telling.listener.function_instantiated(definition, report)
+        telling.listener.function_instantiated(definition, report)
     plan: Plan = definition.plan
     return plan
 
@@ -42,20 +38,17 @@ def instantiate(definition: FunctionDef) -> Plan:
 def run(definition: FunctionDef, values: Sequence[Any]) -> list[Any]:
     """The function's results for these arrays. Raises the OpError of a kernel."""
     plan = instantiate(definition)
-    step = -_step_ids.getrandbits(63)  # TensorFlow's are random too, and negative for functions
     listener = telling.listener
-    if listener is not None:
-        listener.function_called(step, definition)
+    listener.function_called(definition)
     failed: BaseException | None = None
     try:
         with np.errstate(all="ignore"):
-            return run_plan(plan, values, step)
+            return run_plan(plan, values)
     except BaseException as error:
         failed = error
         raise
     finally:
-        if listener is not None:
-            listener.function_returned(step, definition, failed)
+        listener.function_returned(definition, failed)
 
 
 # -- ops that run a function. Conditionals and loops are lowered before it comes to that

@@ -4,52 +4,53 @@ See `ExecutorState` and `PropagatorState` of `core/common_runtime/executor.cc`,
 `propagator_state.cc`.
 
 NB: it runs on one thread here. TensorFlow deals nodes to a pool; where the log shows threads the
-emitter deals them (`emitter/voices.py`).
+emitter deals them (`emitter/running.py`).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tflogscope.runtime.core import telling
-from tflogscope.runtime.core.errors import KERNEL_ERRORS, OpError, as_op_error
+from tflogscope.runtime.core.errors import KERNEL_ERRORS, as_op_error
 from tflogscope.runtime.core.registry import output_values
 from tflogscope.runtime.executor.plan import Item, Plan, Scope
-from tflogscope.runtime.ops.flow import DEAD
+from tflogscope.runtime.ops.flow import DEAD, LOWERED
 
 
 class _Iteration:
     """One iteration of a frame: the values that have arrived, and who still waits."""
 
-    def __init__(self, frame: _Frame, number: int) -> None:
-        self.frame, self.number = frame, number
+    def __init__(self, frame: _Frame) -> None:
+        self.frame = frame
         self.inputs: list[Any] = [DEAD] * frame.scope.inputs
         self.pending = frame.scope.pending.copy()
         self.dead = [0] * len(self.pending)
-        self.outstanding = 0  # nodes that are ready
-        self.frames: dict[str, _Frame] = {}  # of the loops in it that have not ended
+        self.frames: dict[str, _Frame] = {}
+        """The loops in it."""
+        self.following: _Iteration | None = None
 
 
+@dataclass(eq=False)
 class _Frame:
     """A loop that runs; the whole function is one, too."""
 
-    def __init__(self, scope: Scope, parent: _Iteration | None) -> None:
-        self.scope, self.parent = scope, parent
-        self.waiting = scope.enters  # Enter nodes that have not run
-        self.constants: list[tuple[Item, list[Any]]] = []  # loop invariants: they enter each time
-        self.dead_exits: list[Item] = []
-        self.newest = 0
-        self.iterations = {0: _Iteration(self, 0)}
+    scope: Scope
+    parent: _Iteration | None = None
+    first: _Iteration | None = None
+    waiting: int = 0
+    """Enter nodes that have not run."""
+    constants: list[tuple[Item, list[Any]]] = field(default_factory=list)
+    """Loop invariants: they enter each iteration."""
 
 
-def run_plan(plan: Plan, values: Sequence[Any], step: int) -> list[Any]:
+def run_plan(plan: Plan, values: Sequence[Any]) -> list[Any]:
     """The results. Raises the first OpError of a kernel."""
-    run = _Run(values, step)
-    iteration = _Frame(plan.root, None).iterations[0]
-    for item in plan.sources:
-        run.make_ready(item, iteration)
+    run, iteration = _Run(values), _Iteration(_Frame(plan.root))
+    run.ready.extend((item, iteration) for item in plan.sources)
     while run.ready:
         run.process(*run.ready.popleft())
     if run.error is not None:
@@ -58,44 +59,34 @@ def run_plan(plan: Plan, values: Sequence[Any], step: int) -> list[Any]:
 
 
 class _Run:
-    def __init__(self, values: Sequence[Any], step: int) -> None:
-        self.values, self.step = values, step
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values, self.listener = values, telling.listener
         self.results: dict[int, Any] = {}
         self.ready: deque[tuple[Item, _Iteration]] = deque()
         self.error: BaseException | None = None
-        self.listener = telling.listener
 
     def process(self, item: Item, iteration: _Iteration) -> None:
-        inputs = iteration.inputs[item.first : item.first + len(item.node.inputs)]
+        node = item.node
+        inputs = iteration.inputs[item.first : item.first + len(node.inputs)]
         dead = bool(iteration.dead[item.index]) and (
             not item.is_merge or all(value is DEAD for value in inputs)
         )
-        outputs = self._dead(item) if dead else self._outputs(item, inputs)
-        if outputs is not None:
-            self._propagate(item, iteration, outputs, dead=dead)
-        iteration.outstanding -= 1
-        self._maybe_done(iteration)
-
-    def _dead(self, item: Item) -> list[Any]:
-        if self.listener is not None:
-            self.listener.node_dead(self.step, item.node)
-        return [DEAD] * len(item.node.dtypes)
-
-    def _outputs(self, item: Item, inputs: list[Any]) -> list[Any] | None:
-        node = item.node
-        if self.listener is not None:
-            self.listener.node_started(self.step, node)
+        if dead:
+            self.listener.node_dead(node)
+            self._propagate(item, iteration, [DEAD] * len(node.dtypes), dead=True)
+            return
+        self.listener.node_started(node)
         try:
             outputs = self._kernel(item, inputs)
         except KERNEL_ERRORS as raised:
-            error = _located(as_op_error(raised), node.name)
+            error = as_op_error(raised)
+            where = node.name if "{{node " in error.message else f"{{{{node {node.name}}}}}"
+            error = type(error)(None, None, f"{error.message}\n\t [[{where}]]")
             self.error = self.error or error
-            if self.listener is not None:
-                self.listener.node_failed(self.step, node, error)
-            return None
-        if self.listener is not None:
-            self.listener.node_done(self.step, node, inputs, outputs)
-        return outputs
+            self.listener.node_failed(node, error)
+            return
+        self.listener.node_done(node, inputs, outputs)
+        self._propagate(item, iteration, outputs, dead=False)
 
     def _kernel(self, item: Item, inputs: list[Any]) -> list[Any]:
         node = item.node
@@ -105,7 +96,7 @@ class _Run:
             self.results[node.attributes["index"]] = inputs[0]
             return []
         result = item.kernel(*inputs)
-        if item.steers:
+        if node.type in LOWERED:
             return list(result) if isinstance(result, tuple) else [result]
         return output_values(result, node.dtypes)
 
@@ -114,128 +105,76 @@ class _Run:
     def _propagate(
         self, item: Item, iteration: _Iteration, outputs: list[Any], *, dead: bool
     ) -> None:
-        frame = iteration.frame
-        if item.node.type == "Enter":
+        kind, parent = item.node.type, iteration.frame.parent
+        if kind == "Enter":
             self._enter(item, iteration, outputs, dead=dead)
-        elif item.node.type == "Exit":
+        elif kind == "NextIteration":
             if not dead:
-                assert frame.parent is not None
-                self._activate(item, frame.parent, outputs, dead=False)
-            elif iteration.number == frame.newest:
-                frame.dead_exits.append(item)
-        elif item.node.type == "NextIteration":
-            if not dead:
-                self._carry_on(item, iteration, outputs)
-        else:
+                self._activate(item, self._following(iteration), outputs, dead=False)
+        elif kind != "Exit":
             self._activate(item, iteration, outputs, dead=dead)
+        elif parent is not None and (not dead or all(iteration.dead[at] for at in item.before)):
+            # a dead one leaves a loop that never ran; else its Switch has only gone the other way
+            self._activate(item, parent, outputs, dead=dead)
 
     def _activate(
         self, item: Item, iteration: _Iteration, outputs: Sequence[Any], *, dead: bool
     ) -> None:
-        entering = item.node.type == "Enter"
         for value, targets in zip(outputs, item.targets, strict=True):
             for target, position in targets:
-                self._deliver(target, position, value, iteration, entering=entering)
+                if value is not DEAD:
+                    iteration.inputs[position] = value
+                self._arrived(item, target, iteration, dead=value is DEAD)
         for target in item.controls:
-            self._release(target, iteration, dead=dead)
+            self._arrived(item, target, iteration, dead=dead, control=True)
 
-    def _deliver(
-        self, target: Item, position: int, value: Any, iteration: _Iteration, *, entering: bool
+    def _arrived(
+        self, item: Item, target: Item, iteration: _Iteration, *, dead: bool, control: bool = False
     ) -> None:
-        index, pending, dead = target.index, iteration.pending, iteration.dead
-        if value is not DEAD:
-            iteration.inputs[position] = value
+        """Something came from one node to another, which is ready if it waits for nothing more."""
+        index, pending, given = target.index, iteration.pending, iteration.dead
         if not target.is_merge:
-            dead[index] += value is DEAD
+            given[index] += dead
             pending[index] -= 1
             ready = not pending[index]
-        elif value is not DEAD:
+        elif control or not dead:
             first = pending[index] & 1  # the first live value; control inputs may be missing
-            pending[index] -= first
-            ready = bool(first) and not pending[index]
+            pending[index] -= 2 if control else first
+            all_dead = control and given[index] == len(target.node.inputs)
+            # one of which all inputs are dead keeps the bit
+            ready = bool(control or first) and pending[index] == int(all_dead)
         else:
-            dead[index] += 1
+            given[index] += 1
             # a loop in a branch not taken gets no second value: its dead Enter is enough
-            all_dead = dead[index] == len(target.node.inputs) or entering
+            all_dead = given[index] == len(target.node.inputs) or item.node.type == "Enter"
             ready = pending[index] == 1 and all_dead
         if ready:
-            self.make_ready(target, iteration)
+            self.ready.append((target, iteration))
 
-    def _release(self, target: Item, iteration: _Iteration, *, dead: bool) -> None:
-        index, pending = target.index, iteration.pending
-        if target.is_merge:
-            pending[index] -= 2
-            all_dead = iteration.dead[index] == len(target.node.inputs)
-            ready = pending[index] == 0 or (pending[index] == 1 and all_dead)
-        else:
-            iteration.dead[index] += dead
-            pending[index] -= 1
-            ready = not pending[index]
-        if ready:
-            self.make_ready(target, iteration)
-
-    def make_ready(self, item: Item, iteration: _Iteration) -> None:
-        iteration.outstanding += 1
-        self.ready.append((item, iteration))
-
-    # -- frames
+    # -- loops
 
     def _enter(self, item: Item, iteration: _Iteration, outputs: list[Any], *, dead: bool) -> None:
         name = item.node.attributes["frame_name"]
         frame = iteration.frames.get(name)
         if frame is None:
-            frame = iteration.frames[name] = _Frame(_scope_below(item), iteration)
-        frame.waiting -= 1
-        if item.node.attributes.get("is_constant"):
+            scope = next(target.scope for target in item.readers)
+            assert scope is not None
+            frame = iteration.frames[name] = _Frame(scope, iteration, waiting=scope.enters)
+            frame.first = _Iteration(frame)
+        constant, into = bool(item.node.attributes.get("is_constant")), frame.first
+        if constant:
             frame.constants.append((item, outputs))
-            for each in list(frame.iterations.values()):
-                self._activate(item, each, outputs, dead=dead)
-        else:
-            self._activate(item, frame.iterations[0], outputs, dead=dead)
-        self._maybe_done(next(iter(frame.iterations.values())))
+        while into is not None:
+            self._activate(item, into, outputs, dead=dead)
+            into = into.following if constant else None
+        frame.waiting -= 1
+        if not frame.waiting:
+            frame.first = None  # iterations that are over need not be kept
 
-    def _carry_on(self, item: Item, iteration: _Iteration, outputs: list[Any]) -> None:
+    def _following(self, iteration: _Iteration) -> _Iteration:
         """NB: iterations do not wait for each other; `parallel_iterations` is not looked at."""
-        frame = iteration.frame
-        if iteration.number == frame.newest:
-            frame.newest += 1
-            frame.dead_exits.clear()
-            following = frame.iterations[frame.newest] = _Iteration(frame, frame.newest)
-            for each, values in frame.constants:
-                self._activate(each, following, values, dead=values[0] is DEAD)
-        self._activate(item, frame.iterations[iteration.number + 1], outputs, dead=False)
-
-    def _maybe_done(self, iteration: _Iteration) -> None:
-        frame = iteration.frame
-        while frame.parent is not None and _is_done(iteration):
-            del frame.iterations[iteration.number]
-            following = frame.iterations.get(iteration.number + 1)
-            if following is None:
-                self._end(frame, frame.parent)
-                return
-            iteration = following
-
-    def _end(self, frame: _Frame, parent: _Iteration) -> None:
-        del parent.frames[frame.scope.name]
-        for item in frame.dead_exits:
-            self._activate(item, parent, [DEAD], dead=True)
-        self._maybe_done(parent)
-
-
-def _scope_below(item: Item) -> Scope:
-    consumers = [target for targets in item.targets for target, _ in targets] + item.controls
-    scope = consumers[0].scope
-    assert scope is not None
-    return scope
-
-
-def _is_done(iteration: _Iteration) -> bool:
-    frame, number = iteration.frame, iteration.number
-    if iteration.outstanding or iteration.frames or frame.iterations.get(number) is not iteration:
-        return False
-    return not frame.waiting if number == 0 else number - 1 not in frame.iterations
-
-
-def _located(error: OpError, node: str) -> OpError:
-    text = node if "{{node " in error.message else f"{{{{node {node}}}}}"
-    return type(error)(None, None, f"{error.message}\n\t [[{text}]]")
+        if iteration.following is None:
+            iteration.following = _Iteration(iteration.frame)
+            for each, values in iteration.frame.constants:
+                self._activate(each, iteration.following, values, dead=values[0] is DEAD)
+        return iteration.following

@@ -4,13 +4,13 @@ is in. See `ImmutableExecutorState` of `core/common_runtime/immutable_executor_s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.registry import bind
-from tflogscope.runtime.ops.flow import LOWERED
 
 
 @dataclass(slots=True, eq=False)
@@ -27,13 +27,16 @@ class Item:
     """Its place among the nodes of its frame."""
     first: int = 0
     """The place of its first input among those of all nodes of the frame."""
-    pending: int = 0
-    """For how much it waits."""
+    before: list[int] = field(default_factory=list)
+    """The places of the nodes that give its inputs."""
 
     is_merge = property(lambda self: self.node.type == "Merge")
     """Does it go on with the first live input?"""
-    steers = property(lambda self: self.node.type in LOWERED)
-    """Does it say which branch, or which iteration?"""
+
+    @property
+    def readers(self) -> list[Item]:
+        """Those that take something, or wait for it."""
+        return [target for targets in self.targets for target, _ in targets] + self.controls
 
 
 @dataclass(slots=True, eq=False)
@@ -59,79 +62,58 @@ class Plan:
     root: Scope
 
 
-def needed(definition: FunctionDef) -> list[NodeDef]:
-    """The nodes that a result needs, or that have side effects."""
-    nodes = {node.name: node for node in definition.nodes}
-    wanted: set[str] = set()
-    left = [node.name for node in definition.nodes if node.type in {"_Retval", "_Arg", "_Send"}]
-    left += definition.must_run
-    while left:
-        name = left.pop()
-        if name in nodes and name not in wanted:
-            wanted.add(name)
-            left += [source for source, _ in nodes[name].inputs] + nodes[name].controls
-    return [node for node in definition.nodes if node.name in wanted]
-
-
 def make_plan(definition: FunctionDef) -> Plan:
     """The plan of a function whose graph passes have rewritten already."""
-    nodes = needed(definition)
     items = {
         node.name: Item(node, bind(node.definition, node.attributes), [[] for _ in node.dtypes])
-        for node in nodes
+        for node in definition.nodes
     }
-    root = _place(list(items.values()), items)
+    before = {
+        name: [
+            source
+            for source in (*dict(item.node.inputs), *dict.fromkeys(item.node.controls))
+            if source in items
+        ]
+        for name, item in items.items()
+    }
+    root = _place(items, before)
     for item in items.values():
         for position, (source, output) in enumerate(item.node.inputs):
             items[source].targets[output].append((item, item.first + position))
+            item.before.append(items[source].index)
         for source in dict.fromkeys(item.node.controls):
             if source in items:
                 items[source].controls.append(item)
-    sources = [item for item in items.values() if not _before(item.node, items)]
+    sources = [item for name, item in items.items() if not before[name]]
     return Plan(definition, list(items.values()), sources, root)
 
 
-def _before(node: NodeDef, items: dict[str, Item]) -> list[str]:
-    return [
-        name for name in (*(source for source, _ in node.inputs), *node.controls) if name in items
-    ]
-
-
-def _place(items: Sequence[Item], by_name: dict[str, Item]) -> Scope:
+def _place(items: Mapping[str, Item], before: Mapping[str, list[str]]) -> Scope:
     """Find the frame of each node: that of what it takes."""
     root = Scope("", None)
     below: dict[tuple[Scope, str], Scope] = {}
     after: dict[str, Scope] = {}  # the frame of what comes out of a node
-    left = list(items)
+    left = deque(items.values())
     while left:
-        later = []
-        for item in left:
-            sources = _before(item.node, by_name)
-            known = [after[name] for name in sources if name in after]
-            if sources and not known:
-                later.append(item)
-                continue
-            item.scope = scope = known[0] if known else root
-            if item.node.type == "Enter":
-                name = item.node.attributes["frame_name"]
-                scope = below.setdefault((scope, name), Scope(name, scope))
-                scope.enters += 1
-            elif item.node.type == "Exit":
-                scope = scope.parent or root
-            after[item.node.name] = scope
-        if len(later) == len(left):
-            raise ValueError(f"the graph has a cycle through {left[0].node.name}")
-        left = later
-    for item in items:
+        item = left.popleft()
+        node, sources = item.node, before[item.node.name]
+        known = [after[name] for name in sources if name in after]
+        if sources and not known:
+            left.append(item)
+            continue
+        item.scope = scope = known[0] if known else root
+        if node.type == "Enter":
+            name = node.attributes["frame_name"]
+            scope = below.setdefault((scope, name), Scope(name, scope))
+            scope.enters += 1
+        elif node.type == "Exit":
+            scope = scope.parent or root
+        after[node.name] = scope
+    for item in items.values():
         assert item.scope is not None
-        _number(item, item.scope, sum(name in by_name for name in set(item.node.controls)))
+        item.index, item.first = len(item.scope.pending), item.scope.inputs
+        count, controls = len(item.node.inputs), len(set(item.node.controls) & items.keys())
+        # a merge waits for one live value, for which the lowest bit is; its controls count twice
+        item.scope.pending.append(1 + 2 * controls if item.is_merge else count + controls)
+        item.scope.inputs += count
     return root
-
-
-def _number(item: Item, scope: Scope, controls: int) -> None:
-    item.index, item.first = len(scope.pending), scope.inputs
-    count = len(item.node.inputs)
-    # A merge waits for one live value, which the lowest bit is for; its control inputs count twice.
-    item.pending = 1 + 2 * controls if item.is_merge else count + controls
-    scope.pending.append(item.pending)
-    scope.inputs += count

@@ -94,7 +94,7 @@ def backpropagate(
                     if isinstance(grad, SymbolicTensor) and tensor.dtype.is_array:
                         grad.set_shape(tensor.shape)
                     gradients.setdefault(tensor.uid, []).append(grad)
-    if telling.listener is not None and context.executing_eagerly():
+    if context.executing_eagerly():
         telling.listener.tape_followed(called)
     return [_total(gradients.get(source.uid)) for source in sources]
 

@@ -48,7 +48,7 @@ class GraphFunction:
         self.definition = _renamed(define(name, *made_of, dict(attributes)))
         self.definition.attributes["_graph"] = graph
         results = tuple(Argument("", tensor.dtype.name) for tensor in self.outputs)
-        self._op = OpDef(name, (), results, {}, lambda _: UNKNOWN, self._run, True, frozenset())
+        self._op = OpDef(name, (), results, {}, lambda _: UNKNOWN, self._run, True)
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
         return tuple(executor.run(self.definition, values))

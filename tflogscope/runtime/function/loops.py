@@ -127,7 +127,7 @@ def _gradient(op: Any, *grads: Any) -> list[Any]:
     node: Node = op.outputs[0].op
     condition, body = (node.attributes[each].attributes["_graph"] for each in ("cond", "body"))
     before = len(body.outputs)
-    wanted = []  # the gradients with which the variables begin their way back
+    wanted: list[Any] = []  # the gradients with which the variables begin their way back
     for grad, inner, after in zip(grads, body.outputs, node.outputs, strict=False):
         if not tape.differentiable(inner):
             wanted.append(None)

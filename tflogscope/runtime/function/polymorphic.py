@@ -228,8 +228,7 @@ class PolymorphicFunction:
             converted = convert(python) if self._options["autograph"] else python
             trace(graph, converted, given.args, given.kwargs)
         concrete = ConcreteFunction(graph, self._attributes, described)
-        if telling.listener is not None:
-            telling.listener.function_traced(concrete.inference.name, concrete)
+        telling.listener.function_traced(concrete.inference.name, concrete)
         self._may_make_variables = False
         if made:  # only the first trace may: calls go to another one, which finds them
             return self._trace(where, type_, described)
@@ -255,5 +254,7 @@ def function(
     """`tf.function`. NB: `jit_compile` is taken and changes nothing: there is no XLA here."""
     reduces = reduce_retracing or experimental_relax_shapes  # its name until 2.9
     options: Any = {"autograph": autograph, "reduce_retracing": reduces}
-    decorate = functools.partial(PolymorphicFunction, input_signature=input_signature, **options)
+    decorate: Any = functools.partial(
+        PolymorphicFunction, input_signature=input_signature, **options
+    )
     return decorate if func is None else decorate(func)

@@ -55,7 +55,8 @@ class _PythonFunction:
 
     def __init__(self, function: Callable[..., Any], dtypes: Sequence[Any]) -> None:
         self.function, self.dtypes = function, dtypes
-        self.differentiated, self.watched = False, None
+        self.differentiated = False
+        self.watched: Any = None
 
     def with_tensors(self, arrays: Sequence[Any], dtypes: Sequence[Any]) -> list[Any]:
         tensors = [EagerTensor(array, d) for array, d in zip(arrays, dtypes, strict=True)]
