@@ -31,9 +31,6 @@ class Listener:
 
     def op_finished(self, op: str, outputs: Sequence[Any], error: BaseException | None) -> None: ...
 
-    def function_traced(self, name: str, function: Any) -> None:
-        """A Python function was run to build a graph."""
-
     def function_instantiated(self, definition: Any, report: Any) -> None:
         """A graph was made ready to run; `report` says what the passes did."""
 

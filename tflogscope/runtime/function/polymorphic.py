@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core import context, nest, telling
+from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.graph import Graph
@@ -228,7 +228,6 @@ class PolymorphicFunction:
             converted = convert(python) if self._options["autograph"] else python
             trace(graph, converted, given.args, given.kwargs)
         concrete = ConcreteFunction(graph, self._attributes, described)
-        telling.listener.function_traced(concrete.inference.name, concrete)
         self._may_make_variables = False
         if made:  # only the first trace may: calls go to another one, which finds them
             return self._trace(where, type_, described)
