@@ -93,6 +93,10 @@ def rows(n: Any) -> Any:
     return total
 
 
+def fibonacci(n: int) -> Any:
+    return tf.constant(n) if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
 FUNCTIONS = [
     jumps_in_a_for,
     jumps_in_a_while,
@@ -111,6 +115,10 @@ def test_a_function_gives_what_python_gives(function: Callable[..., Any]) -> Non
     for n in (1, 2, 3, 5, 8, 11):
         assert int(staged(n)) == int(function(tf.constant(n)))
     assert staged.experimental_get_tracing_count() == 1
+
+
+def test_a_function_that_names_itself_is_converted() -> None:
+    assert int(tf.function(fibonacci)(7)) == 13
 
 
 def test_a_loop_that_never_ran_has_no_value_for_its_variable() -> None:

@@ -54,13 +54,11 @@ def gradients_of(
         outputs = list(node.outputs)
         tape.note(Entry(node.type, node.inputs, outputs, node.attributes, backward, scope))
     with context.name_scope("gradients"):
-        starts = list(given or [])
-        for index, target in enumerate(targets):
-            name = f"grad_ys_{index}"
-            if given is None:
-                starts.append(arrays.ones(arrays.shape(target), target.dtype, name=name))
-            else:
-                starts[index] = O.Identity(starts[index], name=name)
+        starts = []
+        for index, each in enumerate(targets):
+            shape, name = arrays.shape(each) if given is None else None, f"grad_ys_{index}"
+            made = arrays.ones(shape, each.dtype, name=name) if given is None else given[index]
+            starts.append(made if given is None else O.Identity(made, name=name))
         return backpropagate(tape, targets, sources, starts, of_graph=True)
 
 

@@ -19,7 +19,7 @@ from tflogscope.runtime.core.dtypes import variant
 from tflogscope.runtime.core.errors import missing
 from tflogscope.runtime.core.registry import Argument, OpDef
 from tflogscope.runtime.core.shapes import UNKNOWN
-from tflogscope.runtime.core.tensors import SymbolicTensor, Tensor, uid
+from tflogscope.runtime.core.tensors import SymbolicTensor, uid
 from tflogscope.runtime.function.backprop import (
     gradients_of,
     shape_and_dtype,
@@ -112,9 +112,13 @@ class ConcreteFunction:
 
     def call_flat(self, args: Sequence[Any], captured: Sequence[Any] | None = None) -> Any:
         """Run it with these tensors and variables; tapes remember it as one op."""
-        for variable in self.graph.variables:
-            accessed(variable)
-        arguments = [*_handles(args), *(self.captured_inputs if captured is None else captured)]
+        for variable in (*self.graph.variables, *args):
+            if isinstance(variable, Variable):
+                accessed(variable)
+        # a variable that is passed twice is one argument
+        keyed = {e.handle.uid if isinstance(e, Variable) else -k: e for k, e in enumerate(args, 1)}
+        arguments = [e.handle if isinstance(e, Variable) else e for e in keyed.values()]
+        arguments += self.captured_inputs if captured is None else captured
         watching, name = tape.could_record(arguments), self.inference.name
         if watching == 2 or (watching and context.executing_eagerly()):
             # the forward function runs at once
@@ -199,18 +203,6 @@ class ConcreteFunction:
 
     def __getattr__(self, name: str) -> Any:
         return missing("ConcreteFunction", name)
-
-
-def _handles(args: Sequence[Any]) -> list[Tensor]:
-    """Tensors, and the handles of variables, each once."""
-    tensors: dict[int, Tensor] = {}
-    for at, argument in enumerate(args):
-        if isinstance(argument, Variable):
-            accessed(argument)
-            tensors.setdefault(-argument.handle.uid, argument.handle)
-        else:
-            tensors[at] = argument
-    return list(tensors.values())
 
 
 def _renamed(definition: FunctionDef) -> FunctionDef:

@@ -128,17 +128,16 @@ def _spec(value: Any) -> Any:
     return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
 
 
-class _Mode:
-    eagerly = False
+_mode = {"eagerly": False}
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
     """`tf.config.run_functions_eagerly`: from now on run the Python functions themselves."""
-    _Mode.eagerly = bool(run_eagerly)
+    _mode["eagerly"] = bool(run_eagerly)
 
 
 def functions_run_eagerly() -> bool:
-    return _Mode.eagerly
+    return _mode["eagerly"]
 
 
 class PolymorphicFunction:
@@ -169,7 +168,7 @@ class PolymorphicFunction:
         return Signature(self.python_function, self.input_signature)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _Mode.eagerly:
+        if _mode["eagerly"]:
             return self.python_function(*args, **kwargs)
         concrete, tensors = self._concrete(args, kwargs)
         return concrete.call_flat(tensors)

@@ -85,10 +85,8 @@ class _PythonFunction:
         return [constant(0.0, each.dtype) if grad is None else grad for grad, each in pairs]
 
 
-for _type, _run in (
-    ("EagerPyFunc", _PythonFunction.with_tensors),
-    ("PyFunc", _PythonFunction.with_arrays),
-):
+_RUNS = {"EagerPyFunc": _PythonFunction.with_tensors, "PyFunc": _PythonFunction.with_arrays}
+for _type, _run in _RUNS.items():
     op(
         f"{_type}(input: list(Tin); token, Tout) -> output: list(Tout)",
         lambda i: [UNKNOWN] * len(i["Tout"]),

@@ -86,7 +86,6 @@ class Variable(Operators):
     # -- what it is
 
     name = property(lambda self: f"{self._name}:0")
-    device = property(lambda self: str(self.handle.device))
     op = property(lambda self: self.handle.op)
 
     def __getattr__(self, name: str) -> Any:

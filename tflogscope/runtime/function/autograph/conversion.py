@@ -129,6 +129,7 @@ def _is(node: ast.AST, code: CodeType) -> bool:
 
 def _compiled(function: ast.FunctionDef, original: CodeType) -> CodeType:
     """Its code, within a function that has the names it is closed over."""
+    function.name = "ag__converted"  # its own name may be one that it uses
     free = [ast.arg(name) for name in (*original.co_freevars, "ag__")]
     arguments = ast.arguments([], free, None, [], [], None, [])
     around = ast.FunctionDef("around", arguments, [function], [])
@@ -137,7 +138,7 @@ def _compiled(function: ast.FunctionDef, original: CodeType) -> CodeType:
     for name in ("around", function.name):
         inner = (each for each in code.co_consts if isinstance(each, CodeType))
         code = next(each for each in inner if each.co_name == name)
-    return code
+    return code.replace(co_name=original.co_name)
 
 
 _AG = SimpleNamespace(**vars(operators), converted_call=converted_call, artifact=artifact)

@@ -68,7 +68,11 @@ def lower_jumps(function: ast.FunctionDef) -> None:
             return statements(f"{value} = result\n{flag} = True", node, result=given)
 
         body = _guarded(function.body, ast.Return, returned, flag, FUNCTIONS)
-        text = f"{flag}, {value} = False, ag__.Undefined()\nbody\nreturn ag__.returned({value})"
+        text = f"""
+            {flag}, {value} = False, ag__.Undefined()
+            body
+            return None if isinstance({value}, ag__.Undefined) else {value}
+        """
         function.body = statements(text, function, body=body)
 
 

@@ -29,10 +29,6 @@ class Undefined:
     """The value of a variable that has none, or the result of a function that has not returned."""
 
 
-def returned(value: Any) -> Any:
-    return None if isinstance(value, Undefined) else value
-
-
 def is_tensor(value: Any) -> bool:
     """Would a graph decide?"""
     return isinstance(value, (Tensor, Variable))
