@@ -222,10 +222,9 @@ class PolymorphicFunction:
         self._count += 1
         graph = FuncGraph(self.name)
         given = self._signature.unbind(make_placeholders(graph, described))
-        python = self.python_function
         with making_variables(allowed=self._may_make_variables) as made:
-            converted = convert(python) if self._options["autograph"] else python
-            trace(graph, converted, given.args, given.kwargs)
+            converts = convert if self._options["autograph"] else lambda python: python
+            trace(graph, converts(self.python_function), given.args, given.kwargs)
         concrete = ConcreteFunction(graph, self._attributes, described)
         self._may_make_variables = False
         if made:  # only the first trace may: calls go to another one, which finds them
