@@ -31,7 +31,7 @@ def set_random_seed(seed: int) -> None:
     python_random.seed(seed)
     np.random.seed(seed)
     random.set_seed(seed)
-    initializers.seed_draws(seed)
+    initializers.SEEDS.seed(seed)
 
 
 def _public(module: Any, kind: type[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.state import keras3
-from tflogscope.runtime.library import arrays, nn
+from tflogscope.runtime.library import nn
 
 _OPTIONS = {"epsilon": 1e-3, "beta_initializer": "zeros", "gamma_initializer": "ones"}
 
@@ -24,7 +24,7 @@ class _Normalization(Layer):
 
 
 class LayerNormalization(_Normalization):
-    """Each example to mean 0 and variance 1."""
+    """Each example to mean 0 and variance 1. NB: in Keras 2 not by the fused op of batches."""
 
     options = _OPTIONS
 
@@ -33,25 +33,9 @@ class LayerNormalization(_Normalization):
             mean, variance = nn.moments(inputs, [-1], keepdims=True)
             inverse = O.Rsqrt(variance + self.epsilon) * self.gamma
             return inputs * inverse + (-mean * inverse + self.beta)
-        if self.epsilon < 1.001e-5:  # the fused op takes no less
-            moments = nn.moments(inputs, [len(inputs.shape) - 1], keepdims=True)
-            outputs = nn.batch_normalization(inputs, *moments, self.beta, self.gamma, self.epsilon)
-        else:
-            outputs = self._fused(inputs)
-        outputs.set_shape(inputs.shape)
-        return outputs
-
-    def _fused(self, inputs: Any) -> Any:
-        """As an image of one channel, with a row for each example."""
-        shape = arrays.shape(inputs)
-        sizes = [shape[dim] for dim in range(len(inputs.shape))]
-        examples: Any = 1
-        for size in sizes[:-1]:
-            examples = examples * size
-        image = arrays.reshape(inputs, [1, examples, 1 * sizes[-1], 1])
-        own = arrays.ones([examples]), arrays.zeros([examples])
-        outputs, _, _ = nn.fused_batch_norm(image, *own, epsilon=self.epsilon, data_format="NCHW")
-        return arrays.reshape(outputs, shape) * self.gamma + self.beta
+        mean, variance = nn.moments(inputs, [len(inputs.shape) - 1], keepdims=True)
+        args = (mean, variance, self.beta, self.gamma, self.epsilon)
+        return nn.batch_normalization(inputs, *args)
 
 
 class BatchNormalization(_Normalization):
