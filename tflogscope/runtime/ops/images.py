@@ -249,7 +249,7 @@ op(f"AvgPoolGrad(orig_input_shape: int32, grad: T; {_POOL}) -> output: T", _give
 def _channels(i: Inference, index: int) -> TensorShape:
     if i["data_format"] != "NHWC":
         raise NotInThisRuntime("Batch normalisation of channels that are not last")
-    return i.shape(index).with_rank(4)[-1:]
+    return TensorShape([i.shape(index).with_rank(4)[-1]])
 
 
 def _batch_norm(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, **a: Any) -> Any:
