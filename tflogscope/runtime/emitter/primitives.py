@@ -65,21 +65,12 @@ class Kernel:
         name = getattr(self.attributes.get("T"), "name", "")
         return {"bfloat16": "bf16", "float16": "f16"}.get(name, "f32")
 
-    @property
-    def first(self) -> int:
-        """Where the rows of an image are among its dimensions."""
-        return 2 if self.attributes.get("data_format") == "NCHW" else 1
-
-    def image(self, shape: Shape) -> tuple[int, int, int, int]:
-        rows, columns = shape[self.first : self.first + 2]
-        return shape[0], rows, columns, shape[-1 if self.first == 1 else 1]
-
     def plan(self, kind: str, problem: str, prop: str = "", **given: object) -> Plan:
         """A primitive: its row, with these blanks filled."""
         implementation, usual, memories, auxiliary = _ROWS[kind]
         if usual == "forward":
             usual = "forward_inference" if self.dialect.release == "2.8" else "forward_training"
-        given = {"tag": "abcd" if self.first == 2 else "acdb", **given}
+        given = {"tag": "acdb", **given}
         memories, auxiliary = memories.format(**given), auxiliary.format(**given)
         fused, parts = self.attributes.get("fused_ops", ()), []
         if kind in _WITH_ATTRIBUTES:
@@ -160,7 +151,7 @@ def _window(kernel: Kernel, image: Shape, result: Shape, size: Sequence[int]) ->
     """`ih10oh8kh3sh1dh0ph0_iw…`."""
     parts, padded = [], kernel.attributes.get("padding") != "VALID"
     for at, axis in enumerate("hw"):
-        place = kernel.first + at
+        place = 1 + at
         stride, into, out = kernel.attributes["strides"][place], image[place], result[place]
         before = max(0, (out - 1) * stride + size[at] - into) // 2 if padded else 0
         sizes = {"i": into, "o": out, "k": size[at], "s": stride, "d": 0, "p": before}
@@ -176,8 +167,8 @@ def _convolution(kernel: Kernel) -> list[Plan]:
         prop, weights, result = "backward_weights", result, kernel.inputs[2]
     elif "BackpropInput" in op:
         prop, image, result = "backward_data", result, kernel.inputs[2]
-    batch, _, _, depth = kernel.image(result)
-    channels, size = kernel.image(image)[3], weights[:2]
+    batch, _, _, depth = result
+    channels, size = image[3], weights[:2]
     depthwise = "Depthwise" in op
     plain, blocked = ("decab", "Abcde16a") if depthwise else ("cdba", "Acdb16a")
     main = kernel.plan(
@@ -186,7 +177,7 @@ def _convolution(kernel: Kernel) -> list[Plan]:
         + _window(kernel, image, result, size),
         prop,
         wei=blocked,
-        bias="a" if "Fused" in op or "WithBias" in op else "",
+        bias="a" if "Fused" in op else "",
     )
     shape = (channels, depth // channels, 1, *size) if depthwise else (depth, channels, *size)
     if prop == "backward_weights":
@@ -199,8 +190,8 @@ def _pooling(kernel: Kernel) -> list[Plan]:
     if "Grad" in kernel.op:
         image, result = result, kernel.inputs[2 if largest else 1]
         prop = "backward_data"
-    batch, _, _, channels = kernel.image(image)
-    size = kernel.attributes["ksize"][kernel.first : kernel.first + 2]
+    batch, _, _, channels = image
+    size = kernel.attributes["ksize"][1:3]
     problem = f"mb{batch}ic{channels}_{_window(kernel, image, result, size)}"
     which = "max" if largest else "avg_exclude_padding"
     return [kernel.plan("pooling", problem, prop or "forward_training", which=which)]
@@ -227,9 +218,9 @@ def _transpose(kernel: Kernel) -> list[Plan]:
 
 def _batch_norm(kernel: Kernel) -> list[Plan]:
     backward = "Grad" in kernel.op
-    batch, rows, columns, channels = kernel.image(kernel.inputs[1 if backward else 0])
+    batch, rows, columns, channels = kernel.inputs[1 if backward else 0]
     training = bool(kernel.attributes.get("is_training", True))
-    flags = ("" if training else "G") + "S" + "R" * kernel.op.endswith("Ex")
+    flags = "S" if training else "GS"
     prop = "backward" if backward else "forward_training" if training else "forward_inference"
     diff, problem = "acdb" if backward else "", f"mb{batch}ic{channels}ih{rows}iw{columns}"
     return [kernel.plan("batch_normalization", problem, prop, diff=diff, flags=flags)]
@@ -241,9 +232,9 @@ _TABLE: dict[Callable[[Kernel], list[Plan]], str] = {
     _einsum: "Einsum",
     _softmax: "Softmax",
     _transpose: "Transpose",
-    _batch_norm: "NativeFusedBatchNormV3 NativeFusedBatchNormEx NativeFusedBatchNormGradV3",
+    _batch_norm: "NativeFusedBatchNormV3 NativeFusedBatchNormGradV3",
     _convolution: "NativeConv2D NativeFusedConv2D NativeConv2DBackpropInput "
-    "NativeConv2DBackpropFilter NativeConv2DBackpropFilterWithBias NativeDepthwiseConv2dNative "
+    "NativeConv2DBackpropFilter NativeDepthwiseConv2dNative "
     "NativeFusedDepthwiseConv2dNative NativeDepthwiseConv2dNativeBackpropFilter "
     "NativeDepthwiseConv2dNativeBackpropInput",
     _pooling: "NativeMaxPool NativeMaxPoolGrad NativeAvgPool NativeAvgPoolGrad",

@@ -21,7 +21,7 @@ from tflogscope.runtime.keras import (
     primitives,
     state,
 )
-from tflogscope.runtime.keras.layers import attention, base, core, recurrent, windows
+from tflogscope.runtime.keras.layers import base, core, normalization, recurrent, windows
 from tflogscope.runtime.library import random
 
 __all__ = ["namespace"]
@@ -31,7 +31,7 @@ def set_random_seed(seed: int) -> None:
     python_random.seed(seed)
     np.random.seed(seed)
     random.set_seed(seed)
-    initializers.seed_draws(seed)
+    initializers.SEEDS.seed(seed)
 
 
 def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
 
 def _layers() -> dict[str, Any]:
     found: dict[str, Any] = {"Layer": base.Layer, "Input": core.Input}
-    for module in (core, windows, attention, recurrent):
+    for module in (core, windows, normalization, recurrent):
         found |= _public(module, base.Layer)
     return found | {"MaxPool2D": windows.MaxPooling2D}
 

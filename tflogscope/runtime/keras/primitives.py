@@ -6,17 +6,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
-
 from tflogscope.runtime.core import context
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.dtypes import as_dtype, int32, int64
+from tflogscope.runtime.core.dtypes import int32, int64
 from tflogscope.runtime.function.variables import Variable
-from tflogscope.runtime.keras.initializers import default_seed, stateless_seed
-from tflogscope.runtime.keras.state import call_state, found, keras3, scope_of_keras3
+from tflogscope.runtime.keras.state import found, keras3, scope_of_keras3
 from tflogscope.runtime.library import arrays, matrices, nn, numbers
-from tflogscope.runtime.library import random as random_ops
 
 # -- activations: functions of a layer's outputs
 
@@ -115,40 +110,3 @@ def accumulate(variable: Any, value: Any) -> Any:
 def argmax(x: Any) -> Any:
     """The index of the largest along the last dimension. NB: Keras 3 takes care of -0.0 first."""
     return numbers.argmax(x, axis=-1, output_type=int32 if keras3() else int64)
-
-
-# -- draws
-
-
-class Draws:
-    """The random numbers of a layer: in Keras 3 the seed is a variable, which counts the draws."""
-
-    def __init__(self, seed: int | None = None) -> None:
-        self._seed = seed
-        self.state: Any = None
-        if keras3():
-            first = default_seed() if seed is None else seed
-            with context.init_scope():
-                start = lambda: convert_to_tensor([first, 0], int64)  # noqa: E731
-                own: dict[str, Any] = {"name": "seed_generator_state", "trainable": False}
-                self.state = Variable(start, dtype=int64, **own)
-
-    def dropout(self, inputs: Any, rate: float) -> Any:
-        """Some of the inputs set to 0, the others larger for it."""
-        if not keras3():
-            if self._seed is not None:
-                self._seed += 1
-            return nn.dropout(inputs, rate, seed=self._seed)
-        seed = self.state * 1
-        step = convert_to_tensor(np.array([0, 1]), self.state.dtype)
-        total = numbers.add(self.state, step)
-        if not call_state.symbolic:
-            self.state.assign(total)
-        drawn = stateless_seed(seed)
-        shape = arrays.shape(inputs)
-
-        def sample(dims: Any, dtype: Any) -> Any:
-            return random_ops.stateless_uniform(dims, drawn, dtype=as_dtype(dtype))
-
-        with context.op_scope(None, "stateless_dropout"):
-            return nn.general_dropout(inputs, rate, sample, shape)

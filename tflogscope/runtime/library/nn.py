@@ -146,22 +146,14 @@ def fused_batch_norm(
     return found[0], found[1], found[2]
 
 
-def dropout(x: Any, rate: Any, *, seed: int | None = None, name: str = "dropout") -> Any:
-    def sample(shape: Any, dtype: Any) -> Any:
-        return random.uniform(shape, dtype=dtype, seed=seed)
-
-    return general_dropout(x, rate, sample, name=name)
-
-
-@scoped("general_dropout")
-def general_dropout(x: Any, rate: float, sample: Any, noise_shape: Any = None) -> Any:
-    """The same, with numbers from `sample(shape, dtype)`."""
+def dropout(x: Any, rate: float, *, seed: int | None = None, name: str = "dropout") -> Any:
     x = convert_to_tensor(x, name="x")
     if rate == 0:
         return x
-    kept = O.Mul(x, convert_to_tensor(1 / (1 - rate), x.dtype))
-    mask = sample(arrays.shape(x) if noise_shape is None else noise_shape, x.dtype) >= rate
-    result = O.SelectV2(mask, kept, constant(0, x.dtype))
+    with op_scope(name, "dropout"):
+        kept = O.Mul(x, convert_to_tensor(1 / (1 - rate), x.dtype))
+        mask = random.uniform(arrays.shape(x), dtype=x.dtype, seed=seed) >= rate
+        result = O.SelectV2(mask, kept, constant(0, x.dtype))
     result.set_shape(x.shape)
     return result
 

@@ -47,7 +47,7 @@ PARTS = (
 _LEFT_OUT = (
     "AvgPoolGrad BiasAddGrad Conv2DBackpropFilter Conv2DBackpropInput "
     "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput DynamicStitch EluGrad "
-    "FloorMod FusedBatchNormGradV3 MatrixDiagV3 MaxPoolGrad Prod ReciprocalGrad RsqrtGrad "
+    "FloorMod FusedBatchNormGradV3 MatrixDiagV3 Max MaxPoolGrad Min Prod ReciprocalGrad RsqrtGrad "
     "SigmoidGrad Slice SqrtGrad StridedSliceGrad Tile"
 )
 

@@ -1,7 +1,7 @@
 """Convolutions, pools, batch normalisation. See `core/framework/common_shape_fns.cc`,
 `core/kernels/fused_batch_norm_op.cc`, `tensorflow/python/ops/nn_grad.py`.
 
-NB: the channels are last, but for batch normalisation; padding is SAME or VALID, and windows have no
+NB: the channels are last; padding is SAME or VALID, and windows have no
 gaps.
 """
 
@@ -247,21 +247,13 @@ op(f"AvgPoolGrad(orig_input_shape: int32, grad: T; {_POOL}) -> output: T", _give
 
 
 def _channels(i: Inference, index: int) -> TensorShape:
-    shape = i.shape(index).with_rank(4)
-    return TensorShape([shape[-1] if i["data_format"] == "NHWC" else shape[1]])
-
-
-def _last(x: Any, form: str) -> Any:
-    """With the channels last."""
-    return (x if form == "NHWC" else np.moveaxis(x, 1, -1)).astype(np.float32)
-
-
-def _back(values: Any, like: Any, form: str) -> Any:
-    return (values if form == "NHWC" else np.moveaxis(values, -1, 1)).astype(like.dtype)
+    if i["data_format"] != "NHWC":
+        raise NotInThisRuntime("Batch normalisation of channels that are not last")
+    return TensorShape([i.shape(index).with_rank(4)[-1]])
 
 
 def _batch_norm(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, **a: Any) -> Any:
-    values, factor = _last(x, a["data_format"]), a["exponential_avg_factor"]
+    values, factor = x.astype(np.float32), a["exponential_avg_factor"]
     chosen, new, nothing = (mean, variance), (mean, variance), np.zeros(0, np.float32)
     if a["is_training"]:
         chosen = np.mean(values, axis=(0, 1, 2)), np.var(values, axis=(0, 1, 2))
@@ -273,21 +265,20 @@ def _batch_norm(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, **a: 
                 for old, each in zip((mean, variance), new, strict=True)
             )
     y = (values - chosen[0]) / np.sqrt(chosen[1] + a["epsilon"]) * scale + offset
-    return _back(y, x, a["data_format"]), *new, *chosen, nothing
+    return y.astype(x.dtype), *new, *chosen, nothing
 
 
 def _batch_norm_grad(
     dy: Any, x: Any, scale: Any, mean: Any, variance: Any, _: Any, **a: Any
 ) -> Any:
-    dy, values = _last(dy, a["data_format"]), _last(x, a["data_format"])
+    dy, values = dy.astype(np.float32), x.astype(np.float32)
     inverse, nothing = 1 / np.sqrt(variance + np.float32(a["epsilon"])), np.zeros(0, np.float32)
     centred = (values - mean) * inverse
     of_offset, of_scale = np.sum(dy, axis=(0, 1, 2)), np.sum(dy * centred, axis=(0, 1, 2))
     if a["is_training"]:
         count = values.size // max(values.shape[-1], 1)
         dy = dy - of_offset / count - centred * of_scale / count
-    dx = _back(dy * scale * inverse, x, a["data_format"])
-    return dx, of_scale, of_offset, nothing, nothing
+    return (dy * scale * inverse).astype(x.dtype), of_scale, of_offset, nothing, nothing
 
 
 def _batch_norm_gradient(op: Any, g: Any, *_: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.arrays import cast, reshape
-from tflogscope.runtime.library.numbers import reduce_prod, reduce_sum, reduced_shape, truediv
+from tflogscope.runtime.library.numbers import reduce_prod, reduced_shape, truediv
 from tflogscope.runtime.ops.rules import known_int
 
 
@@ -102,26 +102,12 @@ def _mean_gradient(op: Any, g: Any) -> list[Any]:
     return [truediv(of_sum, cast(count, of_sum.dtype)), None]
 
 
-def _extreme_gradient(op: Any, g: Any) -> list[Any]:
-    x, axes = op.inputs
-    y = op.outputs[0]
-    shape = arrays.shape(x)
-    if op.get_attr("keep_dims"):
-        kept = arrays.shape(y)
-    else:
-        kept = reduced_shape(shape, axes)
-        y, g = reshape(y, kept), reshape(g, kept)
-    chosen = cast(O.Equal(y, x), g.dtype)
-    number = reshape(reduce_sum(chosen, axes), kept)
-    return [truediv(chosen, number) * g, None]
-
-
 _ROW = "(input: T, reduction_indices: Tidx; keep_dims=False, Tidx=int32) -> output: T"
 op("Sum" + _ROW, _reduced, _kernel(np.sum), _sum_gradient)
 op("Mean" + _ROW, _reduced, _kernel(_mean), _mean_gradient)
 op("Prod" + _ROW, _reduced, _kernel(np.prod))
-op("Max" + _ROW, _reduced, _extreme(np.max, -1), _extreme_gradient)
-op("Min" + _ROW, _reduced, _extreme(np.min, 1), _extreme_gradient)
+op("Max" + _ROW, _reduced, _extreme(np.max, -1))
+op("Min" + _ROW, _reduced, _extreme(np.min, 1))
 _BOOL = _ROW.replace("input: T", "input: bool").replace("output: T", "output: bool")
 op("All" + _BOOL, _reduced, _kernel(np.all))
 op("Any" + _BOOL, _reduced, _kernel(np.any))

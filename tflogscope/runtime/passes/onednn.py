@@ -42,8 +42,6 @@ class Report:
 
 def onednn_name(type: str) -> str:
     """What the op is called with oneDNN's kernel."""
-    if type.startswith("__MklDummy"):
-        return type.replace("__MklDummy", "_MklNative")
     return f"_Mkl{type}" if type in _PLAIN else f"_MklNative{type.removeprefix('_')}"
 
 
@@ -53,28 +51,9 @@ def eager_op(op: str, attributes: Mapping[str, Any]) -> str:
 
 
 def use_onednn(graph: Graph, report: Report) -> None:
-    """Merge nodes that one kernel does together, then rename."""
-    for node in graph:
-        if node.type == "BiasAddGrad" and node.name not in graph.kept:
-            _merge_gradients(graph, node)
+    """Rename. NB: the gradients of a filter and of its bias stay apart."""
     for name in topological(graph):
         _rewrite(graph, graph[name], report)
-
-
-def _merge_gradients(graph: Graph, node: NodeDef) -> None:
-    """The gradients of a filter and of a bias come from one kernel."""
-    readers = graph.data_readers(*node.inputs[0])
-    others = [each for each, at in readers if each.type == "Conv2DBackpropFilter" and at == 2]
-    if not others or node.dtypes[0] not in _USUAL:
-        return
-    other = others[0]
-    graph.rewire(other, other.inputs, [*other.controls, *node.controls])
-    graph.retype(other, "__MklDummyConv2DBackpropFilterWithBias", other.attributes)
-    other.dtypes = (*other.dtypes, *node.dtypes)
-    graph.replace_output((node.name, 0), (other.name, 1))
-    for reader in graph.control_readers(node.name):
-        graph.redirect(reader, node.name, other.name)
-    graph.remove(node.name)
 
 
 def _rewrite(graph: Graph, node: NodeDef, report: Report) -> None:
@@ -91,8 +70,7 @@ def _rewrite(graph: Graph, node: NodeDef, report: Report) -> None:
 KERNELS: dict[str, frozenset[Any]] = {
     **dict.fromkeys(_EAGER, _USUAL),
     **dict.fromkeys(
-        "MaxPool MaxPoolGrad Softmax _FusedMatMul _FusedConv2D _FusedDepthwiseConv2dNative "
-        "_FusedBatchNormEx __MklDummyConv2DBackpropFilterWithBias".split(),
+        "MaxPool MaxPoolGrad Softmax _FusedMatMul _FusedConv2D _FusedDepthwiseConv2dNative".split(),
         _USUAL,
     ),
     "Transpose": _USUAL | {float64},

@@ -1,6 +1,6 @@
 """The remapper: products with a bias and an activation after them become one op. See
-`core/grappler/optimizers/remapper.cc`, for CPUs with oneDNN. NB: neither the normalization of
-inference nor one more addend, and the same without oneDNN.
+`core/grappler/optimizers/remapper.cc`, for CPUs with oneDNN. NB: neither
+normalizations nor one more addend, and the same without oneDNN.
 """
 
 from __future__ import annotations
@@ -26,20 +26,15 @@ class _Fused(NamedTuple):
 
 
 _WINDOW = ("T", "strides", "padding", "explicit_paddings", "dilations", "data_format")
+_ELUS = frozenset({"Relu", "Elu"})
 _PRODUCTS = {
     "MatMul": _Fused(
         "_FusedMatMul",
-        frozenset("Relu Relu6 Elu LeakyRelu Tanh Sigmoid".split()),
+        frozenset({"Relu", "Elu", "Tanh", "Sigmoid"}),
         ("T", "transpose_a", "transpose_b"),
     ),
-    "Conv2D": _Fused(
-        "_FusedConv2D",
-        frozenset("Relu Relu6 Elu LeakyRelu".split()),
-        (*_WINDOW, "use_cudnn_on_gpu"),
-    ),
-    "DepthwiseConv2dNative": _Fused(
-        "_FusedDepthwiseConv2dNative", frozenset("Relu Relu6 Elu".split()), _WINDOW
-    ),
+    "Conv2D": _Fused("_FusedConv2D", _ELUS, (*_WINDOW, "use_cudnn_on_gpu")),
+    "DepthwiseConv2dNative": _Fused("_FusedDepthwiseConv2dNative", _ELUS, _WINDOW),
 }
 _DTYPES = frozenset({float32, bfloat16})
 
@@ -50,8 +45,7 @@ def remap(graph: Graph) -> None:
     for name in reversed(topological(graph)):
         if name not in graph or _has_controls(graph, graph[name]):
             continue
-        if not _fuse_product(graph, graph[name], properties):
-            _fuse_normalization(graph, graph[name])
+        _fuse_product(graph, graph[name], properties)
 
 
 def _has_controls(graph: Graph, node: NodeDef) -> bool:
@@ -68,23 +62,22 @@ def _only_inside(graph: Graph, node: NodeDef) -> bool:
 # -- products
 
 
-def _fuse_product(graph: Graph, last: NodeDef, properties: Properties) -> bool:
-    """Is it a product and its bias, perhaps with an activation?"""
+def _fuse_product(graph: Graph, last: NodeDef, properties: Properties) -> None:
+    """A product and its bias, perhaps with an activation, if `last` is the end of such."""
     activates = last.type in _PRODUCTS["MatMul"].activations
     adding = graph.source(last, 0) if activates else last
     found = _biased(graph, adding, properties)
     if found is None or (activates and not _only_inside(graph, adding)):
-        return False
+        return
     product, bias = found
     fused = _PRODUCTS[product.type]
     if activates and last.type not in fused.activations:
-        return False
+        return
     ops = ("BiasAdd", last.type) if activates else ("BiasAdd",)
     graph.rewire(last, [*product.inputs[:2], bias])
-    graph.retype(last, fused.type, _attributes(product, ops, last))
+    graph.retype(last, fused.type, _attributes(product, ops))
     for name in {adding.name, product.name} - {last.name}:
         graph.remove(name)
-    return True
 
 
 def _biased(graph: Graph, node: NodeDef, properties: Properties) -> tuple[NodeDef, Endpoint] | None:
@@ -109,25 +102,7 @@ def _is_bias(product: Any, added: Any) -> bool:
     return fits and all(size == 1 for size in added.dims[:-1]) and product.dims != added.dims
 
 
-def _attributes(product: NodeDef, ops: tuple[str, ...], last: NodeDef) -> dict[str, Any]:
+def _attributes(product: NodeDef, ops: tuple[str, ...]) -> dict[str, Any]:
     given = product.attributes
     copied = {name: given[name] for name in _PRODUCTS[product.type].attributes if name in given}
-    alpha = last.attributes.get("alpha", 0.2)
-    made = {"fused_ops": ops, "num_args": 1, "epsilon": 0.0, "leakyrelu_alpha": alpha}
-    return copied | made
-
-
-# -- batch normalization
-
-
-def _fuse_normalization(graph: Graph, node: NodeDef) -> None:
-    """A Relu goes into the normalization before it, and leaves an Identity behind."""
-    norm = graph.source(node, 0) if node.type == "Relu" else node
-    fits = norm is not node and norm.type == "FusedBatchNormV3" and norm.dtypes[0] in _DTYPES
-    if not fits or not _only_inside(graph, norm):
-        return
-    names = ("T", "U", "is_training", "data_format", "epsilon", "exponential_avg_factor")
-    attributes = {name: norm.attributes[name] for name in names if name in norm.attributes}
-    attributes |= {"activation_mode": "Relu", "num_side_inputs": 0}
-    graph.retype(norm, "_FusedBatchNormEx", attributes)
-    graph.retype(node, "Identity", {"T": norm.attributes["T"]})
+    return copied | {"fused_ops": ops, "num_args": 1, "epsilon": 0.0, "leakyrelu_alpha": 0.2}

@@ -11,7 +11,6 @@ from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.keras import primitives
 from tflogscope.runtime.keras.keras_tensor import KerasTensor, Node
 from tflogscope.runtime.keras.layers.base import Layer
-from tflogscope.runtime.keras.primitives import Draws
 from tflogscope.runtime.keras.state import keras3
 from tflogscope.runtime.library import arrays, nn
 
@@ -102,18 +101,14 @@ class Embedding(Layer):
 
 
 class Dropout(Layer):
-    """Some of the inputs set to 0 in training."""
+    """Some of the inputs set to 0 in training. NB: without the seed that is a variable of Keras 3."""
 
     options = {"rate": ..., "seed": None}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.draws: Any = Draws(self.seed) if self.rate or not keras3() else None
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         if not training or not self.rate:
             return inputs if keras3() else arrays.identity(inputs)
-        return self.draws.dropout(inputs, self.rate)
+        return nn.dropout(inputs, self.rate, seed=self.seed)
 
 
 class Activation(Layer):
@@ -129,12 +124,6 @@ class ReLU(Activation):
     """`max(x, 0)`."""
 
     options = {"activation": "relu"}
-
-
-class Softmax(Activation):
-    """Shares of the last dimension."""
-
-    options = {"activation": "softmax"}
 
 
 # -- shapes
