@@ -31,12 +31,6 @@ class Model(Trainer):
     def layers(self) -> list[Any]:
         return self._sublayers()
 
-    def summary(self, *_: Any, print_fn: Any = print, **__: Any) -> None:
-        """Print the layers. NB: not Keras' table."""
-        for layer in self.layers:
-            print_fn(f"{layer.name} ({type(layer).__name__}): {layer.count_params()} parameters")
-        print_fn(f"Total params: {self.count_params()}")
-
 
 class Functional(Model):
     """A model of Keras tensors."""

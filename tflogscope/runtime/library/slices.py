@@ -46,10 +46,7 @@ class _Spec:
             self.limits.append((part, part + 1, constant(1, part.dtype) if wide else 1))
             self.masks["shrink_axis_mask"] |= bit
         else:
-            raise TypeError(
-                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
-                f"tf.int32/tf.int64 tensors are valid indices, got {part!r}"
-            )
+            raise TypeError(f"Not a valid index: {part!r}")
 
 
 def getitem(tensor: Any, key: Any) -> Any:

@@ -52,9 +52,7 @@ class TensorList:
 
     def item(self, index: Any, wanted: TensorShape) -> Any:
         if not 0 <= index < self.length:
-            raise invalid(
-                f"Trying to access element {index} in a list with {self.length} elements."
-            )
+            raise invalid(f"There is no element {index} in a list of {self.length}.")
         found = self._items[int(index)]
         return self.zeros(wanted) if found is None else found
 

@@ -56,9 +56,7 @@ def _sparse_shape(i: Inference) -> Any:
 
 def _sparse_xent(features: Any, labels: Any) -> Any:
     if np.any(bad := (labels < 0) | (labels >= features.shape[1])):
-        raise invalid(
-            f"Received a label value of {labels[bad][0]} which is outside the valid range"
-        )
+        raise invalid(f"The label {labels[bad][0]} is outside the valid range")
     rows, backprop = np.arange(len(labels)), softmax(features)
     backprop[rows, labels] -= 1
     return -log_softmax(features)[rows, labels], backprop

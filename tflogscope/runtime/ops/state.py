@@ -95,10 +95,7 @@ def _assign(resource: Any, value: Any) -> None:
 def _changed_by(function: Callable[[Any, Any], Any]) -> Callable[..., None]:
     def kernel(resource: Any, value: Any) -> None:
         if resource.read().shape != value.shape:
-            raise invalid(
-                f"Cannot update variable with shape {list(resource.read().shape)} using a Tensor "
-                f"with shape {list(value.shape)}, shapes must be equal."
-            )
+            raise invalid("Cannot update a variable with a tensor of another shape.")
         resource.change(function, value)
 
     return kernel

@@ -1,5 +1,5 @@
 """A layer: weights, and a function that uses them. Calling one opens its scope, builds it once, hands
-on the mask and whether it trains, and on Keras tensors makes a node instead of a value.
+on whether it trains, and on Keras tensors makes a node instead of a value.
 """
 
 from __future__ import annotations
@@ -68,10 +68,6 @@ class Layer(Configured):
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not have a `call()` method.")
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """Which steps of a sequence count, for the layers that come next."""
-        return mask
-
     # -- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -91,19 +87,13 @@ class Layer(Configured):
 
     def _computed(self, args: Any, kwargs: dict[str, Any]) -> Any:
         inputs, rest = nest.map_structure(self._converted, args[0]), list(args[1:])
-        mask = getattr(inputs, "_keras_mask", None)
-        if mask is not None and self.takes("mask"):
-            kwargs["mask"] = mask
         with call_state.enter(self._give_training(rest, kwargs)):
             if keras3():
                 with layer_scope(self):
                     self._build_once(inputs, rest, kwargs)
             with layer_scope(self):
                 self._build_once(inputs, rest, kwargs)
-                outputs = self._function()(inputs, *rest, **kwargs)
-            if isinstance(outputs, Tensor):
-                outputs._keras_mask = self.compute_mask(inputs, mask)
-            return outputs
+                return self._function()(inputs, *rest, **kwargs)
 
     def _function(self) -> Callable[..., Any]:
         plain = type(self).call.__module__.startswith(OURS) or keras3()
@@ -178,38 +168,21 @@ class Layer(Configured):
     def _sublayers(self) -> list[Any]:
         return _unique(each for each in _within(self._parts) if isinstance(each, Layer))
 
-    def _variables(self, *, trainable: bool) -> list[Any]:
+    def _variables(self, *, trainable: bool, live: bool = True) -> list[Any]:
+        """NB: what is in a layer that is not trainable is not."""
+        live = live and self.trainable
         own = [each for each in _within(self._parts) if isinstance(each, Variable)]
-        own = [each for each in own if each.trainable is trainable]
-        below = [e for layer in self._sublayers() for e in layer._variables(trainable=trainable)]
+        own = [each for each in own if (live and each.trainable) is trainable]
+        layers = self._sublayers()
+        below = [e for layer in layers for e in layer._variables(trainable=trainable, live=live)]
         return _unique(own + below if self.own_first else below + own)
 
-    @property
-    def trainable_weights(self) -> list[Any]:
-        return self._variables(trainable=True) if self.trainable else []
-
-    @property
-    def non_trainable_weights(self) -> list[Any]:
-        found = self._variables(trainable=False)
-        return found if self.trainable else self._variables(trainable=True) + found
-
+    trainable_weights = property(lambda self: self._variables(trainable=True))
+    non_trainable_weights = property(lambda self: self._variables(trainable=False))
     weights = property(lambda self: self.trainable_weights + self.non_trainable_weights)
     variables = weights
     trainable_variables = property(lambda self: self.trainable_weights)
     non_trainable_variables = property(lambda self: self.non_trainable_weights)
-
-    @property
-    def trainable(self) -> bool:
-        return bool(vars(self)["trainable"])
-
-    @trainable.setter
-    def trainable(self, value: bool) -> None:
-        vars(self)["trainable"] = value
-        for layer in self._sublayers():
-            layer.trainable = value
-
-    def get_weights(self) -> list[Any]:
-        return [variable.numpy() for variable in self.weights]
 
     def count_params(self) -> int:
         return sum(int(np.prod(variable.shape.as_list())) for variable in self.weights)

@@ -126,6 +126,12 @@ class ReLU(Activation):
     options = {"activation": "relu"}
 
 
+class Softmax(Activation):
+    """Shares of the last dimension."""
+
+    options = {"activation": "softmax"}
+
+
 # -- shapes
 
 

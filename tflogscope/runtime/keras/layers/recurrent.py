@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from tflogscope.runtime.core import context, nest
-from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.function.loops import while_loop
 from tflogscope.runtime.function.polymorphic import PolymorphicFunction
@@ -17,7 +16,6 @@ from tflogscope.runtime.keras import initializers, primitives
 from tflogscope.runtime.keras.layers.base import Layer
 from tflogscope.runtime.keras.state import keras3
 from tflogscope.runtime.library import arrays, matrices
-from tflogscope.runtime.library.slices import where
 
 # -- cells
 
@@ -130,49 +128,29 @@ def _swapped(tensor: Any) -> Any:
     return matrices.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])
 
 
-def _chosen(mask: Any, new: Sequence[Any], old: Sequence[Any]) -> list[Any]:
-    tiled = [O.Tile(mask, [1, *each.shape.as_list()[1:]]) for each in new]
-    return [where(*each) for each in zip(tiled, new, old, strict=True)]
-
-
-def _list_of_steps(inputs: Any, steps: Any, name: str) -> Any:
-    return TensorArray(inputs.dtype, steps, tensor_array_name=name).unstack(inputs)
-
-
 def loop_over_time(
-    step: Callable[..., Any], inputs: Any, states: Sequence[Any], mask: Any, every: bool
+    step: Callable[..., Any], inputs: Any, states: Sequence[Any], every: bool
 ) -> tuple[Any, Any]:
-    """The last output and all of them. NB: inputs are sequences of vectors."""
+    """The last output and all of them. NB: inputs are sequences of vectors, without masks."""
     limit, batch = inputs.shape[1], inputs.shape[0]
     inputs = _swapped(inputs)
     steps = limit if keras3() and limit else arrays.shape(inputs)[0]
-    if mask is not None:
-        mask = _swapped(O.ExpandDims(mask, -1))
-    source = _list_of_steps(inputs, steps, "input_ta_0")
+    source = TensorArray(inputs.dtype, steps, tensor_array_name="input_ta_0").unstack(inputs)
     first, _ = step(inputs[0], tuple(states))  # only for what an output is like: nothing runs it
     shape, count = first.shape, steps if every else 1
     sink = TensorArray(first.dtype, count, element_shape=shape, tensor_array_name="output_ta_0")
     time = constant(0, "int32", name="time")
-    masks = None if mask is None else _list_of_steps(mask, steps, "mask_ta")
-    kept = () if mask is None else (arrays.zeros_like(first),)
 
-    def body(time: Any, sink: Any, *rest: Any) -> Any:
-        previous, states = rest[: len(kept)], rest[len(kept) :]
-        value = source.read(time)
-        shown = masks.read(time) if masks is not None else None
-        output, new = step(value, states)
-        if shown is not None:
-            (output,) = _chosen(shown, [output], previous)
-            new = _chosen(shown, new, states)
+    def body(time: Any, sink: Any, *states: Any) -> Any:
+        output, new = step(source.read(time), states)
         for old, state in zip(states, new, strict=True):
             state.set_shape(old.shape)
-        sink = sink.write(time if every else 0, output)
-        return (time + 1, sink, *((output,) if kept else ()), *new)
+        return (time + 1, sink.write(time if every else 0, output), *new)
 
     _, sink, *_ = while_loop(
         lambda time, *_: time < steps,
         body,
-        (time, sink, *kept, *states),
+        (time, sink, *states),
         maximum_iterations=steps if keras3() else None,
     )
     outputs = sink.stack()
@@ -198,21 +176,18 @@ class RNN(Layer):
             self.cell.build(input_shape)
         self.cell.built = True
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        return mask if self.return_sequences else None
-
-    def call(self, sequences: Any, mask: Any = None) -> Any:
+    def call(self, sequences: Any) -> Any:
         batch = sequences.shape[0] if keras3() else None
         batch = arrays.shape(sequences)[0] if batch is None else batch
         sizes = [batch, self.cell.units]
         states = [arrays.zeros(sizes, sequences.dtype) for _ in range(self.cell.states)]
         if keras3():
             sequences[:, 0, :]  # the inputs of a step: a mask of dropout would be drawn for them
-        last, outputs = self._loop(sequences, states, mask)
+        last, outputs = self._loop(sequences, states)
         return outputs if self.return_sequences else last
 
-    def _loop(self, sequences: Any, states: Any, mask: Any) -> Any:
-        return loop_over_time(self.cell, sequences, states, mask, self.return_sequences)
+    def _loop(self, sequences: Any, states: Any) -> Any:
+        return loop_over_time(self.cell, sequences, states, self.return_sequences)
 
 
 class _WithItsCell(RNN):
@@ -238,28 +213,28 @@ class _Standard(_WithItsCell):
     traces that one too; nothing runs it.
     """
 
-    def _loop(self, sequences: Any, states: Any, mask: Any) -> Any:
+    def _loop(self, sequences: Any, states: Any) -> Any:
         cell = self.cell
         usual = cell.activation is primitives.activation("tanh")
         if keras3() or not (
             usual and cell.recurrent_activation is primitives.activation("sigmoid")
         ):
-            return super()._loop(sequences, states, mask)
+            return super()._loop(sequences, states)
         weights = [each.read_value() for each in cell.variables_of_step]
         run: Callable[..., Any] = self._standard
         if not context.executing_eagerly():
             name = {"api_implements": f"{cell.name}_{self.name}", "api_preferred_device": "CPU"}
             label = f"standard_{self.cell_name.removesuffix('_cell')}"
             run = PolymorphicFunction(run, None, name, name=label, autograph=False)
-        return run(sequences, *states, *weights, mask)[:2]
+        return run(sequences, *states, *weights)[:2]
 
     def _standard(self, inputs: Any, *rest: Any) -> Any:
-        *states, kernel, recurrent, bias, mask = rest
+        *states, kernel, recurrent, bias = rest
 
         def step(inputs: Any, states: Any) -> Any:
             return self.cell.step(inputs, states, kernel, recurrent, bias)
 
-        last, outputs = loop_over_time(step, inputs, states, mask, self.return_sequences)
+        last, outputs = loop_over_time(step, inputs, states, self.return_sequences)
         with context.device("/cpu:0"):
             return last, outputs, constant(1.0, name="runtime")
 
