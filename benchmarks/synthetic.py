@@ -25,7 +25,7 @@ from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.conversion import constant
 from tflogscope.runtime.emitter.output import classic_time
 from tflogscope.runtime.emitter.process import Settings, writing
-from tflogscope.runtime.emitter.truth import BEGIN
+from tflogscope.runtime.emitter.records import BEGIN
 from tflogscope.runtime.function.backprop import GradientTape
 from tflogscope.runtime.function.polymorphic import function
 from tflogscope.runtime.function.variables import Variable

@@ -15,10 +15,9 @@ import pytest
 
 import tflogscope
 from tests.runtime import emitted
-from tflogscope.runtime.emitter.dialects import DIALECTS, dialect
+from tflogscope.runtime.emitter.dialects import DIALECTS, SITES, dialect
 from tflogscope.runtime.emitter.faults import FAULTS, faults_named
 from tflogscope.runtime.emitter.output import Levels, Prefixes
-from tflogscope.runtime.emitter.sites import SITES
 
 ROOT = Path(__file__).parent.parent.parent
 CLEAN = [("2.8", 2), ("2.13", 1), ("2.13", 8), ("2.16", 4), ("2.20", 16), ("2.21", 8)]

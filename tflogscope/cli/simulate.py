@@ -23,7 +23,7 @@ from tflogscope.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from tflogscope.runtime.emitter.process import Settings
-    from tflogscope.runtime.emitter.truth import Sink
+    from tflogscope.runtime.emitter.records import Sink
 
 Program = Annotated[
     str, typer.Argument(metavar="PROGRAM.py", help="The Python program to run.", show_default=False)

@@ -14,9 +14,11 @@ has two paths. See `tensorflow/python/eager/context.py`, and `init_scope`, `name
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 from tflogscope.runtime.core import tape
@@ -158,3 +160,27 @@ def device(name: str | None) -> Iterator[None]:
 
 def requested_device() -> str:
     return _state.device
+
+
+# The name scope that a Python function of TensorFlow opens around the ops it is made of.
+
+Function = Callable[..., Any]
+
+
+def scoped(label: str) -> Callable[[Function], Function]:
+    """The function takes a `name`, or has this one. If it wants `scope`, that is the scope's full name,
+    for the op that is the result.
+    """
+
+    def decorate(function: Function) -> Function:
+        wants = "scope" in inspect.signature(function).parameters
+
+        @wraps(function)
+        def called(*args: Any, name: str | None = None, **keywords: Any) -> Any:
+            with op_scope(name, label) as scope:
+                own = {"scope": scope} if wants else {}
+                return function(*args, **keywords, **own)
+
+        return called
+
+    return decorate

@@ -24,8 +24,7 @@ from copy import deepcopy
 from random import Random
 
 from tflogscope.runtime.emitter.output import Fault, Piece, Prefixes
-from tflogscope.runtime.emitter.records import NUMBERS, Execution
-from tflogscope.runtime.emitter.truth import BEGIN
+from tflogscope.runtime.emitter.records import BEGIN, NUMBERS, Execution
 
 Pieces = Sequence[Piece]
 

@@ -11,9 +11,8 @@ from typing import Any
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import string
 from tflogscope.runtime.core.tensors import CPU
-from tflogscope.runtime.emitter.records import WORKER, Execution
+from tflogscope.runtime.emitter.records import WORKER, Execution, attributes_of, status, summary
 from tflogscope.runtime.emitter.running import Instance, Steps, kernels_made, plain_name
-from tflogscope.runtime.emitter.text import attributes_of, status, summary
 from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import SETTINGS
 from tflogscope.runtime.passes.graph import Graph

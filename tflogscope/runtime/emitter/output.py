@@ -8,10 +8,8 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from random import Random
 
-from tflogscope.runtime.emitter.dialects import DIALECTS, Dialect
-from tflogscope.runtime.emitter.records import Record, Strand
-from tflogscope.runtime.emitter.sites import SITES
-from tflogscope.runtime.emitter.truth import BEGIN, Sink, Truth
+from tflogscope.runtime.emitter.dialects import DIALECTS, SITES, Dialect
+from tflogscope.runtime.emitter.records import BEGIN, Record, Sink, Strand, Truth
 
 BARE = frozenset({"onednn", "print"})
 _time = attrgetter("time")

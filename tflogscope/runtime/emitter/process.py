@@ -24,7 +24,7 @@ from tflogscope.runtime.emitter.dialects import dialect
 from tflogscope.runtime.emitter.faults import faults_named
 from tflogscope.runtime.emitter.listener import Emitter
 from tflogscope.runtime.emitter.output import Levels, Output, Prefixes
-from tflogscope.runtime.emitter.truth import Sink, Truth
+from tflogscope.runtime.emitter.records import Sink, Truth
 from tflogscope.runtime.passes import SETTINGS
 
 

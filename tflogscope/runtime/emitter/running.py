@@ -20,8 +20,15 @@ from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.output import Output, Prefixes
 from tflogscope.runtime.emitter.primitives import Kernel, header, line, plans
-from tflogscope.runtime.emitter.records import WORKER, Execution, Primitive, Strand
-from tflogscope.runtime.emitter.text import node_text, status, type_name
+from tflogscope.runtime.emitter.records import (
+    WORKER,
+    Execution,
+    Primitive,
+    Strand,
+    node_text,
+    status,
+    type_name,
+)
 from tflogscope.runtime.emitter.voice import Costs, Voice, Voices
 from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
 from tflogscope.runtime.passes.onednn import Report

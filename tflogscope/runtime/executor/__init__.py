@@ -21,8 +21,7 @@ from tflogscope.runtime.core.definition import FunctionDef
 from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import as_shape
-from tflogscope.runtime.executor.dataflow import run_plan
-from tflogscope.runtime.executor.plan import Plan, make_plan
+from tflogscope.runtime.executor.dataflow import Plan, make_plan, run_plan
 
 
 def instantiate(definition: FunctionDef) -> Plan:

@@ -16,4 +16,4 @@ py_function.py        Python functions as ops
 from __future__ import annotations
 
 from tflogscope.runtime import ops as ops  # the table is filled
-from tflogscope.runtime.library import operators as operators  # `x + y` is an op
+from tflogscope.runtime.library import slices as slices  # `x + y` is an op

@@ -1,7 +1,7 @@
 """Keras, once: layers, losses, metrics, optimizers and training over a few primitives, each with the
 recipe of Keras 2 and that of Keras 3, which releases since 2.16 have. state.py is what all share;
-initializers, primitives and keras_tensor come next, then layers, losses, metrics and
-optimizers, and at last batches, callbacks, training and models.
+initializers and primitives come next, then layers, losses, metrics and optimizers, and at last
+batches, training and models.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.keras import (
-    callbacks,
     initializers,
     losses,
     metrics,
@@ -20,8 +19,9 @@ from tflogscope.runtime.keras import (
     optimizers,
     primitives,
     state,
+    training,
 )
-from tflogscope.runtime.keras.layers import attention, base, core, normalization, recurrent, windows
+from tflogscope.runtime.keras.layers import attention, base, core, recurrent, windows
 from tflogscope.runtime.library import random
 
 __all__ = ["namespace"]
@@ -41,7 +41,7 @@ def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
 
 def _layers() -> dict[str, Any]:
     found: dict[str, Any] = {"Layer": base.Layer, "Input": core.Input}
-    for module in (core, windows, normalization, attention, recurrent):
+    for module in (core, windows, attention, recurrent):
         found |= _public(module, base.Layer)
     return found | {"MaxPool2D": windows.MaxPooling2D}
 
@@ -64,7 +64,7 @@ def namespace(version: str) -> dict[str, dict[str, Any]]:
         },
         "metrics": {**metrics.CLASSES, **losses.FUNCTIONS, "Metric": metrics.Metric},
         "optimizers": {**optimizers.CLASSES, "Optimizer": optimizers.Optimizer},
-        "callbacks": _public(callbacks, callbacks.Callback),
+        "callbacks": _public(training, training.Callback),
         "utils": {"set_random_seed": set_random_seed},
         "backend": {"clear_session": state.clear_session},
     }

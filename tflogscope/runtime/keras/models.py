@@ -10,7 +10,7 @@ from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.dtypes import float32
 from tflogscope.runtime.core.tensors import Tensor
-from tflogscope.runtime.keras.keras_tensor import KerasTensor, in_order
+from tflogscope.runtime.keras.layers.base import KerasTensor, in_order
 from tflogscope.runtime.keras.layers.core import Input, InputLayer
 from tflogscope.runtime.keras.state import call_state, keras3
 from tflogscope.runtime.keras.training import Trainer

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import executing_eagerly, op_scope
+from tflogscope.runtime.core.context import Function, executing_eagerly, op_scope, scoped
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, bool_, float32, float64, int32, int64, variant
 from tflogscope.runtime.core.errors import NotInThisRuntime
@@ -16,7 +16,6 @@ from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tape import stop_recording
 from tflogscope.runtime.core.tensors import Tensor
-from tflogscope.runtime.library.scopes import Function, scoped
 
 # -- asking for shapes
 

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O
-from tflogscope.runtime.core.context import executing_eagerly
+from tflogscope.runtime.core.context import executing_eagerly, scoped
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import float32, int32
 from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.numbers import reduce_prod
-from tflogscope.runtime.library.scopes import scoped
 
 
 @scoped("MatMul")

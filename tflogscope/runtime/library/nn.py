@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O, call
-from tflogscope.runtime.core.context import current, executing_eagerly, op_scope
+from tflogscope.runtime.core.context import Function, current, executing_eagerly, op_scope, scoped
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import bfloat16, float16, float32
 from tflogscope.runtime.core.errors import NotInThisRuntime
 from tflogscope.runtime.library import arrays, random
 from tflogscope.runtime.library.arrays import cast
 from tflogscope.runtime.library.numbers import add, pow_, reduce_mean
-from tflogscope.runtime.library.scopes import Function, scoped
 from tflogscope.runtime.library.slices import gather
 
 # -- activations

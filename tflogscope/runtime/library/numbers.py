@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime.core.calls import O, call
+from tflogscope.runtime.core.context import Function, scoped
 from tflogscope.runtime.core.conversion import constant, convert_to_tensor
 from tflogscope.runtime.core.dtypes import float32, float64, int32, int64
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library import arrays
 from tflogscope.runtime.library.arrays import cast
-from tflogscope.runtime.library.scopes import Function, scoped
 
 
 def _of_op(type: str, label: str) -> Function:

@@ -6,7 +6,7 @@ import random as python_random
 from typing import Any
 
 from tflogscope.runtime.core.calls import O, call
-from tflogscope.runtime.core.context import executing_eagerly, innermost_graph
+from tflogscope.runtime.core.context import Function, executing_eagerly, innermost_graph, scoped
 from tflogscope.runtime.core.conversion import convert_to_tensor
 from tflogscope.runtime.core.dtypes import as_dtype, float32, int32
 from tflogscope.runtime.core.eager import EAGER
@@ -14,7 +14,6 @@ from tflogscope.runtime.core.known import known_shape
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.library.numbers import add
-from tflogscope.runtime.library.scopes import Function, scoped
 
 _ALGORITHM = 3  # let the device choose; on a CPU that is Philox
 _DEFAULT = 87654321

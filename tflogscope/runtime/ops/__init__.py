@@ -5,13 +5,11 @@ rules.py         shape rules that several ops have, and how gradients of broadca
 elementwise.py   one number at a time: arithmetic, comparisons, activations
 arrays.py        constants, shapes, moving, joining
 gathering.py     slices, gathering, scattering
-reductions.py    sums, extremes, scans
+reductions.py    sums, extremes, scans, softmax and cross entropy
 matrices.py      products, linear equations
 images.py        convolutions, pools, batch normalisation
-losses.py        softmax and cross entropy
-state.py         variables
+state.py         variables; Switch, Merge, Enter, Exit
 lists.py         lists of tensors: what a TensorArray is in a function
-flow.py          conditionals, loops, calls; Switch, Merge, Enter, Exit
 random.py        random numbers
 texts.py         strings, printing, assertions
 
@@ -27,11 +25,9 @@ from tflogscope.runtime.core.registry import set_gradient
 from tflogscope.runtime.ops import (
     arrays,
     elementwise,
-    flow,
     gathering,
     images,
     lists,
-    losses,
     matrices,
     random,
     reductions,
@@ -40,7 +36,7 @@ from tflogscope.runtime.ops import (
 )
 
 PARTS = (
-    *(arrays, elementwise, flow, gathering, images, lists, losses, matrices),
+    *(arrays, elementwise, gathering, images, lists, matrices),
     *(random, reductions, state, texts),
 )
 """Importing them has filled the table."""

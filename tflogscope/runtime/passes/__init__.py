@@ -1,13 +1,10 @@
 """What TensorFlow does to the graph of a function before it first runs.
 
-graph.py         the graph that passes rewrite; what nothing needs goes
-lowering.py      calls inlined; conditionals and loops become Switch and Merge
-shapes.py        what is known of shapes
-duplicates.py, folding.py, rules.py, remapper.py, dependencies.py
+graph.py         the graph that passes rewrite; what nothing needs goes; what is known of shapes
+lowering.py      calls inlined; conditionals and loops become Switch and Merge; constants once more
+folding.py, rules.py, remapper.py, dependencies.py
                  Grappler's optimizers
-onednn.py        which ops get oneDNN's kernels
-fused_ops.py     the ops that come of it
-at_runtime.py    constants once more
+onednn.py        which ops get oneDNN's kernels, and the ops that come of it
 """
 
 from __future__ import annotations
@@ -15,17 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tflogscope.runtime.core.definition import FunctionDef, NodeDef
-from tflogscope.runtime.passes import fused_ops
-from tflogscope.runtime.passes.at_runtime import optimize_at_runtime
-from tflogscope.runtime.passes.dependencies import simplify_dependencies
-from tflogscope.runtime.passes.duplicates import merge_duplicates
+from tflogscope.runtime.passes.dependencies import merge_duplicates, simplify_dependencies
 from tflogscope.runtime.passes.folding import fold_constants
 from tflogscope.runtime.passes.graph import Graph, prune
-from tflogscope.runtime.passes.lowering import lowered
+from tflogscope.runtime.passes.lowering import lowered, optimize_at_runtime
 from tflogscope.runtime.passes.onednn import Report, use_onednn
 from tflogscope.runtime.passes.remapper import remap
 
-__all__ = ["DATA_FUNCTION", "SETTINGS", "fused_ops", "optimize"]
+__all__ = ["DATA_FUNCTION", "SETTINGS", "optimize"]
 
 DATA_FUNCTION = "_tf_data_function"
 """The attribute of functions that datasets call: Grappler does not fold constants in them."""

@@ -15,11 +15,10 @@ from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.errors import KERNEL_ERRORS
 from tflogscope.runtime.core.registry import bind, lookup, output_values
 from tflogscope.runtime.core.shapes import TensorShape
-from tflogscope.runtime.ops.flow import DEAD, LOWERED
+from tflogscope.runtime.ops.state import DEAD, LOWERED
 from tflogscope.runtime.passes.dependencies import CHANGES_FRAME
-from tflogscope.runtime.passes.graph import Graph, is_stateful
+from tflogscope.runtime.passes.graph import Graph, Properties, is_stateful
 from tflogscope.runtime.passes.rules import apply_rules, become_constant, value_of
-from tflogscope.runtime.passes.shapes import Properties
 
 _TOO_LARGE = 100 * 1024
 _OF_SHAPE: dict[str, Callable[[TensorShape], Any]] = {

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from tflogscope.runtime.core.definition import Endpoint, NodeDef
 from tflogscope.runtime.core.dtypes import bfloat16, float32
 from tflogscope.runtime.core.shapes import known
-from tflogscope.runtime.passes.graph import Graph, topological
+from tflogscope.runtime.passes.graph import Graph, Properties, topological
 from tflogscope.runtime.passes.rules import ADDITIONS
-from tflogscope.runtime.passes.shapes import Properties
 
 
 class _Fused(NamedTuple):

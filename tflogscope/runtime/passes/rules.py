@@ -12,8 +12,7 @@ import numpy as np
 
 from tflogscope.runtime.core.definition import Endpoint, NodeDef
 from tflogscope.runtime.core.release import since
-from tflogscope.runtime.passes.graph import Graph, fanin
-from tflogscope.runtime.passes.shapes import Properties
+from tflogscope.runtime.passes.graph import Graph, Properties, fanin
 
 ADDITIONS = ("Add", "AddV2")
 _REDUCTIONS = ("Sum", "Prod", "Min", "Max", "Mean", "Any", "All")
