@@ -14,10 +14,9 @@ from tflogscope.runtime.core import context, nest
 from tflogscope.runtime.core.calls import O
 from tflogscope.runtime.core.context import op_scope
 from tflogscope.runtime.core.conversion import convert_to_tensor
-from tflogscope.runtime.core.definition import define
 from tflogscope.runtime.core.dtypes import as_dtype, float32
 from tflogscope.runtime.core.errors import NotInThisRuntime, missing
-from tflogscope.runtime.core.graph import Graph, Node, control_dependencies
+from tflogscope.runtime.core.graph import Graph, Node, control_dependencies, define
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import Tensor
 from tflogscope.runtime.function.backprop import gradients_of

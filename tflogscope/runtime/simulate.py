@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core import release
+from tflogscope.runtime.core import context
 from tflogscope.runtime.names import bind
 
 _OWN = str(Path(__file__).parent)
@@ -40,7 +40,7 @@ class _Refusal(importlib.abc.MetaPathFinder):
 
 
 def run_program(
-    path: str, source: bytes, arguments: Sequence[str], followed: str = release.BASE
+    path: str, source: bytes, arguments: Sequence[str], followed: str = context.BASE
 ) -> int:
     """Run a program as `python PATH ARGUMENTS` would. Gives its exit code; what it raised and did not
     catch has been printed as Python prints it.
@@ -48,7 +48,7 @@ def run_program(
     bind(followed)
     # with NumPy 1 a list of numbers prints [0.5], not [np.float32(0.5)]; TensorFlow 2.18 was the
     # first to allow NumPy 2
-    np.set_printoptions(legacy=False if release.since(2, 18) else "1.25")
+    np.set_printoptions(legacy=False if context.since(2, 18) else "1.25")
     file = Path(path).absolute()
     program = ModuleType("__main__")
     program.__dict__.update(__file__=str(file), __builtins__=__builtins__)

@@ -162,8 +162,6 @@ def requested_device() -> str:
     return _state.device
 
 
-# The name scope that a Python function of TensorFlow opens around the ops it is made of.
-
 Function = Callable[..., Any]
 
 
@@ -184,3 +182,18 @@ def scoped(label: str) -> Callable[[Function], Function]:
         return called
 
     return decorate
+
+
+BASE = "2.13"
+_followed = [(2, 13)]
+
+
+def follow(release: str) -> None:
+    """From now on be like that release, `2.20`."""
+    major, minor = release.split(".")[:2]
+    _followed[0] = (int(major), int(minor))
+
+
+def since(major: int, minor: int) -> bool:
+    """Is it that release, or a later one?"""
+    return _followed[0] >= (major, minor)

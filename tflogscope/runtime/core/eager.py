@@ -3,7 +3,7 @@
 A kernel is made once for each op, set of attributes and dtypes of the inputs, and kept. See
 `EagerExecute` and `GetOrCreateKernelAndDevice` of `core/common_runtime/eager/execute.cc`. NB: since
 2.8 TensorFlow wraps each eager op in a function of one node, and may run another op instead
-(`passes/onednn.py`); values don't depend on that, so only the emitter looks at it.
+(`passes/remapper.py`); values don't depend on that, so only the emitter looks at it.
 """
 
 from __future__ import annotations

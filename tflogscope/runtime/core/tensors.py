@@ -18,7 +18,7 @@ from tflogscope.runtime.core.shapes import TensorShape, as_shape, merged
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 OPERATORS: dict[str, Callable[..., Any]] = {}
-"""The function behind each operator, filled by `library/operators.py`: they are made of ops."""
+"""The function behind each operator, filled by `library/slices.py`: they are made of ops."""
 uid = itertools.count(1).__next__
 
 

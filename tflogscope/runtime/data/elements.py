@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tflogscope.runtime import executor
-from tflogscope.runtime.core.definition import FunctionDef
 from tflogscope.runtime.core.errors import OutOfRangeError
+from tflogscope.runtime.core.graph import FunctionDef
 from tflogscope.runtime.core.registry import op
 from tflogscope.runtime.core.shapes import SCALAR, as_shape
 from tflogscope.runtime.ops.lists import OptionalValue

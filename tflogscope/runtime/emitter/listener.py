@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import string
+from tflogscope.runtime.core.graph import FunctionDef, NodeDef
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.records import WORKER, Execution, attributes_of, status, summary
 from tflogscope.runtime.emitter.running import Instance, Steps, kernels_made, plain_name
 from tflogscope.runtime.emitter.voice import Voice
 from tflogscope.runtime.passes import SETTINGS
 from tflogscope.runtime.passes.graph import Graph
-from tflogscope.runtime.passes.onednn import Report, eager_op, use_onednn
+from tflogscope.runtime.passes.remapper import Report, eager_op, use_onednn
 
 
 class Emitter(Steps):

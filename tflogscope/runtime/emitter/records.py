@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import DType
 from tflogscope.runtime.core.errors import OpError
+from tflogscope.runtime.core.graph import FunctionDef, NodeDef
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.dialects import Dialect

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import OpError
+from tflogscope.runtime.core.graph import FunctionDef, NodeDef
 from tflogscope.runtime.core.telling import Listener
 from tflogscope.runtime.core.tensors import CPU
 from tflogscope.runtime.emitter.output import Output, Prefixes
@@ -31,7 +31,7 @@ from tflogscope.runtime.emitter.records import (
 )
 from tflogscope.runtime.emitter.voice import Costs, Voice, Voices
 from tflogscope.runtime.passes import DATA_FUNCTION, SETTINGS
-from tflogscope.runtime.passes.onednn import Report
+from tflogscope.runtime.passes.remapper import Report
 
 _PLUMBING = frozenset({"_Arg", "_Retval", "_Send", "_Recv"})
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})

@@ -1,6 +1,5 @@
 """The executor: a graph that passes have rewritten runs. In reading order.
 
-plan.py       for each node its kernel, and where its outputs go
 dataflow.py   a node runs when its inputs are there
 
 Here is `run`: once a function is made ready (lowered and rewritten by the passes), each call is
@@ -17,8 +16,8 @@ import numpy as np
 
 from tflogscope.runtime import passes
 from tflogscope.runtime.core import telling
-from tflogscope.runtime.core.definition import FunctionDef
 from tflogscope.runtime.core.errors import NotInThisRuntime
+from tflogscope.runtime.core.graph import FunctionDef
 from tflogscope.runtime.core.registry import Inference, op
 from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.executor.dataflow import Plan, make_plan, run_plan

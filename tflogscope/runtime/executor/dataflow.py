@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tflogscope.runtime.core import telling
-from tflogscope.runtime.core.definition import FunctionDef, NodeDef
 from tflogscope.runtime.core.errors import KERNEL_ERRORS, as_op_error
+from tflogscope.runtime.core.graph import FunctionDef, NodeDef
 from tflogscope.runtime.core.registry import bind, output_values
 from tflogscope.runtime.ops.state import DEAD, LOWERED
 

@@ -7,7 +7,6 @@ concrete.py           a traced function, and how it is differentiated
 branches.py           `tf.cond`; its gradient
 loops.py              `tf.while_loop`; its gradient
 tensor_array.py       `tf.TensorArray`, `tf.map_fn`
-checks.py             assertions, `tf.print`
 autograph/            Python's control flow as ops
 polymorphic.py        `tf.function`: a trace for each type of the arguments
 py_function.py        Python functions as ops

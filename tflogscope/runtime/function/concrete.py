@@ -14,9 +14,9 @@ from typing import Any
 
 from tflogscope.runtime import executor
 from tflogscope.runtime.core import context, tape
-from tflogscope.runtime.core.definition import FunctionDef, define
 from tflogscope.runtime.core.dtypes import variant
 from tflogscope.runtime.core.errors import missing
+from tflogscope.runtime.core.graph import FunctionDef, define
 from tflogscope.runtime.core.registry import Argument, OpDef
 from tflogscope.runtime.core.shapes import UNKNOWN
 from tflogscope.runtime.core.tensors import SymbolicTensor, uid

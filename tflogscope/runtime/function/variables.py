@@ -19,9 +19,9 @@ from tflogscope.runtime.core import context, nest, tape
 from tflogscope.runtime.core.calls import O, call
 from tflogscope.runtime.core.context import executing_eagerly
 from tflogscope.runtime.core.conversion import convert_to_tensor, register_conversion
-from tflogscope.runtime.core.definition import define
 from tflogscope.runtime.core.dtypes import as_dtype
 from tflogscope.runtime.core.errors import missing
+from tflogscope.runtime.core.graph import define
 from tflogscope.runtime.core.shapes import as_shape
 from tflogscope.runtime.core.tensors import EagerTensor, HandleData, Operators, SymbolicTensor
 from tflogscope.runtime.ops.state import ANONYMOUS

@@ -21,7 +21,7 @@ from tflogscope.runtime.keras import (
     state,
     training,
 )
-from tflogscope.runtime.keras.layers import attention, base, core, recurrent, windows
+from tflogscope.runtime.keras.layers import base, core, recurrent, windows
 from tflogscope.runtime.library import random
 
 __all__ = ["namespace"]
@@ -41,7 +41,7 @@ def _public(module: Any, kind: type[Any]) -> dict[str, Any]:
 
 def _layers() -> dict[str, Any]:
     found: dict[str, Any] = {"Layer": base.Layer, "Input": core.Input}
-    for module in (core, windows, attention, recurrent):
+    for module in (core, windows, recurrent):
         found |= _public(module, base.Layer)
     return found | {"MaxPool2D": windows.MaxPooling2D}
 

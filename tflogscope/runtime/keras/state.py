@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from tflogscope.runtime.core import context, errors
-from tflogscope.runtime.core.release import since
+from tflogscope.runtime.core.context import since
 
 OURS = "tflogscope.runtime."
 _uids: Counter[str] = Counter()

@@ -8,10 +8,9 @@ gathering.py     slices, gathering, scattering
 reductions.py    sums, extremes, scans, softmax and cross entropy
 matrices.py      products, linear equations
 images.py        convolutions, pools, batch normalisation
-state.py         variables; Switch, Merge, Enter, Exit
+state.py         variables; Switch, Merge, Enter, Exit; strings, printing, assertions
 lists.py         lists of tensors: what a TensorArray is in a function
 random.py        random numbers
-texts.py         strings, printing, assertions
 
 Importing the package registers all.
 """
@@ -32,12 +31,11 @@ from tflogscope.runtime.ops import (
     random,
     reductions,
     state,
-    texts,
 )
 
 PARTS = (
     *(arrays, elementwise, gathering, images, lists, matrices),
-    *(random, reductions, state, texts),
+    *(random, reductions, state),
 )
 """Importing them has filled the table."""
 _LEFT_OUT = (

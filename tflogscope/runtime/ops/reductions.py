@@ -131,9 +131,6 @@ _ARG = "(input: T, dimension: Tidx; Tidx=int32, output_type=int64) -> output: ou
 op("ArgMax" + _ARG, _without_axis, lambda x, axis: np.argmax(x, int(axis)))
 
 
-# Softmax and cross entropy. See `core/kernels/xent_op.cc`, `tensorflow/python/ops/nn_grad.py`.
-
-
 def softmax(x: Any) -> Any:
     """Shares that add up to 1."""
     powers = np.exp(x - np.max(x, axis=-1, keepdims=True, initial=-np.inf))

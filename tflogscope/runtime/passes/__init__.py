@@ -3,21 +3,19 @@
 graph.py         the graph that passes rewrite; what nothing needs goes; what is known of shapes
 lowering.py      calls inlined; conditionals and loops become Switch and Merge; constants once more
 folding.py, rules.py, remapper.py, dependencies.py
-                 Grappler's optimizers
-onednn.py        which ops get oneDNN's kernels, and the ops that come of it
+                 Grappler's optimizers; remapper.py also says which ops get oneDNN's kernels
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tflogscope.runtime.core.definition import FunctionDef, NodeDef
+from tflogscope.runtime.core.graph import FunctionDef, NodeDef
 from tflogscope.runtime.passes.dependencies import merge_duplicates, simplify_dependencies
 from tflogscope.runtime.passes.folding import fold_constants
 from tflogscope.runtime.passes.graph import Graph, prune
 from tflogscope.runtime.passes.lowering import lowered, optimize_at_runtime
-from tflogscope.runtime.passes.onednn import Report, use_onednn
-from tflogscope.runtime.passes.remapper import remap
+from tflogscope.runtime.passes.remapper import Report, remap, use_onednn
 
 __all__ = ["DATA_FUNCTION", "SETTINGS", "optimize"]
 

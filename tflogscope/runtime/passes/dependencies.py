@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.eager import frozen
+from tflogscope.runtime.core.graph import NodeDef
 from tflogscope.runtime.core.registry import lookup
 from tflogscope.runtime.passes.graph import Graph, fanin, is_stateful, topological
 

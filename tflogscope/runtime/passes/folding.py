@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core.definition import NodeDef
 from tflogscope.runtime.core.errors import KERNEL_ERRORS
+from tflogscope.runtime.core.graph import NodeDef
 from tflogscope.runtime.core.registry import bind, lookup, output_values
 from tflogscope.runtime.core.shapes import TensorShape
 from tflogscope.runtime.ops.state import DEAD, LOWERED

@@ -9,8 +9,8 @@ from graphlib import TopologicalSorter
 from types import SimpleNamespace
 from typing import Any
 
-from tflogscope.runtime.core.definition import Endpoint, FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import int32
+from tflogscope.runtime.core.graph import Endpoint, FunctionDef, NodeDef
 from tflogscope.runtime.core.registry import lookup, registered
 from tflogscope.runtime.core.shapes import UNKNOWN, TensorShape
 from tflogscope.runtime.core.tensors import CPU, SymbolicTensor

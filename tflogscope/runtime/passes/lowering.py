@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tflogscope.runtime.core.definition import Endpoint, FunctionDef, NodeDef
 from tflogscope.runtime.core.dtypes import bool_, int32, resource
+from tflogscope.runtime.core.graph import Endpoint, FunctionDef, NodeDef
 from tflogscope.runtime.core.registry import lookup
 from tflogscope.runtime.ops.state import LOWERED
 from tflogscope.runtime.passes.dependencies import merge_duplicates
 from tflogscope.runtime.passes.folding import computed
 from tflogscope.runtime.passes.graph import Graph, Place, is_stateful, prune, topological
-from tflogscope.runtime.passes.onednn import Report
+from tflogscope.runtime.passes.remapper import Report
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _CALLED = ("_noinline", "_XlaMustCompile", "api_implements")

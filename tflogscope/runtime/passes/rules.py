@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tflogscope.runtime.core.definition import Endpoint, NodeDef
-from tflogscope.runtime.core.release import since
+from tflogscope.runtime.core.context import since
+from tflogscope.runtime.core.graph import Endpoint, NodeDef
 from tflogscope.runtime.passes.graph import Graph, Properties, fanin
 
 ADDITIONS = ("Add", "AddV2")

@@ -13,8 +13,7 @@ from tflogscope.runtime.core.graph import control_dependencies
 from tflogscope.runtime.core.known import known_value
 from tflogscope.runtime.core.nest import map_structure
 from tflogscope.runtime.core.tensors import Tensor
-from tflogscope.runtime.function.branches import cond
-from tflogscope.runtime.function.checks import Assert
+from tflogscope.runtime.function.branches import Assert, cond
 from tflogscope.runtime.function.func_graph import FuncGraph
 from tflogscope.runtime.function.loops import while_loop
 from tflogscope.runtime.function.tensor_array import TensorArray
