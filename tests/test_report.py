@@ -443,6 +443,15 @@ def test_memory_is_what_the_records_say(name: str) -> None:
     assert (frame["live_bytes"].max(), frame["live_bytes"][-1]) == (most, last)
 
 
+def test_buffers_of_an_allocator_that_counts_none_are_counted(tmp_path: Path) -> None:
+    # core/framework/tensor.cc, FillAllocationDescription: an id of 0 is not said.
+    taken = next(line for line in raw_log(KERAS).splitlines() if b" allocation_id: " in line)
+    log = tmp_path / "run.log"
+    log.write_bytes(taken + b"\n" + re.sub(rb" allocation_id: \d+", b"", taken) + b"\n")
+    memory = tflogscope.open_log(log).memory
+    assert (memory.without_id, memory.frame.height) == (1, 1)
+
+
 @pytest.mark.parametrize("name", [KERAS, "tf_data__tf2.13.1__vlog2"])
 def test_the_chart_of_memory_ends_with_what_is_left(name: str) -> None:
     data = memory_data(run_of(name))

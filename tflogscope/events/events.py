@@ -18,6 +18,7 @@ from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.pairing import pair_in_order
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.scan import Scanned, SourceSpan
+from tflogscope.events.store import Store
 from tflogscope.events.times import Clocks, without_damaged
 from tflogscope.events.verbose_lines import VerboseLines
 from tflogscope.grammar.model import Grammar, Prefix
@@ -163,9 +164,7 @@ class Events:
         )
 
     def _texts_of(self, table: str) -> pl.Series:
-        # polars takes them apart quicker than Python makes its strings.
-        whole = pl.Series("text", [self._store.text(table)], pl.String)
-        return whole.str.split("\n").explode(empty_as_null=False).head(-1)
+        return texts_of(self._store, table)
 
     # ---- sites ---------------------------------------------------------------------------------
 
@@ -317,6 +316,13 @@ class Events:
                 "Record with TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 and both streams in one file "
                 "(python program.py > run.log 2>&1).",
             )
+
+
+def texts_of(store: Store, table: str) -> pl.Series:
+    """The distinct strings of a table, by number."""
+    # polars takes them apart quicker than Python makes its strings.
+    whole = pl.Series("text", [store.text(table)], pl.String)
+    return whole.str.split("\n").explode(empty_as_null=False).head(-1)
 
 
 def _numbered(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

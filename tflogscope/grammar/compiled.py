@@ -33,7 +33,7 @@ _DEVICE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/:.*-"
 #: How a kept definition ends, see `events/definitions.py`.
 _DEVICE_LAST = " device: ${device:device}"
 _LINE_BEFORE = "(the line before a verbose line)"
-_NUMBERS = {"step", "thread"}
+_NUMBERS = {"step", "thread", "allocated_bytes"}
 _SEARCHES = {"text": "find", "path": "find", "longest": "last"}
 
 

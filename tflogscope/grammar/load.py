@@ -40,7 +40,7 @@ _TOP_KEYS = {"source", "file", "files", "message", "prefix", "marker", "exec_lin
 _TOP_KEYS |= VERBOSE_KEYS | {"rewriter"}  # what the model knows of a plug-in: rewriters.py
 _MESSAGE_KEYS = {
     "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
-    "scan", "table", "starts", "ends",
+    "scan", "table", "starts", "ends", "buffer",
 }  # fmt: skip
 _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
@@ -253,6 +253,7 @@ def _message(
         since=entry.get("since"),
         until=entry.get("until"),
         hot=_hot(entry) if "scan" in entry else None,
+        buffer=Hot(_scans(entry["buffer"]), "tensors") if "buffer" in entry else None,
         grammar_file=name,
         read_samples=samples,
     )
@@ -260,9 +261,11 @@ def _message(
 
 def _hot(entry: dict[str, Any]) -> Hot:
     starts, ends = (tuple(entry.get(name, ())) for name in ("starts", "ends"))
-    scan = entry["scan"]
-    scans = (scan,) if isinstance(scan, str) else tuple(scan)
-    return Hot(scans, entry.get("table", ""), starts, ends)
+    return Hot(_scans(entry["scan"]), entry.get("table", ""), starts, ends)
+
+
+def _scans(scan: str | list[str]) -> tuple[str, ...]:
+    return (scan,) if isinstance(scan, str) else tuple(scan)
 
 
 def _sample(entry: dict[str, Any], place: str) -> Sample:

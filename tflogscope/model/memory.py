@@ -3,7 +3,7 @@
 TensorFlow prints a record when a tensor gets its buffer and one when the buffer is given back
 (core/framework/log_memory.cc, RecordTensorAllocation, RecordTensorOutput,
 RecordTensorDeallocation). They meet by allocator and allocation id. The scan of a log keeps of
-these records only shapes, so they are read in a pass of their own, when a picture asks for them.
+these records only shapes, so they are scanned once more, when a picture asks for them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import PLACES, Events
-from tflogscope.sources import Source, read_ahead
+from tflogscope.events.events import PLACES, Events, texts_of
+from tflogscope.events.scan import Scan
+from tflogscope.events.store import Store
+from tflogscope.sources import Source
 
-_MARK = "__LOG_MEMORY__ MemoryLogTensor"
-# An allocation or an output ends with the first three, a deallocation is the last two.
-_FIELDS = (
-    r'(?: allocated_bytes: (\d{1,15}) allocator_name: "([^"]*)" allocation_id: (\d{1,15}) '
-    r'|Deallocation \{.* allocation_id: (\d{1,15}) allocator_name: "([^"]*)")'
-)
+# What the scan keeps of a record (`buffer` in grammars/tensorflow/log_memory.toml).
+_TAKEN = r'^allocator_name: "([^"]*)" allocation_id: (\d{1,15})$'
+_GIVEN_BACK = r' allocation_id: (\d{1,15}) allocator_name: "([^"]*)"'
 _SCHEMA = {"at": pl.Int64, "bytes": pl.Int64, "allocator": pl.String, "id": pl.Int64}
 
 
@@ -45,36 +44,37 @@ def read_memory(sources: Sequence[Source], events: Events) -> Memory:
     Raises InputError if a source can't be read any more.
     """
     parts = [pl.DataFrame(schema=_SCHEMA)]
+    grammar = events.grammar.of_buffers()
     for source, span in zip(sources, events.spans, strict=True):
-        first, after = span.first, span.first + span.lines
-        for block in read_ahead(source.blocks()):
-            lines = pl.Series(block.text.decode().split("\n")[:-1])
-            parts.append(_records(lines, first).filter(pl.col("at") < after * PLACES))
-            first += len(lines)
+        with Scan([source], grammar) as scan:
+            found = _records(scan.wait().store)
+        # What was appended meanwhile is left out.
+        found = found.filter(pl.col("at") < span.lines * PLACES)
+        parts.append(found.with_columns(at=pl.col("at") + span.first * PLACES))
     records = pl.concat(parts)
     known = records.drop_nulls("id")
     return Memory(_live(known, events), records.height - known.height)
 
 
-def _records(lines: pl.Series, first: int) -> pl.DataFrame:
-    """Records of tensors' buffers in lines, the first of which has the number `first`.
+def _records(store: Store) -> pl.DataFrame:
+    """Records of tensors' buffers: `_SCHEMA`.
 
     `bytes` is 0 where a buffer is given back; `id` is null where the record has none.
     """
-    found = lines.str.contains(_MARK, literal=True).arg_true()
-    texts = lines.gather(found)
-    fields = texts.str.extract_groups(_FIELDS).struct.unnest()
-    records = fields.select(
-        at=(pl.lit(found).cast(pl.Int64) + first) * PLACES,
-        bytes=pl.col("1").cast(pl.Int64).fill_null(0),
-        allocator=pl.coalesce("2", "5"),
-        id=pl.coalesce("3", "4").cast(pl.Int64),
+    texts = texts_of(store, "tensors")
+    taken = texts.str.extract_groups(_TAKEN).struct
+    given_back = texts.str.extract_groups(_GIVEN_BACK).struct
+    buffers = pl.select(
+        allocator=pl.coalesce(taken["1"], given_back["2"]),
+        id=pl.coalesce(taken["2"], given_back["1"]).cast(pl.Int64),
     )
-    # An output whose tensor needs no buffer of an allocator says nothing here.
-    missing = records["id"].is_null()
-    of_buffers = texts.filter(missing).str.contains(r"Deallocation \{| allocated_bytes: ")
-    unread = records.filter(missing).filter(of_buffers)
-    return pl.concat([records.filter(~missing), unread])
+    return pl.DataFrame(
+        {
+            "at": store.column("tensors", "at"),
+            "bytes": store.column("tensors", "number"),
+            **buffers.select(pl.all().gather(store.column("tensors", "text"))).to_dict(),
+        }
+    )
 
 
 def _live(records: pl.DataFrame, events: Events) -> pl.DataFrame:

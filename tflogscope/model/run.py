@@ -255,7 +255,7 @@ class Run:
 
     @cached_property
     def memory(self) -> Memory:
-        """What the buffers of tensors took over time; read in a pass of its own."""
+        """What the buffers of tensors took over time, from a scan of its own."""
         return read_memory(self.sources, self.events)
 
     def explain(

@@ -63,12 +63,12 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
         held, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
         said = run.summary
+        picture = read_picture(run, full=full)
+        still = timeline_svg(run)
+        gaps = read_activity(run, None, lambda _: 1).gaps
+        idle = [gap_text(gap, run.slices.clock) for gap in gaps]
         held.result()
         inputs.result()
-    picture = read_picture(run, full=full)
-    still = timeline_svg(run)
-    gaps = read_activity(run, None, lambda _: 1).gaps
-    idle = [gap_text(gap, run.slices.clock) for gap in gaps]
     picture.data["gaps"] = gap_places(run, gaps)
     notes = list(picture.notes)
     main = element(
