@@ -16,10 +16,11 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-import tflogscope
+import tflogscope.cli.inputs
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError, NothingRecognised
 from tflogscope.model.parts import Part
+from tflogscope.model.worker import here
 
 HOSTILE = [
     "\x1b[31mred\x1b[0m",
@@ -60,13 +61,17 @@ class StubRun:
     ops: pl.DataFrame = field(default_factory=lambda: ops_frame(HOSTILE))
 
     parts = (Part((), ""),)
+    make = staticmethod(here)
 
     def __getattr__(self, table: str) -> pl.DataFrame:
         return self.ops
 
 
-def open_log(
-    *inputs: str | os.PathLike[str], progress: Callable[[int, int | None], None] | None = None
+def open_with(
+    _threads: int,
+    *inputs: str | os.PathLike[str],
+    progress: Callable[[int, int | None], None] | None = None,
+    **_: Any,
 ) -> StubRun:
     """Fail in the way that the first input's name says, or give a made-up run."""
     name = os.path.basename(inputs[0])  # noqa: PTH119  a name may hold what a Path would drop
@@ -107,6 +112,6 @@ def analyze_module() -> ModuleType:
 
 
 if __name__ == "__main__":
-    vars(tflogscope)["open_log"] = open_log
+    vars(tflogscope.cli.inputs)["open_with"] = open_with
     sys.modules["tflogscope.views.analyze"] = analyze_module()
     sys.exit(main())

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     """`tflogscope ARGUMENTS` in this process, over made-up runs: exit code, output, errors."""
-    monkeypatch.setitem(vars(tflogscope), "open_log", stub.open_log)  # real one: not imported
+    monkeypatch.setattr("tflogscope.cli.inputs.open_with", stub.open_with)
     monkeypatch.setitem(sys.modules, "tflogscope.views.analyze", stub.analyze_module())
     for name in ("NO_COLOR", "FORCE_COLOR", "TFLOGSCOPE_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
@@ -282,11 +282,11 @@ def test_without_log_standard_input_is_read_if_it_is_piped(
 ) -> None:
     seen: list[tuple[str, ...]] = []
 
-    def open_log(*inputs: str, **_: object) -> stub.StubRun:
+    def open_with(_: int, *inputs: str, **__: object) -> stub.StubRun:
         seen.append(inputs)
         return stub.StubRun()
 
-    monkeypatch.setitem(vars(tflogscope), "open_log", open_log)
+    monkeypatch.setattr("tflogscope.cli.inputs.open_with", open_with)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert cli("ops")[0] == 0
     assert cli("ops", "a", "-", "b")[0] == 0

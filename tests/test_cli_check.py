@@ -131,7 +131,9 @@ def test_each_format_goes_to_standard_output_and_to_a_file(
     check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
 ) -> None:
     run = tflogscope.open_log(log)
-    monkeypatch.setattr(tflogscope, "open_log", lambda *_, **__: run)  # the commands share it
+    monkeypatch.setattr(
+        "tflogscope.cli.inputs.open_with", lambda *_, **__: run
+    )  # the commands share it
     for form, name in (
         ("junit", "check.xml"),
         ("sarif", "check.sarif"),

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-import tflogscope
 from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import path_of
@@ -299,7 +298,9 @@ def test_hostile_names_are_text_everywhere(
     name: str,
 ) -> None:
     made = opened(asked_by(name, function=name))
-    monkeypatch.setattr(tflogscope, "open_log", lambda *_, **__: made)  # the commands share it
+    monkeypatch.setattr(
+        "tflogscope.cli.inputs.open_with", lambda *_, **__: made
+    )  # the commands share it
     assert made.timeline["python"].to_list() == [f"{name}:31"] * 2
     log = tmp_path / "part0.log"
     for command in (

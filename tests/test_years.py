@@ -54,7 +54,7 @@ def test_a_log_of_any_year_can_be_shown(
     command: str,
 ) -> None:
     year, log, run = log_and_run
-    monkeypatch.setattr(tflogscope, "open_log", lambda *_, **__: run)
+    monkeypatch.setattr("tflogscope.cli.inputs.open_with", lambda *_, **__: run)
     arguments = [
         word.replace("LOG", str(log)).replace("OUT", str(tmp_path / "out")).replace("YEAR", year)
         for word in COMMANDS[command]

@@ -15,9 +15,11 @@ from tflogscope.checks.baseline import Baseline, read_baseline
 from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import Policy, find_policy, read_policy
 from tflogscope.checks.verdict import Verdict
+from tflogscope.events.scan import WORKERS
 from tflogscope.exports.atomic import atomic_file
 from tflogscope.exports.redact import Redactor
 from tflogscope.exports.traces import TRACE_FORMATS, is_gzip_name, trace_format_of_file
+from tflogscope.model.opening import open_with
 from tflogscope.query.sql import select
 from tflogscope.sources import Source
 from tflogscope.views.chart import timeline_chart
@@ -59,7 +61,7 @@ def report(run: Run, path: File, *, full: bool, redacted: bool, force: bool) -> 
 def page(run: Run, *, full: bool, redacted: bool) -> str:
     """The page of a run, or of redacted copies of its logs."""
     if not redacted:
-        return report_page(run, _made_by(), full=full)
+        return _page(run, full=full)
     redactor = Redactor()
     with TemporaryDirectory() as folder:
         copies = []
@@ -69,7 +71,12 @@ def page(run: Run, *, full: bool, redacted: bool) -> str:
                 stream.writelines(text for text, _ in redactor.blocks(source))
             copies.append(Source(str(file)))
             copies[-1].name = f"redacted-{number}.log"
-        return report_page(tflogscope.open_log(*copies), _made_by(), full=full)
+        copy = open_with(WORKERS, *copies, make=run.make)
+        return _page(copy, full=full)
+
+
+def _page(run: Run, *, full: bool) -> str:
+    return run.make(lambda: report_page(run, _made_by(), full=full))
 
 
 def trace(run: Run, path: File, format_name: str | None, *, force: bool) -> None:

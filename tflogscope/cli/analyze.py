@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -47,6 +48,6 @@ def analyze(
             with console.capture() as screen:  # printed after the progress bar is gone
                 for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
                     render_part(part, number, len(parts), console)
-                    render(run, console)
+                    run.make(partial(render, run, console))
             text = screen.get()
     print_text(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,10 @@ import tflogscope
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.escapes import safe
+from tflogscope.events.scan import WORKERS
 from tflogscope.model.figures import size_of
+from tflogscope.model.opening import open_with
+from tflogscope.model.worker import on_worker
 from tflogscope.stores.folder import store_and_run
 
 if TYPE_CHECKING:
@@ -139,8 +141,7 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
         yield [Part((), "")], iter([tflogscope.open_store(name).run(id_)])
         return
     with progress_bar() as advance:
-        with warnings.catch_warnings(action="ignore"):  # of several runs, which are told apart here
-            run = tflogscope.open_log(*inputs, progress=advance)
+        run = open_with(WORKERS, *inputs, progress=advance, make=on_worker)
         parts = list(run.parts)
         for each in parts:
             if each.in_order:
@@ -149,7 +150,13 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
             yield parts, iter([run])
         else:
             del run  # its tables would add up
-            yield parts, (tflogscope.open_log(*each.sources, progress=advance) for each in parts)
+            yield (
+                parts,
+                (
+                    open_with(WORKERS, *each.sources, progress=advance, make=on_worker)
+                    for each in parts
+                ),
+            )
 
 
 def _warn_of_order(part: Part) -> None:

@@ -17,6 +17,7 @@ import polars as pl
 from tflogscope.events.events import PLACES, Events, texts_of
 from tflogscope.events.scan import Scan
 from tflogscope.events.store import Store
+from tflogscope.grammar.model import Grammar
 from tflogscope.sources import Source
 
 # What the scan keeps of a record (`buffer` in grammars/tensorflow/log_memory.toml).
@@ -38,18 +39,24 @@ class Memory:
     without_id: int
 
 
-def read_memory(sources: Sequence[Source], events: Events) -> Memory:
-    """Read all records of allocations of a log.
+def scan_buffers(sources: Sequence[Source], grammar: Grammar) -> list[Store]:
+    """Scan a log for the buffers of tensors, source by source.
 
     Raises InputError if a source can't be read any more.
     """
+    stores = []
+    for source in sources:
+        with Scan([source], grammar.of_buffers()) as scan:
+            stores.append(scan.wait().store)
+    return stores
+
+
+def read_memory(buffers: Sequence[Store], events: Events) -> Memory:
+    """What buffers took, from what `scan_buffers` gave."""
     parts = [pl.DataFrame(schema=_SCHEMA)]
-    grammar = events.grammar.of_buffers()
-    for source, span in zip(sources, events.spans, strict=True):
-        with Scan([source], grammar) as scan:
-            found = _records(scan.wait().store)
+    for store, span in zip(buffers, events.spans, strict=True):
         # What was appended meanwhile is left out.
-        found = found.filter(pl.col("at") < span.lines * PLACES)
+        found = _records(store).filter(pl.col("at") < span.lines * PLACES)
         parts.append(found.with_columns(at=pl.col("at") + span.first * PLACES))
     records = pl.concat(parts)
     known = records.drop_nulls("id")

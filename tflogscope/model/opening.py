@@ -11,6 +11,7 @@ from tflogscope.errors import NothingRecognised
 from tflogscope.events.scan import WORKERS, Scan
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.origin import KEPT_BACK, read_header
+from tflogscope.model.worker import Make, here
 from tflogscope.sources import Source, find_sources
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def open_with(
     threads: int,
     *inputs: str | os.PathLike[str] | Source,
     progress: Callable[[int, int | None], None] | None = None,
+    make: Make = here,
 ) -> Run:
-    """As `open_log`, with so many threads that scan."""
+    """As `open_log`, with so many threads that scan; `make` says where tables are made."""
     sources, grammar = find_sources(inputs), load_grammar()
     header = read_header(sources)
     scan = Scan(sources, grammar, threads)
@@ -49,15 +51,16 @@ def open_with(
         from tflogscope.events.events import Events
         from tflogscope.model.run import Run
 
-        events = Events(scan.wait(progress), grammar)
+        scan.wait(progress)
+        events = make(lambda: Events(scan, grammar))
     try:
-        events.require_recognised()
+        make(events.require_recognised)
     except NothingRecognised as error:
         if header is not None:
             said = "TensorFlow wrote no record, and oneDNN no line"
             raise NothingRecognised(said, error.where, KEPT_BACK) from None
         raise _why(error, sources) from None
-    return Run(events, sources, header)
+    return Run(events, sources, header, make)
 
 
 def _why(error: NothingRecognised, sources: list[Source]) -> NothingRecognised:

@@ -12,6 +12,7 @@ import polars as pl
 from tflogscope import model
 from tflogscope.errors import UsageError
 from tflogscope.events.events import Events
+from tflogscope.events.store import Store
 from tflogscope.model import summary
 from tflogscope.model.causes.causes import Causes, read_causes
 from tflogscope.model.difference import difference
@@ -27,7 +28,7 @@ from tflogscope.model.headline import Headline, read_headline
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.linked import Linked, library_facts, onednn_facts, read_links
-from tflogscope.model.memory import Memory, read_memory
+from tflogscope.model.memory import Memory, read_memory, scan_buffers
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.origin import Input, read_inputs
@@ -49,6 +50,7 @@ from tflogscope.model.tables import (
     rewrites_table,
 )
 from tflogscope.model.unexpected import eager_executions, is_unexpected
+from tflogscope.model.worker import Make, here, made
 from tflogscope.sources import Source
 
 if TYPE_CHECKING:
@@ -72,13 +74,17 @@ class Run:
     """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
     sources: Sequence[Source]
     """The logs themselves, to read them once more."""
+    make: Make
+    """On which thread tables are made."""
 
     def __init__(
         self,
         events: Events,
         sources: Sequence[Source] = (),
         recorded_as: dict[str, Any] | None = None,
+        make: Make = here,
     ) -> None:
+        self.make = make
         self.events = events
         self.sources = sources
         self.recorded_as = recorded_as
@@ -135,7 +141,7 @@ class Run:
     def _linked(self) -> Linked:
         return read_links(self.events, self._executions)
 
-    @cached_property
+    @made
     def timeline(self) -> pl.DataFrame:
         """One row per execution of an op: when, where, eager or graph, which kernel."""
         linked = self._linked.by_execution(self._executions.frame.height)
@@ -143,12 +149,12 @@ class Run:
             linked, self._cause, self._lines.named(self._lines.of_executions)
         )
 
-    @cached_property
+    @made
     def ops(self) -> pl.DataFrame:
         """One row per (mode, kind, op, kernel, rewrite): how often and how long."""
         return ops_table(self._executions, self._linked, self._causes, self._lines)
 
-    @cached_property
+    @made
     def functions(self) -> pl.DataFrame:
         """One row per graph function: traces, calls, nodes, how many of them rewritten."""
         executions, instantiations = self._executions, self._instantiations
@@ -159,7 +165,7 @@ class Run:
     def _same_functions(self, names: pl.Series) -> pl.DataFrame:
         return python_functions(names, self._graph_nodes, self.events)
 
-    @cached_property
+    @made
     def python_functions(self) -> pl.DataFrame:
         """Which functions that were called are traces of one Python function, by full name.
 
@@ -169,33 +175,33 @@ class Run:
         names = self._executions.dispatches.calls["name"].unique(maintain_order=True)
         return self._same_functions(names).with_columns(**function_columns(pl.col("name")))
 
-    @cached_property
+    @made
     def nodes(self) -> pl.DataFrame:
         """One row per node of a graph function: its kernel, why it is not oneDNN's, executions."""
         return nodes_table(self._executions, self._graph_nodes, self._reasons, self._lines)
 
-    @cached_property
+    @made
     def rewrites(self) -> pl.DataFrame:
         """One row per rewrite to a kernel of oneDNN or a plug-in, those that never ran included."""
         return rewrites_table(self._executions, self._instantiations, self._graph_nodes)
 
-    @cached_property
+    @made
     def rewriters(self) -> Rewriters:
         """Whose kernels and primitives a text speaks of."""
         return summary.rewriter_facts(self.events, self._linked, self.rewrites)
 
-    @cached_property
+    @made
     def primitives(self) -> pl.DataFrame:
         """One row per line of oneDNN or a plug-in's library: which primitive ran, for how long."""
         return primitives_table(self.events, self._executions, self._linked.links, self._lines)
 
-    @cached_property
+    @made
     def coverage(self) -> pl.DataFrame:
         """One row per source: what each of its lines is."""
         version = onednn_version(self.events.primitives)
         return self.events.coverage.with_columns(onednn_version=pl.lit(version, pl.String))
 
-    @cached_property
+    @made
     def slices(self) -> Slices:
         """What a picture of the run shows: executions and primitives on tracks, in ns."""
         return read_slices(
@@ -206,13 +212,13 @@ class Run:
             self.events.record_times,
         )
 
-    @cached_property
+    @made
     def drawn(self) -> Slices:
         """The same with tracing, functions made ready and XLA's compilations beside it."""
         calls, first = self._evidence.calls, self._evidence.first_calls
         return with_preparations(self.slices, self._instantiations, calls, first, self.events)
 
-    @cached_property
+    @made
     def stacks(self) -> pl.DataFrame:
         """One row per stack of the program's own frames, from logs made by `record --lines`."""
         return self._lines.table()
@@ -238,12 +244,12 @@ class Run:
             recorded=self._recorded,
         )
 
-    @cached_property
+    @made
     def findings(self) -> pl.DataFrame:
         """One row per finding: what costs time or went wrong, with evidence and advice."""
         return findings_table(self._evidence)
 
-    @cached_property
+    @made
     def parts(self) -> list[Part]:
         """The runs that its sources are: one, unless logs of several processes were opened."""
         return read_parts(self.events, self.sources)
@@ -254,9 +260,14 @@ class Run:
         return read_inputs(self.sources)
 
     @cached_property
+    def buffers(self) -> list[Store]:
+        """Records of the buffers of tensors, by source, from a scan of their own."""
+        return scan_buffers(self.sources, self.events.grammar)
+
+    @made
     def memory(self) -> Memory:
-        """What the buffers of tensors took over time, from a scan of its own."""
-        return read_memory(self.sources, self.events)
+        """What the buffers of tensors took over time."""
+        return read_memory(self.buffers, self.events)
 
     def explain(
         self,
@@ -274,7 +285,19 @@ class Run:
 
         Raises UsageError if the log has no such execution.
         """
-        explainer = Explainer(
+        explainer = self.make(self._explainer)
+        if op is not None:
+            return self.make(lambda: explainer.op(op))
+        if node is not None:
+            return self.make(lambda: explainer.node(node))
+        if line is not None:
+            return self.make(lambda: explainer.line(line))
+        if at is not None:
+            return self.make(lambda: explainer.at(at))
+        raise UsageError("nothing is asked for", "explain", "Give op, node, line or at.")
+
+    def _explainer(self) -> Explainer:
+        return Explainer(
             self._executions,
             self._instantiations,
             self._linked,
@@ -285,17 +308,8 @@ class Run:
             self._lines,
             self._statuses,
         )
-        if op is not None:
-            return explainer.op(op)
-        if node is not None:
-            return explainer.node(node)
-        if line is not None:
-            return explainer.line(line)
-        if at is not None:
-            return explainer.at(at)
-        raise UsageError("nothing is asked for", "explain", "Give op, node, line or at.")
 
-    @cached_property
+    @made
     def unexpected_eager(self) -> pl.DataFrame:
         """Rows of the timeline: ops that ran eagerly where a graph function should run them.
 
@@ -305,13 +319,13 @@ class Run:
         """
         return self.eager_executions.filter(is_unexpected()).select(self.timeline.columns)
 
-    @cached_property
+    @made
     def eager_executions(self) -> pl.DataFrame:
         """The eager ops of the timeline, each with the calls around it (`eager_executions`)."""
         own = self._causes.own_by_execution(self._executions)
         return eager_executions(self.timeline, own)
 
-    @cached_property
+    @made
     def summary(self) -> Summary:
         """The facts that `tflogscope analyze` shows."""
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
@@ -338,7 +352,7 @@ class Run:
             limits=limit_facts(self._evidence, eager, graph),
         )
 
-    @cached_property
+    @made
     def headline(self) -> Headline:
         """The verdict in one sentence, and the figures that it starts with."""
         return read_headline(self)

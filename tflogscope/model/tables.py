@@ -87,7 +87,7 @@ def _kinds(executions: Executions) -> pl.DataFrame:
         "row", "signature", key=_pair(pl.col("signature"), pl.lit(alike).gather("step_row"))
     )
     eager = rows.filter(pl.col("dispatch").is_not_null()).select("row", "signature")
-    return pl.concat([eager, in_graphs.unique("key").drop("key")]).collect()
+    return pl.concat([eager, in_graphs.unique("key").drop("key")]).collect(engine="in-memory")
 
 
 def _pair(one: pl.Expr, two: pl.Expr) -> pl.Expr:

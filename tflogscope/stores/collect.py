@@ -19,6 +19,7 @@ from tflogscope.exports.schema import SCHEMA_VERSION
 from tflogscope.model.opening import open_with
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.run import Run
+from tflogscope.model.worker import on_worker
 from tflogscope.sources import Source
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
 from tflogscope.stores.layout import (
@@ -141,7 +142,7 @@ def _row(named: Named, version: str, **facts: Any) -> Row:
 
 
 def _open(sources: Sequence[Source]) -> Run:
-    run = open_with(1, *sources)  # other processes have the other processors
+    run = open_with(1, *sources, make=on_worker)  # other processes have the other processors
     if len(run.parts) > 1:
         raise InputError(f"its files are of {len(run.parts)} runs: {run.parts[0].why}")
     return run

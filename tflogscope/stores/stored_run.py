@@ -13,6 +13,7 @@ from tflogscope.events.events import Events
 from tflogscope.model.facts import Rewriters
 from tflogscope.model.run import Run
 from tflogscope.model.unexpected import eager_executions
+from tflogscope.model.worker import here
 from tflogscope.stores.layout import Row, again
 from tflogscope.views.markup import element
 
@@ -29,6 +30,7 @@ class StoredRun(Run):
 
     def __init__(self, store: Store, row: Row) -> None:
         self._store, self.row = store, row
+        self.make = here
         self.sources = ()
         self.recorded_as = None
 

@@ -82,10 +82,19 @@ def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
     eager, runs = executions.dispatches.eager, executions.dispatches.runs
     nodes = executions.frame.lazy().filter(pl.col("definition").is_not_null())
-    inside = nodes.select(pl.col("call").drop_nulls().unique()).collect()["call"].implode()
+    inside = (
+        nodes.select(pl.col("call").drop_nulls().unique())
+        .collect(engine="in-memory")["call"]
+        .implode()
+    )
     ran = pl.int_range(eager.height, eager=True).is_in(runs["dispatch"].unique().implode())
     # Where the log has no lines of components, a node of unknown call may be the call's own.
-    unknown = nodes.filter(pl.col("call").is_null()).select("at").collect()["at"].to_numpy()
+    unknown = (
+        nodes.filter(pl.col("call").is_null())
+        .select("at")
+        .collect(engine="in-memory")["at"]
+        .to_numpy()
+    )
     end = eager["end_at"].fill_null(_FOREVER).to_numpy()
     count = np.searchsorted(unknown, end) - np.searchsorted(unknown, eager["at"].to_numpy())
     silent = ~ran.to_numpy() if runs.height else count == 0

@@ -61,13 +61,13 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         InputError: an input can't be read any more, for its checksum.
     """
     with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
-        held, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
+        buffers, inputs = pool.submit(lambda: run.buffers), pool.submit(lambda: run.inputs)
         said = run.summary
         picture = read_picture(run, full=full)
         still = timeline_svg(run)
         gaps = read_activity(run, None, lambda _: 1).gaps
         idle = [gap_text(gap, run.slices.clock) for gap in gaps]
-        held.result()
+        buffers.result()
         inputs.result()
     picture.data["gaps"] = gap_places(run, gaps)
     notes = list(picture.notes)
