@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from tests.samples import path_of
+from tflogscope.cli.main import main
 from tflogscope.model.opening import open_with
 from tflogscope.model.worker import on_worker
 
@@ -81,3 +82,14 @@ def test_ctrl_c_ends_the_work() -> None:
         assert process.stdout.readline() == "begun\n"
         os.kill(process.pid, signal.SIGINT)
         assert process.stdout.read() == "interrupted\n"
+
+
+def test_a_screen_made_there_is_printed_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A console of rich captures what its own thread prints.
+    printed: list[str] = []
+    monkeypatch.setattr("tflogscope.cli.analyze.print_text", printed.append)
+    assert main(["analyze", str(path_of("eager_basics__tf2.8.4__vlog2"))]) == 0
+    assert capsys.readouterr().out == ""
+    assert "What it means" in printed[0]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tflogscope.cli.inputs import Logs, named_inputs, opened_each
 from tflogscope.cli.output import print_text
+
+if TYPE_CHECKING:
+    from tflogscope.model.parts import Part
+    from tflogscope.model.run import Run
 
 
 def analyze(
@@ -45,9 +49,16 @@ def analyze(
             text = harmless(json.dumps(shown, indent=2, allow_nan=False)) + "\n"
         else:
             console = make_console()
-            with console.capture() as screen:  # printed after the progress bar is gone
-                for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
+
+            def screen(number: int, part: Part, run: Run) -> str:
+                with console.capture() as shown:  # printed after the progress bar is gone
                     render_part(part, number, len(parts), console)
-                    run.make(partial(render, run, console))
-            text = screen.get()
+                    render(run, console)
+                return shown.get()
+
+            # A console captures what is printed on its own thread.
+            text = "".join(
+                run.make(partial(screen, number, part, run))
+                for number, (part, run) in enumerate(zip(parts, runs, strict=True))
+            )
     print_text(text)
