@@ -50,14 +50,18 @@ class Chart:
 
 def timeline_chart(run: Run) -> Chart:
     """Draw how busy the run was over time: eager ops, calls, nodes of graphs, oneDNN."""
-    return Chart(timeline_svg(run))
+    return Chart(timeline_svg(run, whole_activity(run)))
 
 
-def timeline_svg(run: Run) -> Markup:
-    """The same as an SVG element; of a run in which nothing ran a sentence."""
+def whole_activity(run: Run) -> Activity:
+    """What the picture shows of a run."""
+    return read_activity(run, None, lambda _: _PARTS)
+
+
+def timeline_svg(run: Run, activity: Activity) -> Markup:
+    """The picture as an SVG element; of a run in which nothing ran a sentence."""
     if run.slices.frame.is_empty():
         return element("p", "Nothing ran that the log shows.")
-    activity = read_activity(run, None, lambda _: _PARTS)
     lanes = [*activity.lanes]
     height = _AXIS + _ROW * len(lanes) + 4
     said = "; ".join(f"{_name(lane)}: {_figures(lane, activity)}" for lane in lanes)

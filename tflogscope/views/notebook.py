@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of
-from tflogscope.views.chart import timeline_svg
+from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.pieces import whose
 from tflogscope.views.table import duration
 from tflogscope.views.text import shorten
@@ -32,7 +32,7 @@ _NO_MATHEMATICS = "tex2jax_ignore mathjax_ignore"
 
 def notebook_html(run: Run) -> str:
     """Return what a notebook shows of a run: the table of `run_html`, and the run over time."""
-    return f"{run_html(run)}\n{timeline_svg(run)}"
+    return f"{run_html(run)}\n{timeline_svg(run, whole_activity(run))}"
 
 
 def run_html(run: Run) -> str:

@@ -43,9 +43,9 @@ class Columns:
             "signed": signed,
         }
 
-    def packed(self) -> str:
+    def joined(self) -> bytes:
         """All columns, in the order in which they were added."""
-        return packed(b"".join(self._parts))
+        return b"".join(self._parts)
 
 
 def packed(data: bytes) -> str:

@@ -12,15 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from tflogscope.model.activity import read_activity
-from tflogscope.views.chart import timeline_svg
+from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.pieces import whose
 from tflogscope.views.report import sections
 from tflogscope.views.report.head import answers, findings, head
 from tflogscope.views.report.memory import memory, memory_data
 from tflogscope.views.report.onednn import onednn
-from tflogscope.views.report.packed import json_block
+from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import Picture, gap_places, read_picture
 from tflogscope.views.report.timeline import timeline
 from tflogscope.views.timeline import gap_text
@@ -64,12 +63,14 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         buffers, inputs = pool.submit(lambda: run.buffers), pool.submit(lambda: run.inputs)
         said = run.summary
         picture = read_picture(run, full=full)
-        still = timeline_svg(run)
-        gaps = read_activity(run, None, lambda _: 1).gaps
-        idle = [gap_text(gap, run.slices.clock) for gap in gaps]
+        large = pool.map(packed, picture.large.values())
+        activity = whole_activity(run)
+        still = timeline_svg(run, activity)
+        idle = [gap_text(gap, run.slices.clock) for gap in activity.gaps]
         buffers.result()
         inputs.result()
-    picture.data["gaps"] = gap_places(run, gaps)
+    picture.data["gaps"] = gap_places(run, activity.gaps)
+    picture.data.update(zip(picture.large, large, strict=True))
     notes = list(picture.notes)
     main = element(
         "main",

@@ -11,7 +11,7 @@ import polars as pl
 
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.reasons import rules as reason_rules
-from tflogscope.views.report.packed import Columns, packed
+from tflogscope.views.report.packed import Columns
 
 if TYPE_CHECKING:
     from tflogscope.model.activity import Gap
@@ -35,10 +35,12 @@ _OF_PRIMITIVES = (
 class Picture:
     """The timeline of a page.
 
-    `data` is what goes into the page's JSON; `notes` say what was left out to keep it small.
+    `data` is what goes into the page's JSON, and so does `large` when it is packed; `notes` say
+    what was left out to keep it small.
     """
 
     data: dict[str, Any]
+    large: dict[str, bytes]
     notes: list[str]
 
 
@@ -81,10 +83,9 @@ def read_picture(run: Run, *, full: bool) -> Picture:
         "why": _why(texts),
         "xla": _by_xla(run, texts),
         "layout": columns.layout,
-        "columns": columns.packed(),
-        "words": packed(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()),
     }
-    return Picture(data, notes)
+    about = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+    return Picture(data, {"columns": columns.joined(), "words": about}, notes)
 
 
 def _by_xla(run: Run, texts: pl.DataFrame) -> list[int]:
