@@ -18,7 +18,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling  # type: ignore[import
 import tests.deep  # noqa: F401  for its profile
 import tflogscope
 from tests.makelog import Log
-from tflogscope import Run
+from tflogscope.api import LogRun as Run
 
 Open = Callable[..., Run]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,6 @@ import polars as pl
 from tests.samples import run_of
 from tflogscope import Run
 from tflogscope.model.facts import Rewriters
-from tflogscope.model.unexpected import eager_executions
 
 Row = dict[str, Any]
 _TABLES = ("timeline", "functions", "nodes", "primitives", "coverage")
@@ -51,26 +51,19 @@ class MadeRun:
             made_by=pl.lit(None, pl.String),
         )
         own = pl.Series([bool(row.get("own")) for row in self.timeline], dtype=pl.Boolean)
-        return cast("Run", _Frames(**frames, python_functions=same, own=own))
+        return _Made(frames | {"python_functions": same, "asked": own.to_frame("own")})
 
 
-@dataclass
-class _Frames:
-    timeline: pl.DataFrame
-    functions: pl.DataFrame
-    nodes: pl.DataFrame
-    primitives: pl.DataFrame
-    coverage: pl.DataFrame
-    python_functions: pl.DataFrame
-    own: pl.Series
+class _Made(Run):
+    def __init__(self, frames: dict[str, pl.DataFrame]) -> None:
+        self._frames = frames
 
-    @property
+    def table(self, name: str) -> pl.DataFrame:
+        return self._frames[name]
+
+    @cached_property
     def rewriters(self) -> Rewriters:
         return Rewriters(["oneDNN"], ["oneDNN"], "the layout pass knows")
-
-    @property
-    def eager_executions(self) -> pl.DataFrame:
-        return eager_executions(self.timeline, self.own)
 
 
 def eager(op: str | None, cause: str | None = "outside-function", **columns: Any) -> Row:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import tflogscope
-from tflogscope import Run
+from tflogscope.api import LogRun as Run
 from tflogscope.views.report.page import report_page
 
 if sys.version_info >= (3, 14):

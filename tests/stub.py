@@ -20,7 +20,6 @@ import tflogscope.cli.inputs
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError, NothingRecognised
 from tflogscope.model.parts import Part
-from tflogscope.model.worker import here
 
 HOSTILE = [
     "\x1b[31mred\x1b[0m",
@@ -61,7 +60,6 @@ class StubRun:
     ops: pl.DataFrame = field(default_factory=lambda: ops_frame(HOSTILE))
 
     parts = (Part((), ""),)
-    make = staticmethod(here)
 
     def __getattr__(self, table: str) -> pl.DataFrame:
         return self.ops

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.makelog import Dialect, Log, Node, wrapped
 from tests.samples import run_of
-from tflogscope import Run, open_log
+from tflogscope import open_log
+from tflogscope.api import LogRun as Run
 from tflogscope.events.events import PLACES
 from tflogscope.model.causes.eager_ops import read_eager_ops
 from tflogscope.model.causes.patterns import Codes
@@ -60,7 +61,10 @@ def text_of(log: str) -> str:
     """The eager ops of a log and the marks between them."""
     run = run_of(log)
     ops = read_eager_ops(
-        run.events, run._executions, run._instantiations.kernels, cause_grammar().variables
+        run.events,
+        run.stages.executions,
+        run.stages.instantiations.kernels,
+        cause_grammar().variables,
     )
     return f" {' '.join(ops.word.fill_null('|'))} "
 
@@ -178,7 +182,7 @@ class Program:
 
 def rules_by_line(run: Run) -> dict[int, str | None]:
     """The rule that gave the cause of each dispatch, by the line of the dispatch."""
-    causes = run._causes
+    causes = run.stages.causes
     names = [rule.id for rule in RULES]
     return {
         line: names[rule] if rule >= 0 else None
@@ -204,8 +208,8 @@ def test_python_code_of_a_graph(opened: Open, dialect: Dialect) -> None:
     found = rules_by_line(run)
     assert [found[line] for line in inside] == ["python-code"] * 2
     assert [found[line] for line in (before, after)] == ["no-function"] * 2
-    evidence = run._causes.evidence.filter(rule="python-code")["at"]
-    assert start - 1 in (evidence // PLACES).to_list()
+    proven = run.executions.filter(pl.col("rule") == "python-code")["proof_line"]
+    assert proven.to_list() == [start] * 2
 
 
 def test_python_code_of_another_thread(opened: Open) -> None:

@@ -18,7 +18,6 @@ from tflogscope.checks.verdict import Check
 from tflogscope.model.unexpected import (
     ALWAYS_CAUSES,
     USUAL_CAUSES,
-    eager_executions,
     is_unexpected,
 )
 
@@ -196,8 +195,8 @@ def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
 
 @given(ROWS)
 def test_each_eager_op_is_placed_once_and_in_order(rows: list[Row]) -> None:
-    timeline = MadeRun(rows).run().timeline
-    placed = eager_executions(timeline, pl.repeat(False, len(timeline), eager=True))
+    run = MadeRun(rows).run()
+    timeline, placed = run.timeline, run.eager_executions
     ops = timeline.with_row_index("row").filter(kind="op", mode="eager")
     assert placed["row"].equals(ops["row"])
     has_calls = (timeline["kind"] == "call") & (timeline["function"] != "initialize_variables")

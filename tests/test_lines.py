@@ -99,7 +99,7 @@ def test_an_op_that_was_not_announced_takes_no_line_of_another(opened: Open) -> 
 
 
 def test_what_a_metric_asks_for_has_that_cause(run: Run) -> None:
-    frames = run.stacks["frames"].gather(run._lines.of_executions)
+    frames = run.stacks["frames"][run.asked["stack"]]
     asked = run.timeline.with_columns(frames=frames).filter(mode="eager", kind="op")
     of_metric = pl.col("frames").str.starts_with("<metric>;")
     assert set(asked.filter(of_metric)["cause"]) <= {"metrics", "constant"}

@@ -95,7 +95,7 @@ def test_sums_of_ops_are_those_of_the_timeline(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_calls_are_those_of_the_model(name: str) -> None:
     _, figures = figures_of(name)
-    wanted = read_calls(run_of(name).events, run_of(name)._executions)
+    wanted = read_calls(run_of(name).events, run_of(name).stages.executions)
     found = {each.name: each.calls for each in figures.calls.functions.values() if each.calls}
     assert found == Counter(wanted["name"].to_list())
     if not any(release in name for release in BEFORE_2_11):

@@ -10,7 +10,7 @@ import pytest
 
 import tflogscope
 from tests.samples import NAMES, run_of
-from tflogscope import Run
+from tflogscope.api import LogRun as Run
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.onednn_ops import OPS
 from tflogscope.model.reasons.plugins import BY_ONEDNN
@@ -119,11 +119,11 @@ def test_the_log_proves_the_reason(release: str) -> None:
     }
     for reason, (program, words) in proofs.items():
         run = recorded(program, release)
-        rows = [row for row, name in enumerate(run._reasons.names) if name == reason]
+        rows = [row for row, name in enumerate(run.stages.reasons.names) if name == reason]
         assert rows, reason
         lines = raw(program, release).split(b"\n")
         for row in rows:
-            assert words in lines[int(run._reasons.proof[row]) // PLACES], (reason, row)
+            assert words in lines[int(run.stages.reasons.proof[row]) // PLACES], (reason, row)
 
 
 def raw(program: str, release: str) -> bytes:
@@ -133,7 +133,7 @@ def raw(program: str, release: str) -> bytes:
 
 def test_eager_ops_have_reasons_too() -> None:
     """The twins of the sample log `eager_basics`: MatMul is dispatched as its oneDNN kernel."""
-    kernels = run_of("eager_basics__tf2.13.1__vlog2")._eager_kernels
+    kernels = run_of("eager_basics__tf2.13.1__vlog2").stages.eager_kernels
     found = {
         op: RULES[rule].reason for op, rule in kernels.select("op", "rule").rows() if rule >= 0
     }

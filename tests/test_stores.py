@@ -193,9 +193,16 @@ def test_parts_in_another_order_than_that_of_their_times_are_named(
         assert capsys.readouterr().err == ""
 
 
-def test_what_needs_the_log_says_so(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["timeline", f"{store}#{MLP}"]) == 2
-    assert "not its log" in capsys.readouterr().err
+@pytest.mark.parametrize("asked", [["timeline"], ["explain", "--op", "MatMul", "--json"]])
+def test_a_run_of_a_store_is_shown_as_its_log(
+    store: str, capsys: pytest.CaptureFixture[str], asked: list[str]
+) -> None:
+    for name in (MLP, NEWER, EAGERLY):
+        of_run = printed([*asked, f"{store}#{name}"], capsys)
+        assert of_run == printed([*asked, str(path_of(name))], capsys)
+
+
+def test_what_does_not_fit_a_store_says_so(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", store]) == 2
     assert "STORE#ID" in capsys.readouterr().err
     assert main(["ops", store, str(path_of(MLP))]) == 2

@@ -159,7 +159,7 @@ def test_what_made_functions_ready_is_drawn_beside_what_ran(name: str) -> None:
     for column in ("row", "primitive", "text", "track", "line", "call"):
         assert others[column].to_list() == ran.frame[column].to_list()
     assert drawn.frame["begin_ns"].is_sorted()
-    spans = run._instantiations.spans
+    spans = run.stages.instantiations.spans
     made = drawn.frame.filter(is_prepared & (kinds == "instantiation"))
     took = (made["end_ns"] - made["begin_ns"]) // 1000
     known = (spans["end_time"] - spans["time"]).drop_nulls()

@@ -15,18 +15,14 @@ polars is imported when a log is opened or `Run` is first asked for, not before,
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tflogscope import model
 from tflogscope.errors import TflogscopeError
+from tflogscope.version import __version__
 
 if TYPE_CHECKING:
-    from tflogscope.model.opening import open_log
-    from tflogscope.model.run import Run
-    from tflogscope.stores.store import Store, open_store
+    from tflogscope.api import Run, Store, open_log, open_store
 
-__version__ = "0.2.0"
 __all__ = ["Run", "Store", "TflogscopeError", "__version__", "open_log", "open_store"]
 
 
@@ -36,30 +32,13 @@ def __getattr__(name: str) -> Any:
     Raises:
         AttributeError: tflogscope has no such name.
     """
-    if name == "open_log":
-        from tflogscope.model.opening import open_log
+    if name in __all__:
+        from tflogscope import api
 
-        return open_log
-    if name == "Run":
-        from tflogscope.model.run import Run
-
-        return Run
-    if name in ("Store", "open_store"):
-        from tflogscope.stores import store
-
-        return getattr(store, name)
+        return getattr(api, name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _uses() -> ModuleType:
-    from tflogscope import uses
-
-    return uses
-
-
-model.uses = _uses

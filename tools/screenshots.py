@@ -14,6 +14,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 import tflogscope
+from tflogscope.version import MADE_BY
 from tflogscope.views.report.page import report_page
 
 ROOT = Path(__file__).parent.parent
@@ -123,7 +124,7 @@ def make() -> None:
         for name, (log, prepare) in PICTURES.items():
             run = tflogscope.open_log(f"sample_logs/{log}.log.zst")
             path = Path(made) / f"{log}.html"
-            path.write_text(report_page(run, f"tflogscope {tflogscope.__version__}"))
+            path.write_text(report_page(run, MADE_BY))
             page.goto(path.as_uri())
             page.wait_for_selector("html[data-state=ready]", state="attached")
             clip = prepare(page)

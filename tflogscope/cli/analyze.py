@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,9 +55,8 @@ def analyze(
                     render(run, console)
                 return shown.get()
 
-            # A console captures what is printed on its own thread.
             text = "".join(
-                run.make(partial(screen, number, part, run))
+                screen(number, part, run)
                 for number, (part, run) in enumerate(zip(parts, runs, strict=True))
             )
     print_text(text)

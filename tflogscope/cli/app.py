@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-import tflogscope
 from tflogscope.cli import (
     analyze,
     benchdnn,
@@ -27,6 +26,7 @@ from tflogscope.cli import (
     trend,
     watch,
 )
+from tflogscope.version import MADE_BY
 
 # rich_markup_mode None: help is plain text, and typer does not import rich for it.
 app = typer.Typer(
@@ -39,7 +39,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"tflogscope {tflogscope.__version__}")
+        typer.echo(MADE_BY)
         raise typer.Exit
 
 

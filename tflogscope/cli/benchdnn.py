@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-import tflogscope
 from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
 from tflogscope.cli.output import Force, Output, refuse_input, standard_output
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.version import MADE_BY
 
 
 def benchdnn(
@@ -39,7 +39,7 @@ def benchdnn(
 
     cases = benchdnn_cases(primitives)
     with standard_output() if path is None else atomic_file(path, force=force) as stream:
-        write_benchdnn(cases, stream, f"tflogscope {tflogscope.__version__}")
+        write_benchdnn(cases, stream, MADE_BY)
     if left_out := cases["reason"].count():
         said = f"No line for {left_out:,} of {cases.height:,} problems: the comments say why."
         typer.echo(said, err=True)

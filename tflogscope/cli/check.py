@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-import tflogscope
 from tflogscope.cli.inputs import Logs, named_inputs, opened_each, opened_store
 from tflogscope.cli.output import Force, print_text, refuse_input
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.version import __version__
 
 if TYPE_CHECKING:
     from tflogscope.checks.verdict import Verdict
@@ -122,7 +122,7 @@ def check(
                 if against:
                     verdict = _with_figures(verdict, run, inputs[0], against)
                 facts = verdict.facts()
-    facts = {"tflogscope": tflogscope.__version__, **facts}
+    facts = {"tflogscope": __version__, **facts}
     if output is not None:
         _write(output, _text(facts, in_file, to_file=True), force=force)
     print_text(_text(facts, shown))
@@ -142,9 +142,10 @@ def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdic
 
     A run that has failed already is not excused by a store with too few runs.
     """
+    from tflogscope.stores.store import open_store
     from tflogscope.stores.trend import checks_against
 
-    store = tflogscope.open_store(against)
+    store = open_store(against)
     try:
         checks = checks_against(store, run, name.rpartition("#")[2])
     except UsageError as error:

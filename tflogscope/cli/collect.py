@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import tflogscope
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of
 from tflogscope.stores.folder import folder_of, is_store, is_url
+from tflogscope.version import __version__
 
 if TYPE_CHECKING:
     from tflogscope.stores.pools import Pool
@@ -94,7 +94,7 @@ def collect(
             if advance is not None:
                 advance(size, total, f"{done:,} of {count_of(len(runs), 'run')}")
 
-        rows = collect_runs(runs, store, pool, tflogscope.__version__, show)
+        rows = collect_runs(runs, store, pool, __version__, show)
     failed = [row for row in rows if row["state"] == "failed"]
     for row in failed:
         print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201

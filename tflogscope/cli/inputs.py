@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import tflogscope
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.events.scan import WORKERS
 from tflogscope.model.figures import size_of
 from tflogscope.model.opening import open_with
-from tflogscope.model.worker import on_worker
 from tflogscope.stores.folder import store_and_run
 
 if TYPE_CHECKING:
@@ -105,7 +103,9 @@ def opened_store(inputs: list[str]) -> Store | None:
         raise UsageError("a store is read by itself", stores[0][0], "Name one store, or one run.")
     if not stores or stores[0][1] is not None:
         return None
-    return tflogscope.open_store(stores[0][0])
+    from tflogscope.stores.store import open_store
+
+    return open_store(stores[0][0])
 
 
 @contextmanager
@@ -133,15 +133,18 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
     gc.set_threshold(_OBJECTS)
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
         from tflogscope.model.parts import Part
+        from tflogscope.stores.store import open_store
+        from tflogscope.stores.stored_run import StoredRun
 
         name, id_ = stored
         if id_ is None:
             hint = "ops, query, export, check and report take all runs, diff takes two (STORE#ID)."
             raise UsageError("this is a store of many runs", name, hint)
-        yield [Part((), "")], iter([tflogscope.open_store(name).run(id_)])
+        store = open_store(name)
+        yield [Part((), "")], iter([StoredRun(store, store.row(id_))])
         return
     with progress_bar() as advance:
-        run = open_with(WORKERS, *inputs, progress=advance, make=on_worker)
+        run = open_with(WORKERS, *inputs, progress=advance)
         parts = list(run.parts)
         for each in parts:
             if each.in_order:
@@ -152,10 +155,7 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
             del run  # its tables would add up
             yield (
                 parts,
-                (
-                    open_with(WORKERS, *each.sources, progress=advance, make=on_worker)
-                    for each in parts
-                ),
+                (open_with(WORKERS, *each.sources, progress=advance) for each in parts),
             )
 
 

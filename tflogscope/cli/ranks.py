@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import tflogscope
 from tflogscope.cli.inputs import Logs, named_inputs, opened_store
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
 from tflogscope.stores.folder import store_and_run
+from tflogscope.version import __version__
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
@@ -75,6 +75,7 @@ def _store(inputs: list[str]) -> Iterator[Store]:
     from tflogscope.stores.collect import collect
     from tflogscope.stores.naming import name_runs
     from tflogscope.stores.pools import Processes
+    from tflogscope.stores.store import open_store
 
     if store := opened_store(inputs):
         yield store
@@ -86,8 +87,8 @@ def _store(inputs: list[str]) -> Iterator[Store]:
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
         runs = name_runs(inputs, None, [])
         pool = Processes(min(len(runs), os.cpu_count() or 1))
-        rows = collect(runs, directory, pool, tflogscope.__version__)
+        rows = collect(runs, directory, pool, __version__)
         for row in rows:
             if row["state"] == "failed":
                 raise InputError(row["error"], row["run"])
-        yield tflogscope.open_store(directory)
+        yield open_store(directory)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import tflogscope
 from tflogscope.cli.output import Force
 from tflogscope.cli.watch import Screen
 from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.origin import KEPT_BACK, tensorflow_version
+from tflogscope.version import __version__
 
 if TYPE_CHECKING:
     from tflogscope.recording.recorder import Recorded
@@ -87,7 +87,7 @@ def record(
             "no program is named", "record", "Write it after `--`: record -- python train.py"
         )
     path = output or Path(time.strftime("tflogscope-%Y%m%d-%H%M%S.log.zst"))
-    found = {"tflogscope": tflogscope.__version__, **header.versions(command)}
+    found = {"tflogscope": __version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
     environment = {**os.environ, **settings(tensorflow, found, memory=memory)}
     if lines:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import tflogscope
 from tflogscope.cli.inputs import Logs, named_inputs, opened
 from tflogscope.cli.output import Force, refuse_input, standard_output
 from tflogscope.errors import UsageError
@@ -67,7 +66,7 @@ def report(
         _report_store(*stored, path, force=force)
         return
     with opened(inputs) as run:
-        from tflogscope.uses import page
+        from tflogscope.api import page
 
         text = page(run, full=full, redacted=redacted)
     place = standard_output() if path is None else atomic_file(path, force=force)
@@ -78,17 +77,19 @@ def report(
 def _report_store(name: str, id_: str | None, path: str | None, *, force: bool) -> None:
     """Write the overview of a store with a page for each run, or the page of one run."""
     from tflogscope.stores.figures import read_figures
+    from tflogscope.stores.store import open_store
+    from tflogscope.stores.stored_run import StoredRun
     from tflogscope.views.report.store import PAGES, page_of, run_page, store_page
 
-    store = tflogscope.open_store(name)
+    store = open_store(name)
 
     def page(row: dict[str, Any]) -> str:
-        run = store.run(row["run"])
+        run = StoredRun(store, row)
         tables = (run.findings, run.ops.sort("total_us", descending=True), run.functions)
         return run_page(row, *(table.to_dicts() for table in tables))
 
     if id_ is not None:
-        text = page(store.run(id_).row)
+        text = page(store.row(id_))
     elif path is None:
         raise UsageError("the pages of a store are files", None, "Name one: -o report.html")
     else:
@@ -97,7 +98,7 @@ def _report_store(name: str, id_: str | None, path: str | None, *, force: bool) 
         rows = read_figures(store).to_dicts()
         for row in rows:
             with atomic_file(folder / page_of(row["run"]), force=True) as stream:
-                stream.write(page(store.run(row["run"]).row).encode())
+                stream.write(page(store.row(row["run"])).encode())
         failed = store.rows.filter(state="failed").to_dicts()
         text = store_page(name, [*rows, *failed], folder.name, _more(store))
     place = standard_output() if path is None else atomic_file(path, force=force)

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-import tflogscope
 from tflogscope.cli.inputs import Logs, named_inputs, opened
 from tflogscope.cli.output import Force, Output, refuse_input, standard_output
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.exports.traces import TRACE_FORMATS, is_gzip_name, trace_format_of_file
+from tflogscope.version import MADE_BY
 
 _BY_DEFAULT = "chrome"
 
@@ -57,7 +57,7 @@ def trace(
     place = standard_output() if path is None else atomic_file(path, force=force)
     with place as stream:
         compress = path is not None and is_gzip_name(path)
-        chosen.write(run, stream, f"tflogscope {tflogscope.__version__}", compress=compress)
+        chosen.write(run, stream, MADE_BY, compress=compress)
     _say_what_is_not_true(slices.clock, slices.left_out)
 
 

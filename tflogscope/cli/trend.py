@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-import tflogscope
 from tflogscope.cli.output import Force, FormatName, Output, destination, print_text
 
 
@@ -33,7 +32,9 @@ def trend(
     from tflogscope.views.trend import render_trend
 
     place = destination(output, format_name, force=force, inputs=[])
-    series = trend_facts(tflogscope.open_store(store))
+    from tflogscope.stores.store import open_store
+
+    series = trend_facts(open_store(store))
     place.send(trend_frame(series), "trend")
     if place.format == "table" and place.path is None:
         console = make_console()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tflogscope.cli.keys import Keys
     from tflogscope.live.follow import Follow
-    from tflogscope.model.run import Run
+    from tflogscope.model.log_run import LogRun
 
 _TICK = 0.5  # seconds between two pictures
 _SETTLE_SECONDS = 0.4  # without a new line: then the last lines wait for no other
@@ -89,7 +89,7 @@ def require_terminal(what: str) -> None:
         )
 
 
-def print_run(run: Run) -> None:
+def print_run(run: LogRun) -> None:
     """Print what `tflogscope analyze` prints. Raises NothingRecognised."""
     from tflogscope.views.analyze import render
     from tflogscope.views.text import make_console
@@ -164,7 +164,7 @@ class Watching:
                 self.watched.times += 1
                 self._growing.begin(self._name(), part.account)
 
-    def run(self) -> Run:
+    def run(self) -> LogRun:
         """The run at the end; nothing is scanned after that."""
         self._growing.settle()
         return self._growing.run()

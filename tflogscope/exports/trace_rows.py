@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tflogscope.grammar.rewriters import BY_ID
+from tflogscope.grammar.rewriters import BY_ID, ONEDNN, REWRITERS
 from tflogscope.model.intervals import open_time, parts
 from tflogscope.model.slices.preparations import MODE
 
@@ -45,6 +45,7 @@ TEXTS = (*OF_OPS, *OF_PRIMITIVES)
 NUMBERS = ("line", "end_line", "op_line", "call", "step")
 PART_ROWS = 20_000  # written at once: the memory that it takes is not to be seen
 _SHARES = 1000  # values of the share of rewritten ops: more than a screen has pixels
+_LIBRARY_IDS = {ONEDNN: "onednn"} | {each.name: each.id for each in REWRITERS}
 _DRAWN = {True: "from its line: the log does not say when it ran", False: None}
 
 
@@ -81,8 +82,7 @@ def trace_rows(run: Run, made_by: str, *, only_ran: bool = False) -> TraceRows:
         only_ran: leave out how functions were made ready, as sums of time need it.
     """
     slices = run.slices if only_ran else run.drawn
-    library = run.events.primitives.select("marker")
-    primitives, primitive_texts = _primitives(slices.frame, run.primitives.hstack(library))
+    primitives, primitive_texts = _primitives(slices.frame, run.linked_primitives)
     op_texts = _op_texts(slices.texts)
     facts = slices.frame.select("text", "line", "end_line", "call", "step")
     if primitives.height:
@@ -170,9 +170,7 @@ def _primitives(frame: pl.DataFrame, primitives: pl.DataFrame) -> tuple[pl.DataF
     mine = frame.select("primitive", "placed").with_row_index("slice").drop_nulls("primitive")
     table = primitives.select(pl.all().gather(mine["primitive"])).with_columns(
         name=pl.coalesce("primitive", pl.lit("(no name)")),
-        category=pl.when(pl.col("marker").is_in(list(BY_ID)))
-        .then(pl.format("{},primitive", "marker"))
-        .otherwise(pl.lit("onednn,primitive")),
+        category=pl.format("{},primitive", pl.col("library").replace(_LIBRARY_IDS)),
         drawn=mine["placed"].replace_strict(_DRAWN, return_dtype=pl.String),
     )
     number, texts = _distinct(table.select("name", "category", *OF_PRIMITIVES))

@@ -158,3 +158,9 @@ def names_of(rewrites: Iterable[str]) -> list[str]:
     found = set(rewrites)
     names = [ONEDNN] if found & set(ONEDNN_REWRITES) else []
     return names + [rewriter.name for rewriter in REWRITERS if rewriter.id in found]
+
+
+def libraries_of(found: Iterable[str]) -> list[str]:
+    """Names of libraries without repetition, oneDNN first."""
+    known = set(found)
+    return [name for name in (ONEDNN, *(each.name for each in REWRITERS)) if name in known]

@@ -17,7 +17,7 @@ from tflogscope.sources.block import SourceAccount
 if TYPE_CHECKING:
     from typing import Any
 
-    from tflogscope.model.run import Run
+    from tflogscope.model.log_run import LogRun
 
 
 class Growing:
@@ -67,12 +67,12 @@ class Growing:
         found.store, found.spans = self.store.copy(), copy.deepcopy(self.spans)
         return found
 
-    def run(self) -> Run:
+    def run(self) -> LogRun:
         """The run so far. It takes over the store: nothing can be scanned after that."""
         from tflogscope.events.events import Events
-        from tflogscope.model.run import Run
+        from tflogscope.model.log_run import LogRun
 
-        return Run(Events(self, self._read_by), (), self._header)
+        return LogRun(Events(self, self._read_by), (), self._header)
 
     def _scan(self, end: int, *, more: bool) -> None:
         text, output = self._text, self._output

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
-from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.executions import Executions
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import function_columns
@@ -47,7 +47,7 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
         executing="time",
         end_at="end_at",
         end="end_time",
-        done=pl.col("status") == STATUSES.index("done"),
+        done=pl.col("status") == "done",
         inside="inside",
         before_us="before_us",
     ).with_columns(

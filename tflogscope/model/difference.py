@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tflogscope.grammar.rewriters import libraries_of
 from tflogscope.model.figures import summed
 
 if TYPE_CHECKING:
-    from tflogscope.model.run import Run
+    from tflogscope.model.tables import Tables
 
 Facts = dict[str, Any]
 
@@ -26,7 +27,7 @@ _LEAST_SHARE = 0.01
 _BOTH = ("before", "after")
 
 
-def difference(before: Run, after: Run) -> Facts:
+def difference(before: Tables, after: Tables) -> Facts:
     """Return what changed from one run to another; durations in µs.
 
     `runs`: what each recorded. `modes`, `causes`: counts and times side by side, those that are
@@ -46,7 +47,7 @@ def difference(before: Run, after: Run) -> Facts:
     }
 
 
-def _recorded(run: Run) -> Facts:
+def _recorded(run: Tables) -> Facts:
     coverage = run.coverage
     return {
         "source": coverage["source"][0],
@@ -54,11 +55,11 @@ def _recorded(run: Run) -> Facts:
         "tensorflow_dialect": coverage["tensorflow_dialect"].drop_nulls().first(),
         "onednn_version": coverage["onednn_version"].drop_nulls().first(),
         "vlog_level": coverage["vlog_level"].max(),
-        "libraries": run.rewriters.primitives,
+        "libraries": libraries_of(run.links.filter(run.primitives["event"] == "exec")["library"]),
     }
 
 
-def _modes(runs: dict[str, Run]) -> list[Facts]:
+def _modes(runs: dict[str, Tables]) -> list[Facts]:
     per = {
         side: run.ops.group_by("mode", "kind").agg(
             pl.col("executions").sum(), pl.col("total_us").sum()
@@ -68,17 +69,18 @@ def _modes(runs: dict[str, Run]) -> list[Facts]:
     return _side_by_side(per, ["mode", "kind"]).sort("mode", "kind").to_dicts()
 
 
-def _causes(runs: dict[str, Run]) -> list[Facts]:
+def _causes(runs: dict[str, Tables]) -> list[Facts]:
     per = {}
     for side, run in runs.items():
-        eager = run.timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
+        eager = run.executions.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
+        eager = eager.with_columns(pl.col("cause").cast(pl.String))
         per[side] = eager.group_by("cause").agg(
             executions=pl.len(), total_us=pl.col("duration_us").sum()
         )
     return _side_by_side(per, ["cause"]).sort("cause").to_dicts()
 
 
-def _ops(runs: dict[str, Run]) -> list[Facts]:
+def _ops(runs: dict[str, Tables]) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
@@ -93,7 +95,7 @@ def _ops(runs: dict[str, Run]) -> list[Facts]:
     return _changed(per, ["op"], {"mode": "modes", "kernel": "kernels"})
 
 
-def _functions(runs: dict[str, Run]) -> list[Facts]:
+def _functions(runs: dict[str, Tables]) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.functions.filter(pl.col("function").is_not_null())
@@ -106,7 +108,7 @@ def _functions(runs: dict[str, Run]) -> list[Facts]:
     return _changed(per, ["function", "flavour"], {"traces": "traces", "rewritten": "rewritten"})
 
 
-def _nodes(runs: dict[str, Run]) -> list[Facts]:
+def _nodes(runs: dict[str, Tables]) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.nodes.filter(pl.col("executions") > 0)
@@ -127,7 +129,7 @@ def _nodes(runs: dict[str, Run]) -> list[Facts]:
     return _changed(inside, ["function", "node"], {"kernel": "kernels", "reason": "reasons"})
 
 
-def _primitives(runs: dict[str, Run]) -> list[Facts]:
+def _primitives(runs: dict[str, Tables]) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.primitives.filter(pl.col("event") == "exec")

@@ -1,11 +1,12 @@
 """Executions: eager dispatches and graph node runs as one sequence, in the order of the log.
 
-`executions` is the compact form, numbers only; `timeline` is the table of the contract made of it.
+`Executions.frame` has the numbers of each; `Executions.columns` gives what else is known of them.
+Texts are categories: a node runs thousands of times, and its name is kept once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,15 +15,17 @@ import polars as pl
 
 from tflogscope.events.events import PLACES
 from tflogscope.events.scan import SourceSpan
-from tflogscope.grammar.tables import as_table
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import FOLDING_STEP, NodeRuns
 
-STATUSES = ("done", "dead", "failed", "unfinished", "unknown")
-_DONE, _DEAD, _FAILED, _UNFINISHED, _UNKNOWN = range(len(STATUSES))
+STATUS = pl.Enum(["done", "dead", "failed", "unfinished", "unknown"])
+_DONE, _DEAD, _FAILED, _UNFINISHED, _UNKNOWN = range(len(STATUS.categories))
 # Kernels that run Python code, which may run eager ops (python/lib/core/py_func.cc).
 _PYTHON_KERNELS = ("EagerPyFunc",)
+
+Coded = tuple[pl.Series | None, pl.Series]
+"""Values, and for each row which of them it has; None: the n-th row has the n-th value."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,22 @@ class Executions:
     @cached_property
     def _numbered(self) -> tuple[pl.DataFrame, pl.Series, pl.Series]:
         """The signatures, and their numbers for each definition (twice: folding) and dispatch."""
-        plain = self.runs.definitions.select("kind", "op", "kernel", "rewrite")
+        names = ("kind", "op", "kernel", "rewrite")
+        plain = self.runs.definitions.select(*names)
         folding = plain.with_columns(kind=pl.lit("folding"))
-        calls = self.dispatches.eager.select("op", "kernel", "rewrite", "is_call", "name").select(
-            kind=pl.when("is_call").then(pl.lit("call")).otherwise(pl.lit("op")),
-            op=pl.when("is_call").then("name").otherwise("op"),
-            kernel=pl.when("is_call").then("name").otherwise("kernel"),
+        called = pl.when("is_call")
+        eager = self.dispatches.eager.select(
+            kind=called.then(pl.lit("call")).otherwise(pl.lit("op")),
+            op=called.then("name").otherwise("op"),
+            kernel=called.then("name").otherwise("kernel"),
             rewrite="rewrite",
         )
-        rows = pl.concat(
-            [
-                pl.concat([plain, folding]).select(pl.lit("graph").alias("mode"), pl.all()),
-                calls.select(pl.lit("eager").alias("mode"), pl.all()),
-            ]
-        )
-        number = rows.select(pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1).to_series()
-        distinct = rows.with_columns(signature=number).unique("signature").sort("signature")
+        in_graph = pl.int_range(pl.len()) < 2 * plain.height
+        mode = pl.when(in_graph).then(pl.lit("graph")).otherwise(pl.lit("eager"))
+        rows = pl.concat([plain, folding, eager]).select(mode.alias("mode"), *names)
+        rows = rows.with_columns(signature=pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1)
+        number = rows["signature"]
+        distinct = rows.unique("signature").sort("signature")
         return distinct, number.head(2 * plain.height), number.slice(2 * plain.height)
 
     @cached_property
@@ -69,20 +72,24 @@ class Executions:
         """One row per execution, sorted by `at`.
 
         at, end_at (line numbers over all sources), time, end_time, duration_us, thread, signature,
-        status (index of STATUSES), step_row, call, dispatch, definition.
+        status, step_row, call, dispatch, definition.
         """
         eager = self._eager()
         order = _merged(self.runs.at, eager["at"].to_numpy())
         # Column by column: in a large log all together take as much memory as the rest.
-        columns = {
-            name: pl.concat([column, eager[name]]).gather(order) for name, column in self._graph()
-        }
+        columns = {name: pl.concat([column, eager[name]])[order] for name, column in self._graph()}
         return pl.DataFrame(columns).with_columns(duration_us=_DURATION)
 
     @cached_property
     def eager(self) -> pl.DataFrame:
         """The rows of `frame` that are dispatches, with their number in it (`row`)."""
         return self.frame.with_row_index("row").filter(pl.col("dispatch").is_not_null())
+
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """The rows of `eager` that call functions, with the function's full name."""
+        eager = self.eager.hstack(self.columns("kind", "name", rows=self.eager["row"]))
+        return spelled(eager.filter(pl.col("kind") == "call"))
 
     def _graph(self) -> Iterator[tuple[str, pl.Series]]:
         """The columns of the rows of graph nodes, each made when it is asked for."""
@@ -94,10 +101,10 @@ class Executions:
         yield "thread", pl.Series(runs.thread())
         folding = (runs.steps == FOLDING_STEP)[runs.step]
         number = self._numbered[1]
-        yield "signature", number.gather(runs.definition + folding * runs.definitions.height)
-        yield "status", pl.Series(self._graph_statuses())
+        yield "signature", number[runs.definition + folding * runs.definitions.height]
+        yield "status", pl.Series(self._graph_statuses()).cat.to(STATUS)
         yield "step_row", pl.Series(runs.step)
-        yield "call", self.steps["call"].gather(runs.step)
+        yield "call", self.steps["call"][runs.step]
         yield "dispatch", pl.repeat(None, len(runs), dtype=pl.UInt32, eager=True)
         yield "definition", pl.Series(runs.definition)
 
@@ -105,7 +112,7 @@ class Executions:
         runs = self.runs
         ended = runs.end_at.is_not_null().to_numpy()
         status = np.where(ended, _DONE, _UNFINISHED if runs.prints_ends else _UNKNOWN)
-        status = status.astype(np.int8)
+        status = status.astype(np.uint8)
         failed = self.failed_nodes["start_at"].drop_nulls().to_numpy()
         status[np.searchsorted(runs.at, failed)] = _FAILED
         status[runs.definitions["dead"].to_numpy()[runs.definition]] = _DEAD
@@ -119,9 +126,7 @@ class Executions:
             "end_time",
             "thread",
             signature=self._numbered[2],
-            status=pl.col("status").replace_strict(
-                list(STATUSES), range(len(STATUSES)), return_dtype=pl.Int8
-            ),
+            status=pl.col("status").cast(STATUS),
             step_row=pl.lit(None, pl.UInt32),
             call=pl.coalesce("call", self.calls_around),
             dispatch=pl.col("dispatch").cast(pl.UInt32),
@@ -134,12 +139,14 @@ class Executions:
         eager = self.dispatches.eager
         python = self.runs.definitions["kernel"].is_in(_PYTHON_KERNELS).fill_null(False).to_numpy()
         rows = np.flatnonzero(python[self.runs.definition])
+        if not len(rows):
+            return pl.repeat(None, eager.height, dtype=pl.UInt32, eager=True)
         spans = pl.DataFrame(
             {
                 "begin": self.runs.at[rows],
-                "until": self.runs.end_at.gather(rows),
+                "until": self.runs.end_at[rows],
                 "on": self.runs.thread(rows),
-                "around": self.steps["call"].gather(self.runs.step[rows]),
+                "around": self.steps["call"][self.runs.step[rows]],
             }
         ).drop_nulls("around")
         ends = self.dispatches.calls.select(around="call", call_end="end_at")
@@ -158,66 +165,73 @@ class Executions:
         )
         return found["around"].cast(pl.UInt32)
 
-    def functions(self, rows: pl.Series | None = None) -> pl.DataFrame:
-        """The function of executions, by their rows in `frame`, of all of them if none are given.
+    # ---- what is known of each -----------------------------------------------------------------
 
-        Columns: name (full), function, function_uid, flavour.
+    def columns(self, *names: str, rows: pl.Series | None = None) -> pl.DataFrame:
+        """Columns of executions, by their rows in `frame`; of all of them if none are given.
+
+        Besides those of `frame`: mode, kind, op, kernel, rewrite; name (of the function, in full),
+        function, function_uid, flavour, step; node, device, attributes.
         """
-        steps = self.steps.select("name", "function", "function_uid", "flavour")
-        both = pl.concat([steps, self._called])
-        frame = self.frame.select("step_row", "dispatch")
-        frame = frame if rows is None else frame.select(pl.all().gather(rows))
-        row = frame.select(pl.coalesce("step_row", pl.col("dispatch") + steps.height))
-        return both.select(pl.all().gather(row.to_series()))
+        return taken(self.column, names, rows)
+
+    def column(self, name: str) -> Coded:
+        """A column as the values that it has, and which of them each execution has."""
+        if name not in self._texts:
+            return None, self.frame[name]
+        key, values = self._texts[name]
+        return getattr(self, key), values
 
     @cached_property
-    def _called(self) -> pl.DataFrame:
-        """The function that each dispatch calls."""
-        names = self.dispatches.eager.select(name=pl.when("is_call").then("name"))
-        return names.with_columns(**function_columns(pl.col("name")))
+    def _texts(self) -> dict[str, tuple[str, pl.Series]]:
+        """The values of columns that many executions share, by the code that points to them."""
+        eager = self.dispatches.eager
+        called = eager.select(name=pl.when("is_call").then("name"))
+        called = called.with_columns(**function_columns(pl.col("name")))
+        steps = self.steps.select(*called.columns, "step")
+        nodes = self.runs.definitions.select("node", "device", "attributes")
+        tables = {
+            "signature": self.signatures.drop("signature"),
+            "asked": pl.concat([steps, called], how="diagonal"),
+            "ran": pl.concat([nodes, eager.select("device")], how="diagonal"),
+        }
+        return {
+            name: (key, column.cast(pl.Categorical) if column.dtype == pl.String else column)
+            for key, table in tables.items()
+            for name, column in table.to_dict().items()
+        }
 
-    # ---- the table -----------------------------------------------------------------------------
+    @property
+    def signature(self) -> pl.Series:
+        """The row of `signatures` of each execution."""
+        return self.frame["signature"]
 
-    def timeline(self, linked: pl.DataFrame, causes: pl.Series, python: pl.Series) -> pl.DataFrame:
-        """The `timeline` table of the contract.
+    @cached_property
+    def asked(self) -> pl.Series:
+        """What asked for each execution: a row of `steps`, or after them one of dispatches."""
+        return self._either("step_row", self.steps.height)
 
-        `linked` has the columns `primitives` and `primitive_us`, one row per row of `frame`;
-        `causes` and `python` one value for each.
-        """
-        frame = self.frame
-        definitions = self.runs.definitions
-        statuses = pl.Series(STATUSES, dtype=pl.String)
-        steps = self.steps
-        signature = self.signatures.select("mode", "kind", "op", "kernel", "rewrite")
-        device = pl.concat([definitions["device"], self.dispatches.eager["device"]])
-        device_row = pl.coalesce("definition", pl.col("dispatch") + definitions.height)
-        table = pl.concat(
-            [
-                frame.select(
-                    "at",
-                    "end_at",
-                    start=pl.col("time").cast(pl.Datetime("us")),
-                    end=pl.col("end_time").cast(pl.Datetime("us")),
-                    duration_us="duration_us",
-                    thread=pl.when(pl.col("thread") >= 0).then("thread").cast(pl.UInt64),
-                ),
-                signature.select(pl.all().gather(frame["signature"])),
-                frame.select(node=pl.lit(definitions["node"]).gather(pl.col("definition"))),
-                self.functions().select("function", "function_uid", "flavour"),
-                frame.select(
-                    pl.col("call").cast(pl.UInt32),
-                    step=pl.lit(steps["step"]).gather(pl.col("step_row")),
-                    device=pl.lit(device).gather(device_row),
-                    status=pl.lit(statuses).gather(pl.col("status")),
-                    primitives=linked["primitives"],
-                    primitive_us=linked["primitive_us"],
-                    cause=causes,
-                    python=python,
-                ),
-            ],
-            how="horizontal",
-        )
-        return as_table("timeline", with_places(self.spans, table))
+    @cached_property
+    def ran(self) -> pl.Series:
+        """What each execution ran: a row of definitions, or after them one of dispatches."""
+        return self._either("definition", self.runs.definitions.height)
+
+    def _either(self, column: str, height: int) -> pl.Series:
+        row = pl.coalesce(column, pl.col("dispatch") + height)
+        return self.frame.select(row.cast(pl.UInt32)).to_series()
+
+
+def taken(
+    column: Callable[[str], Coded], names: Iterable[str], rows: pl.Series | None = None
+) -> pl.DataFrame:
+    """A frame of columns, by their rows; of all rows if none are given. It runs no plan."""
+    found = {}
+    for name in names:
+        code, values = column(name)
+        if rows is not None:
+            code = rows if code is None else code[rows]
+        found[name] = values if code is None else values[code]
+    return pl.DataFrame(found)
 
 
 # A clock that steps back gives no duration.
@@ -238,6 +252,11 @@ def _merged(graph: np.ndarray, eager: np.ndarray) -> pl.Series:
     return pl.Series(order)
 
 
+def spelled(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame with texts in place of categories."""
+    return frame.cast({pl.Categorical: pl.String, pl.Enum: pl.String})
+
+
 def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFrame:
     """Replace `at` by source and line (from 1), and `end_at`, where there is one, by end_line."""
     names = pl.Series([span.name for span in spans], dtype=pl.String)
@@ -245,15 +264,17 @@ def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFram
     at = table["at"].to_numpy() // PLACES
     source = np.maximum(np.searchsorted(first, at, side="right") - 1, 0)
     places = [
-        pl.Series("source", names.gather(source)),
+        pl.Series("source", names[source]),
         pl.Series("line", at - first[source] + 1).cast(pl.UInt64),
     ]
     rest = table.drop("at")
     if "end_at" in table.columns:
         # An end in another source (a log in several files) has a line number there.
-        end = table["end_at"].fill_null(0).to_numpy() // PLACES
+        ended = table.select("end_at", end=pl.col("end_at").fill_null(0) // PLACES)
+        end = ended["end"].to_numpy()
         end_source = np.maximum(np.searchsorted(first, end, side="right") - 1, 0)
-        end_line = pl.Series("end_line", end - first[end_source] + 1).cast(pl.UInt64)
-        places.append(end_line.set(table["end_at"].is_null(), None))
+        line = pl.lit(pl.Series(end - first[end_source] + 1)).cast(pl.UInt64)
+        known = pl.when(pl.col("end_at").is_not_null()).then(line)
+        places.append(ended.select(end_line=known)["end_line"])
         rest = rest.drop("end_at")
     return pl.DataFrame(places).hstack(rest)

@@ -13,7 +13,7 @@ from typing import Literal
 import polars as pl
 
 from tflogscope.events.events import PLACES, Events
-from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.executions import Executions, spelled
 from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.node_runs import FOLDING_STEP
 
@@ -114,10 +114,8 @@ def _of_nodes(executions: Executions) -> pl.DataFrame:
 def _of_eager(events: Events, executions: Executions) -> pl.DataFrame:
     """Statuses of eager ops and of calls: each is in the record that ends it."""
     ends = events.messages("component_failed", "component_failed_sync", "exiting_call")
-    failed = executions.eager.filter(pl.col("status") == STATUSES.index("failed"))
-    named = failed.hstack(
-        executions.signatures.select(pl.col("op", "kind").gather(failed["signature"]))
-    ).hstack(executions.functions(failed["row"]).select("function"))
+    failed = executions.eager.filter(pl.col("status") == "failed")
+    named = failed.hstack(spelled(executions.columns("op", "kind", "function", rows=failed["row"])))
     is_call = pl.col("kind") == "call"
     ended = ends.select(end_at="at", said="status").unique("end_at", keep="first")
     return named.join(ended, on="end_at", maintain_order="left").select(
@@ -140,7 +138,7 @@ def _refused(events: Events, executions: Executions) -> pl.DataFrame:
     is_op = executions.signatures["kind"] == "op"
     eager = executions.eager.filter(pl.lit(is_op).gather(pl.col("signature")))
     said = events.messages("op_requires_failed").select("at", "thread", "status")
-    if said.is_empty() or (eager["status"] != STATUSES.index("unknown")).any():
+    if said.is_empty() or (eager["status"] != "unknown").any():
         return pl.DataFrame(schema={"at": pl.Int64})
     of_nodes = events.messages("compute_status").select("status", node_at="at")
     said = said.join_asof(

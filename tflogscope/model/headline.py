@@ -21,7 +21,7 @@ from tflogscope.model.intervals import covered
 from tflogscope.model.slices.slices import Slices
 
 if TYPE_CHECKING:
-    from tflogscope.model.run import Run
+    from tflogscope.model.tables import Tables
 
 Facts = Mapping[str, Any]
 VERDICTS = ("errors", "worth-a-look", "nothing-found", "no-times", "nothing-ran")
@@ -50,17 +50,16 @@ class Headline:
     figures: list[Figure]
 
 
-def read_headline(run: Run) -> Headline:
-    """Make the headline of a run."""
-    said = run.summary
+def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
+    """Make the headline of a run; `recorded_as` is what `tflogscope record` wrote above the log."""
     id_, verdict = _verdict(said)
     figures = [
-        _duration(said, run.slices),
-        _eager(run.slices),
+        _duration(said, slices),
+        _eager(slices),
         _eligible(said, run.ops, run.nodes),
         _traces(said, run.python_functions),
     ]
-    return Headline(_facts(said, run.recorded_as or {}), id_, verdict, figures)
+    return Headline(_facts(said, recorded_as), id_, verdict, figures)
 
 
 def _facts(said: Summary, recorded_as: Facts) -> list[str]:

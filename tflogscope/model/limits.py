@@ -11,7 +11,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
-from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.executions import Executions
 from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence
@@ -23,8 +23,7 @@ from tflogscope.model.origin import KEPT_BACK
 from tflogscope.model.stack_traces import read_stack_traces
 
 _SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
-_UNFINISHED = STATUSES.index("unfinished")
-_NOT_RUN = [STATUSES.index(status) for status in ("dead", "failed", "unfinished")]
+_NOT_RUN = ("dead", "failed", "unfinished")
 
 _TEXTS = {
     "no-tensorflow": (
@@ -271,7 +270,7 @@ def _made(evidence: Evidence) -> Iterator[str]:
 def _running(evidence: Evidence) -> Iterator[str]:
     """A call or an eager op had begun; what tf.data runs by itself may be under way at any end."""
     frame, signatures = evidence.executions.frame, evidence.executions.signatures
-    open_ = frame.filter(pl.col("status") == _UNFINISHED)
+    open_ = frame.filter(pl.col("status") == "unfinished")
     named = open_.hstack(signatures.select(pl.col("op", "kind", "mode").gather(open_["signature"])))
     calls = named.filter(pl.col("kind") == "call")
     ops = named.filter((pl.col("kind") == "op") & (pl.col("mode") == "eager"))

@@ -18,6 +18,7 @@ from tflogscope.events.events import PLACES, Events, texts_of
 from tflogscope.events.scan import Scan
 from tflogscope.events.store import Store
 from tflogscope.grammar.model import Grammar
+from tflogscope.model.executions import with_places
 from tflogscope.sources import Source
 
 # What the scan keeps of a record (`buffer` in grammars/tensorflow/log_memory.toml).
@@ -30,9 +31,9 @@ _SCHEMA = {"at": pl.Int64, "bytes": pl.Int64, "allocator": pl.String, "id": pl.I
 class Memory:
     """What the buffers of tensors took.
 
-    `frame`, one row per record that changed it: at (the key of its record), time (µs since
-    the epoch as the log prints it: that of the last record before it; null: none), live_bytes
-    (after it). `without_id`: records that can't be matched, for their allocator counts none.
+    `frame`, one row per record that changed it: source, line, time (µs since the epoch as the log
+    prints it: that of the last record before it; null: none), live_bytes (after it).
+    `without_id`: records that can't be matched, for their allocator counts none.
     """
 
     frame: pl.DataFrame
@@ -101,4 +102,5 @@ def _live(records: pl.DataFrame, events: Events) -> pl.DataFrame:
     changes = pl.DataFrame(
         {"at": records["at"].to_numpy()[changed], "live_bytes": np.cumsum(change[changed])}
     )
-    return changes.join_asof(events.record_times, on="at").select("at", "time", "live_bytes")
+    timed = changes.join_asof(events.record_times, on="at").select("at", "time", "live_bytes")
+    return with_places(events.spans, timed)

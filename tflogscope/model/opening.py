@@ -3,64 +3,64 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tflogscope.errors import NothingRecognised
-from tflogscope.events.scan import WORKERS, Scan
+from tflogscope.events.scan import Scan
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.origin import KEPT_BACK, read_header
-from tflogscope.model.worker import Make, here
 from tflogscope.sources import Source, find_sources
 
 if TYPE_CHECKING:
-    from tflogscope.model.run import Run
-
-
-def open_log(
-    *inputs: str | os.PathLike[str] | Source,
-    progress: Callable[[int, int | None], None] | None = None,
-) -> Run:
-    """Read one log, or several files as parts of one, and return the run.
-
-    `inputs` are files, directories or "-" (standard input); compression is known by content.
-    If they are of several runs after all, these add up, and a warning says so: see `Run.parts`.
-    `progress` is called with bytes read and bytes in all (None: unknown).
-
-    Raises InputError if an input can't be read, NothingRecognised if nothing in it is known.
-    """
-    run = open_with(WORKERS, *inputs, progress=progress)
-    if len(run.parts) > 1:
-        said = f"these are {len(run.parts)} runs, which add up here: {run.parts[1].why}"
-        warnings.warn(said, stacklevel=2)
-    return run
+    from tflogscope.events.events import Events
+    from tflogscope.model.log_run import LogRun
 
 
 def open_with(
     threads: int,
     *inputs: str | os.PathLike[str] | Source,
     progress: Callable[[int, int | None], None] | None = None,
-    make: Make = here,
-) -> Run:
-    """As `open_log`, with so many threads that scan; `make` says where tables are made."""
+) -> LogRun:
+    """The run of one log, or of several files as parts of one; see `read_log`."""
+    found = read_log(threads, *inputs, progress=progress)
+    from tflogscope.model.log_run import LogRun
+
+    return LogRun(*found)
+
+
+def read_log(
+    threads: int,
+    *inputs: str | os.PathLike[str] | Source,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> tuple[Events, list[Source], Mapping[str, Any] | None]:
+    """What is in one log: its events, its sources, and what `tflogscope record` wrote above it.
+
+    Args:
+        threads: how many of them scan.
+        inputs: files, directories or "-" (standard input).
+        progress: called with bytes read and bytes in all (None: unknown).
+
+    Raises:
+        InputError: an input can't be read.
+        NothingRecognised: nothing in it is known.
+    """
     sources, grammar = find_sources(inputs), load_grammar()
     header = read_header(sources)
-    scan = Scan(sources, grammar, threads)
-    with scan:
+    with Scan(sources, grammar, threads) as scan:
+        # Imported while the log is scanned.
         from tflogscope.events.events import Events
-        from tflogscope.model.run import Run
 
         scan.wait(progress)
-        events = make(lambda: Events(scan, grammar))
+        events = Events(scan, grammar)
     try:
-        make(events.require_recognised)
+        events.require_recognised()
     except NothingRecognised as error:
         if header is not None:
             said = "TensorFlow wrote no record, and oneDNN no line"
             raise NothingRecognised(said, error.where, KEPT_BACK) from None
         raise _why(error, sources) from None
-    return Run(events, sources, header, make)
+    return events, sources, header
 
 
 def _why(error: NothingRecognised, sources: list[Source]) -> NothingRecognised:

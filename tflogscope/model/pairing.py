@@ -17,6 +17,14 @@ def mixed_keys(*columns: NDArray[np.integer]) -> NDArray[np.uint64]:
     return key
 
 
+HALF = 1 << 32
+
+
+def pair(one: pl.Series, two: pl.Series) -> pl.Series:
+    """One number of two: polars finds equal rows by one column in far less memory."""
+    return one.cast(pl.Int64) * HALF + two
+
+
 def match_in_order(first: pl.DataFrame, second: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     """Return for each row of `second` the row of `first` it follows from, -1: none.
 

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cached_property
 
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
-from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import ProgramLine
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
@@ -157,35 +156,26 @@ class PythonLines:
     def of_executions(self) -> pl.Series:
         """The stack of each row of `Executions.frame`."""
         executions = self._executions
-        frame = executions.frame.select("dispatch", "step_row", "definition")
+        frame = executions.frame
         if self.stacks.is_empty():
             return pl.repeat(None, frame.height, dtype=pl.UInt32, eager=True)
-        eager = self.of_dispatches
-        pairs = frame.drop_nulls("definition").select(
-            "definition", name=pl.lit(executions.steps["name"]).gather(pl.col("step_row"))
+        ran = executions.columns("definition", "name", "node")
+        nodes = ran.drop_nulls("definition").unique(["definition", "name"], maintain_order=True)
+        texts = nodes.cast({pl.Categorical: pl.String})
+        row = self.of_nodes(texts["name"], texts["node"])
+        found = ran.join(
+            nodes.select("definition", "name", row=row),
+            on=["definition", "name"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
         )
-        pairs = pairs.unique(maintain_order=True)
-        node = executions.runs.definitions["node"].gather(pairs["definition"].cast(pl.UInt32))
-        pairs = pairs.with_columns(row=self.of_nodes(pairs["name"], node))
-        return (
-            frame.with_columns(
-                name=pl.lit(executions.steps["name"]).gather(pl.col("step_row")),
-                eager=pl.lit(eager).gather(pl.col("dispatch")),
-            )
-            .join(
-                pairs,
-                on=["definition", "name"],
-                how="left",
-                nulls_equal=True,
-                maintain_order="left",
-            )
-            .select(pl.coalesce("eager", "row"))
-            .to_series()
-        )
+        eager = self.of_dispatches[frame["dispatch"]]
+        return pl.select(pl.coalesce(eager, found["row"])).to_series()
 
     def named(self, rows: pl.Series) -> pl.Series:
         """`train.py:31` of stacks."""
-        return self.python.gather(rows)
+        return self.python[rows]
 
     def begun_at(self, at: pl.Series) -> pl.Series:
         """`train.py:31` of the executions that begin there; null: none does."""
@@ -194,32 +184,14 @@ class PythonLines:
         found = at.rename("at").to_frame().join(begins, on="at", how="left", maintain_order="left")
         return self.named(found["row"])
 
-    def asked_at(self, place: str) -> pl.DataFrame:
-        """Which rows of `Executions.frame` a line asked for: itself, asked (or what it called).
-
-        `place` is a line as in `python`, or the end of one after a `/`.
-        """
-        frames = pl.concat_str(pl.lit(";"), "frames", pl.lit(";"))
-        wanted, nearest = re.escape(place.replace(";", ",")), pl.col("python")
-        itself = (nearest == place) | nearest.str.ends_with(f"/{place}")
-        meant = self.stacks.select(
-            itself=itself, asked=itself | frames.str.contains(f"[;/]{wanted} ")
-        )
-        return meant.select(pl.all().gather(self.of_executions).fill_null(value=False))
-
     def facts(self) -> list[ProgramLine]:
         """What each line asked for, the most eager time first."""
         if self.stacks.is_empty():
             return []
-        frame = self._executions.frame
-        signatures = self._executions.signatures.select("mode", "kind", "op")
-        rows = frame.select("at", "duration_us", "status", row=self.of_executions).hstack(
-            signatures.select(pl.all().gather(frame["signature"]))
-        )
-        rows = rows.filter(pl.col("status") != STATUSES.index("dead")).drop_nulls("row")
-        rows = rows.with_columns(
-            self.stacks.select("python", "function").select(pl.all().gather(rows["row"]))
-        )
+        rows = self._executions.columns("at", "duration_us", "status", "mode", "kind", "op")
+        rows = rows.with_columns(row=self.of_executions, op=pl.col("op").cast(pl.String))
+        rows = rows.filter(pl.col("status") != "dead").drop_nulls("row")
+        rows = rows.with_columns(self.stacks[["python", "function"]][rows["row"]])
         eager = (pl.col("mode") == "eager") & (pl.col("kind") == "op")
         graph = (pl.col("mode") == "graph") & (pl.col("kind") == "op")
         us = pl.col("duration_us")

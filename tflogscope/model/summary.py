@@ -12,8 +12,8 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import EAGER_OPS
-from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, REWRITERS, names_of
-from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
+from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import (
     Answer,
     Eligible,
@@ -38,7 +38,6 @@ from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.reasons.plugins import plugins_of
 
-_DEAD = STATUSES.index("dead")
 _EVIDENCE = 8  # entries for one answer
 _NAMED = 4  # ops named in its text
 ANSWERS = ("both-modes", "never-eager", "eager-rewritten")
@@ -82,11 +81,9 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Re
     kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
     onednn = ONEDNN in kernels or "onednn_on" in events.seen
     passes = [each.name for each in working] + ["the layout pass"] * onednn
-    libraries = linked.lines["library"].unique().to_list()
-    names = [ONEDNN, *(each.name for each in REWRITERS)]
     return Rewriters(
         kernels=kernels,
-        primitives=[name for name in names if name in libraries],
+        primitives=libraries_of(linked.lines["library"]),
         knows=f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
     )
 
@@ -120,7 +117,7 @@ def op_facts(executions: Executions, statuses: pl.DataFrame) -> list[Op]:
     )
     # Not all releases and levels print an end, and with it the status, of an eager op.
     failed = pl.int_range(pl.len()).is_in(statuses["row"].drop_nulls().implode())
-    alive = frame.with_columns(failed=failed).filter(pl.col("status") != _DEAD)
+    alive = frame.with_columns(failed=failed).filter(pl.col("status") != "dead")
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
         ran=(~pl.col("failed")).sum(),
@@ -204,10 +201,8 @@ def function_facts(
 def nested_facts(executions: Executions, calls: pl.DataFrame) -> Nested:
     """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code."""
     outer = calls.filter(~pl.col("nested"))["took_us"]
-    inside = executions.eager.filter(
-        pl.lit(executions.calls_around).gather(pl.col("dispatch")).is_not_null()
-        & ~pl.lit(executions.dispatches.eager["is_call"]).gather(pl.col("dispatch"))
-    )
+    is_call = executions.dispatches.eager["is_call"]
+    inside = executions.eager.filter(executions.calls_around.is_not_null() & ~is_call)
     return Nested(
         outer_us=int(outer.sum()) if outer.count() else None,
         ops=inside.height,

@@ -11,6 +11,7 @@ from typing import Literal
 
 import polars as pl
 
+from tflogscope.model.executions import spelled
 from tflogscope.model.python_functions import OWN_FUNCTIONS
 
 After = Literal["first-call", "start"]
@@ -30,38 +31,32 @@ USUAL_CAUSES = (
 ALWAYS_CAUSES = ("run-eagerly", "py-function")
 
 
-def function_calls(timeline: pl.DataFrame) -> pl.DataFrame:
-    """Calls of graph functions, TensorFlow's own left out: row (in the timeline), its columns.
+def function_calls(executions: pl.DataFrame) -> pl.DataFrame:
+    """Calls of graph functions, TensorFlow's own left out, of executions with their `row`.
 
     What tf.data runs is not among them: it runs its functions without a call.
     """
-    rows = timeline.with_row_index("row").filter(pl.col("kind") == "call")
-    return rows.filter(~pl.col("function").is_in(OWN_FUNCTIONS).fill_null(False))
+    calls = executions.filter(pl.col("kind") == "call")
+    return calls.filter(~pl.col("function").is_in(OWN_FUNCTIONS).fill_null(False))
 
 
-def eager_executions(timeline: pl.DataFrame, own: pl.Series) -> pl.DataFrame:
-    """The eager ops of a timeline, each with the calls around it.
+def eager_executions(executions: pl.DataFrame) -> pl.DataFrame:
+    """The eager ops among executions, in the order of the log, each with the calls around it.
 
     Args:
-        timeline: executions in the order of the log.
-        own: which of them TensorFlow or Keras asked for itself (`Causes.own_by_execution`).
+        executions: the `timeline` and own (TensorFlow or Keras asked for it itself).
 
-    Columns: row (in the timeline), those of the timeline, and
+    Columns: row (in the timeline), those given, with texts as strings, and
     - `near`: the function it belongs to: the one in whose call it ran (`py_function`); else the one
       called last before it; else, before all calls, the one called first; null without calls;
     - `inside`: whether it ran inside a call of that function;
     - `judged_by`: its cause, `unknown` for null; of what ran inside a call `py-function`, whatever
       its own cause is, for nothing else runs there (`constant`: what NumPy code gives back);
-    - `before_calls`: whether calls come, and all of them after it;
-    - `own`: as given.
+    - `before_calls`: whether calls come, and all of them after it.
     """
-    calls = function_calls(timeline)
-    eager = (
-        timeline.with_columns(own=own)
-        .with_row_index("row")
-        .filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
-    )
-    last = calls.select("row", last="function", last_row="row")
+    rows = spelled(executions.with_row_index("row").filter(pl.col("mode") == "eager"))
+    calls, eager = function_calls(rows), rows.filter(pl.col("kind") == "op")
+    last = calls.select("row", last="function")
     around = calls.select("call", around="function").drop_nulls("call").unique("call")
     first = calls["function"].item(0) if calls.height else None
     placed = eager.join_asof(last, on="row").join(
@@ -75,7 +70,7 @@ def eager_executions(timeline: pl.DataFrame, own: pl.Series) -> pl.DataFrame:
         .then(pl.lit("py-function"))
         .otherwise(pl.col("cause").fill_null("unknown")),
         before_calls=pl.col("row") < first_row,
-    ).drop("last", "last_row", "around")
+    ).drop("last", "around")
 
 
 def is_unexpected(

@@ -11,6 +11,7 @@ from tflogscope.checks.policy import Policy
 from tflogscope.checks.verdict import VERDICT_VERSION
 from tflogscope.model.run import Run
 from tflogscope.stores.store import Store
+from tflogscope.stores.stored_run import StoredRun
 
 Facts = dict[str, Any]
 
@@ -18,7 +19,7 @@ Facts = dict[str, Any]
 def check_store(store: Store, policy: Policy, baseline: Baseline) -> Facts:
     """The verdict over all runs of a store. A run that failed doesn't pass."""
     runs = (
-        (row["run"], store.run(row["run"]) if row["state"] == "done" else str(row["error"]))
+        (row["run"], StoredRun(store, row) if row["state"] == "done" else str(row["error"]))
         for row in store.rows.to_dicts()
     )
     return check_runs(runs, policy, baseline)

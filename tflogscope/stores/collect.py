@@ -11,15 +11,12 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import polars as pl
-
 from tflogscope.errors import InputError, TflogscopeError
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.exports.schema import SCHEMA_VERSION
+from tflogscope.model.log_run import LogRun
 from tflogscope.model.opening import open_with
 from tflogscope.model.origin import tensorflow_version
-from tflogscope.model.run import Run
-from tflogscope.model.worker import on_worker
 from tflogscope.sources import Source
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
 from tflogscope.stores.layout import (
@@ -92,7 +89,7 @@ def collect_run(store: str, named: Named, version: str) -> Row:
             run = _open(sources)
             row |= _facts(run, named) | {"state": "done"}
             for table in STORED:
-                folder.write(table_file(row, table), parquet(_table(run, table), table))
+                folder.write(table_file(row, table), parquet(getattr(run, table), table))
     except InputError as error:
         where = f"{error.where}: " if error.where else ""
         row = failed(named, version, f"{where}{error.what}")
@@ -141,14 +138,14 @@ def _row(named: Named, version: str, **facts: Any) -> Row:
     }
 
 
-def _open(sources: Sequence[Source]) -> Run:
-    run = open_with(1, *sources, make=on_worker)  # other processes have the other processors
+def _open(sources: Sequence[Source]) -> LogRun:
+    run = open_with(1, *sources)  # other processes have the other processors
     if len(run.parts) > 1:
         raise InputError(f"its files are of {len(run.parts)} runs: {run.parts[0].why}")
     return run
 
 
-def _facts(run: Run, named: Named) -> Row:
+def _facts(run: LogRun, named: Named) -> Row:
     """What the log says of the run as a whole; what the template says goes before it."""
     header = run.recorded_as or {}
     settings = header.get("environment")
@@ -183,14 +180,6 @@ def _place_in_cluster(settings: object) -> tuple[str | None, int | None]:
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None, None
     return str(host), before + index if kind in ("chief", "worker") else None
-
-
-def _table(run: Run, table: str) -> pl.DataFrame:
-    """A table of a run; `own` are the rows of the timeline that TensorFlow asked for itself."""
-    if table == "own":
-        return run.eager_executions.filter("own").select("row")
-    frame: pl.DataFrame = getattr(run, table)
-    return frame
 
 
 def _checksum(sources: Sequence[Source]) -> str:

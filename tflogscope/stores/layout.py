@@ -18,14 +18,13 @@ from tflogscope.errors import InputError
 from tflogscope.exports.columnar import write_parquet
 from tflogscope.exports.schema import SCHEMA_VERSION, TABLES
 from tflogscope.grammar.tables import schema
+from tflogscope.model.tables import BESIDE
 from tflogscope.stores.folder import RUNS, Folder
 
 Row = dict[str, Any]
 PARQUET = b"PAR1"  # the end of each of its files
 
-FOR_CHECKS = ("own", "python_functions")
-"""What `check` needs beside the tables: see `Run.eager_executions`, `Run.python_functions`."""
-STORED = (*TABLES, *FOR_CHECKS)
+STORED = (*TABLES, *BESIDE)
 RUN_COLUMNS = {name: kind for name, kind in schema(RUNS).items() if name != "run"}
 """The columns of `runs` after `run` and the fields of the template."""
 

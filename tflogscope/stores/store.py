@@ -5,35 +5,35 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope import model
 from tflogscope.errors import InputError, UsageError
 from tflogscope.exports.schema import TABLES
 from tflogscope.grammar.tables import schema
 from tflogscope.stores.folder import RUNS, Folder, folder_of, is_store, is_url
 from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 
-if TYPE_CHECKING:
-    from tflogscope.stores.stored_run import StoredRun
-
 # URLs that polars reads by itself, the parts that it needs; all others go through fsspec whole.
 _READ_BY_POLARS = ("s3://", "gs://", "az://", "abfs://", "abfss://", "file://")
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:
-    """Open what `tflogscope collect` wrote: a directory or a URL.
+    """Open what `tflogscope collect` wrote. Raises as `store_folder` does, and `read_rows`."""
+    return Store(store_folder(path))
+
+
+def store_folder(path: str | os.PathLike[str]) -> Folder:
+    """The directory or the URL of a store.
 
     Raises:
-        InputError: it is not a store, or one of another schema.
+        InputError: it is not a store.
         UsageError: it is a URL, and fsspec is not installed.
     """
     name = os.fspath(path)
     if not is_store(name):
         raise InputError("this is not a store of runs", name, "tflogscope collect makes one.")
-    return Store(folder_of(name))
+    return folder_of(name)
 
 
 class Store:
@@ -111,8 +111,8 @@ class Store:
                 what = error.strerror or str(error)
             raise InputError(what, path, again(self.name, row))
 
-    def run(self, id_: str) -> StoredRun:
-        """One run of the store.
+    def row(self, id_: str) -> Row:
+        """The row of a run.
 
         Raises:
             UsageError: there is no such run, or it failed.
@@ -124,16 +124,4 @@ class Store:
             raise UsageError(f"there is no run {id_!r}", self.name, hint)
         if found[0]["state"] != "done":
             raise UsageError(f"the run {id_!r} failed: {found[0]['error']}", self.name)
-        from tflogscope.stores.stored_run import (
-            StoredRun,
-        )  # with all of the model: queries need none
-
-        return StoredRun(self, found[0])
-
-    def query(self, statement: str) -> pl.DataFrame:
-        """The answer to a SELECT over the tables and `runs`, as of `tflogscope query`.
-
-        Raises QueryError if it is not a SELECT, or asks for what is not a table of the store.
-        """
-        answer: pl.DataFrame = model.uses().query(self, statement)
-        return answer
+        return found[0]

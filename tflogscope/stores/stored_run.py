@@ -3,68 +3,54 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.errors import InputError, UsageError
-from tflogscope.events.events import Events
+from tflogscope.errors import InputError
 from tflogscope.model.facts import Rewriters
+from tflogscope.model.origin import Input
 from tflogscope.model.run import Run
-from tflogscope.model.unexpected import eager_executions
-from tflogscope.model.worker import here
+from tflogscope.sources import Source
 from tflogscope.stores.layout import Row, again
-from tflogscope.views.markup import element
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
 
 
-def _stored(table: str) -> Any:
-    return cached_property(lambda run: run.read(table))
-
-
 class StoredRun(Run):
-    """A run of a store: its tables are read, not made. What needs the log itself says so."""
+    """A run of a store."""
+
+    sources: Sequence[Source] = ()
 
     def __init__(self, store: Store, row: Row) -> None:
         self._store, self.row = store, row
-        self.make = here
-        self.sources = ()
-        self.recorded_as = None
-
-    @property
-    def events(self) -> Events:  # type: ignore[override]
-        """What only the log has. Raises UsageError."""
-        hint = "ops, query, export, check, diff, report, ranks and trend take a store."
-        raise UsageError("a store has the tables of a run, not its log", repr(self), hint)
-
-    def _repr_html_(self) -> str:
-        """A notebook shows its name: the picture needs the log."""
-        return element("code", repr(self))
+        settings = row["settings"]
+        self.recorded_as = {"environment": json.loads(settings)} if settings else None
 
     def __repr__(self) -> str:
         return f"{self._store.name}#{self.row['run']}"
 
-    timeline = _stored("timeline")
-    ops = _stored("ops")
-    functions = _stored("functions")
-    nodes = _stored("nodes")
-    rewrites = _stored("rewrites")
-    primitives = _stored("primitives")
-    coverage = _stored("coverage")
-    findings = _stored("findings")
-    stacks = _stored("stacks")
-    python_functions = _stored("python_functions")
+    def table(self, name: str) -> pl.DataFrame:
+        """Read a table.
 
-    def read(self, table: str) -> pl.DataFrame:
-        """A table as it was stored. Raises InputError if its file is missing or damaged."""
+        Raises:
+            InputError: its file is missing or damaged.
+        """
         try:
-            return self._store.table(table, [self.row]).drop("run").collect()
+            return self._store.table(name, [self.row]).drop("run").collect()
         except (OSError, pl.exceptions.PolarsError) as error:
             hint = again(self._store.name, self.row)
-            raise InputError(f"its table {table} can't be read", repr(self), hint) from error
+            raise InputError(f"its table {name} can't be read", repr(self), hint) from error
+
+    @property
+    def start(self) -> datetime | None:
+        """See `Run.start`."""
+        found: datetime | None = self.row["start"]
+        return found
 
     @cached_property
     def rewriters(self) -> Rewriters:
@@ -72,7 +58,7 @@ class StoredRun(Run):
         return Rewriters(**json.loads(self.row["rewriters"]))
 
     @cached_property
-    def eager_executions(self) -> pl.DataFrame:
-        """See `Run.eager_executions`."""
-        row = pl.int_range(self.timeline.height, eager=True)
-        return eager_executions(self.timeline, row.is_in(self.read("own")["row"].implode()))
+    def inputs(self) -> list[Input]:
+        """See `Run.inputs`."""
+        name = self.coverage["source"][0]
+        return [Input(name, self.row["bytes"], self.row["checksum"])]

@@ -15,7 +15,6 @@ from tflogscope.model.figures import count_of
 from tflogscope.model.run import Run
 from tflogscope.stores.figures import FIGURES, Figure, OneRun, read_figures
 from tflogscope.stores.store import Store
-from tflogscope.stores.stored_run import StoredRun
 
 Facts = dict[str, Any]
 Numbers = NDArray[np.float64]
@@ -168,9 +167,8 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
     own = read_figures(OneRun(run, name)).row(0, named=True)
     rows = read_figures(store).filter(pl.col("run") != name)
     rows = rows.filter(pl.col("step_function").eq_missing(own["step_function"]))
-    start = run.row["start"] if isinstance(run, StoredRun) else run.events.time_span()[0]
-    if start is not None:
-        rows = rows.filter(pl.col("start") < pl.lit(start).cast(pl.Datetime("us")))
+    if run.start is not None:
+        rows = rows.filter(pl.col("start") < pl.lit(run.start).cast(pl.Datetime("us")))
     bad = store.findings.filter(severity="error").select("run").collect()
     last = rows.join(bad, on="run", how="anti", maintain_order="left").tail(LAST)
     if last.height < _LEAST:

@@ -50,38 +50,14 @@ class Causes:
         own = pl.Series([*(rule.own for rule in self.rules), False])
         return own.gather(self.rule % len(own))
 
-    def by_execution(self, executions: Executions, rows: pl.Series | None = None) -> pl.Series:
-        """The cause of rows of `Executions.frame`, of all of them if none are given.
-
-        Rows of graphs have one, too; null: none is due.
-        """
-        frame = executions.frame.select("step_row", "dispatch")
-        frame = frame if rows is None else frame.select(pl.all().gather(rows))
-        graph = pl.lit(executions.steps["cause"]).gather(pl.col("step_row"))
-        eager = pl.lit(self.names).gather(pl.col("dispatch"))
-        return frame.select(cause=pl.coalesce(graph, eager)).to_series()
-
-    def own_by_execution(self, executions: Executions) -> pl.Series:
-        """Which rows of `Executions.frame` TensorFlow or Keras asked for itself."""
-        return executions.frame.select(
-            own=pl.lit(self.own).gather(pl.col("dispatch")).fill_null(value=False)
-        ).to_series()
-
     @cached_property
-    def evidence(self) -> pl.DataFrame:
-        """The records that prove each cause: dispatch, rule (its id), at; sorted.
-
-        The dispatch itself is always one of them.
-        """
-        parts = []
+    def proven_at(self) -> Integers:
+        """The line of the record that proves the cause of each dispatch: its own, or another's."""
+        found = self.at.copy()
         for number, rule in enumerate(self.rules):
-            row = np.flatnonzero(self.rule == number)
-            parts += [
-                pl.DataFrame({"dispatch": row, "at": at[row]}).with_columns(rule=pl.lit(rule.id))
-                for at in (self.at, self.proof.get(rule.id, self.at))
-            ]
-        found = pl.concat(parts).unique().sort("dispatch", "at")
-        return found.select("dispatch", "rule", "at")
+            rows = np.flatnonzero(self.rule == number)
+            found[rows] = self.proof.get(rule.id, self.at)[rows]
+        return found
 
 
 def read_causes(

@@ -8,22 +8,24 @@ from functools import cached_property
 
 import polars as pl
 
-from tflogscope.events.events import Events
 from tflogscope.model.calls import Activity, read_calls
-from tflogscope.model.causes.causes import Causes
-from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.executions import spelled
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls, tracing_times
-from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import MERGED, function_columns
-from tflogscope.model.python_lines import PythonLines
+from tflogscope.model.primitives import onednn_version
 from tflogscope.model.reasons.eager import kernels_of_dispatches
-from tflogscope.model.reasons.reasons import Reasons
+from tflogscope.model.stages import Stages
+from tflogscope.model.summary import recorded_facts
 from tflogscope.model.unexpected import eager_executions
 
 _NAMED = 4  # of what a sentence lists
+_EAGER = (
+    *("at", "end_at", "time", "end_time", "duration_us", "call", "thread", "dispatch", "cause"),
+    *("own", "status", "mode", "kind", "op", "kernel", "rewrite"),
+    *("function", "function_uid", "flavour"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,27 +44,19 @@ class Finding:
     advice: str = ""  # more than what its kind says
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """A run, as far as findings and limits look at it.
+class Evidence(Stages):
+    """The stages of a log, and what findings and limits look at."""
 
-    `statuses` are what did not end with OK (`failures.read_statuses`).
-    `eager_kernels` are the kernels of eager ops with `rule` and `proof` of what kept them from
-    oneDNN.
-    """
+    @cached_property
+    def coverage(self) -> pl.DataFrame:
+        """The `coverage` table."""
+        version = onednn_version(self.events.primitives)
+        return self.events.coverage.with_columns(onednn_version=pl.lit(version, pl.String))
 
-    events: Events
-    executions: Executions
-    statuses: pl.DataFrame
-    instantiations: Instantiations
-    linked: Linked
-    python_functions: pl.DataFrame
-    causes: Causes
-    graph_nodes: pl.DataFrame
-    reasons: Reasons
-    eager_kernels: pl.DataFrame
-    lines: PythonLines
-    recorded: Recorded
+    @cached_property
+    def recorded(self) -> Recorded:
+        """What was read."""
+        return recorded_facts(self.coverage, self.events, self.recorded_as)
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
@@ -80,24 +74,8 @@ class Evidence:
 
     @cached_property
     def eager(self) -> pl.DataFrame:
-        """Eager executions: columns of the timeline, and `at`."""
-        frame = self.executions.eager
-        signatures = self.executions.signatures.select("mode", "kind", "op", "kernel", "rewrite")
-        named = frame.select(
-            "at",
-            "end_at",
-            "time",
-            "end_time",
-            "duration_us",
-            "call",
-            "thread",
-            "dispatch",
-            cause=pl.lit(self.causes.names).gather(pl.col("dispatch")),
-            own=pl.lit(self.causes.own).gather(pl.col("dispatch")),
-            status=pl.lit(pl.Series(STATUSES)).gather(pl.col("status")),
-        ).hstack(signatures.select(pl.all().gather(frame["signature"])))
-        is_call = pl.col("kind") == "call"
-        return named.with_columns(**function_columns(pl.when(is_call).then("op")))
+        """Eager executions: columns of the timeline, `at`, `own` and more; texts as strings."""
+        return spelled(self.timeline.columns(*_EAGER, rows=self.executions.eager["row"]))
 
     @cached_property
     def eager_kernel_of(self) -> pl.DataFrame:
@@ -106,12 +84,12 @@ class Evidence:
             self.eager_kernels, self.executions.dispatches, self.instantiations
         )
         kernels = self.eager_kernels.select("dtype", "rule")
-        return known.hstack(kernels.select(pl.all().gather(known["kernel"])))
+        return known.hstack(kernels[known["kernel"]])
 
     @cached_property
     def placed(self) -> pl.DataFrame:
         """Eager ops, calls left out, with the function that each is near (`eager_executions`)."""
-        return eager_executions(self.eager, self.eager["own"])
+        return eager_executions(self.eager)
 
     @cached_property
     def calls(self) -> pl.DataFrame:

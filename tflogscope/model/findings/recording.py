@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from tflogscope.model.executions import STATUSES
 from tflogscope.model.figures import count_of
 from tflogscope.model.findings.evidence import Evidence, Finding, most
 
@@ -76,7 +75,7 @@ def _cut(message: str) -> str:
 def _unfinished(evidence: Evidence) -> Iterator[Finding]:
     """What never ended. What tf.data runs by itself may be under way at the end of any program."""
     executions = evidence.executions
-    rows = executions.frame.filter(pl.col("status") == STATUSES.index("unfinished"))
+    rows = executions.frame.filter(pl.col("status") == "unfinished")
     cause = pl.lit(executions.steps["cause"]).gather(pl.col("step_row"))
     if rows.filter(cause.ne_missing("dataset-function")).is_empty():
         return

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tflogscope.events.events import PLACES, Events
 from tflogscope.events.scan import SourceSpan
 from tflogscope.model.dispatches import Dispatches
-from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.executions import Executions
 from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
 from tflogscope.model.once import once
 from tflogscope.model.thresholds import LINES_WITHOUT_END, MOST_PAIRS
@@ -34,8 +34,8 @@ def read_candidates(executions: Executions) -> pl.DataFrame:
     node of one function, or of one eager op).
     """
     frame = executions.frame
-    family = _families(executions)
-    alive = (frame["status"] != STATUSES.index("dead")).to_numpy()
+    family = families(executions)
+    alive = (frame["status"] != "dead").to_numpy()
     rows = np.flatnonzero(alive & (family >= 0))
     steps = executions.steps
     names = steps["name"].rank("dense").fill_null(0)
@@ -61,7 +61,7 @@ def read_candidates(executions: Executions) -> pl.DataFrame:
 
 
 @once
-def _families(executions: Executions) -> Integers:
+def families(executions: Executions) -> Integers:
     """The family of each row of `Executions.frame`, -1: its kernel runs no primitives."""
     frame, definitions = executions.frame, executions.runs.definitions
     eager = executions.dispatches.eager
@@ -111,8 +111,8 @@ def compiled_runs(executions: Executions) -> pl.DataFrame:
     frame = executions.frame
     if not frame["definition"].count():
         return frame.clear()
-    alive = frame["status"].is_in([STATUSES.index(name) for name in ("done", "unknown")])
-    return frame.filter(alive & pl.Series(_families(executions) == COMPILED))
+    alive = frame["status"].is_in(["done", "unknown"])
+    return frame.filter(alive & pl.Series(families(executions) == COMPILED))
 
 
 def _rows_of_calls(executions: Executions, rows: Integers, family: Integers) -> pl.Series:

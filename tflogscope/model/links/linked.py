@@ -70,16 +70,17 @@ def read_links(events: Events, executions: Executions) -> Linked:
         texts=events.tensor_texts,
     )
     links = link_primitives(events, executions, outputs)
-    names = {each.id: each.name for each in REWRITERS}
     columns = rows.select(
-        "event",
-        "duration_us",
-        "implementation",
-        "primitive",
-        library=pl.col("marker").replace_strict(names, default=ONEDNN, return_dtype=pl.String),
+        "event", "duration_us", "implementation", "primitive", library=library(rows)
     )
     lines = links.hstack(columns).filter(pl.col("event") == "exec").drop("event")
     return Linked(links, lines)
+
+
+def library(primitives: pl.DataFrame) -> pl.Series:
+    """Whose each line is: oneDNN's, or that of a plug-in's library."""
+    names = {each.id: each.name for each in REWRITERS}
+    return primitives["marker"].replace_strict(names, default=ONEDNN, return_dtype=pl.String)
 
 
 def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneDNN | None:

@@ -10,12 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.executions import STATUSES, Executions
+from tflogscope.model.executions import Executions
 from tflogscope.model.names import CALLING_OPS
 
 Integers = NDArray[np.int64]
-_OPEN_STATUSES = tuple(STATUSES.index(name) for name in ("done", "failed"))
-_UNKNOWN, _UNFINISHED = (STATUSES.index(name) for name in ("unknown", "unfinished"))
 
 
 def sole_executions(executions: Executions, at: Integers) -> Integers:
@@ -31,13 +29,13 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
         & ~pl.col("op").str.contains(CALLING_OPS).fill_null(value=False)
     )
     works = runs.to_series().gather(frame["signature"]).to_numpy()
-    status = frame["status"].to_numpy()
-    if np.isin(status, _UNKNOWN).any():
+    status = frame["status"]
+    if (status == "unknown").any():
         return found
     begin = np.searchsorted(at, frame["at"].to_numpy()).astype(np.uint32)
     until = np.searchsorted(at, frame["end_at"].fill_null(-1).to_numpy(), side="right")
     # Most executions have no line of oneDNN's in them.
-    rows = np.flatnonzero((until > begin) & works & np.isin(status, _OPEN_STATUSES))
+    rows = np.flatnonzero((until > begin) & works & status.is_in(["done", "failed"]).to_numpy())
     begin, until = begin[rows], until[rows]
 
     def open_at_each_line(values: Integers) -> Integers:
@@ -49,7 +47,7 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
     # Where one is open, the sum of the rows of those that are is that one.
     alone = open_at_each_line(np.ones_like(rows)) == 1
     found[alone] = open_at_each_line(rows)[alone]
-    endless = frame["at"].to_numpy()[works & (status == _UNFINISHED)]
+    endless = frame["at"].to_numpy()[works & (status == "unfinished").to_numpy()]
     if len(endless):
         found[at >= endless.min()] = -1
     return found

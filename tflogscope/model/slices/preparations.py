@@ -1,4 +1,4 @@
-"""What is drawn beside what ran: tracing, functions made ready, XLA's compilations.
+"""What is drawn beside what ran: tracing, instantiation, XLA's compilations.
 
 They are on tracks of their own. The log does not say when tracing began: it is drawn from the first
 record that it wrote, so it took that long or longer.
@@ -21,52 +21,22 @@ from tflogscope.model.slices.lanes import assign_lanes
 from tflogscope.model.slices.slices import Slices
 
 MODE = "preparation"
-_ROWS = ("kind", "name", "at", "end_at", "begin", "end")
 
 
-def with_preparations(
-    slices: Slices,
-    instantiations: Instantiations,
-    calls: pl.DataFrame,
-    first_calls: pl.DataFrame,
-    events: Events,
-) -> Slices:
-    """The same picture with what TensorFlow and Python did before functions ran.
+def read_preparations(
+    instantiations: Instantiations, calls: pl.DataFrame, first_calls: pl.DataFrame, events: Events
+) -> pl.DataFrame:
+    """What TensorFlow and Python did before functions ran, one row each.
 
     `calls` is a frame of `calls.read_calls`, `first_calls` one of `first_calls.first_calls`.
-
-    Their slices have no row of the timeline; mode in `texts` is `preparation`, kind is `tracing`,
-    `instantiation` or `XLA compilation`. A log without times has none.
+    Columns: kind (`tracing`, `instantiation` or `XLA compilation`), name (of the function, in
+    full), source, line, end_line, begin and end (µs since the epoch).
     """
-    origin = slices.origin_us
-    if origin is None or slices.clock != "time":
-        return slices
     rows = pl.concat(
         [_tracing(first_calls), _instantiations(instantiations), _compilations(events, calls)]
     ).filter(pl.col("end") > pl.col("begin"))
-    if rows.is_empty():
-        return slices
-    rows = rows.sort("begin", "end", descending=[False, True]).with_columns(
-        (pl.col("begin", "end") - origin) * 1000
-    )
-    texts, number = _texts(rows, events)
-    lane = _lanes(rows)
-    tracks = _tracks(slices.tracks, int(lane.max()) + 1)
-    placed = with_places(events.spans, rows.select("at", "end_at"))
-    frame = rows.select(
-        track=pl.Series(lane + slices.tracks.height),
-        begin_ns="begin",
-        end_ns="end",
-        has_end=pl.lit(True),
-        placed=pl.lit(False),
-        text=number + slices.texts.height,
-        line=placed["line"],
-        end_line=placed["end_line"],
-    )
-    return _merged(slices, frame, texts, tracks)
-
-
-# ---- what there is -------------------------------------------------------------------------------
+    rows = rows.sort("begin", "end", descending=[False, True])
+    return with_places(events.spans, rows)
 
 
 def _tracing(first_calls: pl.DataFrame) -> pl.DataFrame:
@@ -115,18 +85,42 @@ def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
 # ---- how it is drawn -----------------------------------------------------------------------------
 
 
-def _texts(rows: pl.DataFrame, events: Events) -> tuple[pl.DataFrame, pl.Series]:
-    """What is said of them, one text for each; and its number."""
+def with_preparations(slices: Slices, rows: pl.DataFrame) -> Slices:
+    """The same picture with what `read_preparations` found.
+
+    Their slices have no row of the timeline; mode in `texts` is `preparation`. A log without times
+    has none.
+    """
+    origin = slices.origin_us
+    if origin is None or slices.clock != "time" or rows.is_empty():
+        return slices
+    rows = rows.with_columns((pl.col("begin", "end") - origin) * 1000)
+    lane = _lanes(rows)
+    frame = rows.select(
+        "line",
+        "end_line",
+        track=pl.Series(lane + slices.tracks.height),
+        begin_ns="begin",
+        end_ns="end",
+        has_end=pl.lit(True),
+        placed=pl.lit(False),
+        text=pl.int_range(pl.len()) + slices.texts.height,
+    )
+    tracks = _tracks(slices.tracks, int(lane.max()) + 1)
+    return _merged(slices, frame, _texts(rows), tracks)
+
+
+def _texts(rows: pl.DataFrame) -> pl.DataFrame:
+    """What is said of them, one text for each."""
     name = pl.col("name")
-    texts = rows.select(
+    return rows.select(
         "kind",
+        "source",
         mode=pl.lit(MODE),
         op=wrapped_op(name),
         rewrite=pl.lit("none"),
         **function_columns(pl.when(wrapped_op(name).is_null()).then(name)),
     )
-    texts = texts.with_columns(with_places(events.spans, rows.select("at"))["source"])
-    return texts, pl.Series(range(rows.height), dtype=pl.Int64)
 
 
 def _lanes(rows: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -152,7 +146,7 @@ def _tracks(known: pl.DataFrame, lanes: int) -> pl.DataFrame:
     more = pl.DataFrame(
         {
             "track": range(known.height, known.height + lanes),
-            "name": [f"made ready{f' · {each + 1}' if each else ''}" for each in range(lanes)],
+            "name": [f"instantiation{f' · {each + 1}' if each else ''}" for each in range(lanes)],
             "thread": [None] * lanes,
             "tid": [next(free) for _ in range(lanes)],
         },

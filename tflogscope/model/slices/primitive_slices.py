@@ -32,7 +32,6 @@ _DAY = 86_400 * 10**9
 def primitive_slices(
     ops: pl.DataFrame,
     primitives: pl.DataFrame,
-    links: pl.DataFrame,
     record_times: pl.DataFrame,
     near: int,
 ) -> pl.DataFrame:
@@ -45,19 +44,20 @@ def primitive_slices(
 
     Args:
         ops: executions on tracks: row, track, at, begin and end (µs), has_end, is_leaf.
-        primitives: the `primitives` table.
-        links: at and execution (row of the timeline; null: not known) of each of them.
-        record_times: at and time of each record.
+        primitives: the `primitives` table, at, and execution (row of the timeline; null: not
+            known).
+        record_times: at and time of records.
         near: what times count from, in µs since the epoch; those of `ops` do already.
     """
     took = pl.col("duration_us") * 1000
     lines = (
         primitives.select(
             "event",
+            "at",
+            row=pl.col("execution").cast(pl.Int64),
             time=_nanoseconds(pl.col("time").to_physical() - near),
             duration=pl.when(took <= _DAY).then(took).round().cast(pl.Int64).clip(0),
         )
-        .with_columns(links["at"], row=links["execution"].cast(pl.Int64))
         .with_row_index("primitive")
         .with_columns(pl.col("primitive").cast(pl.Int64))
         .filter(pl.col("event") == "exec")

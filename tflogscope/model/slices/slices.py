@@ -13,15 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.events.events import PLACES
-from tflogscope.model.executions import STATUSES, Executions, with_places
+from tflogscope.model.slices.alike import alike
 from tflogscope.model.slices.lanes import assign_lanes, nests
 from tflogscope.model.slices.primitive_slices import primitive_slices
 
 _CALL, _EAGER, _GRAPH = range(3)
 _NO_THREAD = -1
 _TRIED = 20  # tracks that are looked at for a lane, and lanes of one
-_DEAD = STATUSES.index("dead")
+_MOST_LINES = 1 << 40  # of one source
 Integers = NDArray[np.int64]
 
 
@@ -54,36 +53,30 @@ class Slices:
     left_out: int
 
 
-def read_slices(
-    executions: Executions,
-    described: tuple[Integers, pl.DataFrame],
-    primitives: pl.DataFrame,
-    links: pl.DataFrame,
-    record_times: pl.DataFrame,
-) -> Slices:
+def read_slices(executions: pl.DataFrame, primitives: pl.DataFrame) -> Slices:
     """Lay out a run. Branches that were not taken are left out: nothing ran.
 
     Args:
-        executions: the run.
-        described: what is said of each in words (`alike.alike`).
-        primitives: the `primitives` table.
-        links: at and execution (row of `Executions.frame`; null: not known) of each primitive.
-        record_times: at and time of each record.
+        executions: the `timeline` table with texts as categories, and stack.
+        primitives: the `primitives` table, and execution (row of the timeline; null: not known).
     """
-    clock = _clock(executions.frame, primitives)
+    executions, primitives = _with_places(executions, primitives)
+    clock = _clock(executions, primitives)
     rows = _rows(executions, clock)
     known = rows.drop_nulls("begin")
     left_out = rows.height - known.height
     # From here on times count from one of them: since 1970, ns reach to 2262 only.
     near = _some_time(known, primitives) if clock == "time" else 0
     known = _on_tracks(known.with_columns(pl.col("begin", "end") - near))
-    inner = primitive_slices(known, primitives, links, record_times, near)
+    inner = primitive_slices(known, primitives, _times(executions), near)
     frame, tracks = _with_tracks(known, inner)
     frame = _in_order(frame)
     origin = int(frame["begin_ns"].to_numpy().min()) if frame.height else 0
-    number, texts = described
+    number, texts = alike(executions)
+    row = pl.when(pl.col("primitive").is_null()).then(pl.col("row").cast(pl.UInt32))
+    facts = executions.select("line", "end_line", "call", "step", text=pl.Series(number))
     frame = frame.with_columns(pl.col("begin_ns", "end_ns") - origin).hstack(
-        _facts(executions, frame, number)
+        facts[frame.select(row).to_series()]
     )
     return Slices(
         frame=frame,
@@ -96,8 +89,28 @@ def read_slices(
     )
 
 
+def _with_places(
+    executions: pl.DataFrame, primitives: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Add `at` and `end_at`: places that can be compared across sources."""
+    texts = pl.col("source").cast(pl.String)
+    sources = pl.concat([each.select(texts) for each in (executions, primitives)])
+    order = pl.Enum(sources["source"].unique(maintain_order=True))
+    first = texts.cast(order).to_physical().cast(pl.Int64) * _MOST_LINES
+    at = first + pl.col("line").cast(pl.Int64)
+    end_at = first + pl.col("end_line").cast(pl.Int64)
+    return executions.with_columns(at=at, end_at=end_at), primitives.with_columns(at=at)
+
+
+def _times(executions: pl.DataFrame) -> pl.DataFrame:
+    """When each record of an execution was written: at, time (µs), in the order of the log."""
+    begun = executions.select("at", time=pl.col("start").to_physical())
+    ended = executions.select(at="end_at", time=pl.col("end").to_physical())
+    return pl.concat([begun, ended]).drop_nulls("at").sort("at")
+
+
 def _clock(frame: pl.DataFrame, primitives: pl.DataFrame) -> str:
-    if frame["time"].count():
+    if frame["start"].count():
         return "time"
     if frame.height:
         return "lines"
@@ -110,35 +123,30 @@ def _some_time(rows: pl.DataFrame, primitives: pl.DataFrame) -> int:
     return int(times[len(times) // 2]) if len(times) else 0
 
 
-def _rows(executions: Executions, clock: str) -> pl.DataFrame:
+def _rows(executions: pl.DataFrame, clock: str) -> pl.DataFrame:
     """Executions that ran: row, class, thread, at, end_at, has_end, begin and end in µs."""
-    signatures = executions.signatures
-    class_ = signatures.select(
+    class_ = (
         pl.when(pl.col("kind") == "call")
         .then(_CALL)
         .when(pl.col("mode") == "eager")
         .then(_EAGER)
         .otherwise(_GRAPH)
-        .cast(pl.Int64)
-    ).to_series()
-    begin, end = pl.col("time"), pl.col("end_time")
-    if clock == "lines":
-        begin, end = pl.col("at") // PLACES, pl.col("end_at") // PLACES
-    has_end = end >= begin
-    return (
-        executions.frame.with_row_index("row")
-        .filter(pl.col("status") != _DEAD)
-        .select(
-            pl.col("row").cast(pl.Int64),
-            pl.lit(class_).gather(pl.col("signature")).alias("class"),
-            "thread",
-            "at",
-            "end_at",
-            has_end=has_end.fill_null(value=False),
-            begin=begin,
-            end=pl.when(has_end).then(end).otherwise(begin),
-        )
     )
+    begin, end = (pl.col(name).to_physical() for name in ("start", "end"))
+    if clock == "lines":
+        begin, end = (pl.col(name).cast(pl.Int64) for name in ("line", "end_line"))
+    has_end = end >= begin
+    return executions.select(
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("row"),
+        class_.cast(pl.Int64).alias("class"),
+        pl.col("thread").cast(pl.Int64).fill_null(_NO_THREAD),
+        "at",
+        "end_at",
+        "status",
+        has_end=has_end.fill_null(value=False),
+        begin=begin,
+        end=pl.when(has_end).then(end).otherwise(begin),
+    ).filter(pl.col("status") != "dead")
 
 
 def _on_tracks(rows: pl.DataFrame) -> pl.DataFrame:
@@ -288,31 +296,10 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     return ordered.sort("begin_order")
 
 
-def _facts(executions: Executions, frame: pl.DataFrame, number: Integers) -> pl.DataFrame:
-    """Of each slice that is an execution: text, line, end_line, call, step."""
-    row = frame.select(pl.when(pl.col("primitive").is_null()).then("row")).to_series()
-    facts = executions.frame.select(
-        "at",
-        "end_at",
-        "call",
-        text=pl.Series(number, dtype=pl.Int64),
-        step=pl.lit(executions.steps["step"]).gather(pl.col("step_row")),
-    ).select(pl.all().gather(row))
-    places = with_places(executions.spans, facts.select(pl.col("at").fill_null(0), "end_at"))
-    is_execution = row.is_not_null()
-    return facts.select(
-        "text",
-        line=pl.when(is_execution).then(places["line"]),
-        end_line=places["end_line"],
-        call="call",
-        step="step",
-    )
-
-
 def _flows(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """From each call to the first op that ran inside it, to the first node if there is no op."""
     slices = frame.select("call", "text").with_row_index("slice").drop_nulls()
-    kinds = texts.select("kind", "mode").select(pl.all().gather(slices["text"]))
+    kinds = texts[["kind", "mode"]][slices["text"]]
     slices = slices.select("slice", "call").hstack(kinds)
     calls = slices.filter(pl.col("kind") == "call").select("call", from_slice="slice")
     nodes = (

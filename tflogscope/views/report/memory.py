@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tflogscope.model.executions import with_places
 from tflogscope.model.figures import count_of
 from tflogscope.model.intervals import parts
 from tflogscope.views.markup import Markup, element
@@ -33,6 +32,8 @@ def size(count: float) -> str:
 def memory(run: Run) -> Markup:
     """The section; the chart is drawn by a script, what it shows is said in words."""
     memory_ = run.memory
+    if memory_ is None:
+        return Markup("")
     frame = memory_.frame
     about = paragraph(
         "What tensors held, counted from the records of their buffers "
@@ -56,9 +57,8 @@ def memory(run: Run) -> Markup:
             unmatched,
         )
     most = int(frame["live_bytes"].arg_max() or 0)
-    at = int(frame["at"][most])
     peak = size(int(frame["live_bytes"][most]))
-    name, line = with_places(run.events.spans, pl.DataFrame({"at": [at]})).row(0)
+    name, line = frame.select("source", "line").row(most)
     left = int(frame["live_bytes"][-1])
     said = paragraph(
         element("b", f"Most: {peak}"),
@@ -75,8 +75,11 @@ def memory_data(run: Run) -> dict[str, Any] | None:
 
     Times are ms of the timeline.
     """
-    frame, origin = run.memory.frame.drop_nulls("time"), run.drawn.origin_us
-    if frame.is_empty() or origin is None:
+    memory_, origin = run.memory, run.drawn.origin_us
+    if memory_ is None or origin is None:
+        return None
+    frame = memory_.frame.drop_nulls("time")
+    if frame.is_empty():
         return None
     time = frame["time"].to_numpy() - origin
     first, last = int(time.min()), int(time.max())

@@ -60,14 +60,14 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         InputError: an input can't be read any more, for its checksum.
     """
     with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
-        buffers, inputs = pool.submit(lambda: run.buffers), pool.submit(lambda: run.inputs)
+        read, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
         said = run.summary
         picture = read_picture(run, full=full)
         large = pool.map(packed, picture.large.values())
         activity = whole_activity(run)
         still = timeline_svg(run, activity)
         idle = [gap_text(gap, run.slices.clock) for gap in activity.gaps]
-        buffers.result()
+        read.result()
         inputs.result()
     picture.data["gaps"] = gap_places(run, activity.gaps)
     picture.data.update(zip(picture.large, large, strict=True))

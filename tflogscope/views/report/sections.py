@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.model.figures import count_of
@@ -58,7 +58,7 @@ def recorded(run: Run, said: Recorded, made_by: str) -> Markup:
     return section("recorded", "What was recorded", facts(pairs))
 
 
-def _how(header: Facts) -> Iterator[tuple[str, str | Markup | None]]:
+def _how(header: Mapping[str, Any]) -> Iterator[tuple[str, str | Markup | None]]:
     """What `tflogscope record` wrote above the log. A log may hold anything there."""
     command = header.get("command")
     if isinstance(command, list):

@@ -1,0 +1,181 @@
+"""The run that a log shows: its tables, made when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from tflogscope.events.events import Events
+from tflogscope.model import summary
+from tflogscope.model.executions import with_places
+from tflogscope.model.facts import FindingRow, Rewriters, Summary
+from tflogscope.model.findings.evidence import Evidence
+from tflogscope.model.findings.table import findings_table
+from tflogscope.model.limits import limit_facts
+from tflogscope.model.links.candidates import families
+from tflogscope.model.links.kernels import COMPILED
+from tflogscope.model.links.linked import library, library_facts, onednn_facts
+from tflogscope.model.memory import Memory, read_memory, scan_buffers
+from tflogscope.model.node_tables import functions_table, nodes_table
+from tflogscope.model.ops_table import ops_table
+from tflogscope.model.origin import Input, read_inputs
+from tflogscope.model.parts import Part, read_parts
+from tflogscope.model.primitives import primitives_table
+from tflogscope.model.reasons.rules import RULES
+from tflogscope.model.rewrites_table import rewrites_table
+from tflogscope.model.run import Run
+from tflogscope.model.slices.preparations import read_preparations
+from tflogscope.sources import Source
+
+
+class LogRun(Run):
+    """The run that a log shows.
+
+    `events` is what was read, before anything is linked.
+    """
+
+    def __init__(
+        self,
+        events: Events,
+        sources: Sequence[Source] = (),
+        recorded_as: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.events, self.sources, self.recorded_as = events, sources, recorded_as
+        self.stages = Evidence(events, recorded_as)
+
+    def __repr__(self) -> str:
+        names = ", ".join(span.name for span in self.events.spans)
+        return f"<tflogscope.Run of {names}>"
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Make a table."""
+        of = self.stages
+        if name == "functions":  # it counts the rows of another
+            return functions_table(
+                of.executions, of.instantiations, self.nodes, of.same_functions, of.lines
+            )
+        return _TABLES[name](of)
+
+    @cached_property
+    def executions(self) -> pl.DataFrame:
+        """See `Tables.executions`."""
+        return self.stages.timeline.encoded.hstack(self.asked)
+
+    @property
+    def start(self) -> int | None:
+        """See `Run.start`."""
+        return self.events.time_span()[0]
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The runs that its sources are: one, unless logs of several processes were opened."""
+        return read_parts(self.events, self.sources)
+
+    @cached_property
+    def inputs(self) -> list[Input]:
+        """See `Run.inputs`; read once more for them."""
+        return read_inputs(self.sources)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """See `Run.memory`; from a scan of its own."""
+        return read_memory(scan_buffers(self.sources, self.events.grammar), self.events)
+
+    @cached_property
+    def rewriters(self) -> Rewriters:
+        """See `Run.rewriters`."""
+        return summary.rewriter_facts(self.events, self.stages.linked, self.rewrites)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """See `Run.summary`."""
+        of = self.stages
+        eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
+        ops = summary.op_facts(of.executions, of.statuses)
+        functions = summary.function_facts(
+            self.functions, of.calls, self.python_functions, of.executions
+        )
+        return Summary(
+            recorded=of.recorded,
+            eager=eager,
+            graph=graph,
+            nested=summary.nested_facts(of.executions, of.calls),
+            ops=ops,
+            functions=functions,
+            rewriters=self.rewriters,
+            lines=of.lines.facts(),
+            onednn=onednn_facts(self.events, of.executions, of.linked),
+            libraries=library_facts(of.linked),
+            rewrites=summary.rewrite_facts(self.rewrites),
+            eligible=summary.reason_facts(self.nodes),
+            findings=[FindingRow(**row) for row in self.findings.to_dicts()],
+            answers=summary.story_facts(ops, self.ops, functions),
+            limits=limit_facts(of, eager, graph),
+        )
+
+
+# ---- the tables ----------------------------------------------------------------------------------
+
+
+def _asked(of: Evidence) -> pl.DataFrame:
+    compiled = pl.Series("compiled", families(of.executions) == COMPILED)
+    found = of.timeline.columns("own", "stack", "rule", "proof_line")
+    return found.insert_column(2, compiled)
+
+
+def _links(of: Evidence) -> pl.DataFrame:
+    execution = pl.col("execution").cast(pl.UInt32)
+    return of.linked.links.select(execution, library=library(of.events.primitives))
+
+
+def _reasons(of: Evidence) -> pl.DataFrame:
+    found = pl.DataFrame({"rule": of.reasons.rule, "proof": of.reasons.proof})
+    return _proven(of, found)
+
+
+def _eager_kernels(of: Evidence) -> pl.DataFrame:
+    kernels = of.eager_kernels
+    return kernels.select("op", "kernel", "dtype").hstack(_proven(of, kernels))
+
+
+def _proven(of: Evidence, found: pl.DataFrame) -> pl.DataFrame:
+    """Rules by their ids, and the lines that prove them, of rules by number and places."""
+    ids = pl.Series([rule.id for rule in RULES], dtype=pl.String)
+    place = pl.when(pl.col("proof") >= 0).then("proof")
+    rule = pl.when(pl.col("rule") >= 0).then(pl.col("rule").cast(pl.UInt32, strict=False))
+    found = found.select(rule=rule, at=place)
+    placed = with_places(of.events.spans, found.select(pl.col("at").fill_null(0)))
+    line = placed["line"].set(found["at"].is_null(), None)
+    return pl.DataFrame({"rule": ids[found["rule"]], "proof_line": line})
+
+
+def _statuses(of: Evidence) -> pl.DataFrame:
+    found = of.statuses.select("at", pl.col("row").cast(pl.UInt32), "status")
+    return with_places(of.events.spans, found)
+
+
+def _preparations(of: Evidence) -> pl.DataFrame:
+    calls, first = of.calls, of.first_calls
+    return read_preparations(of.instantiations, calls, first, of.events)
+
+
+_TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
+    "timeline": lambda of: of.timeline.table(),
+    "ops": lambda of: ops_table(of.timeline, of.linked),
+    "nodes": lambda of: nodes_table(of.executions, of.graph_nodes, of.reasons, of.lines),
+    "rewrites": lambda of: rewrites_table(of.executions, of.instantiations, of.graph_nodes),
+    "primitives": lambda of: primitives_table(of.events, of.executions, of.linked.links, of.lines),
+    "coverage": lambda of: of.coverage,
+    "findings": findings_table,
+    "stacks": lambda of: of.lines.table(),
+    "asked": _asked,
+    "links": _links,
+    "reasons": _reasons,
+    "python_functions": lambda of: of.python_functions,
+    "eager_kernels": _eager_kernels,
+    "statuses": _statuses,
+    "preparations": _preparations,
+}

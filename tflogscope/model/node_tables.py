@@ -1,0 +1,154 @@
+"""The tables `nodes` and `functions`: what ran inside graph functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from tflogscope.grammar.tables import as_table
+from tflogscope.model.executions import Executions, with_places
+from tflogscope.model.figures import rounded
+from tflogscope.model.instantiations import AS_NODES, Instantiations
+from tflogscope.model.names import (
+    DTYPE,
+    WRAPPED,
+    function_columns,
+    op_of_kernel,
+    rewrite_of_kernel,
+)
+from tflogscope.model.pairing import HALF, pair
+from tflogscope.model.python_lines import PythonLines
+from tflogscope.model.reasons.reasons import Reasons
+
+
+def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+    """One row per (name of the function, node) that ran or was made ready, in the log's order.
+
+    `at` is the first line that shows it, `ran_at` the first that runs it.
+    """
+    ran = _nodes_run(executions).with_columns(ran_at="at")
+    made = instantiations.kernels.filter(~pl.col("function").str.contains(WRAPPED)).select(
+        *AS_NODES,
+        executions=pl.lit(0, pl.UInt32),
+        total_us=pl.lit(None, pl.Int64),
+        ran_at=pl.lit(None, pl.Int64),
+    )
+    both = pl.concat([ran, made.select(ran.columns)]).sort("at", maintain_order=True)
+    table = both.group_by("name", "node", maintain_order=True).agg(
+        pl.col("kernel", "attributes", "inputs").drop_nulls().first(),
+        pl.col("executions").sum(),
+        total_us=pl.when(pl.col("total_us").count() > 0).then(pl.col("total_us").sum()),
+        at=pl.col("at").min(),
+        ran_at=pl.col("ran_at").min(),
+    )
+    table = table.with_columns(
+        rewrite=rewrite_of_kernel(pl.col("kernel")),
+        op=op_of_kernel(pl.col("kernel")),
+        dtype=pl.col("attributes").str.extract(DTYPE, 1),
+    )
+    return table.sort("at", maintain_order=True)
+
+
+def nodes_table(
+    executions: Executions, nodes: pl.DataFrame, reasons: Reasons, lines: PythonLines
+) -> pl.DataFrame:
+    """The `nodes` table, of `graph_nodes` and their reasons."""
+    table = nodes.with_columns(
+        eligible=reasons.eligible,
+        reason=reasons.names,
+        python=lines.named(lines.of_nodes(nodes["name"], nodes["node"])),
+        **function_columns(pl.col("name")),
+    )
+    return as_table("nodes", with_places(executions.spans, table))
+
+
+def _nodes_run(executions: Executions) -> pl.DataFrame:
+    """Distinct (function, definition) of graph runs, with executions and total_us."""
+    folding = (pl.col("cause") == "constant-folding").fill_null(False)
+    number = pl.col("name").rank("dense").cast(pl.Int64).fill_null(0)
+    steps = executions.steps.select("name", number=number, kept=pl.when(~folding).then(number))
+    frame = executions.frame.select("at", "duration_us", "status", "step_row", "definition")
+    kept = steps["kept"][frame["step_row"]]  # null for rows of dispatches
+    alive = pl.col("status") != "dead"
+    duration = pl.col("duration_us").filter(alive)
+    grouped = (
+        frame.drop("step_row", "definition")
+        .group_by(key=pair(kept, frame["definition"]))
+        .agg(
+            executions=alive.sum().cast(pl.UInt32),
+            total_us=pl.when(duration.count() > 0).then(duration.sum()),
+            at=pl.col("at").min(),
+        )
+        .drop_nulls("key")
+        .select(
+            "at",
+            "executions",
+            "total_us",
+            number=pl.col("key") // HALF,
+            definition=(pl.col("key") % HALF).cast(pl.UInt32),
+        )
+    )
+    named = grouped.join(steps.select("number", "name").unique("number"), on="number", how="left")
+    nodes = executions.runs.definitions.select("node", "kernel", "attributes", "inputs")
+    nodes = nodes[named["definition"]]
+    return named.drop("number", "definition").hstack(nodes)
+
+
+def functions_table(
+    executions: Executions,
+    instantiations: Instantiations,
+    nodes: pl.DataFrame,
+    same: Callable[[pl.Series], pl.DataFrame],
+    lines: PythonLines,
+) -> pl.DataFrame:
+    """The `functions` table: one row per graph function that was made ready, called or run.
+
+    `same` says which traces are of one Python function, see `python_functions`.
+    """
+    spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
+    calls = executions.calls
+    seen = pl.concat(
+        [
+            spans.select("at", name="function"),
+            calls.select("at", "name"),
+            executions.steps.select("at", "name").drop_nulls(),
+        ]
+    )
+    first = seen.group_by("name").agg(pl.col("at").min())
+    made = spans.group_by(name="function").agg(
+        made_at=pl.col("at").min(),
+        instantiation_us=pl.when(pl.col("end_time").is_not_null().all()).then(
+            (pl.col("end_time") - pl.col("time")).sum()
+        ),
+    )
+    took = pl.col("duration_us")
+    called = calls.group_by("name").agg(
+        calls=pl.len(),
+        total_us=pl.when(took.count() > 0).then(took.sum()),
+        mean_us=rounded(took.mean()),
+    )
+    ran = pl.col("executions") > 0
+    counted = nodes.group_by("function", "function_uid").agg(
+        nodes=ran.sum(),
+        eligible_nodes=(pl.col("eligible") & ran).sum(),
+        rewritten_nodes=((pl.col("rewrite") != "none") & ran).sum(),
+    )
+    table = (
+        first.join(made, on="name", how="left")
+        .join(called, on="name", how="left")
+        .with_columns(**function_columns(pl.col("name")))
+        .join(counted, on=["function", "function_uid"], how="left", nulls_equal=True)
+        .sort("at")
+    )
+    table = table.join(
+        same(table["name"]).select("name", "traces"), on="name", how="left", maintain_order="left"
+    )
+    made_line = with_places(executions.spans, table.select(at=pl.col("made_at").fill_null(0)))
+    placed = with_places(executions.spans, table).with_columns(
+        pl.col("calls", "nodes", "eligible_nodes", "rewritten_nodes").fill_null(0),
+        instantiated_line=made_line["line"].set(table["made_at"].is_null(), None),
+        first_line="line",
+        python=lines.named(lines.of_functions(table["name"])),
+    )
+    return as_table("functions", placed)

@@ -1,0 +1,81 @@
+"""The `ops` table: executions by (mode, kind, op, kernel, rewrite)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tflogscope.grammar.tables import as_table
+from tflogscope.model.executions import with_places
+from tflogscope.model.figures import rounded, summed
+from tflogscope.model.links.linked import Linked
+from tflogscope.model.pairing import HALF, pair
+from tflogscope.model.timeline import Timeline
+
+
+def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
+    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line."""
+    executions = timeline.executions
+    alive = pl.col("status") != "dead"
+    duration = pl.col("duration_us").filter(alive)
+    grouped = executions.frame.group_by("signature").agg(
+        executions=alive.sum(),
+        dead=(~alive).sum(),
+        total_us=pl.when(duration.count() > 0).then(duration.sum()),
+        mean_us=rounded(duration.mean()),
+        min_us=duration.min(),
+        p50_us=duration.quantile(0.5, "nearest").cast(pl.Int64),
+        p95_us=duration.quantile(0.95, "nearest").cast(pl.Int64),
+        max_us=duration.max(),
+        at=pl.col("at").min(),
+    )
+    ran = linked.lines.drop_nulls("execution")
+    signature = executions.signature[ran["execution"]]
+    primitives = ran.group_by(signature=signature).agg(
+        primitives=pl.len().cast(pl.UInt32),
+        primitive_us=summed("duration_us"),
+        implementations=_distinct("implementation"),
+    )
+    table = (
+        executions.signatures.join(grouped, on="signature")
+        .join(_asked_for(timeline), on="signature")
+        .join(primitives, on="signature", how="left")
+        .join(_lines(timeline), on="signature", how="left")
+        .sort("at")
+    )
+    placed = with_places(executions.spans, table)
+    return as_table(
+        "ops", placed.with_columns(pl.col("primitives").fill_null(0), first_line="line")
+    )
+
+
+def _asked_for(timeline: Timeline) -> pl.DataFrame:
+    """The functions and the causes of each signature."""
+    # Texts only of what is different: a node runs thousands of times.
+    (_, function), (_, cause) = (timeline.column(name) for name in ("function", "cause"))
+    alike = pl.DataFrame({"function": function, "cause": cause})
+    number = alike.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64)).to_series()
+    alike = alike.with_columns(number=number).unique("number")
+    pairs = pair(timeline.executions.signature, number[timeline.executions.asked]).unique()
+    named = pl.DataFrame({"signature": (pairs // HALF).cast(pl.Int32), "number": pairs % HALF})
+    return (
+        named.join(alike, on="number")
+        .group_by("signature")
+        .agg(functions=_distinct("function"), causes=_distinct("cause"))
+    )
+
+
+def _lines(timeline: Timeline) -> pl.DataFrame:
+    """The line that most of a signature's executions come from: python, python_executions."""
+    known = timeline.columns("signature", "status", "python").drop_nulls("python")
+    alive = known.filter(pl.col("status") != "dead")
+    counted = alive.group_by("signature", pl.col("python").cast(pl.String)).agg(
+        python_executions=pl.len().cast(pl.UInt32)
+    )
+    counted = counted.sort("python_executions", "python", descending=[True, False])
+    return counted.unique("signature", keep="first", maintain_order=True)
+
+
+def _distinct(column: str) -> pl.Expr:
+    """Distinct values in a group, sorted and `;`-joined; null if there are none."""
+    joined = pl.col(column).drop_nulls().cast(pl.String).unique().sort().str.join(";")
+    return pl.when(pl.col(column).count() > 0).then(joined)
