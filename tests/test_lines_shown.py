@@ -144,26 +144,6 @@ def test_traces_have_the_line_as_an_argument(run: Run, tmp_path: Path) -> None:
     assert named["Asinh"] == DEEP
 
 
-def test_frames_of_the_program_are_above_ops_in_speedscope(run: Run, tmp_path: Path) -> None:
-    run.trace(tmp_path / "run.speedscope.json")
-    trace = json.loads((tmp_path / "run.speedscope.json").read_text())
-    frames = [each["name"] for each in trace["shared"]["frames"]]
-    above: dict[str, list[str]] = {}
-    for profile in trace["profiles"]:
-        opened: list[str] = []
-        before = 0
-        for event in profile["events"]:
-            assert event["at"] >= before
-            before = event["at"]
-            if event["type"] == "O":
-                opened.append(frames[event["frame"]])
-                above[opened[-1]] = opened[:-1]
-            else:
-                assert opened.pop() == frames[event["frame"]]
-        assert opened == []
-    assert above["Asinh"] == ["program.py:20 <module>", f"{SHALLOW} shallow", f"{DEEP} deep"]
-
-
 def folded(run: Run, path: Path) -> dict[str, int]:
     run.trace(path)
     lines = [line.rpartition(" ") for line in path.read_text().splitlines()]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tflogscope.exports.formats import FORMATS
-from tflogscope.exports.traces import TRACE_FORMATS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tflogscope"
@@ -35,6 +34,5 @@ def test_no_module_is_there_for_tests_alone() -> None:
     assert len(MODULES) > 40
     used = {name for path in PACKAGE.rglob("*.py") for name in imported(path)}
     by_name = {each.module for each in FORMATS.values()}
-    by_name |= {each.module for each in TRACE_FORMATS.values()}
     used |= {f"tflogscope.exports.{module}" for module in by_name}
     assert set(MODULES) - used == EXEMPT

@@ -218,4 +218,4 @@ def test_nothing_to_draw_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[st
     path.write_text(log.text())
     assert main(["timeline", str(path)]) == 2
     assert "nothing ran in this log" in capfd.readouterr().err
-    assert main(["trace", str(path), "-o", str(tmp_path / "t.pftrace")]) == 0
+    assert main(["trace", str(path), "-o", str(tmp_path / "t.json")]) == 0

@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import re
-from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ import pytest
 
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, Log, Node, X
-from tests.samples import run_of
+from tests.samples import path_of, run_of
 from tflogscope import Run
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
-from tflogscope.exports.traces import TRACE_FORMATS, is_gzip_name, trace_format_of_file
+from tflogscope.exports.traces import trace_format, write_trace
 
 # Threads and none, Python in graphs, calls at once, no ends of eager ops, primitives alone.
 LOGS = (
@@ -37,7 +36,7 @@ LOGS = (
 
 def written(run: Run, name: str) -> bytes:
     stream = io.BytesIO()
-    TRACE_FORMATS[name].write(run, stream, "tests")
+    write_trace(run, stream, name, "tests")
     return stream.getvalue()
 
 
@@ -46,19 +45,6 @@ def chrome(name: str) -> list[dict[str, Any]]:
     events = json.loads(written(run_of(name), "chrome"))["traceEvents"]
     assert isinstance(events, list)
     return events
-
-
-def ns(microseconds: float) -> int:
-    return round(microseconds * 1000)
-
-
-def drawn(events: list[dict[str, Any]]) -> list[tuple[int, str, int, int]]:
-    """Track, name, begin and end (ns) of each slice of a Chrome trace."""
-    return [
-        (event["tid"], event["name"], ns(event["ts"]), ns(event["ts"] + event.get("dur", 0)))
-        for event in events
-        if event["ph"] in "Xi"
-    ]
 
 
 # ---- layout --------------------------------------------------------------------------------------
@@ -257,126 +243,11 @@ def test_hostile_names_stay_text(opened: Open) -> None:
     log = Log()
     log.step(-5, *(Node(number, name, "Mul") for number, name in enumerate(names, 2)))
     run = opened(log)
-    for format_name in ("chrome", "speedscope"):
-        data = written(run, format_name).decode()
-        assert not {"\u202e", "\x9b"} & set(data)
-        assert "##[" not in data
-        json.loads(data)
-    nodes = {event.get("args", {}).get("node") for event in json.loads(written(run, "chrome"))
-             ["traceEvents"]}  # fmt: skip
+    data = written(run, "chrome").decode()
+    assert not {"\u202e", "\x9b"} & set(data)
+    assert "##[" not in data
+    nodes = {event.get("args", {}).get("node") for event in json.loads(data)["traceEvents"]}
     assert set(run.timeline["node"].drop_nulls()) <= nodes
-
-
-# ---- Perfetto ------------------------------------------------------------------------------------
-
-
-def parsed(data: bytes) -> Any:
-    """A trace, read with Perfetto's own classes."""
-    protos = pytest.importorskip(
-        "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed"
-    )
-    trace = protos.Trace()
-    trace.ParseFromString(data)
-    return trace
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_perfetto_reads_the_same_slices_and_arguments(name: str) -> None:
-    run, events = run_of(name), chrome(name)
-    trace = parsed(written(run, "perfetto"))
-    tables: dict[str, dict[int, str]] = {}
-    tids, sequences = {}, {packet.trusted_packet_sequence_id for packet in trace.packet}
-    assert sequences == {1}
-    for packet in trace.packet:
-        for field, entries in packet.interned_data.ListFields():
-            tables[field.name] = {
-                each.iid: each.str.decode() if field.name.endswith("values") else each.name
-                for each in entries
-            }
-        if packet.HasField("track_descriptor"):
-            tids[packet.track_descriptor.uuid] = packet.track_descriptor
-    track = {each.uuid: place for place, each in enumerate(tids.values())}
-    open_: dict[int, list[tuple[str, int]]] = {}
-    found, arguments, before = Counter[tuple[str, int, int]](), [], 0
-    for packet in trace.packet:
-        event = packet.track_event
-        if not packet.HasField("track_event") or event.type == event.TYPE_COUNTER:
-            continue
-        assert packet.sequence_flags == 2
-        assert event.track_uuid in track
-        assert packet.timestamp >= before
-        before = packet.timestamp
-        if event.type == event.TYPE_SLICE_END:
-            title, begin = open_[event.track_uuid].pop()
-            found[title, begin, packet.timestamp] += 1
-            continue
-        title = tables["event_names"][event.name_iid]
-        said = {
-            tables["debug_annotation_names"][each.name_iid]: tables[
-                "debug_annotation_string_values"
-            ][each.string_value_iid]
-            if each.string_value_iid
-            else each.double_value or each.int_value
-            for each in event.debug_annotations
-        }
-        categories = [tables["event_categories"][each] for each in event.category_iids]
-        arguments.append((",".join(categories), said))
-        if event.type == event.TYPE_INSTANT:
-            found[title, packet.timestamp, packet.timestamp] += 1
-        else:
-            open_.setdefault(event.track_uuid, []).append((title, packet.timestamp))
-    assert not any(open_.values())
-    assert found == Counter((title, begin, end) for _, title, begin, end in drawn(events))
-    of_chrome = [
-        (event["cat"], {**event["args"], **({"step": int(event["args"]["step"])}
-         if "step" in event["args"] else {})})
-        for event in events
-        if event["ph"] in "Xi"
-    ]  # fmt: skip
-    assert arguments == of_chrome
-
-
-def test_perfetto_has_flows_tracks_counters_and_a_clock() -> None:
-    run = run_of("function_mlp__tf2.13.1__vlog2__tid")
-    trace = parsed(written(run, "perfetto"))
-    events = [packet.track_event for packet in trace.packet if packet.HasField("track_event")]
-    starts = Counter(flow for event in events for flow in event.flow_ids)
-    ends = Counter(flow for event in events for flow in event.terminating_flow_ids)
-    assert starts == ends == Counter(range(1, 9))
-    tracks = [each.track_descriptor for each in trace.packet if each.HasField("track_descriptor")]
-    assert {each.thread.tid for each in tracks if each.HasField("thread")} == {9730, 9735, 9736}
-    counters = {each.uuid: each.name for each in tracks if each.HasField("counter")}
-    assert set(counters.values()) == {"open ops, eager", "open ops, graph", "oneDNN share, %"}
-    counted = [event for event in events if event.type == event.TYPE_COUNTER]
-    assert {event.track_uuid for event in counted} == set(counters)
-    clocks = {each.clock_id: each.timestamp for each in trace.packet[0].clock_snapshot.clocks}
-    assert run.drawn.origin_us
-    assert clocks == {6: 0, 1: run.drawn.origin_us * 1000}
-
-
-# ---- speedscope ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_speedscope_opens_and_closes_what_it_opened(name: str) -> None:
-    document = json.loads(written(run_of(name), "speedscope"))
-    frames = document["shared"]["frames"]
-    found = Counter[tuple[str, int, int]]()
-    for profile in document["profiles"]:
-        open_: list[tuple[int, int]] = []
-        before = profile["startValue"]
-        for event in profile["events"]:
-            assert event["at"] >= before
-            before = event["at"]
-            if event["type"] == "O":
-                open_.append((event["frame"], event["at"]))
-            else:
-                frame, begin = open_.pop()
-                assert frame == event["frame"]
-                found[frames[frame]["name"], begin, event["at"]] += 1
-        assert not open_
-        assert profile["endValue"] == before
-    assert found == Counter((title, begin, end) for _, title, begin, end in drawn(chrome(name)))
 
 
 # ---- command -------------------------------------------------------------------------------------
@@ -384,22 +255,32 @@ def test_speedscope_opens_and_closes_what_it_opened(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [
-        ("a.json", "chrome"),
-        ("A.JSON.GZ", "chrome"),
-        ("a.speedscope.json", "speedscope"),
-        ("a.pftrace.gz", "perfetto"),
-        ("a.perfetto-trace", "perfetto"),
-    ],
+    [("a.json", "chrome"), ("A.JSON.GZ", "chrome"), ("a.folded", "folded"), (None, "chrome")],
 )
-def test_the_suffix_says_the_format(file: str, name: str) -> None:
-    assert trace_format_of_file(file).name == name
-    assert is_gzip_name(file) == file.lower().endswith(".gz")
+def test_the_suffix_says_the_format(file: str | None, name: str) -> None:
+    assert trace_format(file, None) == name
+    assert trace_format("a.txt", name) == name
 
 
-def test_an_unknown_suffix_is_an_error() -> None:
-    with pytest.raises(UsageError, match="suffix"):
-        trace_format_of_file("trace.txt")
+@pytest.mark.parametrize(
+    "file", ["a.txt", "a.pftrace", "a.speedscope.json", "a.speedscope.json.gz"]
+)
+def test_an_unknown_suffix_is_an_error_that_names_the_others(file: str) -> None:
+    with pytest.raises(UsageError, match=r"suffix\n.*\.json\.gz.*\.folded"):
+        trace_format(file, None)
+
+
+@pytest.mark.parametrize("name", ["perfetto", "speedscope", ""])
+def test_an_unknown_format_is_an_error_that_names_the_others(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run, target = run_of("torch_mlp__torch2.13.0__vlog2"), tmp_path / "t.json"
+    with pytest.raises(UsageError, match="Perfetto, speedscope"):
+        run.trace(target, name)
+    path = str(path_of("torch_mlp__torch2.13.0__vlog2"))
+    assert main(["trace", path, "-o", str(target), "--format", name]) == 2
+    assert "chrome (.json, .json.gz)" in capfd.readouterr().err
+    assert not target.exists()
 
 
 def test_the_command_writes_and_says_what_is_not_as_it_was(

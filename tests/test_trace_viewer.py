@@ -20,7 +20,7 @@ import pytest
 
 from tests.browser import CHROMIUM, missing
 from tests.samples import run_of
-from tflogscope.exports.traces import is_gzip_name, trace_format_of_file
+from tflogscope.exports.traces import write_trace
 
 LOG = "function_mlp__tf2.13.1__vlog2__tid"
 FLAGS = (
@@ -76,11 +76,10 @@ def shown(address: str, file: str, profile: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("file", ["t.speedscope.json", "t.json.gz"])
+@pytest.mark.parametrize("file", ["t.json", "t.json.gz"])
 def test_speedscope_opens_the_trace(file: str, viewer: Path, address: str, tmp_path: Path) -> None:
     with (viewer / file).open("wb") as stream:
-        made = trace_format_of_file(file)
-        made.write(run_of(LOG), stream, "tests", compress=is_gzip_name(file))
+        write_trace(run_of(LOG), stream, "chrome", "tests", path=file)
     page = shown(address, file, tmp_path / "profile")
     # The bar on top names the track and how many there are; the landing page has no such thing.
     assert "thread 9730" in page

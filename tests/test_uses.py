@@ -53,7 +53,7 @@ def test_diff_is_that_of_the_command(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("use", "name"), [("report", "run.html"), ("trace", "run.pftrace"), ("trace", "run.json.gz")]
+    ("use", "name"), [("report", "run.html"), ("trace", "run.folded"), ("trace", "run.json.gz")]
 )
 def test_a_file_is_that_of_the_command(tmp_path: Path, use: str, name: str) -> None:
     run, path, other = run_of(KERAS), tmp_path / name, tmp_path / f"other.{name}"

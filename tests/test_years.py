@@ -26,7 +26,7 @@ COMMANDS = {
     "from another year": ["timeline", "LOG", "--from", "0001-01-01", "--to", "+1h"],
     "report": ["report", "LOG", "-o", "OUT.html"],
     "trace": ["trace", "LOG", "-o", "OUT.json"],
-    "perfetto": ["trace", "LOG", "-o", "OUT.pftrace"],
+    "folded": ["trace", "LOG", "-o", "OUT.folded"],
     "analyze": ["analyze", "LOG"],
 }
 

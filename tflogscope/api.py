@@ -103,12 +103,12 @@ class Run(model_run.Run):
             OutputError: it can't be written, or exists.
         """
         from tflogscope.exports.atomic import atomic_file
-        from tflogscope.exports.traces import TRACE_FORMATS, is_gzip_name, trace_format_of_file
+        from tflogscope.exports.traces import trace_format, write_trace
 
         name = os.fspath(path)
-        chosen = TRACE_FORMATS[format_name] if format_name else trace_format_of_file(name)
+        chosen = trace_format(name, format_name)
         with atomic_file(path, force=force) as stream:
-            chosen.write(self, stream, MADE_BY, compress=is_gzip_name(name))
+            write_trace(self, stream, chosen, MADE_BY, path=name)
 
     def timeline_chart(self) -> Any:
         """The run over time, eager against graph, as a picture that a notebook shows (SVG)."""

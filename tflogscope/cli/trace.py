@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,8 @@ from tflogscope.cli.inputs import Logs, named_inputs, opened
 from tflogscope.cli.output import Force, Output, refuse_input, standard_output
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
-from tflogscope.exports.traces import TRACE_FORMATS, is_gzip_name, trace_format_of_file
+from tflogscope.exports.traces import TRACE_FORMATS, trace_format, write_trace
 from tflogscope.version import MADE_BY
-
-_BY_DEFAULT = "chrome"
 
 
 def trace(
@@ -22,9 +20,11 @@ def trace(
     *,
     output: Output = None,
     format_name: Annotated[
-        Literal["chrome", "perfetto", "speedscope", "folded"] | None,
+        str | None,
         typer.Option(
-            "--format", help="The format. By default what the file's suffix says, else chrome."
+            "--format",
+            metavar="|".join(TRACE_FORMATS),
+            help="The format. By default what the file's suffix says, else chrome.",
         ),
     ] = None,
     force: Force = False,
@@ -38,26 +38,21 @@ def trace(
     \b
     Examples:
       tflogscope trace run.log -o trace.json.gz
-      tflogscope trace run.log -o trace.pftrace
-      tflogscope trace run.log -o run.speedscope.json
       tflogscope trace run.log -o run.folded
     """
     inputs = named_inputs(logs)
     path = None if output in (None, "-") else output
-    if path is None:
-        chosen = TRACE_FORMATS[format_name or _BY_DEFAULT]
-        if sys.stdout.isatty():
-            raise UsageError("a trace is not for reading", None, "Name a file: -o trace.json.gz")
-    else:
-        chosen = TRACE_FORMATS[format_name] if format_name else trace_format_of_file(path)
+    chosen = trace_format(path, format_name)
+    if path is not None:
         refuse_input(path, inputs)
         refuse_bad_target(path, force=force)
+    elif sys.stdout.isatty():
+        raise UsageError("a trace is not for reading", None, "Name a file: -o trace.json.gz")
     with opened(inputs) as run:
         slices = run.slices
     place = standard_output() if path is None else atomic_file(path, force=force)
     with place as stream:
-        compress = path is not None and is_gzip_name(path)
-        chosen.write(run, stream, MADE_BY, compress=compress)
+        write_trace(run, stream, chosen, MADE_BY, path=path)
     _say_what_is_not_true(slices.clock, slices.left_out)
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FileFormat:
-    """A file format, and where its writer is."""
+class Format:
+    """A file format for tables, and where its writer is."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -37,10 +37,6 @@ class FileFormat:
             import_module(f"tflogscope.exports.{self.module}"), self.function
         )
         return writer
-
-
-class Format(FileFormat):
-    """A file format for tables."""
 
     def write(self, frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
         """Write a table.

@@ -9,34 +9,66 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tflogscope.exports.json_text import harmless
-from tflogscope.exports.trace_rows import PART_ROWS, TEXTS
+from tflogscope.exports.trace_arguments import TEXTS, arguments
+from tflogscope.model.intervals import open_time, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tflogscope.exports.trace_rows import PART_ROWS, TraceRows
+    from tflogscope.model.run import Run
+    from tflogscope.model.slices.slices import Slices
 
 _PID = 1
 _NOT_A_THREAD = 0  # counters belong to the process
+_PART_ROWS = 20_000  # written at once: the memory that it takes is not to be seen
+_SHARES = 1000  # values of the share of rewritten ops: more than a screen has pixels
 
 
-def chrome_json(rows: TraceRows) -> Iterator[bytes]:
-    """The pieces of the file, in order."""
-    about = harmless(json.dumps(rows.about))
-    yield f'{{"displayTimeUnit":"ns","otherData":{about},"traceEvents":[\n'.encode()
-    yield _names(rows).encode()
-    heads, arguments = _heads(rows)
-    threads = rows.slices.tracks["tid"]
-    frame = rows.slices.frame.select("track", "begin_ns", "end_ns", "has_end").hstack(rows.frame)
-    for part in frame.iter_slices(PART_ROWS):
-        yield _events(part, heads, arguments, threads)
-    yield from _counters(rows)
-    yield _flows(rows).encode()
+def chrome_json(run: Run, made_by: str) -> Iterator[bytes]:
+    """The pieces of the file, in order.
+
+    Args:
+        run: the run.
+        made_by: the program and its version.
+    """
+    slices = run.drawn
+    about = _about(run, slices, made_by)
+    head = harmless(json.dumps(about))
+    yield f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n'.encode()
+    yield _names(about["log"], slices.tracks).encode()
+    said, texts = arguments(run, slices)
+    heads, members = _heads(texts)
+    frame = slices.frame.select("track", "begin_ns", "end_ns", "has_end").hstack(said)
+    for part in frame.iter_slices(_PART_ROWS):
+        yield _events(part, heads, members, slices.tracks["tid"])
+    yield from _counters(slices, " and ".join(run.rewriters.kernels))
+    yield _flows(slices).encode()
     # A last event without a comma behind it.
     yield f"{_event('M', 'process_sort_index', 0, sort_index=0)}\n]}}\n".encode()
+
+
+def _about(run: Run, slices: Slices, made_by: str) -> dict[str, str]:
+    """What the trace is of, and what is not in it."""
+    axis = {
+        "time": "time",
+        "lines": "the log has no times: a line counts as 1 µs",
+        "durations": "the log has no times: primitives are drawn back to back",
+    }
+    about = {
+        "made_by": made_by,
+        "log": ", ".join(run.coverage["source"].to_list()),
+        "axis": axis[slices.clock],
+        "not_drawn": "branches that were not taken; memory (__LOG_MEMORY__)",
+    }
+    if slices.origin_us is not None:
+        about["begins_at"] = str(np.datetime64(slices.origin_us, "us"))
+    if slices.left_out:
+        about["left_out"] = f"{slices.left_out} executions without a time"
+    return about
 
 
 def _event(phase: str, kind: str, tid: int, /, **arguments: str | int) -> str:
@@ -44,25 +76,28 @@ def _event(phase: str, kind: str, tid: int, /, **arguments: str | int) -> str:
     return harmless(json.dumps(event, separators=(",", ":")))
 
 
-def _names(rows: TraceRows) -> str:
-    events = [_event("M", "process_name", _NOT_A_THREAD, name=rows.about["log"])]
-    for place, track in enumerate(rows.slices.tracks.iter_rows(named=True)):
+def _names(log: str, tracks: pl.DataFrame) -> str:
+    events = [_event("M", "process_name", _NOT_A_THREAD, name=log)]
+    for place, track in enumerate(tracks.iter_rows(named=True)):
         events.append(_event("M", "thread_name", track["tid"], name=track["name"]))
         events.append(_event("M", "thread_sort_index", track["tid"], sort_index=place))
     return "".join(f"{event},\n" for event in events)
 
 
-def _heads(rows: TraceRows) -> tuple[pl.Series, pl.Series]:
+# ---- slices --------------------------------------------------------------------------------------
+
+
+def _heads(texts: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """Of each distinct text how its event begins, and its arguments."""
-    arguments = pl.concat_str([_member(name) for name in TEXTS], separator=",", ignore_nulls=True)
-    made = rows.texts.select(
+    members = pl.concat_str([_member(name) for name in TEXTS], separator=",", ignore_nulls=True)
+    made = texts.select(
         head=pl.concat_str(
             pl.lit("{"), _member("name"), pl.lit(","), _member("category", "cat"), pl.lit(',"ph":')
         ),
         arguments=pl.concat_str(
             pl.lit('"args":{'),
-            arguments,
-            pl.when(arguments != "").then(pl.lit(",")).otherwise(pl.lit("")),
+            members,
+            pl.when(members != "").then(pl.lit(",")).otherwise(pl.lit("")),
         ),
     )
     return _harmless(made["head"]), _harmless(made["arguments"])
@@ -81,9 +116,7 @@ def _member(column: str, name: str | None = None) -> pl.Expr:
     return pl.when(pl.col(column).is_not_null()).then(pair.str.slice(1).str.head(-1))
 
 
-def _events(
-    part: pl.DataFrame, heads: pl.Series, arguments: pl.Series, threads: pl.Series
-) -> bytes:
+def _events(part: pl.DataFrame, heads: pl.Series, members: pl.Series, threads: pl.Series) -> bytes:
     text, track = pl.col("text"), pl.col("track")
     duration = pl.concat_str(
         pl.lit('"X","dur":'), _microseconds(pl.col("end_ns") - pl.col("begin_ns"))
@@ -96,7 +129,7 @@ def _events(
         pl.lit(f',"pid":{_PID},"tid":'),
         pl.lit(threads).gather(track),
         pl.lit(","),
-        pl.lit(arguments).gather(text),
+        pl.lit(members).gather(text),
         pl.lit('"line":'),
         "line",
         _number("end_line"),
@@ -124,13 +157,22 @@ def _microseconds(nanoseconds: pl.Expr) -> pl.Expr:
     )
 
 
-def _counters(rows: TraceRows) -> Iterator[bytes]:
+# ---- counters ------------------------------------------------------------------------------------
+
+
+def _counters(slices: Slices, kernels: str) -> Iterator[bytes]:
+    """Two counters; `kernels` says whose the rewritten ops' are."""
+    frame = slices.frame
+    kinds = slices.texts.select(
+        op=pl.col("kind") == "op", graph=pl.col("mode") == "graph", made=pl.col("rewrite") != "none"
+    ).select(pl.all().gather(frame["text"]).fill_null(value=False))
+    is_op = kinds["op"] & frame["has_end"]
     head = f'{{"ph":"C","pid":{_PID},"tid":{_NOT_A_THREAD},"name":'
-    for name, frame, columns in (
-        ("open ops", rows.open_ops, ("eager", "graph")),
-        (f"{rows.kernels} share, %", rows.rewritten_share, ("percent",)),
+    for name, counted in (
+        ("open ops", _open_ops(frame, is_op, kinds["graph"])),
+        (f"{kernels} share, %", _rewritten_share(frame, is_op, kinds["made"])),
     ):
-        values = [pl.concat_str(pl.lit(f'"{each}":'), each) for each in columns]
+        values = [pl.concat_str(pl.lit(f'"{each}":'), each) for each in counted.columns[1:]]
         event = pl.concat_str(
             pl.lit(f'{head}"{name}","ts":'),
             _microseconds(pl.col("ns")),
@@ -138,26 +180,56 @@ def _counters(rows: TraceRows) -> Iterator[bytes]:
             pl.concat_str(values, separator=","),
             pl.lit("}},\n"),
         )
-        for part in frame.iter_slices(PART_ROWS):
+        for part in counted.iter_slices(_PART_ROWS):
             yield _joined(part.select(event))
 
 
-def _flows(rows: TraceRows) -> str:
+def _open_ops(frame: pl.DataFrame, is_op: pl.Series, is_graph: pl.Series) -> pl.DataFrame:
+    """How many ops are open from then on, where it changes: ns, eager, graph."""
+    counted = []
+    ops = frame.select("begin_ns", "end_ns").filter(is_op)
+    of_graphs = is_graph.filter(is_op).to_numpy()
+    begin, end = ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    ns = np.unique(np.concatenate([begin, end]))
+    for here in (~of_graphs, of_graphs):
+        begun = np.searchsorted(np.sort(begin[here]), ns, side="right")
+        counted.append(begun - np.searchsorted(np.sort(end[here]), ns, side="right"))
+    return pl.DataFrame({"ns": ns, "eager": counted[0], "graph": counted[1]})
+
+
+def _rewritten_share(
+    frame: pl.DataFrame, is_op: pl.Series, is_rewritten: pl.Series
+) -> pl.DataFrame:
+    """Rewritten ops' part of the time of ops, in equal parts of the run: ns, percent; 0: no op."""
+    if not is_rewritten.any():
+        return pl.DataFrame(schema={"ns": pl.Int64, "percent": pl.Float64})
+    edges = parts(0, int(frame["end_ns"].to_numpy().max()), _SHARES)
+    times = []
+    for wanted in (is_op & is_rewritten, is_op):
+        ops = frame.filter(wanted)
+        times.append(open_time(ops["begin_ns"].to_numpy(), ops["end_ns"].to_numpy(), edges))
+    percent = 100 * times[0] / np.maximum(times[1], 1)
+    return pl.DataFrame({"ns": edges[:-1], "percent": np.round(percent, 1)})
+
+
+# ---- flows ---------------------------------------------------------------------------------------
+
+
+def _flows(slices: Slices) -> str:
     """From the begin of a call to the begin of its first op."""
-    frame, flows = rows.slices.frame, rows.slices.flows
     events = []
     for phase, end in (('"s"', "from_slice"), ('"f","bp":"e"', "to_slice")):
-        there = frame.select("begin_ns", "track").select(pl.all().gather(flows[end]))
+        there = slices.frame.select("begin_ns", "track").select(pl.all().gather(slices.flows[end]))
         event = pl.concat_str(
             pl.lit(f'{{"ph":{phase},"cat":"call","name":"runs","pid":{_PID},"id":'),
             "call",
             pl.lit(',"tid":'),
-            pl.lit(rows.slices.tracks["tid"]).gather(pl.col("track")),
+            pl.lit(slices.tracks["tid"]).gather(pl.col("track")),
             pl.lit(',"ts":'),
             _microseconds(pl.col("begin_ns")),
             pl.lit("},\n"),
         )
-        events.append(_joined(there.with_columns(flows["call"]).select(event)).decode())
+        events.append(_joined(there.with_columns(slices.flows["call"]).select(event)).decode())
     return "".join(events)
 
 

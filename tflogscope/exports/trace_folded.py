@@ -13,20 +13,26 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.escapes import safe
-from tflogscope.exports.trace_rows import PART_ROWS
+from tflogscope.exports.trace_arguments import execution_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tflogscope.exports.trace_rows import TraceRows
+    from tflogscope.model.run import Run
 
 
-def folded_stacks(rows: TraceRows) -> Iterator[bytes]:
-    """The pieces of the file, in order."""
-    slices = rows.slices.frame.with_row_index("slice").filter(
+_PART_ROWS = 20_000  # written at once
+
+
+def folded_stacks(run: Run) -> Iterator[bytes]:
+    """The pieces of the file, in order.
+
+    Only what ran counts, and not how functions were made ready.
+    """
+    slices = run.slices.frame.with_row_index("slice").filter(
         pl.col("primitive").is_null() & pl.col("has_end")
     )
-    kinds = rows.slices.texts.select("kind", "mode", "stack")
+    kinds = run.slices.texts.select("kind", "mode", "stack")
     slices = slices.hstack(kinds.select(pl.all().gather(slices["text"])))
     is_call = pl.col("kind") == "call"
     own = slices.join(_own_ns(slices), on="slice").join(_in_nodes(slices), on="call", how="left")
@@ -38,8 +44,8 @@ def folded_stacks(rows: TraceRows) -> Iterator[bytes]:
         us=(pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000).round().cast(pl.Int64),
     )
     summed = timed.group_by("text", "stack").agg(pl.col("us").sum()).filter(pl.col("us") > 0)
-    lines = _paths(rows, summed).group_by("path").agg(pl.col("us").sum()).sort("path")
-    for part in lines.iter_slices(PART_ROWS):
+    lines = _paths(run, summed).group_by("path").agg(pl.col("us").sum()).sort("path")
+    for part in lines.iter_slices(_PART_ROWS):
         yield "".join(f"{path} {us}\n" for path, us in part.rows()).encode()
 
 
@@ -68,14 +74,15 @@ def _in_nodes(slices: pl.DataFrame) -> pl.DataFrame:
     return nodes.with_columns(new=new).group_by("call").agg(in_nodes=pl.col("new").sum())
 
 
-def _paths(rows: TraceRows, summed: pl.DataFrame) -> pl.DataFrame:
+def _paths(run: Run, summed: pl.DataFrame) -> pl.DataFrame:
     """Add `path`, the frames of each text below each stack."""
-    texts = rows.texts.select("name", "function").with_row_index("text")
+    texts = execution_texts(run.slices.texts).select("name", "function").with_row_index("text")
+    stacks = run.stacks["frames"].str.split(";").list.reverse()
     named = summed.join(texts.with_columns(pl.col("text").cast(pl.Int64)), on="text", how="left")
     paths = [
         ";".join(_frame(each) for each in (*(frames or ()), function, name) if each)
         for frames, function, name in zip(
-            rows.stacks.gather(named["stack"]).to_list(),
+            stacks.gather(named["stack"]).to_list(),
             named["function"],
             named["name"],
             strict=True,

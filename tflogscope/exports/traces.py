@@ -1,83 +1,67 @@
-"""The registry of trace formats: name, suffixes, writer."""
+"""The formats of traces: Chrome's JSON for viewers, folded stacks for flame graphs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from tflogscope.errors import UsageError
-from tflogscope.exports.formats import FileFormat
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
+TRACE_FORMATS = {"chrome": ".json", "folded": ".folded"}  # name: suffix
 _GZIP = ".gz"
+# speedscope takes a file of this name for one of its own format, which this is not.
+_NOT_CHROME = ".speedscope.json"
+_HINT = (
+    "Use chrome (.json, .json.gz), which Perfetto, speedscope and chrome://tracing open, "
+    "or folded (.folded), for flame graphs."
+)
 
 
-@dataclass(frozen=True)
-class TraceFormat(FileFormat):
-    """A file format for traces."""
+def trace_format(path: str | None, name: str | None) -> str:
+    """The format that is asked for: by name, else by the file's suffix, else `chrome`.
 
-    only_ran: bool = False  # its times are sums
-
-    def write(self, run: Run, stream: BinaryIO, made_by: str, *, compress: bool = False) -> None:
-        """Write the trace of a run.
-
-        Args:
-            run: what to draw.
-            stream: takes bytes; need not seek.
-            made_by: the program and its version.
-            compress: write gzip.
-
-        Raises:
-            OSError: the stream can't be written.
-        """
-        from tflogscope.exports.gzip_parallel import gzipped
-        from tflogscope.exports.trace_rows import trace_rows
-
-        pieces = self.writer(trace_rows(run, made_by, only_ran=self.only_ran))
-        stream.writelines(gzipped(pieces) if compress else pieces)
-
-
-# Suffixes are tried in this order: `.speedscope.json` is not Chrome's.
-TRACE_FORMATS: dict[str, TraceFormat] = {
-    each.name: each
-    for each in (
-        TraceFormat(
-            "speedscope",
-            (".speedscope.json", ".speedscope"),
-            False,
-            "trace_speedscope",
-            "speedscope_json",
-        ),
-        TraceFormat("folded", (".folded",), False, "trace_folded", "folded_stacks", only_ran=True),
-        TraceFormat("chrome", (".json",), False, "trace_chrome", "chrome_json"),
-        TraceFormat(
-            "perfetto",
-            (".pftrace", ".perfetto-trace", ".pb"),
-            True,
-            "trace_perfetto",
-            "perfetto_trace",
-        ),
-    )
-}
-
-
-def trace_format_of_file(path: str) -> TraceFormat:
-    """The format that a file's suffix asks for, `.gz` behind it or not; case does not matter.
+    Args:
+        path: the file, which may have `.gz` at its end; case does not matter. None: no file.
+        name: one of `TRACE_FORMATS`; None: not said.
 
     Raises:
-        UsageError: no format has that suffix.
+        UsageError: there is no such format, or none has that suffix.
     """
-    name = path.lower().removesuffix(_GZIP)
-    for each in TRACE_FORMATS.values():
-        if name.endswith(each.suffixes):
-            return each
-    known = " ".join(suffix for each in TRACE_FORMATS.values() for suffix in each.suffixes)
-    hint = f"Name the format with --format, or use one of {known}, each also with .gz"
-    raise UsageError("no trace format has that suffix", path, hint)
+    if name is not None:
+        if name not in TRACE_FORMATS:
+            raise UsageError("there is no such trace format", name, _HINT)
+        return name
+    if path is None:
+        return "chrome"
+    file = path.lower().removesuffix(_GZIP)
+    if not file.endswith(_NOT_CHROME):
+        for each, suffix in TRACE_FORMATS.items():
+            if file.endswith(suffix):
+                return each
+    raise UsageError("no trace format has that suffix", path, _HINT)
 
 
-def is_gzip_name(path: str) -> bool:
-    """Whether a file's suffix asks for gzip."""
-    return path.lower().endswith(_GZIP)
+def write_trace(
+    run: Run, stream: BinaryIO, name: str, made_by: str, *, path: str | None = None
+) -> None:
+    """Write the trace of a run.
+
+    Args:
+        run: what to draw.
+        stream: takes bytes; need not seek.
+        name: one of `TRACE_FORMATS`.
+        made_by: the program and its version.
+        path: the name of the file; `.gz` at its end compresses it.
+
+    Raises:
+        OSError: the stream can't be written.
+    """
+    from tflogscope.exports.gzip_parallel import gzipped
+    from tflogscope.exports.trace_chrome import chrome_json
+    from tflogscope.exports.trace_folded import folded_stacks
+
+    pieces = chrome_json(run, made_by) if name == "chrome" else folded_stacks(run)
+    is_gzip = path is not None and path.lower().endswith(_GZIP)
+    stream.writelines(gzipped(pieces) if is_gzip else pieces)

@@ -162,25 +162,10 @@ def _merged(
     old = slices.frame.with_row_index("before")
     more = more.with_columns(pl.col("line", "end_line").cast(pl.UInt64))
     both = pl.concat([old, more], how="diagonal")
-    size = old.height
-    order_of = np.concatenate(
-        [
-            old["begin_order"].to_numpy(),
-            np.full(more.height, -1),
-            old["end_order"].to_numpy(),
-            np.full(more.height, -2),
-        ]
-    )
-    time = np.concatenate([both["begin_ns"].to_numpy(), both["end_ns"].to_numpy()])
-    rank = np.empty(len(time), np.int64)
-    rank[np.lexsort((order_of, time))] = np.arange(len(time))
     first = min(int(both["begin_ns"].to_numpy().min()), 0)
-    both = both.with_columns(
-        pl.col("begin_ns", "end_ns") - first,
-        begin_order=rank[: both.height],
-        end_order=rank[both.height :],
-    ).sort("begin_order")
-    place = np.empty(size, np.int64)
+    both = both.with_columns(pl.col("begin_ns", "end_ns") - first)
+    both = both.sort("begin_ns", "begin_order", nulls_last=False, maintain_order=True)
+    place = np.empty(old.height, np.int64)
     before = both["before"]
     place[before.drop_nulls().to_numpy()] = np.flatnonzero(before.is_not_null().to_numpy())
     flows = slices.flows.with_columns(

@@ -32,8 +32,9 @@ class Slices:
         row (of the timeline; of a primitive that of its op, null: not known), primitive (row of
         the `primitives` table; null: an execution), track, begin_ns, end_ns, has_end (false: when
         it ended is not known, and end_ns is begin_ns), placed (when a primitive ran is worked out
-        from its line), begin_order, end_order (places in the order of all begins and ends); of
-        executions also text (row of `texts`), line, end_line, call and step as in the timeline.
+        from its line), begin_order, end_order (places in the order of all begins and ends; null:
+        tracing and what else is drawn beside what ran); of executions also text (row of `texts`),
+        line, end_line, call and step as in the timeline.
     `texts`: what is said of executions in words, the distinct ones: see `alike`.
     `tracks`, one row per track, in the order to show them: track, name, thread (null: none), tid
         (a number of its own: the thread's, or one that no thread has).
