@@ -22,6 +22,7 @@ from rich.console import Console
 from tests.made_run import in_memory, program
 from tests.samples import NAMES, raw_log
 from tests.test_model_schema import SCHEMA, check_tables
+from tests.verbose_samples import verbose_samples
 from tflogscope import Run, open_log
 from tflogscope.checks.baseline import read_baseline
 from tflogscope.checks.evaluation import check_run
@@ -31,8 +32,8 @@ from tflogscope.events.events import PLACES, Events
 from tflogscope.events.onednn import VERBOSE_SCHEMA, read_verbose
 from tflogscope.events.scan import Scan
 from tflogscope.events.verbose_lines import lines_of
-from tflogscope.grammar.load import load_grammar, packaged_verbose_samples
-from tflogscope.grammar.nodedef import parse_attributes, parse_node_definition
+from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.nodedef import parse_attributes
 from tflogscope.model.moments import moment_ns
 from tflogscope.query.sql import select
 from tflogscope.query.where import where
@@ -87,9 +88,8 @@ def verbose(data: bytes) -> None:
 
 
 def nodes(data: bytes) -> None:
-    """A node definition, or the attributes of one: read or refused."""
-    for parse in (parse_node_definition, parse_attributes):
-        _ignoring(TflogscopeError, lambda parse=parse: parse(_text(data)))  # type: ignore[misc]
+    """The attributes of a node definition: read or refused."""
+    _ignoring(TflogscopeError, lambda: parse_attributes(_text(data)))
 
 
 def condition(data: bytes) -> None:
@@ -256,7 +256,7 @@ def seeds(target: str) -> list[bytes]:
     if target in {"torn", "log", "pass_on"}:
         return [piece for name in NAMES for piece in _pieces(raw_log(name), target)]
     if target == "verbose":
-        return [sample.line.encode() for sample in packaged_verbose_samples()]
+        return [sample.line.encode() for sample in verbose_samples()]
     if target == "nodes":
         found = {
             text

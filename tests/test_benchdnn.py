@@ -11,8 +11,8 @@ import pytest
 
 import tflogscope
 from tests.samples import NAMES, run_of
+from tests.verbose_samples import verbose_samples
 from tflogscope.exports.benchdnn import benchdnn_cases, write_benchdnn
-from tflogscope.grammar.load import packaged_verbose_samples
 
 CASES = tomllib.loads((Path(__file__).parent / "benchdnn.toml").read_text())
 
@@ -63,7 +63,7 @@ def test_all_that_ran_is_said_or_counted(name: str) -> None:
 
 def test_every_era_of_the_grammar_is_read() -> None:
     """No descriptor or attribute of a sample line is of a form that the table doesn't know."""
-    samples = [sample for sample in packaged_verbose_samples() if sample.fields["event"] == "exec"]
+    samples = [sample for sample in verbose_samples() if sample.fields["event"] == "exec"]
     columns = [
         "event", "engine", "primitive", "prop_kind", "memory_descriptors", "attributes",
         "auxiliary", "problem", "duration_us",

@@ -31,6 +31,10 @@ README = (ROOT / "README.md").read_text()
 COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 
 
+SHARED = "What all commands share"
+OF_ALL = {"--grammar"}  # options that the section on all commands describes
+
+
 def program() -> typer.core.TyperGroup:
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
@@ -58,12 +62,13 @@ def test_each_command_and_option_is_described(name: str) -> None:
         if isinstance(parameter, typer.core.TyperOption):
             for spelling in parameter.opts:
                 if spelling not in {"-h", "--help"}:
-                    assert f"`{spelling}" in described, f"{name} {spelling}"
+                    place = section(SHARED) if spelling in OF_ALL else described
+                    assert f"`{spelling}" in place, f"{name} {spelling}"
             assert parameter.help, f"{name} {parameter.name} has no help"
 
 
 def test_options_of_the_program_itself_are_described() -> None:
-    shared = section("What all commands share")
+    shared = section(SHARED)
     for parameter in program().params:
         for spelling in parameter.opts:
             assert f"`{spelling}`" in shared, spelling
@@ -211,6 +216,12 @@ sys.stderr.write(f"2026-11-21 03:58:33.233658: {said}\n")
 """
 
 
+def own_grammar() -> str:
+    """The grammar file of docs/commands.md."""
+    (example,) = re.findall(r"^```toml\n(.*?)^```$", section("grammar"), re.MULTILINE | re.DOTALL)
+    return str(example)
+
+
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory that looks like the repository root to a reader with logs of their own.
@@ -221,6 +232,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).symlink_to(ROOT / name)
     for name in ("run.log", "before.log", "after.log"):
         shutil.copy(SAMPLE, tmp_path / name)  # an example may write to it
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "resample.toml").write_text(own_grammar())
     (tmp_path / "train.py").write_text("import tensorflow as tf\nprint(tf.constant(1) + 2)\n")
     (tmp_path / "tensorflow.py").write_text(STAND_IN)
     monkeypatch.chdir(tmp_path)

@@ -8,11 +8,7 @@ import pytest
 from tflogscope.grammar import exact, fast
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import FileGrammar, Message
-from tflogscope.grammar.nodedef import (
-    NodeDefinitionError,
-    parse_attributes,
-    parse_node_definition,
-)
+from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
 from tflogscope.grammar.template import TemplateError, parse_template
 
 GRAMMAR = load_grammar()
@@ -126,18 +122,6 @@ def test_a_glued_tail_does_not_become_part_of_a_device() -> None:
     assert fast.match_messages(pl.Series([text]), GRAMMAR.files["executor.cc"]).to_list() == [None]
 
 
-def test_explain_names_the_message_that_got_furthest() -> None:
-    near = exact.explain(GRAMMAR.files["executor.cc"], "Synchronous kernel done: 3 stop -5")
-    assert near is not None
-    assert near.message.id == "sync_kernel_done"
-    assert near.mismatch is not None
-    assert near.mismatch.column == 27
-    fits = exact.explain(GRAMMAR.files["mkl_layout_pass.cc"], "TF-MKL: MKL is not enabled")
-    assert fits is not None
-    assert (fits.message.id, fits.mismatch, fits.fields) == ("mkl_not_enabled", None, {})
-    assert exact.explain(FileGrammar("own.cc", "own.cc", ()), "x") is None
-
-
 def test_the_first_message_that_fits_claims_a_text() -> None:
     own = FileGrammar("own.cc", "own.cc", (message("a b", "one"), message("a ${t:rest}", "two")))
     texts = pl.Series(["a b", "a c", None, "b", "a b"])
@@ -165,19 +149,13 @@ def test_head_and_tail_are_the_literal_ends() -> None:
     assert (message("").head, message("").tail) == ("", "")
 
 
-def test_a_node_definition_is_read_whole() -> None:
-    node = parse_node_definition(
-        "{{function_node __inference_f_12}} {{node a/b}} = _MklFusedConv2D[T=DT_FLOAT, "
-        'fused_ops=["BiasAdd", "Relu"], strides=[1, 2, 2, 1], text="a, b=[c]", '
+def test_attributes_are_read_whole() -> None:
+    found = parse_attributes(
+        'T=DT_FLOAT, fused_ops=["BiasAdd", "Relu"], strides=[1, 2, 2, 1], text="a, b=[c]", '
         'then_branch=t_1[x="](", y=2], value=Tensor<type: string shape: [] values: a>, b]>, '
-        '_device="/job:x"](in, w:1, ^ctl)'
+        '_device="/job:x"'
     )
-    assert (node.function_node, node.node, node.op) == (
-        "__inference_f_12",
-        "a/b",
-        "_MklFusedConv2D",
-    )
-    assert node.attributes == {
+    assert found == {
         "T": "DT_FLOAT",
         "fused_ops": '["BiasAdd", "Relu"]',
         "strides": "[1, 2, 2, 1]",
@@ -186,18 +164,10 @@ def test_a_node_definition_is_read_whole() -> None:
         "value": "Tensor<type: string shape: [] values: a>, b]>",
         "_device": '"/job:x"',
     }
-    assert node.inputs == ["in", "w:1", "^ctl"]
-
-
-def test_a_node_definition_without_attributes_and_inputs() -> None:
-    node = parse_node_definition("{{node _SOURCE}} = NoOp[]()")
-    assert (node.node, node.op, node.attributes, node.inputs) == ("_SOURCE", "NoOp", {}, [])
     assert parse_attributes("") == {}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{{node a}} = NoOp[](", "{{node a}} NoOp[]()", '{{node a}} = X[T="](b)', "x"]
-)
-def test_what_is_no_node_definition_says_where(text: str) -> None:
+@pytest.mark.parametrize("text", ["x", "T=[", 'T="](b', "T=DT_FLOAT](b)"])
+def test_what_is_not_attributes_says_where(text: str) -> None:
     with pytest.raises(NodeDefinitionError, match="column"):
-        parse_node_definition(text)
+        parse_attributes(text)

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import NAMES, raw_log, run_of
+from tests.verbose_samples import VerboseSample, verbose_samples
 from tflogscope.errors import GrammarError
 from tflogscope.events.onednn import UNPARSED, VERBOSE_SCHEMA, read_verbose
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.events.verbose_lines import lines_of
-from tflogscope.grammar.load import load_grammar, packaged_verbose_samples
-from tflogscope.grammar.verbose import VerboseSample, fields_of_text, verbose_grammar
+from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.verbose import fields_of_text, verbose_grammar
 
-SAMPLES = packaged_verbose_samples()
+SAMPLES = verbose_samples()
 EXEC = [
     sample.line
     for sample in SAMPLES

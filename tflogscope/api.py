@@ -9,7 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tflogscope.errors import UsageError
 from tflogscope.events.scan import WORKERS
+from tflogscope.grammar.load import load_grammar
 from tflogscope.model import log_run
 from tflogscope.model import run as model_run
 from tflogscope.model.opening import read_log
@@ -152,17 +154,22 @@ class Store(stores.Store):
 
 
 def open_log(
-    *inputs: File | Source, progress: Callable[[int, int | None], None] | None = None
+    *inputs: File | Source,
+    progress: Callable[[int, int | None], None] | None = None,
+    grammar: File | None = None,
 ) -> LogRun:
     """Read one log, or several files as parts of one, and return the run.
 
     `inputs` are files, directories or "-" (standard input); compression is known by content.
     If they are of several runs after all, these add up, and a warning says so: see `Run.parts`.
     `progress` is called with bytes read and bytes in all (None: unknown).
+    `grammar` is a directory of grammar files of your own, which are read beside the packaged ones.
 
-    Raises InputError if an input can't be read, NothingRecognised if nothing in it is known.
+    Raises InputError if an input can't be read, NothingRecognised if nothing in it is known,
+    GrammarError if a grammar file is wrong.
     """
-    run = LogRun(*read_log(WORKERS, *inputs, progress=progress))
+    known = load_grammar(grammar)
+    run = LogRun(*read_log(WORKERS, *inputs, progress=progress, grammar=known))
     if len(run.parts) > 1:
         said = f"these are {len(run.parts)} runs, which add up here: {run.parts[1].why}"
         warnings.warn(said, stacklevel=2)
@@ -186,7 +193,10 @@ def page(run: model_run.Run, *, full: bool, redacted: bool) -> str:
 
     if not redacted:
         return report_page(run, MADE_BY, full=full)
-    redactor = Redactor()
+    if not isinstance(run, log_run.LogRun):
+        raise UsageError("only a log can be redacted", repr(run), "Name the log.")
+    grammar = run.events.grammar
+    redactor = Redactor(grammar=grammar)
     with TemporaryDirectory() as folder:
         copies = []
         for number, source in enumerate(run.sources, 1):
@@ -195,4 +205,6 @@ def page(run: model_run.Run, *, full: bool, redacted: bool) -> str:
                 stream.writelines(text for text, _ in redactor.blocks(source))
             copies.append(Source(str(file)))
             copies[-1].name = f"redacted-{number}.log"
-        return report_page(log_run.LogRun(*read_log(WORKERS, *copies)), MADE_BY, full=full)
+        return report_page(
+            log_run.LogRun(*read_log(WORKERS, *copies, grammar=grammar)), MADE_BY, full=full
+        )

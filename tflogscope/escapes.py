@@ -75,3 +75,12 @@ def safe(text: str) -> str:
     text = _UNSAFE.sub(lambda match: escape(ord(match[0])), text)
     text = _LINE_COMMAND.sub(r"\1\\x3a\2", text)
     return _HASH_COMMAND.sub(r"\\x23\1", text)
+
+
+def pointed(text: str, place: int, around: int = 60) -> str:
+    """So many characters on each side of a place, made visible, and a caret below: two lines."""
+    start = max(0, place - around)
+    before, after = (
+        safe(" ".join(part.splitlines())) for part in (text[start:place], text[place:])
+    )
+    return f"{before}{after[:around]}\n{' ' * len(before)}^"

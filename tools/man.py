@@ -44,6 +44,8 @@ def page() -> Iterator[str]:
     for command in app.registered_commands:
         name = command.name or ""
         yield from section(f"TFLOGSCOPE {name.upper()}", help_of(name))
+    yield from section("TFLOGSCOPE GRAMMAR", help_of("grammar"))
+    yield from section("TFLOGSCOPE GRAMMAR CHECK", help_of("grammar", "check"))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened_each
+from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_each
 from tflogscope.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def analyze(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the same facts as one JSON object.")
     ] = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Show the whole answer on one screen.
 
@@ -32,7 +33,7 @@ def analyze(
       tflogscope analyze run.log
       zcat run.log.gz | tflogscope analyze --json | jq .
     """
-    with opened_each(named_inputs(logs)) as (parts, runs):
+    with opened_each(named_inputs(logs), grammar) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import harmless
         from tflogscope.views.analyze import render, summary_json

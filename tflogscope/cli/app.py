@@ -14,6 +14,7 @@ from tflogscope.cli import (
     diff,
     explain,
     export,
+    grammar,
     ops,
     query,
     ranks,
@@ -90,3 +91,4 @@ app.command("record", context_settings=record.CONTEXT)(record.record)
 app.command("collect")(collect.collect)
 app.command("ranks")(ranks.ranks)
 app.command("trend")(trend.trend)
+app.add_typer(grammar.app, name="grammar")

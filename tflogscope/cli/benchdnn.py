@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
+from tflogscope.cli.inputs import Logs, OwnGrammar, Where, chosen, named_inputs, opened
 from tflogscope.cli.output import Force, Output, refuse_input, standard_output
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.version import MADE_BY
@@ -16,6 +16,7 @@ def benchdnn(
     where: Where = None,
     output: Output = None,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Write the oneDNN primitives as lines that benchdnn runs.
 
@@ -33,7 +34,7 @@ def benchdnn(
     if path is not None:
         refuse_input(path, inputs)
         refuse_bad_target(path, force=force)
-    with opened(inputs) as run:
+    with opened(inputs, grammar) as run:
         primitives = chosen(run.primitives, where)
     from tflogscope.exports.benchdnn import benchdnn_cases, write_benchdnn
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened_each, opened_store
+from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_each, opened_store
 from tflogscope.cli.output import Force, print_text, refuse_input
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -75,6 +75,7 @@ def check(
         ),
     ] = None,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Fail if a run does not keep to a policy: for CI.
 
@@ -108,7 +109,7 @@ def check(
         _require_one_run(store.name, write_baseline, against)
         facts = check_store(store, wanted, known)
     else:
-        with opened_each(inputs) as (parts, runs):
+        with opened_each(inputs, grammar) as (parts, runs):
             if len(parts) > 1:
                 _require_one_run(inputs[0], write_baseline, against)
                 names = [part.name for part in parts]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tflogscope.cli.inputs import OwnGrammar
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
+from tflogscope.grammar.load import load_grammar
 from tflogscope.model.figures import count_of
 from tflogscope.stores.folder import folder_of, is_store, is_url
 from tflogscope.version import __version__
@@ -60,6 +64,7 @@ def collect(
             help="A Dask cluster instead: tcp://host:8786. Its workers read the logs themselves.",
         ),
     ] = None,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Analyze many runs, each by itself, and keep their tables in a store.
 
@@ -83,9 +88,11 @@ def collect(
     if os.path.exists(store) and not is_store(store) and not _is_empty(store):  # noqa: PTH110
         hint = "Name a store, or a directory that is empty or not there yet."
         raise UsageError("this is not a store of runs", store, hint)
+    version = _version(grammar)
     pool = _pool(workers, scheduler)
     if scheduler is not None:  # the workers are elsewhere
         inputs, store = [_absolute(each) for each in inputs], _absolute(store)
+        grammar = grammar and _absolute(grammar)
     runs = name_runs(inputs, template, ["run", *RUN_COLUMNS])
     before = read_rows(folder_of(store)).filter(state="done").select(_WORK).rows()
     with progress_bar() as advance:
@@ -94,7 +101,7 @@ def collect(
             if advance is not None:
                 advance(size, total, f"{done:,} of {count_of(len(runs), 'run')}")
 
-        rows = collect_runs(runs, store, pool, __version__, show)
+        rows = collect_runs(runs, store, pool, version, show, grammar=grammar)
     failed = [row for row in rows if row["state"] == "failed"]
     for row in failed:
         print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201
@@ -109,6 +116,19 @@ def collect(
 
 _ADDRESS = "DASK_SCHEDULER_ADDRESS"
 _WORK = ("run", "checksum", "tool_version")  # a run with the same is not done again
+
+
+def _version(grammar: str | None) -> str:
+    """The version of tflogscope; with grammar files of the user's own, a mark of what is in them.
+
+    So runs that were collected with other files are collected again. Raises GrammarError.
+    """
+    if grammar is None:
+        return __version__
+    load_grammar(grammar)  # what is wrong in it is said before a log is read
+    files = sorted(Path(grammar).rglob("*.toml"))
+    mark = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
+    return f"{__version__}+grammar.{mark}"
 
 
 def _absolute(name: str) -> str:

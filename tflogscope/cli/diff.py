@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import opened
+from tflogscope.cli.inputs import OwnGrammar, opened
 from tflogscope.cli.output import print_text
 
 
@@ -18,6 +18,7 @@ def diff(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all changes as one JSON object.")
     ] = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Say what changed between two runs.
 
@@ -34,7 +35,7 @@ def diff(
     from tflogscope.views.difference import render_difference
     from tflogscope.views.text import make_console
 
-    with opened([before]) as first, opened([after]) as second:
+    with opened([before], grammar) as first, opened([after], grammar) as second:
         facts = difference(first, second)
     console = make_console()
     with console.capture() as screen:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 
@@ -50,6 +50,7 @@ def explain(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the same facts as one JSON object.")
     ] = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Say why an op ran eagerly or in a graph, and why as this kernel.
 
@@ -68,7 +69,7 @@ def explain(
         raise UsageError(
             "--op, --node, --line and --at are different questions", "explain", "Ask one."
         )
-    with opened(named_inputs(logs)) as run:
+    with opened(named_inputs(logs), grammar) as run:
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import harmless
         from tflogscope.model.findings.kinds import KINDS

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened, opened_store
+from tflogscope.cli.inputs import (
+    Logs,
+    OwnGrammar,
+    Where,
+    chosen,
+    named_inputs,
+    opened,
+    opened_store,
+)
 from tflogscope.cli.output import Force, FormatName, Output, destination
 from tflogscope.errors import UsageError
 from tflogscope.exports.schema import TABLES
@@ -33,6 +41,7 @@ def export(
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Write one of the tables, to a file or a pipe.
 
@@ -55,6 +64,6 @@ def export(
     if store is not None:
         frame = chosen(getattr(store, table).collect(), where)
     else:
-        with opened(inputs) as run:
+        with opened(inputs, grammar) as run:
             frame = chosen(getattr(run, table), where)
     place.send(frame, table)

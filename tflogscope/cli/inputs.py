@@ -13,6 +13,7 @@ from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.events.scan import WORKERS
+from tflogscope.grammar.load import load_grammar
 from tflogscope.model.figures import size_of
 from tflogscope.model.opening import open_with
 from tflogscope.stores.folder import store_and_run
@@ -38,7 +39,15 @@ Logs = Annotated[
         "Without any, standard input is read if it is not a terminal.",
     ),
 ]
-
+OwnGrammar = Annotated[
+    str | None,
+    typer.Option(
+        "--grammar",
+        metavar="DIR",
+        show_default=False,
+        help="Read your own grammar files in this directory too: see tflogscope grammar check.",
+    ),
+]
 Where = Annotated[
     str | None,
     typer.Option(
@@ -109,17 +118,22 @@ def opened_store(inputs: list[str]) -> Store | None:
 
 
 @contextmanager
-def opened(inputs: list[str]) -> Iterator[Run]:
+def opened(inputs: list[str], grammar: str | None = None) -> Iterator[Run]:
     """Open the logs of one run, with a progress bar for as long as the block runs.
 
     Tables are made when first asked for, so ask for them inside the block and print after it.
 
+    Args:
+        inputs: as the user named them.
+        grammar: a directory of the user's own grammar files.
+
     Raises:
         InputError: an input can't be read, or nothing in it is recognised.
         UsageError: they are the logs of several runs, or a store.
+        GrammarError: a grammar file is wrong.
         TflogscopeError: there is not enough memory for any log.
     """
-    with opened_each(inputs) as (parts, runs):
+    with opened_each(inputs, grammar) as (parts, runs):
         if len(parts) > 1:
             hint = f"Name one, or collect them into a store: {parts[1].why}."
             raise UsageError(f"these are {len(parts)} runs", " and ".join(inputs[:2]), hint)
@@ -127,7 +141,9 @@ def opened(inputs: list[str]) -> Iterator[Run]:
 
 
 @contextmanager
-def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]:
+def opened_each(
+    inputs: list[str], grammar: str | None = None
+) -> Iterator[tuple[list[Part], Iterator[Run]]]:
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
     _require_memory()
     gc.set_threshold(_OBJECTS)
@@ -143,8 +159,9 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
         store = open_store(name)
         yield [Part((), "")], iter([StoredRun(store, store.row(id_))])
         return
+    known = load_grammar(grammar)
     with progress_bar() as advance:
-        run = open_with(WORKERS, *inputs, progress=advance)
+        run = open_with(WORKERS, *inputs, progress=advance, grammar=known)
         parts = list(run.parts)
         for each in parts:
             if each.in_order:
@@ -155,7 +172,10 @@ def opened_each(inputs: list[str]) -> Iterator[tuple[list[Part], Iterator[Run]]]
             del run  # its tables would add up
             yield (
                 parts,
-                (open_with(WORKERS, *each.sources, progress=advance) for each in parts),
+                (
+                    open_with(WORKERS, *each.sources, progress=advance, grammar=known)
+                    for each in parts
+                ),
             )
 
 

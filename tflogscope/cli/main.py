@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tflogscope.errors import InputError, OutputError, QueryError, TflogscopeError, is_damage
-from tflogscope.escapes import safe
+from tflogscope.escapes import pointed, safe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 _MEMORY = "docs/commands.md says how much is needed. Is it limited? See: ulimit -v"
 _NO_THREAD = "can't start new thread"
-_AROUND = 60  # characters of a condition shown on each side of what is wrong in it
 _LONGEST = 600  # characters of a message: an error may quote a log line of any length
 
 
@@ -115,7 +114,8 @@ def _failed(error: TflogscopeError) -> int:
     """Say an expected error, pointing at the place in the user's own text if it is about one."""
     _say(error.what, where=error.where)
     if isinstance(error, QueryError):
-        _point_at(error.text, error.place)
+        for line in pointed(error.text, error.place).split("\n"):
+            print(f"  {line}", file=sys.stderr)  # noqa: T201
     if error.hint:
         print(_one_line(error.hint), file=sys.stderr)  # noqa: T201
     return error.exit_code
@@ -127,16 +127,6 @@ def _say(what: str, *, where: str | None = None, hint: str | None = None) -> Non
     print(f"tflogscope: {place}{_one_line(what)}", file=sys.stderr)  # noqa: T201  its one place
     if hint:
         print(_one_line(hint), file=sys.stderr)  # noqa: T201
-
-
-def _point_at(text: str, place: int) -> None:
-    """The text around a place in it, and a caret below the place."""
-    start = max(0, place - _AROUND)
-    before, after = (
-        safe(" ".join(part.splitlines())) for part in (text[start:place], text[place:])
-    )
-    print(f"  {before}{after[:_AROUND]}", file=sys.stderr)  # noqa: T201
-    print(f"  {' ' * len(before)}^", file=sys.stderr)  # noqa: T201
 
 
 def _one_line(text: str) -> str:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened, opened_store
+from tflogscope.cli.inputs import (
+    Logs,
+    OwnGrammar,
+    Where,
+    chosen,
+    named_inputs,
+    opened,
+    opened_store,
+)
 from tflogscope.cli.output import Force, FormatName, Output, destination
 
 
@@ -13,6 +21,7 @@ def ops(
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Count and time each op, eager and in graphs apart.
 
@@ -31,6 +40,6 @@ def ops(
     if store := opened_store(inputs):
         frame = chosen(store.ops.collect(), where)
     else:
-        with opened(inputs) as run:
+        with opened(inputs, grammar) as run:
             frame = chosen(run.ops, where)
     place.send(frame, "ops")

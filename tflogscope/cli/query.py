@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import named_inputs, opened, opened_store
+from tflogscope.cli.inputs import OwnGrammar, named_inputs, opened, opened_store
 from tflogscope.cli.output import Force, FormatName, Output, destination
 from tflogscope.errors import UsageError
 
@@ -25,6 +25,7 @@ def query(
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Answer a SELECT over the tables: timeline, ops, functions, nodes, and the others.
 
@@ -48,6 +49,6 @@ def query(
     if store := opened_store(inputs):
         frame = select(store, statement)
     else:
-        with opened(inputs) as run:
+        with opened(inputs, grammar) as run:
             frame = select(run, statement)
     place.send(frame, "query")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened_store
+from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_store
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
 from tflogscope.stores.folder import store_and_run
@@ -27,6 +27,7 @@ def ranks(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the same facts, of all steps, as JSON.")
     ] = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Compare the ranks of one run: what differs, and who waits for whom.
 
@@ -45,7 +46,7 @@ def ranks(
     from tflogscope.views.text import make_console
 
     inputs = named_inputs(logs)
-    with _store(inputs) as store:
+    with _store(inputs, grammar) as store:
         groups = rank_facts(store) if store.name in inputs else _of_logs(store, inputs)
     if as_json:
         print_text(harmless(json.dumps({"runs": groups}, indent=2, default=str)) + "\n")
@@ -70,7 +71,7 @@ def _of_logs(store: Store, inputs: list[str]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _store(inputs: list[str]) -> Iterator[Store]:
+def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
     """The store that is named; logs are collected into one for as long as they are compared."""
     from tflogscope.stores.collect import collect
     from tflogscope.stores.naming import name_runs
@@ -87,7 +88,7 @@ def _store(inputs: list[str]) -> Iterator[Store]:
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
         runs = name_runs(inputs, None, [])
         pool = Processes(min(len(runs), os.cpu_count() or 1))
-        rows = collect(runs, directory, pool, __version__)
+        rows = collect(runs, directory, pool, __version__, grammar=grammar)
         for row in rows:
             if row["state"] == "failed":
                 raise InputError(row["error"], row["run"])

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
 from tflogscope.cli.output import Force, Output, refuse_input, standard_output
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.grammar.load import load_grammar
 from tflogscope.recording.log_file import packing
 from tflogscope.sources import find_sources
 
@@ -51,6 +52,7 @@ def redact(
         ),
     ] = None,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Write the same log with the program's own names replaced, to share it.
 
@@ -73,10 +75,10 @@ def redact(
         if map_file is not None and Path(path).resolve() == Path(map_file).resolve():
             raise UsageError("the log and the map are one file", "--map", "Name another file.")
     key, names = _read_map(map_file)
-    kept = _kept(keep, inputs)
+    kept = _kept(keep, inputs, grammar)
     from tflogscope.exports.redact import Redactor
 
-    redactor = Redactor(key, kept)
+    redactor = Redactor(key, kept, load_grammar(grammar))
     with standard_output() if path is None else atomic_file(path, force=force) as stream:
         write_redacted(redactor, inputs, stream, Path(path or "").suffix)
     if map_file is not None:
@@ -124,7 +126,7 @@ def _read_map(path: str | None) -> tuple[bytes | None, dict[str, str]]:
         raise UsageError("this is not a map of names", path, hint) from error
 
 
-def _kept(keep: str | None, inputs: list[str]) -> set[str]:
+def _kept(keep: str | None, inputs: list[str], grammar: str | None) -> set[str]:
     """The words of the names that are to stay. Raises UsageError."""
     kinds = [kind for kind in (keep or "").split(",") if kind]
     if unknown := [kind for kind in kinds if kind not in _KEPT]:
@@ -135,7 +137,7 @@ def _kept(keep: str | None, inputs: list[str]) -> set[str]:
         return set()
     if "-" in inputs:
         raise UsageError("standard input is read once", "--keep", "Name a file.")
-    with opened(inputs) as run:
+    with opened(inputs, grammar) as run:
         tables = [
             (getattr(run, table), columns) for table, columns in (_KEPT[kind] for kind in kinds)
         ]

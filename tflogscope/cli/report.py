@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
 from tflogscope.cli.output import Force, refuse_input, standard_output
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -38,6 +38,7 @@ def report(
         ),
     ] = False,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Write the run as one HTML page that needs no network.
 
@@ -65,7 +66,7 @@ def report(
             raise UsageError("the pages of a store can't be redacted", inputs[0], hint)
         _report_store(*stored, path, force=force)
         return
-    with opened(inputs) as run:
+    with opened(inputs, grammar) as run:
         from tflogscope.api import page
 
         text = page(run, full=full, redacted=redacted)

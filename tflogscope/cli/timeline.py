@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, Where, chosen, named_inputs, opened
+from tflogscope.cli.inputs import Logs, OwnGrammar, Where, chosen, named_inputs, opened
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 
@@ -56,6 +56,7 @@ def timeline(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what the picture shows as one JSON object.")
     ] = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Draw eager against graph over time.
 
@@ -70,7 +71,7 @@ def timeline(
       tflogscope timeline run.log --function train_function
       tflogscope timeline run.log --where 'op == MatMul'
     """
-    with opened(named_inputs(logs)) as run:
+    with opened(named_inputs(logs), grammar) as run:
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import harmless
         from tflogscope.model.activity import read_activity

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, named_inputs, opened
+from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
 from tflogscope.cli.output import Force, Output, refuse_input, standard_output
 from tflogscope.errors import UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -28,6 +28,7 @@ def trace(
         ),
     ] = None,
     force: Force = False,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Write the run as a trace, for Perfetto, chrome://tracing, speedscope or flame graphs.
 
@@ -48,7 +49,7 @@ def trace(
         refuse_bad_target(path, force=force)
     elif sys.stdout.isatty():
         raise UsageError("a trace is not for reading", None, "Name a file: -o trace.json.gz")
-    with opened(inputs) as run:
+    with opened(inputs, grammar) as run:
         slices = run.slices
     place = standard_output() if path is None else atomic_file(path, force=force)
     with place as stream:

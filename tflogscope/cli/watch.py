@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from tflogscope.cli.inputs import named_inputs
+from tflogscope.cli.inputs import OwnGrammar, named_inputs
 from tflogscope.cli.keys import INTERRUPT, keyboard
 from tflogscope.cli.output import print_text
 from tflogscope.errors import TflogscopeError, UsageError
@@ -44,6 +44,7 @@ def watch(
             "Without it, standard input is read if it is not a terminal.",
         ),
     ] = None,
+    grammar: OwnGrammar = None,
 ) -> None:
     """Show a run while it goes on, on the whole terminal.
 
@@ -71,7 +72,7 @@ def watch(
     else:
         file = GrowingFile(name)
         follow = Follow(file.begin)
-    watching = Watching(name, follow, None if file is None else Path(name))
+    watching = Watching(name, follow, None if file is None else Path(name), grammar)
     with keyboard(interrupts=False) as keys:
         watching.show(keys)
     if file is not None:
@@ -104,16 +105,18 @@ def print_run(run: LogRun) -> None:
 class Watching:
     """A log that is followed: scanned as it comes, and shown."""
 
-    def __init__(self, name: str, follow: Follow, file: Path | None = None) -> None:
+    def __init__(
+        self, name: str, follow: Follow, file: Path | None = None, grammar: str | None = None
+    ) -> None:
         from tflogscope.grammar.load import load_grammar
         from tflogscope.live.asked import Asked
         from tflogscope.live.figures import Figures
         from tflogscope.live.growing import Growing
         from tflogscope.views.watch import Shown, Watched
 
-        grammar = load_grammar()
-        self._growing = Growing(grammar)
-        self._figures = Figures(self._growing, grammar)
+        known = load_grammar(grammar)
+        self._growing = Growing(known)
+        self._figures = Figures(self._growing, known)
         self._asked = Asked(self._growing)
         self.watched = Watched(name, self._figures, self._asked, times=0)
         self.shown = Shown()

@@ -26,7 +26,7 @@ import polars as pl
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.fast import extract, match_messages
 from tflogscope.grammar.load import load_grammar, packaged_file
-from tflogscope.grammar.model import FileGrammar
+from tflogscope.grammar.model import FileGrammar, Grammar
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.grammar.template import pattern_of
 from tflogscope.model.failures import NOT_FED
@@ -51,9 +51,15 @@ class Redactor:
     Args:
         key: what pseudonyms depend on; a new one by default.
         keep: further words that stay.
+        grammar: what is known about log texts; the packaged grammar by default.
     """
 
-    def __init__(self, key: bytes | None = None, keep: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        key: bytes | None = None,
+        keep: Iterable[str] = (),
+        grammar: Grammar | None = None,
+    ) -> None:
         self.key = secrets.token_bytes(16) if key is None else key
         self.names: dict[str, str] = {}
         """Of each pseudonym, what it is for."""
@@ -61,7 +67,7 @@ class Redactor:
         """Records and lines that were not understood, so that they were not passed on."""
         self.understood = 0
         """Records and lines that were."""
-        self._grammar = load_grammar()
+        self._grammar = grammar or load_grammar()
         try:
             self._facts: dict[str, Any] = tomllib.loads(packaged_file(_FILE).read_text("utf-8"))
             words = packaged_file(_WORDS).read_text("utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import polars as pl
 
@@ -11,55 +11,86 @@ from tflogscope.grammar import exact, fast
 from tflogscope.grammar.model import Grammar, Message, Prefix, Sample
 
 
-def check_messages(grammar: Grammar, messages: Iterable[Message]) -> None:
-    """Raises GrammarError for the first message whose template or sample is wrong."""
+class Misfit(GrammarError):
+    """A sample is not what its message or prefix says.
+
+    `why`, `line` (the sample) and `place`: where in the line it departs; None: at no one place.
+    """
+
+    def __init__(self, where: str, line: str, why: str, place: int | None = None) -> None:
+        super().__init__(f"a sample does not fit: {why}\n  {line[:200]}", where)
+        self.why = why
+        self.line = line
+        self.place = place
+
+
+def misfits(
+    grammar: Grammar, messages: Iterable[Message], prefixes: Iterable[Prefix] = ()
+) -> Iterator[Misfit]:
+    """The samples that don't fit, in their order.
+
+    Raises GrammarError for a template that is not well formed.
+    """
+    for prefix in prefixes:
+        yield from _misfits_of_prefix(prefix)
     for message in messages:
         _ = message.tokens  # a template that is not well formed says so here
         for sample in message.samples:
-            _check_sample(grammar, message, sample)
+            try:
+                _check_sample(grammar, message, sample)
+            except Misfit as misfit:
+                yield misfit
 
 
-def sample_text(grammar: Grammar, message: Message, sample: Sample) -> str:
-    """The sample line without its prefix. Raises GrammarError if it is of another file."""
+def _misfits_of_prefix(prefix: Prefix) -> Iterator[Misfit]:
+    for sample in prefix.samples:
+        found = prefix.pieces(sample.line)
+        pieces = found[0] if found else {}
+        if pieces != dict(sample.fields):
+            yield Misfit(f"prefix {prefix.id!r}", sample.line, f"it gives {pieces}")
+
+
+def _check_sample(grammar: Grammar, message: Message, sample: Sample) -> None:
+    """Raises Misfit."""
+    text = _text(grammar, message, sample)
+    before = len(sample.line) - len(text)  # the prefix
+    try:
+        found = exact.parse(message, text)
+    except exact.GrammarMismatch as mismatch:
+        why = f"expected {mismatch.expected}, found {mismatch.found}"
+        place = before + mismatch.column - 1
+        raise _wrong(message, sample, why, place) from mismatch
+    _same_fields(message, sample, _present(message, found))
+    column = pl.Series([text])
+    claimed = fast.match_messages(column, grammar.files[message.file])[0]
+    if claimed != message.id:
+        raise _wrong(message, sample, f"the message {claimed!r} comes first and takes it", before)
+    if message.fields:
+        row = fast.extract(column, message).row(0, named=True)
+        _same_fields(message, sample, _present(message, row))
+
+
+def _text(grammar: Grammar, message: Message, sample: Sample) -> str:
+    """The sample line without its prefix. Raises Misfit if it is of another file."""
     if message.file in {each.file for each in grammar.markers.markers if each.table == "texts"}:
         return sample.line  # it has no prefix
     pieces = grammar.split_prefix(sample.line)
     if pieces is None:
-        raise _wrong(message, sample, "it has no known prefix")
+        raise _wrong(message, sample, "it has no known prefix", 0)
     if pieces[0] != message.file:
-        raise _wrong(message, sample, f"it is a line of {pieces[0]}, not of {message.file}")
+        raise _wrong(message, sample, f"it is a line of {pieces[0]}, not of {message.file}", 0)
     return pieces[1]
-
-
-def _check_sample(grammar: Grammar, message: Message, sample: Sample) -> None:
-    text = sample_text(grammar, message, sample)
-    try:
-        found = exact.parse(message, text)
-    except exact.GrammarMismatch as mismatch:
-        raise _wrong(message, sample, mismatch.what) from mismatch
-    _same_fields(message, sample, present(message, found))
-    column = pl.Series([text])
-    claimed = fast.match_messages(column, grammar.files[message.file])[0]
-    if claimed != message.id:
-        raise _wrong(message, sample, f"the message {claimed!r} comes first and takes it")
-    if message.fields:
-        _same_fields(
-            message, sample, present(message, fast.extract(column, message).row(0, named=True))
-        )
 
 
 def _same_fields(message: Message, sample: Sample, found: dict[str, object]) -> None:
     expected = dict(sample.fields)
     if unequal := [name for name in expected | found if expected.get(name) != found.get(name)]:
         name = unequal[0]
-        raise _wrong(
-            message,
-            sample,
-            f"the field {name!r} is {found.get(name)!r}, not {expected.get(name)!r}",
-        )
+        why = f"the field {name!r} is {found.get(name)!r}, not {expected.get(name)!r}"
+        raise _wrong(message, sample, why)
 
 
-def present(message: Message, fields: Mapping[str, object]) -> dict[str, object]:
+def _present(message: Message, fields: Mapping[str, object]) -> dict[str, object]:
     """Fields without those of missing parts (None), and without flags that are not set."""
     return {
         name: value
@@ -68,17 +99,5 @@ def present(message: Message, fields: Mapping[str, object]) -> dict[str, object]
     }
 
 
-def check_prefix(prefix: Prefix) -> None:
-    """Raises GrammarError for a prefix whose sample does not give the promised pieces."""
-    for sample in prefix.samples:
-        found = prefix.pieces(sample.line)
-        pieces = found[0] if found else {}
-        if pieces != dict(sample.fields):
-            raise GrammarError(f"a sample gives {pieces}", f"prefix {prefix.id!r}")
-
-
-def _wrong(message: Message, sample: Sample, why: str) -> GrammarError:
-    return GrammarError(
-        f"a sample does not fit: {why}\n  {sample.line[:200]}",
-        f"{message.grammar_file}, message {message.id!r}",
-    )
+def _wrong(message: Message, sample: Sample, why: str, place: int | None = None) -> Misfit:
+    return Misfit(f"{message.grammar_file}, message {message.id!r}", sample.line, why, place)

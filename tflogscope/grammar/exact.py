@@ -2,21 +2,20 @@
 
 It gives the fields that the fast engine gives, and where a text departs from the message it says
 at which column, what was expected and what was found. It parses thousands of texts a second, not
-millions: it is for `explain`, for distinct strings, and for the tests.
+millions: it is for the samples of grammar files (`check.py`) and for the tests.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import pyparsing as pp
 
 from tflogscope.errors import TflogscopeError
-from tflogscope.grammar.model import FileGrammar, Message
+from tflogscope.grammar.model import Message
 from tflogscope.grammar.template import (
     FIELD_TYPES,
     SELF_DELIMITING,
@@ -53,19 +52,9 @@ class GrammarMismatch(TflogscopeError):
         super().__init__(
             f"column {column}: expected {expected}, found {found}", f"message {message.id!r}"
         )
-        self.message_id = message.id
         self.column = column
         self.expected = expected
         self.found = found
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The message that a text got furthest in. `mismatch` is None where it matches."""
-
-    message: Message
-    fields: dict[str, object] | None
-    mismatch: GrammarMismatch | None
 
 
 def parse(message: Message, text: str) -> dict[str, object]:
@@ -83,19 +72,6 @@ def parse(message: Message, text: str) -> dict[str, object]:
             place, expected = error.loc, str(error.parser_element)
         raise GrammarMismatch(message, place + 1, expected, _excerpt(text, place)) from None
     return {name: _value(kind, found.get(name)) for name, kind in message.fields.items()}
-
-
-def explain(file_grammar: FileGrammar, text: str) -> Explanation | None:
-    """The message that `text` matches, else the one it got furthest in; None without messages."""
-    best: Explanation | None = None
-    for message in file_grammar.messages:
-        try:
-            return Explanation(message, parse(message, text), None)
-        except GrammarMismatch as mismatch:
-            here = Explanation(message, None, mismatch)
-            if best is None or best.mismatch is None or mismatch.column > best.mismatch.column:
-                best = here
-    return best
 
 
 class _Parser:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
+from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.model import (
@@ -26,13 +27,7 @@ from tflogscope.grammar.model import (
     PrefixSample,
     Sample,
 )
-from tflogscope.grammar.verbose import (
-    VERBOSE_KEYS,
-    VerboseGrammar,
-    VerboseSample,
-    verbose_grammar,
-    verbose_samples,
-)
+from tflogscope.grammar.verbose import VERBOSE_KEYS, VerboseGrammar, verbose_grammar
 
 _Kind = TypeVar("_Kind")
 
@@ -53,44 +48,62 @@ _SAMPLE, _VERBOSE_SAMPLE = "[[message.sample]]", "[[sample]]"
 _REWRITER_ROW = "[[rewriter."
 
 
-def load_grammar(*extra_dirs: str | Path) -> Grammar:
-    """The packaged grammar, and what the `*.toml` files below `extra_dirs` add to it.
+def load_grammar(directory: str | PathLike[str] | None = None) -> Grammar:
+    """The packaged grammar, and what the `*.toml` files below a directory add to it.
 
-    Raises GrammarError, which names the grammar file and the message. Files of `extra_dirs` are
+    Raises GrammarError, which names the grammar file and the message. Files of the directory are
     checked wholly, samples too; those of the package are checked by the tests.
     """
-    packaged = _packaged()
-    if not extra_dirs:
-        return packaged
-    collector = _Collector(packaged)
-    for directory in map(Path, extra_dirs):
-        if not directory.is_dir():
-            raise GrammarError("this is not a directory with grammar files", str(directory))
-        collector.read(sorted(directory.rglob("*.toml")), directory.name)
-    grammar = collector.grammar()
+    if directory is None:
+        return _packaged()
+    root = Path(directory)
+    if not root.is_dir():
+        raise GrammarError("this is not a directory with grammar files", str(root))
+    own = read_own({f"{root.name}/{file.name}": file for file in sorted(root.rglob("*.toml"))})
     # pyparsing and polars are needed for the check only.
-    from tflogscope.grammar.check import check_messages
+    from tflogscope.grammar.check import misfits
 
-    check_messages(grammar, [m for m in grammar.by_id.values() if m.id not in packaged.by_id])
-    return grammar
+    if misfit := next(misfits(*own), None):
+        raise misfit
+    return own.grammar
 
 
-def packaged_verbose_samples() -> list[VerboseSample]:
-    """The sample lines of oneDNN in the packaged grammar, in the order of files and lines."""
-    root = _packaged_root()
-    return [
-        sample
-        for file in sorted((root / "onednn").glob("*.toml"))
-        for sample in verbose_samples(tomllib.loads(file.read_text(encoding="utf-8")), file.name)
-    ]
+class Own(NamedTuple):
+    """The packaged grammar with what files of a user's own add to it, and these additions."""
+
+    grammar: Grammar
+    messages: list[Message]
+    prefixes: list[Prefix]
+
+
+def read_own(files: Mapping[str, Path]) -> Own:
+    """Read grammar files beside the packaged ones, and don't try their samples.
+
+    Args:
+        files: by the names that errors give them.
+
+    Raises:
+        GrammarError: one can't be read, or says what no grammar file can say.
+    """
+    packaged = _packaged()
+    collector = _Collector(packaged)
+    for name, file in files.items():
+        collector.read(file, name)
+    grammar = collector.grammar()
+    return Own(
+        grammar,
+        [each for id_, each in grammar.by_id.items() if id_ not in packaged.by_id],
+        [each for id_, each in grammar.prefixes.items() if id_ not in packaged.prefixes],
+    )
 
 
 @cache
 def _packaged() -> Grammar:
     collector = _Collector(None)
     root = _packaged_root()
-    messages = (file for file in root.rglob("*.toml") if file.name not in _OF_THE_MODEL)
-    collector.read(sorted(messages), root.name)
+    for file in sorted(root.rglob("*.toml")):
+        if file.name not in _OF_THE_MODEL:
+            collector.read(file, f"{root.name}/{file.name}")
     return collector.grammar()
 
 
@@ -127,14 +140,12 @@ class _Collector:
         self.markers = base.markers if base else Markers()
         self.verbose = base.verbose if base else VerboseGrammar()
 
-    def read(self, files: Iterable[Path], below: str) -> None:
-        for file in files:
-            name = f"{below}/{file.name}"
-            try:
-                text = file.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise GrammarError(f"the file can't be read: {error}", name) from error
-            self._add(_parse_toml(_without_samples(text), text, name), name, text)
+    def read(self, file: Path, name: str) -> None:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise GrammarError(f"the file can't be read: {error}", name) from error
+        self._add(_parse_toml(_without_samples(text), text, name), name, text)
 
     def grammar(self) -> Grammar:
         files = {

@@ -1,4 +1,4 @@
-"""Reads node definitions, `{{node NAME}} = OP[ATTRIBUTES](INPUTS)`, with pyparsing.
+"""Reads the attributes of a node, `{{node NAME}} = OP[ATTRIBUTES](INPUTS)`, with pyparsing.
 
 For distinct strings only: a log of a million lines has a few thousand of them. pyparsing is
 imported when the first one is read; most commands read none.
@@ -6,7 +6,6 @@ imported when the first one is read; most commands read none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,20 +15,8 @@ if TYPE_CHECKING:
     import pyparsing as pp
 
 
-@dataclass(frozen=True)
-class NodeDefinition:
-    """A node as printed. Attribute values are as printed, strings with their quotes."""
-
-    node: str
-    op: str
-    attributes: dict[str, str]
-    inputs: list[str]
-    #: The function the node belongs to, where the text says so.
-    function_node: str | None = None
-
-
 class NodeDefinitionError(TflogscopeError):
-    """A text is not a node definition. `column` is 1-based."""
+    """A text is not the attributes of a node definition. `column` is 1-based."""
 
     def __init__(self, column: int, expected: str) -> None:
         super().__init__(f"column {column}: expected {expected}", "node definition")
@@ -37,31 +24,15 @@ class NodeDefinitionError(TflogscopeError):
         self.expected = expected
 
 
-def parse_node_definition(text: str) -> NodeDefinition:
-    """Reads one whole node definition. Raises NodeDefinitionError."""
-    found = _parsed(_parser(), text)
-    return NodeDefinition(
-        node=found["node"],
-        op=found["op"],
-        attributes=dict(list(found["attributes"])),
-        inputs=list(found["inputs"]),
-        function_node=found.as_dict().get("function_node"),
-    )
-
-
 def parse_attributes(text: str) -> dict[str, str]:
     """What is between the brackets: `T=DT_FLOAT, transpose_a=false` → name → value as printed.
 
     Raises NodeDefinitionError.
     """
-    return dict(list(_parsed(_attributes(), text)["attributes"]))
-
-
-def _parsed(parser: pp.ParserElement, text: str) -> pp.ParseResults:
     import pyparsing as pp
 
     try:
-        return parser.parse_string(text, parse_all=True)
+        return dict(list(_attributes().parse_string(text, parse_all=True)["attributes"]))
     except pp.ParseBaseException as error:
         raise NodeDefinitionError(error.loc + 1, str(error.parser_element)) from None
     except RecursionError:
@@ -88,27 +59,3 @@ def _attributes() -> pp.ParserElement:
     attribute = pp.Group(name + pp.Suppress("=") + whole)
     attributes = pp.Opt(attribute + pp.ZeroOrMore(pp.Suppress(", ") + attribute))
     return pp.Group(attributes)("attributes").leave_whitespace().parse_with_tabs()
-
-
-@cache
-def _parser() -> pp.ParserElement:
-    import pyparsing as pp
-
-    name = pp.Regex(r"[^ {}]+").set_name("a node name")
-    function = pp.Suppress("{{function_node ") + name("function_node") + pp.Suppress("}} ")
-    node = pp.Suppress("{{node ") + name("node") + pp.Suppress("}}")
-    op = pp.Regex(r"[^ \[\]]+").set_name("an op")
-    input_ = pp.Regex(r"[^ ,()]+").set_name("an input")
-    inputs = pp.Opt(input_ + pp.ZeroOrMore(pp.Suppress(", ") + input_))
-    definition = (
-        pp.Opt(function)
-        + node
-        + pp.Suppress(" = ")
-        + op("op")
-        + pp.Suppress("[")
-        + _attributes()
-        + pp.Suppress("](")
-        + pp.Group(inputs)("inputs")
-        + pp.Suppress(")")
-    )
-    return definition.leave_whitespace().parse_with_tabs()

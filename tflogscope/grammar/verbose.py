@@ -47,16 +47,6 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class VerboseSample:
-    """A whole line, and the values of the columns that are not null for it."""
-
-    line: str
-    fields: Mapping[str, object]
-    origin: str
-    era: str
-
-
-@dataclass(frozen=True)
 class VerboseGrammar:
     """Everything that is known about verbose lines. `patterns` are those of fields, by name."""
 
@@ -109,14 +99,6 @@ def verbose_grammar(content: Mapping[str, Any], name: str) -> VerboseGrammar:
     return VerboseGrammar(
         tuple(layouts), patterns, content.get("mkl_call", ""), content.get("mkl_banner", "")
     )
-
-
-def verbose_samples(content: Mapping[str, Any], name: str) -> list[VerboseSample]:
-    """The samples of one grammar file, that is read whole."""
-    return [
-        VerboseSample(entry["line"], entry["fields"], entry["origin"], content.get("era", name))
-        for entry in content.get("sample", ())
-    ]
 
 
 def _layout(content: Mapping[str, Any], entry: Mapping[str, Any]) -> Layout:

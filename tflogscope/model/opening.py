@@ -14,6 +14,7 @@ from tflogscope.sources import Source, find_sources
 
 if TYPE_CHECKING:
     from tflogscope.events.events import Events
+    from tflogscope.grammar.model import Grammar
     from tflogscope.model.log_run import LogRun
 
 
@@ -21,9 +22,10 @@ def open_with(
     threads: int,
     *inputs: str | os.PathLike[str] | Source,
     progress: Callable[[int, int | None], None] | None = None,
+    grammar: Grammar | None = None,
 ) -> LogRun:
     """The run of one log, or of several files as parts of one; see `read_log`."""
-    found = read_log(threads, *inputs, progress=progress)
+    found = read_log(threads, *inputs, progress=progress, grammar=grammar)
     from tflogscope.model.log_run import LogRun
 
     return LogRun(*found)
@@ -33,6 +35,7 @@ def read_log(
     threads: int,
     *inputs: str | os.PathLike[str] | Source,
     progress: Callable[[int, int | None], None] | None = None,
+    grammar: Grammar | None = None,
 ) -> tuple[Events, list[Source], Mapping[str, Any] | None]:
     """What is in one log: its events, its sources, and what `tflogscope record` wrote above it.
 
@@ -40,15 +43,17 @@ def read_log(
         threads: how many of them scan.
         inputs: files, directories or "-" (standard input).
         progress: called with bytes read and bytes in all (None: unknown).
+        grammar: the packaged one if not given.
 
     Raises:
         InputError: an input can't be read.
         NothingRecognised: nothing in it is known.
     """
-    sources, grammar = find_sources(inputs), load_grammar()
+    sources, grammar = find_sources(inputs), grammar or load_grammar()
     header = read_header(sources)
     with Scan(sources, grammar, threads) as scan:
         # Imported while the log is scanned.
+        import tflogscope.model.log_run  # noqa: F401
         from tflogscope.events.events import Events
 
         scan.wait(progress)

@@ -14,6 +14,7 @@ from typing import Any
 from tflogscope.errors import InputError, TflogscopeError
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.exports.schema import SCHEMA_VERSION
+from tflogscope.grammar.load import load_grammar
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.opening import open_with
 from tflogscope.model.origin import tensorflow_version
@@ -44,6 +45,8 @@ def collect(
     pool: Pool,
     version: str,
     progress: Progress | None = None,
+    *,
+    grammar: str | None = None,
 ) -> list[Row]:
     """Bring runs into a store, those that it has already left out; return the rows of all.
 
@@ -53,6 +56,7 @@ def collect(
         pool: where the work is done.
         version: of tflogscope.
         progress: called with runs done, and bytes done of how many, when a run is done.
+        grammar: a directory of the user's own grammar files, which each worker reads.
 
     Raises:
         InputError: the store can't be read, or is of another schema.
@@ -61,8 +65,8 @@ def collect(
     folder = folder_of(store)
     read_rows(folder)  # a store of another schema is refused before anything is done
     total, done, rows = sum(each.size for each in runs), 0, []
-    tasks = [(store, named, version) for named in runs]
-    for (_, named, _), found in pool.run(collect_run, tasks):
+    tasks = [(store, named, version, grammar) for named in runs]
+    for (_, named, *_), found in pool.run(collect_run, tasks):
         row: Row = found
         if isinstance(found, str):  # its worker was lost
             row = failed(named, version, found)
@@ -74,7 +78,7 @@ def collect(
     return sorted(rows, key=lambda row: str(row["run"]))
 
 
-def collect_run(store: str, named: Named, version: str) -> Row:
+def collect_run(store: str, named: Named, version: str, grammar: str | None = None) -> Row:
     """Analyze one run, put it into a store, and return its row.
 
     If the store has it, of the same log, tool and schema, nothing is done.
@@ -86,7 +90,7 @@ def collect_run(store: str, named: Named, version: str) -> Row:
             row = _row(named, version, checksum=_checksum(sources))
             if before is not None and before["state"] == "done" and _same(before, row):
                 return before
-            run = _open(sources)
+            run = _open(sources, grammar)
             row |= _facts(run, named) | {"state": "done"}
             for table in STORED:
                 folder.write(table_file(row, table), parquet(getattr(run, table), table))
@@ -138,8 +142,9 @@ def _row(named: Named, version: str, **facts: Any) -> Row:
     }
 
 
-def _open(sources: Sequence[Source]) -> LogRun:
-    run = open_with(1, *sources)  # other processes have the other processors
+def _open(sources: Sequence[Source], grammar: str | None) -> LogRun:
+    # One thread: other processes have the other processors.
+    run = open_with(1, *sources, grammar=load_grammar(grammar))
     if len(run.parts) > 1:
         raise InputError(f"its files are of {len(run.parts)} runs: {run.parts[0].why}")
     return run

@@ -1,0 +1,65 @@
+"""`tflogscope grammar`: for grammar files of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tflogscope.cli.output import print_text
+from tflogscope.errors import GrammarError, InputError
+from tflogscope.escapes import pointed, safe
+from tflogscope.model.figures import count_of
+
+FAILED = 1
+_AROUND = 200  # characters of a sample shown on each side of a place: most lines are shorter
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def grammar(context: typer.Context) -> None:
+    """Try your own grammar files, which add messages to those that tflogscope knows."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
+
+
+@app.command()
+def check(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Your own grammar files (TOML).")
+    ],
+) -> None:
+    """Try each sample of grammar files against its template.
+
+    Where a sample departs from it, the line is shown with a caret at the place, and what was
+    expected there. The files may build on each other, and on those that tflogscope has. The exit
+    code is 1 if a sample does not fit.
+
+    \b
+    Examples:
+      tflogscope grammar check own/executor.toml
+      tflogscope analyze run.log --grammar own
+    """
+    from tflogscope.grammar.check import misfits
+    from tflogscope.grammar.compiled import compile_grammar
+    from tflogscope.grammar.load import read_own
+
+    try:
+        own = read_own({str(file): file for file in files})
+        compile_grammar(own.grammar)  # what the scanner can't read is wrong, too
+        found = list(misfits(*own))
+    except GrammarError as error:  # here the files are the input
+        raise InputError(error.what, error.where, error.hint) from error
+    lines = []
+    for each in found:
+        shown = safe(each.line) if each.place is None else pointed(each.line, each.place, _AROUND)
+        lines += [safe(f"{each.where}: {each.why}"), *(f"  {line}" for line in shown.split("\n"))]
+    tried = sum(len(each.samples) for each in own.messages)
+    tried += sum(len(each.samples) for each in own.prefixes)
+    doubt = f"{len(found):,} {'does' if len(found) == 1 else 'do'} not fit" if found else "all fit"
+    print_text("\n".join([*lines, f"{count_of(tried, 'sample')} tried: {doubt}", ""]))
+    if found:
+        raise typer.Exit(FAILED)
