@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tflogscope.grammar.onednn_ops import FAMILIES, Op
-from tflogscope.model.reasons.rules import RULES
+from tflogscope.model.reasons.rules import RULES, Rule
 
 PAGE = Path(__file__).parent.parent / "docs" / "reasons.md"
 _TABLE = re.compile(r"(?m)^\| (?:rule|op) \|.*\n(?:\|.*\n)+")
@@ -37,8 +37,13 @@ def _facts(op: Op) -> list[str]:
     ]
 
 
+def places_of(rule: Rule) -> str:
+    """The places in TensorFlow for all ops of a rule."""
+    return "; ".join(filter(None, dict.fromkeys([rule.where, *rule.places.values()])))
+
+
 def rules_table() -> str:
-    rules = [[rule.id, rule.reason, rule.why, rule.everywhere] for rule in RULES]
+    rules = [[rule.id, rule.reason, rule.why, places_of(rule)] for rule in RULES]
     return _table([["rule", "reason", "why", "where"], *rules])
 
 

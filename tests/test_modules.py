@@ -1,9 +1,12 @@
-"""Each module is used: a module that only tests import is dead."""
+"""Everything is used: modules and functions by more than tests, dependencies by some import."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from tflogscope.exports.formats import FORMATS
@@ -12,27 +15,116 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tflogscope"
 # The runtime is separate, the hook runs in other programs; this one starts in `__main__`.
 MODULES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+    ".".join(path.relative_to(ROOT).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
     for path in sorted(PACKAGE.rglob("*.py"))
     if not {"runtime", "hook"} & {*path.parts} and path.name not in ("__init__.py", "__main__.py")
 }
+STARTS = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("__*__.py")]
+DOCS = "".join(path.read_text("utf-8") for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
+WRITERS = {f"tflogscope.exports.{each.module}.{each.function}" for each in FORMATS.values()}
 
 EXEMPT = {"tflogscope.pytest_plugin"}  # pytest loads it by its entry point
+CALLED = {  # by others than this package
+    "tflogscope.cli.output._Whole.writable",  # of io.RawIOBase
+    "tflogscope.uses.check",  # of `model.uses()`
+    "tflogscope.uses.query",
+    "tflogscope.uses.report",
+    "tflogscope.uses.trace",
+}
+TOOLS = {"coverage", "import-linter", "mypy", "ruff"}  # programs; `types-…` are stubs for mypy
 
 
-def imported(path: Path) -> Iterator[str]:
+def imported(tree: ast.Module) -> Iterator[str]:
     """Names of what a file imports, also inside functions; `from a import b` may mean a.b."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom(module=str(module)):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+            case ast.Call(func=ast.Name("import_module"), args=[ast.Constant(str(module))]):
+                yield module
+
+
+def named(module: str, tree: ast.Module) -> Iterator[str]:
+    """Functions and classes that a file names, by module; not what each names of itself."""
+    yield from imported(tree)
+    modules = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for statement in tree.body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Attribute(value=ast.Name(name), attr=attribute):
+                    yield f"{modules.get(name)}.{attribute}"
+                case ast.Name(name) if name != getattr(statement, "name", None):
+                    yield f"{module}.{name}"
+
+
+def defined(place: str, body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Functions and classes of a file or class, but for what a decorator with arguments takes."""
+    for node in body:
+        taken = any(isinstance(each, ast.Call) for each in getattr(node, "decorator_list", ()))
+        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and not taken):
+            yield f"{place}.{node.name}"
 
 
 def test_no_module_is_there_for_tests_alone() -> None:
     assert len(MODULES) > 40
-    used = {name for path in PACKAGE.rglob("*.py") for name in imported(path)}
-    by_name = {each.module for each in FORMATS.values()}
-    used |= {f"tflogscope.exports.{module}" for module in by_name}
+    used = {name for tree in [*MODULES.values(), *STARTS] for name in imported(tree)}
+    used |= {writer.rpartition(".")[0] for writer in WRITERS}
     assert set(MODULES) - used == EXEMPT
+
+
+def test_no_function_is_there_for_tests_alone() -> None:
+    functions = {name for module, tree in MODULES.items() for name in defined(module, tree.body)}
+    functions = {name for name in functions if name.rpartition(".")[0] not in EXEMPT}
+    assert len(functions) > 1000
+    files = [*MODULES.items(), *(("", tree) for tree in STARTS)]
+    used = {name for module, tree in files for name in named(module, tree)}
+    assert functions - used - WRITERS - CALLED == set()
+
+
+def test_no_method_is_there_for_tests_alone() -> None:
+    """A method is used if code of the package, or the docs, have an attribute of its name."""
+    nodes = [node for tree in MODULES.values() for node in ast.walk(tree)]
+    used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    used |= {str(node.value) for node in nodes if isinstance(node, ast.Constant)}  # facts of rules
+    used |= set(re.findall(r"\.([a-z]\w+)", DOCS))
+    methods = {
+        name
+        for module, tree in MODULES.items()
+        for each in tree.body
+        if isinstance(each, ast.ClassDef)
+        for name in defined(f"{module}.{each.name}", each.body)
+    }
+    unused = {name for name in methods if name.rpartition(".")[2] not in used}
+    unused = {name for name in unused if not re.search(r"\._\w+_$", name)}  # Python's, IPython's
+    assert unused - CALLED == set()
+
+
+def test_each_dependency_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["remote"], *extras["dask"]]
+    assert declared(needed) - distributions(PACKAGE) == set()
+    used = distributions(PACKAGE, ROOT / "tests", ROOT / "tools")
+    assert declared(extras["test"]) - used == TOOLS
+
+
+def declared(requirements: Iterable[str]) -> set[str]:
+    names = {re.split(r"[^\w-]", each)[0] for each in requirements}
+    return {name for name in names if not name.startswith("types-")}
+
+
+def distributions(*folders: Path) -> set[str]:
+    """Distributions of which Python files import a module."""
+    known = packages_distributions()
+    files = (path for folder in folders for path in folder.rglob("*.py"))
+    trees = (ast.parse(path.read_text("utf-8")) for path in files)
+    modules = {name.partition(".")[0] for tree in trees for name in imported(tree)}
+    return {name.lower() for module in modules for name in known.get(module, [module])}

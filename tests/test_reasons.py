@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import tflogscope
+from tests.reasons_tables import places_of
 from tests.samples import NAMES, run_of
 from tflogscope.api import LogRun as Run
 from tflogscope.events.events import PLACES
@@ -190,7 +191,7 @@ def test_the_table_can_be_read() -> None:
         assert rule.ops or rule.facts
         assert rule.why.endswith(".")
         assert rule.change.endswith((".", "}")) or "=" in rule.change, rule.id
-        assert re.search(r"\.(cc|h)\b", rule.everywhere), rule.id
+        assert re.search(r"\.(cc|h)\b", places_of(rule)), rule.id
         assert set(rule.places) <= set(rule.ops or rule.places)
 
 

@@ -55,11 +55,6 @@ class NodeRuns:
         """Whether the level of the log is high enough for ends (VLOG 2 in executor.cc)."""
         return self.end_at.null_count() < len(self.end_at)
 
-    @cached_property
-    def is_source(self) -> NDArray[np.bool_]:
-        """Whether a run is that of `_SOURCE`, which begins each partition of a step."""
-        return (self.definitions["node"] == "_SOURCE").fill_null(False).to_numpy()[self.definition]
-
 
 def read_node_runs(events: Events) -> NodeRuns:
     """The runs that the scan has paired: by step, node id, node and device.

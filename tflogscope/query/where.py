@@ -21,7 +21,6 @@ import pyparsing as pp
 
 from tflogscope.errors import QueryError
 
-_Condition = Callable[[Mapping[str, pl.DataType]], pl.Expr]
 _UNITS = {"us": 1, "µs": 1, "ms": 1_000, "s": 1_000_000}
 _OPERATORS = ("==", "=", "!=", "<=", ">=", "<", ">", "~", "contains")
 _KEYWORDS = ("and", "or", "not", "in", "is", "null", "true", "false", "contains")

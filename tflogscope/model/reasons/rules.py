@@ -118,11 +118,6 @@ class Rule:
             for op, place in refused_by(self.id).items()
         }
 
-    @property
-    def everywhere(self) -> str:
-        """The places for all of its ops."""
-        return "; ".join(filter(None, dict.fromkeys([self.where, *self.places.values()])))
-
     def where_of(self, op: str | None) -> str:
         """The place in TensorFlow that decides for this op."""
         return "; ".join(filter(None, [self.where, self.places.get(op or "")]))

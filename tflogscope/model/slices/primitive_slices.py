@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.model.slices.lanes import assign_lanes
-
-Integers = NDArray[np.int64]
 
 _COLUMNS = (
     "row",
