@@ -303,9 +303,7 @@ class Events:
         """The `coverage` table of the contract, without `onednn_version`."""
         unknown = self._messages.unknown
         unread = self.primitives.filter(pl.col("reason").is_not_null())["at"]
-        return coverage.coverage_table(
-            self, np.concatenate([unknown.to_numpy(), unread.to_numpy()])
-        )
+        return coverage.coverage_table(self, np.concatenate([unknown, unread.to_numpy()]))
 
     def require_recognised(self) -> None:
         """Raise NothingRecognised if no line of any source is a record that is known."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.grammar.fast import extract, match_messages, schema_of
+from tflogscope.events.verbose_lines import distinct
+from tflogscope.grammar.fast import extract, first_matches
 from tflogscope.grammar.model import Grammar
 
 
@@ -33,78 +35,50 @@ class Messages:
         records: pl.DataFrame,
     ) -> None:
         self._grammar = grammar
-        self._distinct, self._files, self._names = texts, files, names
-        self._records = records
-        self._read: dict[str, pl.DataFrame] = {}
+        self._distinct = texts
+        tags, file = np.unique(files, return_inverse=True)
+        messages = [grammar.files[names[tag]].messages for tag in tags.tolist()]
+        ids = [message.id for some in messages for message in some]
+        text = records["text"].to_numpy()
+        number = first_matches(texts, file, messages)[text]
+        order = np.argsort(number, kind="stable").astype(np.uint32)
+        self._text, rows = text[order], pl.Series(order)
+        borders = np.searchsorted(number[order], np.arange(len(ids) + 1)).tolist()
+        self._places = {id_: slice(*both) for id_, both in zip(ids, pairwise(borders), strict=True)}
+        columns = [records[name][rows] for name in ("at", "time", "thread")]
+        columns.append(pl.Series("id", [*ids, None], pl.String)[number[order]])
+        self._records = pl.DataFrame(columns)  # one message after the other; first the unknown
+        self._read: dict[tuple[str, ...], pl.DataFrame] = {}
 
     @cached_property
     def ids(self) -> list[str]:
         """Ids of all messages of which there is a record."""
-        return [*self._texts_by_id]
+        return [id_ for id_, place in self._places.items() if place.start < place.stop]
 
-    @cached_property
-    def unknown(self) -> pl.Series:
+    @property
+    def unknown(self) -> NDArray[np.int64]:
         """`at` of the records that are of a file that is known, and no message of it."""
-        return self._identified.filter(pl.col("id").is_null())["at"]
+        known = sum(place.stop - place.start for place in self._places.values())
+        return self._records["at"].head(len(self._text) - known).to_numpy()
 
     def of(self, *ids: str) -> pl.DataFrame:
         """Records of one message (or of several with the same fields), in the order of the log.
 
         Columns: at, time, thread, id, and the fields of the message.
         """
-        if len(ids) > 1:
-            found = pl.concat(map(self.of, ids), how="diagonal")
-            return found.sort("at", maintain_order=True)
-        (id_,) = ids
-        if id_ not in self._read:
-            self._read[id_] = self._message(id_)
-        return self._read[id_]
+        if ids not in self._read:
+            self._read[ids] = self._several(ids) if len(ids) > 1 else self._one(*ids)
+        return self._read[ids]
 
-    def _message(self, id_: str) -> pl.DataFrame:
-        texts = self._texts_by_id.get(id_)
-        if texts is None:
-            # A log has none of most messages.
-            fields_of = schema_of(self._grammar.message(id_))
-            return pl.DataFrame(schema=self._schema | fields_of | self._schema)
-        records = self._records_by_id[id_]
-        fields = extract(texts["message"], self._grammar.message(id_))
-        rows = pl.Series(np.searchsorted(texts["code"].to_numpy(), records["text"].to_numpy()))
-        added = [each.gather(rows) for each in fields if each.name not in self._schema]
-        return pl.DataFrame([records[name] for name in self._schema] + added)
+    def _several(self, ids: tuple[str, ...]) -> pl.DataFrame:
+        found = pl.concat(map(self.of, ids), how="diagonal")
+        return found[np.argsort(found["at"].to_numpy(), kind="stable")]
 
-    @cached_property
-    def _texts(self) -> pl.DataFrame:
-        """Distinct texts by code: `message`, `id` of the grammar entry (null: unknown)."""
-        texts = self._distinct
-        ids = pl.Series("id", [None], pl.String).new_from_index(0, len(texts))
-        for file in np.unique(self._files).tolist():
-            rows = np.flatnonzero(self._files == file)
-            matched = match_messages(texts.gather(rows), self._grammar.files[self._names[file]])
-            ids = ids.scatter(rows, matched)
-        return pl.DataFrame({"message": texts, "id": ids}).with_row_index("code")
-
-    @cached_property
-    def _identified(self) -> pl.DataFrame:
-        ids = self._texts["id"]
-        return self._records.with_columns(id=ids.gather(self._records["text"]))
-
-    @cached_property
-    def _schema(self) -> dict[str, pl.DataType]:
-        """What all records have: at, time, thread, id."""
-        return dict(self._identified.drop("text").schema)
-
-    @cached_property
-    def _texts_by_id(self) -> dict[str, pl.DataFrame]:
-        """Distinct texts of each message: code, message."""
-        return _parts(self._texts.drop_nulls("id"))
-
-    @cached_property
-    def _records_by_id(self) -> dict[str, pl.DataFrame]:
-        """Records of each message, in the order of the log."""
-        return _parts(self._identified.drop_nulls("id"))
-
-
-def _parts(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rows of each `id`, in their order."""
-    parts = frame.partition_by("id", maintain_order=True, as_dict=True)
-    return {str(id_): part for (id_,), part in parts.items()}
+    def _one(self, id_: str) -> pl.DataFrame:
+        place = self._places.get(id_, slice(0, 0))
+        texts = distinct(self._text[place], len(self._distinct))
+        fields = extract(self._distinct[texts], self._grammar.message(id_))
+        rows = pl.Series(np.searchsorted(texts, self._text[place]).astype(np.uint32))
+        shared = self._records[place]
+        added = [each[rows] for each in fields if each.name not in shared.columns]
+        return pl.DataFrame([*shared, *added])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tflogscope.grammar.model import FileGrammar, Message
 
@@ -12,35 +15,82 @@ COLUMN_TYPES: dict[str, pl.DataType] = {
     "uint": pl.UInt64(),
     "int": pl.Int64(),
     "float": pl.Float64(),
+    "flag": pl.Boolean(),
+    "bool": pl.Boolean(),
 }
+_AT_ONCE = 1 << 15  # texts that are matched; each has a row for every message of its file
+
+
+def at_once(expressions: Iterable[pl.Expr]) -> list[pl.Series]:
+    """What expressions of literal columns give, each of a length of its own, in one plan.
+
+    A plan costs as much as a pattern on a hundred texts.
+    """
+    frame = pl.select(each.implode().alias(str(n)) for n, each in enumerate(expressions))
+    return [column[0] for column in frame]
 
 
 def match_messages(texts: pl.Series, file_grammar: FileGrammar) -> pl.Series:
     """The id of the first message that each text matches; null where none does.
 
-    `texts` are messages of one source file without their prefix. Each message is tried only on
-    what no earlier one took.
+    `texts` are messages of one source file without their prefix.
     """
-    messages = file_grammar.messages
-    ids = np.full(len(texts), -1, np.int64)
-    # Starting with the literal head alone is a fraction of the price of a pattern.
-    text = pl.col("text")
-    begins = pl.DataFrame({"text": texts}).select(
-        text.str.starts_with(message.head).alias(message.id) for message in messages
-    )
-    heads = (begins.fill_null(value=False) if texts.null_count() else begins).to_numpy()
-    for index, message in enumerate(messages):
-        near = np.flatnonzero(heads[:, index] & (ids < 0))
-        if len(near):
-            ids[near[_are(texts.gather(near), message).to_numpy()]] = index
-    names = pl.Series("id", [message.id for message in messages], pl.String)
-    return names.gather(pl.Series(ids).set(pl.Series(ids < 0), None))
+    found = first_matches(texts, np.zeros(len(texts), np.intp), [file_grammar.messages])
+    names = pl.Series("id", [*(message.id for message in file_grammar.messages), None], pl.String)
+    return names[found]
 
 
-def _are(texts: pl.Series, message: Message) -> pl.Series:
-    """Whether each text, which begins with the literal head, is this message as a whole."""
+def first_matches(
+    texts: pl.Series, files: NDArray[np.intp], messages: Sequence[Sequence[Message]]
+) -> NDArray[np.int16]:
+    """The number of the first message that each text matches, -1: none.
+
+    `files` says of each text in which place of `messages` those are that may match. These are
+    numbered one file after the other. Each is tried only on what no earlier one took.
+    """
+    candidates = [message for some in messages for message in some]
+    count = np.array([*map(len, messages)], np.intp)
+    heads = pl.Series([message.head for message in candidates], dtype=pl.String)
+    found = np.full(len(texts), -1, np.int16)
+    for begin in range(0, len(texts), _AT_ONCE):
+        chunk, file = texts[begin : begin + _AT_ONCE], files[begin : begin + _AT_ONCE]
+        # Each text with each message of its file, in their order.
+        row = np.repeat(np.arange(len(chunk), dtype=np.uint32), count[file])
+        offset = np.cumsum(count)[file] - np.cumsum(count[file])
+        number = (np.arange(len(row)) + np.repeat(offset, count[file])).astype(np.uint32)
+        # Starting with the literal head alone is a fraction of the price of a pattern.
+        text, head = pl.lit(chunk[pl.Series(row)]), pl.lit(heads[pl.Series(number)])
+        near = at_once([text.str.starts_with(head).arg_true()])[0].to_numpy()
+        _match(chunk, candidates, row[near], number[near], found[begin:])
+    return found
+
+
+def _match(
+    texts: pl.Series,
+    messages: Sequence[Message],
+    row: NDArray[np.uint32],
+    number: NDArray[np.uint32],
+    found: NDArray[np.int16],
+) -> None:
+    """Put in `found` the number of the first message that each row is, of those that are near."""
+    while len(row):
+        is_next = np.diff(row, prepend=-1) > 0
+        now, which = row[is_next], number[is_next]
+        tried = {each: now[which == each] for each in np.unique(which).tolist()}
+        taken = at_once(
+            _is(pl.lit(texts[pl.Series(rows)]), messages[each]).arg_true()
+            for each, rows in tried.items()
+        )
+        for (each, rows), where in zip(tried.items(), taken, strict=True):
+            found[rows[where.to_numpy()]] = each
+        left = ~is_next & (found[row] < 0)
+        row, number = row[left], number[left]
+
+
+def _is(text: pl.Expr, message: Message) -> pl.Expr:
+    """Whether a text, which begins with the literal head, is this message as a whole."""
     is_literal = message.head == message.template
-    return texts == message.head if is_literal else texts.str.contains(message.test_pattern)
+    return text == message.head if is_literal else text.str.contains(message.test_pattern)
 
 
 def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
@@ -52,28 +102,19 @@ def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     fields = message.fields
     if not fields:
         return pl.DataFrame(height=texts.len())
+    types = {name: COLUMN_TYPES.get(kind, pl.String()) for name, kind in fields.items()}
     if texts.is_empty():
-        return pl.DataFrame(schema=schema_of(message))
-    groups = texts.str.extract_groups(f"(?P<_whole>{message.pattern})").struct.unnest()
-    matched = pl.col("_whole").is_not_null()
-    casts: list[pl.Expr] = []
-    for name, kind in fields.items():
-        column = pl.col(name)
-        if kind == "flag":
-            casts.append(pl.when(matched).then(column.is_not_null()).alias(name))
-        elif kind == "bool":
-            casts.append(
-                pl.when(column.is_not_null()).then(column.is_in(["1", "true"])).alias(name)
-            )
-        elif kind in COLUMN_TYPES:
-            casts.append(column.cast(COLUMN_TYPES[kind], strict=False))
-        else:
-            casts.append(column)
-    return groups.select(casts)
+        return pl.DataFrame(schema=types)
+    found = texts.str.extract_groups(f"(?P<_whole>{message.pattern})").struct.unnest()
+    flags = [_flag(name, fields[name]) for name, kind in types.items() if kind == pl.Boolean()]
+    if flags:
+        found = found.with_columns(flags)
+    return pl.DataFrame([found[name].cast(kind, strict=False) for name, kind in types.items()])
 
 
-def schema_of(message: Message) -> dict[str, pl.DataType]:
-    """The columns that `extract` gives."""
-    flags = dict.fromkeys(("flag", "bool"), pl.Boolean())
-    types = COLUMN_TYPES | flags
-    return {name: types.get(kind, pl.String()) for name, kind in message.fields.items()}
+def _flag(name: str, kind: str) -> pl.Expr:
+    """Whether a part is there, or what a field of the type `bool` says."""
+    column, whole = pl.col(name), pl.col("_whole")
+    if kind == "flag":
+        return pl.when(whole.is_not_null()).then(column.is_not_null()).alias(name)
+    return pl.when(column.is_not_null()).then(column.is_in(["1", "true"])).alias(name)

@@ -14,6 +14,7 @@ from tflogscope.grammar.template import (
     Token,
     escape,
     fields_of,
+    head_of,
     parse_template,
     pattern_of,
     tokens_of,
@@ -112,8 +113,7 @@ class Message:
     @cached_property
     def head(self) -> str:
         """The literal text that the message starts with; may be empty."""
-        first = self.tokens[0] if self.tokens else None
-        return first.text if isinstance(first, Literal) else ""
+        return head_of(self.template)
 
     @cached_property
     def tail(self) -> str:

@@ -70,6 +70,7 @@ ABBREVIATIONS: dict[str, str] = {
 
 _MARK = re.compile(r"\$(?:\{([^{}]*)\}|\[(?:\?(\w+):)?|\]|\(|\||\)|\$|_)")
 _FIELD = re.compile(r"([a-z][a-z0-9_]*):(?:\((.+)\)|([a-z]+))")
+_HEAD = re.compile(r"(?:[^$]|\$\$)*")
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
@@ -137,9 +138,7 @@ class _Reader:
     """Reads one template from left to right; `$[` and `$(` nest by recursion."""
 
     def __init__(self, template: str) -> None:
-        for short, long in ABBREVIATIONS.items():
-            template = template.replace(short, long)
-        self.template = template
+        self.template = _spelled_out(template)
         self.marks = list(_MARK.finditer(self.template))
         self.next = 0
 
@@ -261,6 +260,18 @@ def follow(tokens: Sequence[Token]) -> tuple[str, ...] | None:
 
 def _parts_of(token: OptionalPart | Choice) -> tuple[tuple[Token, ...], ...]:
     return (token.tokens,) if isinstance(token, OptionalPart) else token.parts
+
+
+def head_of(template: str) -> str:
+    """The literal text that a template begins with; may be empty."""
+    found = _HEAD.match(_spelled_out(template))
+    return found[0].replace("$$", "$") if found else ""
+
+
+def _spelled_out(template: str) -> str:
+    for short, long in ABBREVIATIONS.items():
+        template = template.replace(short, long)
+    return template
 
 
 def fields_of(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
