@@ -143,7 +143,8 @@ class Events:
         """The verbose lines as read, one row each: see `onednn.read_verbose`, `plugin_lines`."""
         lines = self.verbose
         found = read_verbose(lines, self.grammar.verbose)
-        found = found.with_columns(time=without_damaged(found["time"], lines.at, self.spans))
+        time = without_damaged(found["time"], lines.at, self.spans)
+        found.replace_column(found.get_column_index("time"), time)
         return with_plugin_lines(found, self.messages)
 
     @cached_property
@@ -205,8 +206,8 @@ class Events:
 
     def with_threads(self, records: pl.DataFrame) -> pl.DataFrame:
         """Put the thread in the place of the column `site`."""
-        thread = pl.Series(self._thread_of(records["site"]))
-        return records.select(pl.exclude("site"), thread=thread)
+        thread = pl.Series("thread", self._thread_of(records["site"]))
+        return pl.DataFrame([*(each for each in records if each.name != "site"), thread])
 
     def _thread_of(self, sites: pl.Series) -> NDArray[np.int64]:
         codes = np.minimum(sites.to_numpy(), len(self.threads))  # c.NONE: no prefix
@@ -319,8 +320,9 @@ class Events:
 def texts_of(store: Store, table: str) -> pl.Series:
     """The distinct strings of a table, by number."""
     # polars takes them apart quicker than Python makes its strings.
-    whole = pl.Series("text", [store.text(table)], pl.String)
-    return whole.str.split("\n").explode(empty_as_null=False).head(-1)
+    text = store.text(table)
+    whole = pl.Series("text", [text] if text else [], pl.String)
+    return whole.str.split("\n")[0].head(-1) if text else whole
 
 
 def _numbered(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

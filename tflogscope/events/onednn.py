@@ -8,14 +8,15 @@ and gets a reason; none of its fields is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.onednn_header import layouts_of_templates
-from tflogscope.events.verbose_lines import NO_TEXT, VerboseLines, distinct
+from tflogscope.events.verbose_lines import NO_TEXT, VerboseLines, distinct, matching
+from tflogscope.grammar.fast import at_once
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.verbose import Layout, VerboseGrammar
 from tflogscope.native.library import FIELDS
@@ -79,11 +80,11 @@ class _Rows:
     def __init__(self, lines: VerboseLines, grammar: VerboseGrammar) -> None:
         self.lines = lines
         self.grammar = grammar
-        self.new: list[str | None] = []
-        self._all = pl.Series(dtype=pl.String)
+        self.no_text = len(lines.texts)
+        self.texts = pl.concat([lines.texts, pl.Series([None], dtype=pl.String)])
         self.microseconds = np.full(len(lines), np.nan)
         self.columns: dict[str, Integers] = {}
-        self.is_mkl = lines.matches(lines.field(0), f"^{MKL_MARKER} ")
+        self.is_mkl = self._matches(lines.field(0), f"^{MKL_MARKER} ")
         self._read_heads()
 
     def column(self, name: str) -> Integers:
@@ -94,9 +95,24 @@ class _Rows:
 
     def added(self, texts: list[str | None]) -> Integers:
         """The numbers of new texts."""
-        first = len(self.lines.texts) + len(self.new)
-        self.new += texts
+        first = len(self.texts)
+        self.texts = pl.concat([self.texts, pl.Series(texts, dtype=pl.String)])
         return np.arange(first, first + len(texts), dtype=np.int32)
+
+    def _texts(self, codes: Integers) -> pl.Series:
+        """The text of each number, null: NO_TEXT."""
+        return self.texts[np.where(codes == NO_TEXT, self.no_text, codes)]
+
+    def _matches(self, codes: Integers, pattern: str) -> Booleans:
+        return matching(self.texts, [(codes, pattern)])[0]
+
+    def _among(self, codes: Integers, texts: Collection[str]) -> Booleans:
+        """Whether the text of each number is one of these."""
+        some = distinct(codes, len(self.texts))
+        good = np.zeros(len(self.texts) + 1, bool)
+        good[some] = [text in texts for text in self.texts[some].to_list()]
+        found: Booleans = good[codes]
+        return found
 
     def _read_heads(self) -> None:
         """Cut off the head of each line: what is left are fields from `begin` on."""
@@ -104,25 +120,23 @@ class _Rows:
         place = np.ones(len(lines), np.int64)
         for name, pattern in self.grammar.heads:
             field = lines.field(place)
-            is_one = lines.matches(field, f"^(?:{pattern})$") & (place + 1 < lines.count)
+            is_one = self._matches(field, f"^(?:{pattern})$") & (place + 1 < lines.count)
             is_one &= ~self.is_mkl
             self.columns[name] = np.where(is_one, field, NO_TEXT)
             place += is_one
         marker = lines.field(0)
-        self.columns["marker"] = np.where(
-            lines.among(marker, self.grammar.markers), marker, NO_TEXT
-        )
-        self.is_graph = lines.among(marker, ["onednn_graph_verbose"])
-        self.is_graph |= lines.among(self.columns["component"], ["graph"])
+        is_known = self._among(marker, self.grammar.markers)
+        self.columns["marker"] = np.where(is_known, marker, NO_TEXT)
+        self.is_graph = self._among(marker, ["onednn_graph_verbose"])
+        self.is_graph |= self._among(self.columns["component"], ["graph"])
         self.columns["event"] = lines.field(place)
         self.begin = place + 1
         # Commas of the body, -1: there is no body.
         self.commas = lines.count - self.begin - 1
         full = np.flatnonzero(lines.count == FIELDS)
-        last = pl.Series(lines.field(FIELDS - 1, full))
-        self.commas[full] += (
-            lines.texts.gather(last).str.count_matches(",", literal=True).to_numpy()
-        )
+        if len(full):
+            last = self._texts(lines.field(FIELDS - 1, full))
+            self.commas[full] += last.str.count_matches(",", literal=True).to_numpy()
 
     # ---- layouts ---------------------------------------------------------------------------------
 
@@ -146,6 +160,8 @@ class _Rows:
             count = len(layout.fields) - 1 - layout.whole
             near &= (self.commas == count) if layout.free is None else (self.commas >= count)
             rows = np.flatnonzero(near)
+            if not len(rows):
+                continue
             fits = self._split(rows, layout)
             left[rows[fits]] = False
             if not particular:
@@ -162,13 +178,13 @@ class _Rows:
         texts = {name: self._texts(some[at]) for at, name in enumerate(_HEAD)}
         return pl.DataFrame(texts), which.reshape(-1)[np.cumsum(change) - 1]
 
-    def _templates(self) -> pl.DataFrame:
-        """Lines that may name columns: their heads and bodies."""
-        info = self.lines.among(self.columns["event"], ["info"]) & ~self.is_mkl
+    def _templates(self) -> Iterator[tuple[str | None, str | None, str | None, str]]:
+        """Lines that may name columns: marker, version, component and body."""
+        info = self._among(self.columns["event"], ["info"]) & ~self.is_mkl
         rows = np.flatnonzero(info & (self.commas >= 0))
         body = self.lines.joined(rows, self.begin[rows], self.lines.count[rows])
-        texts = {name: self._texts(self.columns[name][rows]) for name in _HEAD}
-        return pl.DataFrame(texts | {"body": pl.Series(body, dtype=pl.String)})
+        marker, version, component = (self._texts(self.columns[name][rows]) for name in _HEAD[:3])
+        return zip(marker, version, component, body, strict=True)
 
     def _split(self, rows: Integers, layout: Layout) -> Booleans:
         """Fill the rows that the layout fits; say which these are."""
@@ -184,24 +200,19 @@ class _Rows:
             after = len(names) - 1 - layout.free
             free = self.lines.joined(rows, begin + layout.free, end - after)
             found[names[layout.free]] = self.added([*free])
-        fits = np.ones(len(rows), bool)
-        for name in names:
-            pattern = layout.where.get(name, self.grammar.patterns.get(name))
-            if pattern is not None:
-                fits[fits] = self._matches(found[name][fits], pattern)
+        patterns = {name: layout.where.get(name, self.grammar.patterns.get(name)) for name in names}
+        tests = [(found[name], _from_start(each)) for name, each in patterns.items() if each]
         if layout.other_than is not None:
-            fits[fits] = ~self._matches(found["primitive"][fits], layout.other_than)
+            tests.append((found["primitive"], _from_start(layout.other_than)))
+        results = matching(self.texts, tests)
+        if layout.other_than is not None:
+            results[-1] = ~results[-1]
+        fits: Booleans = np.logical_and.reduce([np.ones(len(rows), bool), *results])
         for name in names:
             self.column(name)[rows[fits]] = found[name][fits]
         if layout.event is not None:
             self.column("event")[rows[fits]] = self.added([layout.event])[0]
         return fits
-
-    def _matches(self, codes: Integers, pattern: str) -> Booleans:
-        if not len(codes) or codes[-1] < len(self.lines.texts):
-            return self.lines.matches(codes, _from_start(pattern))
-        texts = pl.Series([self.new[code - len(self.lines.texts)] for code in codes.tolist()])
-        return texts.str.contains(_from_start(pattern)).fill_null(value=False).to_numpy()
 
     # ---- oneMKL ----------------------------------------------------------------------------------
 
@@ -217,62 +228,39 @@ class _Rows:
 
     # ---- the rows --------------------------------------------------------------------------------
 
-    def _texts(self, codes: Integers) -> pl.Series:
-        return self._all_texts().gather(pl.Series(codes))
-
-    def _all_texts(self) -> pl.Series:
-        """All texts by number, and a null at the end: NO_TEXT counts from there."""
-        if len(self._all) != len(self.lines.texts) + len(self.new) + 1:
-            new = pl.Series([*self.new, None], dtype=pl.String)
-            self._all = pl.concat([self.lines.texts, new])
-        return self._all
-
     def finished(self) -> pl.DataFrame:
         """Rows with all columns and their types."""
         self.column("reason")[self.left] = self.added([*self.reasons])
         self._name_events()
-        self._strip("primitive", "primitive_kind", lambda text: text.str.strip_suffix("_v2"))
-        self._strip("attributes", "attributes", lambda text: text.str.strip_chars_end(" "))
-        self._strip("template", "template", lambda text: text.str.replace("^[a-z_]*:", ""))
-        message = self.column("message")
-        self.columns["message"] = np.where(message == NO_TEXT, self.column("template"), message)
-        columns = {"at": pl.Series(self.lines.at)}
-        columns["duration_us"], columns["time"] = self._durations(), self._times()
-        texts = self._all_texts()
-        shown = texts.set(texts == "", None).rechunk()  # of one chunk, polars gathers quicker
-        columns |= {name: self._shown(name, shown) for name in _TEXTS}
-        return pl.DataFrame(columns).select(
-            pl.col(name).cast(kind) for name, kind in VERBOSE_SCHEMA.items()
+        columns = {name: self.column(name) for name in (*_TEXTS, "template")}
+        columns["primitive_kind"] = self._changed(columns["primitive"], _without_version)
+        columns["attributes"] = self._changed(columns["attributes"], _without_blanks)
+        template = self._changed(columns["template"], _without_name)
+        message = columns["message"]
+        columns["message"] = np.where(message == NO_TEXT, template, message)
+        self.texts = self.texts.set(self.texts == "", None).rechunk()  # quicker than pieces
+        shown = {name: self._texts(columns[name]) for name in _TEXTS}
+        shown |= {"at": pl.Series(self.lines.at)} | self._numbers()
+        return pl.DataFrame(
+            [shown[name].cast(kind).alias(name) for name, kind in VERBOSE_SCHEMA.items()]
         )
 
-    def _shown(self, name: str, shown: pl.Series) -> pl.Series:
-        """The texts of a column; the last of `shown` is null."""
-        if name not in self.columns:
-            return shown.clear(len(self.lines))
-        # Polars takes numbers of its own type as they are.
-        last = np.uint32(len(shown) - 1)
-        return shown[pl.Series(np.minimum(self.columns[name].astype(np.uint32), last))]
-
-    def _durations(self) -> pl.Series:
-        def read(texts: pl.Series) -> pl.Series:
-            milliseconds = texts.cast(pl.Float64, strict=False)
-            return (milliseconds * 1000).round_sig_figs(_MOST_DIGITS)
-
-        read_ones = self._values("milliseconds", read)
-        return pl.Series(np.where(self.is_mkl, self.microseconds, read_ones)).fill_nan(None)
-
-    def _times(self) -> pl.Series:
-        """µs since the epoch."""
-
-        def read(texts: pl.Series) -> pl.Series:
-            digits = texts.str.replace(".", "", literal=True)
-            # As integers: a float has no room for the last digit of ns.
-            times = (digits.cast(pl.Int64, strict=False) + 500) // 1000
-            known = texts.str.contains(_TIMESTAMP)
-            return times.set(~known.fill_null(value=False), None)
-
-        values = self._values("timestamp", read)
-        return pl.Series(values).fill_nan(None).cast(pl.Int64)
+    def _numbers(self) -> dict[str, pl.Series]:
+        """Durations and times: what texts say as numbers, each distinct one read once."""
+        reads = {"milliseconds": _microseconds, "timestamp": _time}
+        some = [distinct(self.column(name), len(self.texts)) for name in reads]
+        texts = [pl.lit(self.texts[each]) for each in some]
+        said = at_once(read(each) for read, each in zip(reads.values(), texts, strict=True))
+        numbers = []
+        for name, each, values in zip(reads, some, said, strict=True):
+            number = np.full(len(self.texts) + 1, np.nan)
+            number[each] = values.cast(pl.Float64).to_numpy()
+            numbers.append(number[self.column(name)])
+        took = np.where(self.is_mkl, self.microseconds, numbers[0])
+        return {
+            "duration_us": pl.Series(took, nan_to_null=True),
+            "time": pl.Series(numbers[1], nan_to_null=True),
+        }
 
     def _name_events(self) -> None:
         """The names of events that have none, or that are of the graph API."""
@@ -280,34 +268,48 @@ class _Rows:
         missing = event == NO_TEXT
         unread = self.left[np.array(self.reasons, object) == _REASONS[0]]
         rows = np.flatnonzero(self.is_graph & ~missing)
-        names = self._texts(event[rows])
-        own = names.str.starts_with("graph:") | names.is_in(["info", "template"])
-        rows, names = rows[~own.to_numpy()], names.filter(~own)
-        event[rows] = self.added([*("graph:" + names)])
+        event[rows] = self._changed(event[rows], _of_graph)
         event[missing], reason[missing] = self.added([UNPARSED, _REASONS[0]])
         event[unread] = self.added([UNPARSED])[0]
 
-    def _strip(self, name: str, to: str, change: Callable[[pl.Series], pl.Series]) -> None:
-        """A column whose texts are changed, each distinct one once."""
-        codes = self.column(name)
-        some = distinct(codes, len(self.lines.texts) + len(self.new))
-        texts = self._texts(some)
-        changed = change(texts)
-        differs = (changed != texts).fill_null(value=False).to_numpy()
-        number = np.arange(len(self.lines.texts) + len(self.new) + 1, dtype=np.int32)
+    def _changed(self, codes: Integers, change: Callable[[str], str]) -> Integers:
+        """The numbers of changed texts; each distinct one is changed once."""
+        some = distinct(codes, len(self.texts))
+        number = np.arange(len(self.texts) + 1, dtype=np.int32)
         number[-1] = NO_TEXT
-        number[some[differs]] = self.added(changed.filter(differs).to_list())
-        self.columns[to] = number[codes]
+        texts = self.texts[some].to_list()
+        number[some] = self.added([text if text is None else change(text) for text in texts])
+        changed: Integers = number[codes]
+        return changed
 
-    def _values(self, name: str, read: Callable[[pl.Series], pl.Series]) -> NDArray[np.float64]:
-        """What the texts of a column say as numbers (NaN: nothing), each distinct one read once."""
-        codes = self.column(name)
-        size = len(self.lines.texts) + len(self.new)
-        some = distinct(codes, size)
-        values = np.full(size + 1, np.nan)
-        values[some] = read(self._texts(some)).cast(pl.Float64).to_numpy()
-        found: NDArray[np.float64] = values[codes]
-        return found
+
+def _without_version(primitive: str) -> str:
+    return primitive.removesuffix("_v2")
+
+
+def _without_blanks(attributes: str) -> str:
+    return attributes.rstrip(" ")
+
+
+def _without_name(template: str) -> str:
+    return template.split(":", 1)[-1]
+
+
+def _of_graph(event: str) -> str:
+    is_own = event.startswith("graph:") or event in {"info", "template"}
+    return event if is_own else f"graph:{event}"
+
+
+def _microseconds(milliseconds: pl.Expr) -> pl.Expr:
+    return (milliseconds.cast(pl.Float64, strict=False) * 1000).round_sig_figs(_MOST_DIGITS)
+
+
+def _time(timestamp: pl.Expr) -> pl.Expr:
+    """µs since the epoch."""
+    digits = timestamp.str.replace(".", "", literal=True)
+    # As integers: a float has no room for the last digit of ns.
+    time = (digits.cast(pl.Int64, strict=False) + 500) // 1000
+    return pl.when(timestamp.str.contains(_TIMESTAMP)).then(time)
 
 
 # ---- heads ---------------------------------------------------------------------------------------
@@ -316,7 +318,7 @@ class _Rows:
 def _near(heads: pl.DataFrame, layouts: list[Layout]) -> list[Layout]:
     """The layouts whose markers, versions and components are among those of the heads."""
     markers, versions, components = (
-        {*heads[name].fill_null("")} for name in ("marker", "version_tag", "component")
+        {text or "" for text in heads[name]} for name in ("marker", "version_tag", "component")
     )
     return [
         layout

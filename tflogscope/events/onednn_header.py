@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import polars as pl
 
@@ -11,7 +14,19 @@ from tflogscope.grammar.verbose import Layout, VerboseGrammar
 # oneDNN src/common/verbose.cpp, print_header: the library's name has changed three times.
 VERSION = r"^(?:oneDNN(?: Graph)?|DNNL|Intel(?:\(R\))? MKL-DNN) v([0-9]+(?:\.[0-9]+)*)"
 _COMMIT = r"\((?:commit|Git Hash) ([^)]+)\)"
-_TEMPLATE = r"^(?:prim_)?template:([a-z_]+(?:,[a-z_]+)+)$"
+_TEMPLATE = re.compile(r"(?:prim_)?template:([a-z_]+(?:,[a-z_]+)+)")
+_EXPERIMENTAL = r"^(?:experimental|use |GPU convolution v2)"
+# The first line that fits says it; the ISA is in the first of three forms that there is.
+_FACTS = {
+    "version": VERSION,
+    "commit": _COMMIT,
+    "isa": r"^cpu,isa:(.+)$",
+    "detected": r"^Detected ISA is (.+)$",
+    "mkl_dnn": r"^Intel\(R\) MKL-DNN v[^(]*\([^)]*\),(.+)$",  # up to 0.20, all on one line
+    "cpu_runtime": r"^cpu,runtime:([^,]+)",
+    "threads": r"^cpu,runtime:[^,]*,nthr:([0-9]{1,9})$",
+    "gpu_runtime": r"^gpu,runtime:([^,]+)",
+}
 # Names of the template that are other ones here.
 _NAMES = {"problem_desc": "problem", "exec_time": "milliseconds"}
 _HEAD_NAMES = {"timestamp", "operation", "component"}
@@ -35,48 +50,39 @@ class HeaderFacts:
 
 def header_facts(frame: pl.DataFrame) -> HeaderFacts:
     """The facts of the first header in a frame of `read_verbose`."""
-    info = frame.filter((pl.col("event") == "info") & (pl.col("marker") != "MKL_VERBOSE"))
-    texts = info["message"].drop_nulls()
-
-    def first(pattern: str) -> str | None:
-        found = texts.str.extract(pattern, 1).drop_nulls()
-        return found[0] if len(found) else None
-
-    # MKL-DNN up to 0.20 has version, hash and ISA on one line.
-    isa = first(r"^cpu,isa:(.+)$") or first(r"^Detected ISA is (.+)$")
-    threads = first(r"^cpu,runtime:[^,]*,nthr:([0-9]{1,9})$")
-    templates = frame.filter(
-        (pl.col("event") == "template") & (pl.col("component").fill_null("primitive") != "graph")
-    )["message"]
-    experimental = texts.filter(texts.str.contains(r"^(?:experimental|use |GPU convolution v2)"))
-    return HeaderFacts(
-        version=first(VERSION),
-        commit=first(_COMMIT),
-        isa=isa or first(r"^Intel\(R\) MKL-DNN v[^(]*\([^)]*\),(.+)$"),
-        cpu_runtime=first(r"^cpu,runtime:([^,]+)"),
-        threads=None if threads is None else int(threads),
-        gpu_runtime=first(r"^gpu,runtime:([^,]+)"),
-        template=tuple(templates[0].split(",")) if len(templates) else (),
-        experimental=tuple(experimental.unique(maintain_order=True)),
-    )
+    event, message = pl.col("event"), pl.col("message")
+    info = message.filter((event == "info") & (pl.col("marker") != "MKL_VERBOSE")).drop_nulls()
+    is_primitive = pl.col("component").fill_null("primitive") != "graph"
+    template = message.filter((event == "template") & is_primitive)
+    experimental = info.filter(info.str.contains(_EXPERIMENTAL)).unique(maintain_order=True)
+    facts = frame.select(
+        *(info.str.extract(pattern).drop_nulls().first().alias(n) for n, pattern in _FACTS.items()),
+        template=template.first().str.split(","),
+        experimental=experimental.implode(),
+    ).row(0, named=True)
+    threads, isa = facts["threads"], (facts.pop("isa"), facts.pop("detected"), facts.pop("mkl_dnn"))
+    facts |= {name: tuple(facts[name] or ()) for name in ("template", "experimental")}
+    facts["threads"] = None if threads is None else int(threads)
+    return HeaderFacts(**facts, isa=next(filter(None, isa), None))
 
 
-def layouts_of_templates(lines: pl.DataFrame, grammar: VerboseGrammar) -> list[Layout]:
+def layouts_of_templates(
+    lines: Iterable[tuple[str | None, str | None, str | None, str]], grammar: VerboseGrammar
+) -> list[Layout]:
     """Layouts for templates that name other columns than the grammar does: of a later release.
 
-    `lines` has marker, version_tag, component, event and body of all lines. What the grammar does
-    not know has to be so: a name it has no column for is a field that is skipped.
+    `lines` have marker, version_tag, component and body of lines of the event `info`. What the
+    grammar does not know has to be so: a name it has no column for is a field that is skipped.
     """
-    templates = (
-        lines.filter(pl.col("event") == "info")
-        .select("marker", "version_tag", "component", text=pl.col("body").str.extract(_TEMPLATE, 1))
-        .drop_nulls("text")
-        .unique(maintain_order=True)
+    templates = dict.fromkeys(
+        (marker, version, component, said[1])
+        for marker, version, component, body in lines
+        if (said := _TEMPLATE.fullmatch(body))
     )
     known = {layout.fields for layout in grammar.layouts}
     columns = {name for fields in known for name in fields}
     found: list[Layout] = []
-    for marker, version, component, text in templates.head(_MOST_TEMPLATES).rows():
+    for marker, version, component, text in islice(templates, _MOST_TEMPLATES):
         names = [_NAMES.get(name, name) for name in text.split(",") if name not in _HEAD_NAMES]
         # A column of another name must not take the place of one that the rows have: `at`.
         fields = tuple(name if name in columns else f"other_{name}" for name in names)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.grammar.fast import at_once
 from tflogscope.native.library import FIELDS
 
 Integers = NDArray[np.integer]
@@ -55,7 +56,7 @@ class VerboseLines:
         after = np.cumsum(count)
         within = np.arange(count.sum()) - np.repeat(after - count, count)
         codes = self.codes[np.repeat(self.first[rows] + begin, count) + within]
-        texts = self.texts.gather(codes).to_list()
+        texts = self.texts[codes].to_list()
         places = zip((after - count).tolist(), after.tolist(), strict=True)
         return [",".join(texts[one:two]) for one, two in places]
 
@@ -76,21 +77,23 @@ class VerboseLines:
         texts = pl.concat([self.texts, new.texts])
         return replace(self, first=first, count=count, codes=codes, texts=texts)
 
-    def matches(self, codes: Integers, pattern: str) -> Booleans:
-        """Whether the text of each number holds a pattern; that of NO_TEXT does not."""
-        good = np.zeros(len(self.texts) + 1, bool)
-        wanted = distinct(codes, len(self.texts))
-        good[wanted] = self.texts.gather(wanted).str.contains(pattern).to_numpy()
-        found: Booleans = good[codes]
-        return found
 
-    def among(self, codes: Integers, texts: Sequence[str], *, empty: bool = False) -> Booleans:
-        """Whether the text of each number is one of these; `empty`: whether that of NO_TEXT is."""
-        good = np.full(len(self.texts) + 1, empty)
-        wanted = distinct(codes, len(self.texts))
-        good[wanted] = self.texts.gather(wanted).is_in(list(texts)).to_numpy()
-        found: Booleans = good[codes]
-        return found
+def matching(texts: pl.Series, tests: Sequence[tuple[Integers, str]]) -> list[Booleans]:
+    """Whether the text of each number holds a pattern; that of NO_TEXT does not.
+
+    `tests` are numbers of texts, and the pattern for them.
+    """
+    some = [distinct(codes, len(texts)) for codes, _ in tests]
+    good = at_once(
+        pl.lit(texts[wanted]).str.contains(pattern).arg_true()
+        for wanted, (_, pattern) in zip(some, tests, strict=True)
+    )
+    found = []
+    for wanted, which, (codes, _) in zip(some, good, tests, strict=True):
+        is_good = np.zeros(len(texts) + 1, bool)
+        is_good[wanted[which.to_numpy()]] = True
+        found.append(is_good[codes])
+    return found
 
 
 def distinct(codes: NDArray[Any], size: int) -> Integers:
