@@ -143,10 +143,12 @@ def test_texts_that_do_not_match_give_only_nulls() -> None:
     assert fast.extract(pl.Series(["z", "y"]), message("z")).height == 2
 
 
-def test_head_and_tail_are_the_literal_ends() -> None:
-    assert (PROCESS.head, PROCESS.tail) == ("Process node: ", "")
-    assert (message("${a:word} b").head, message("${a:word} b").tail) == ("", " b")
-    assert (message("").head, message("").tail) == ("", "")
+def test_the_head_is_the_literal_text_in_front() -> None:
+    assert PROCESS.head == "Process node: "
+    assert message("a$$ b$$").head == "a$ b$"
+    assert message("$$${a:word} b").head == "$"
+    assert message("a ${definition}").head == "a {{node "
+    assert (message("${a:word} b").head, message("").head) == ("", "")
 
 
 def test_attributes_are_read_whole() -> None:

@@ -96,9 +96,7 @@ def test_a_dialect(tmp_path: Path) -> None:
     found = events(tmp_path, DIALECT, f"{begin}{message}{glued}")
     assert found.runs.select("time", "step").rows() == [(1_795_233_395_000_007, 0)] * 2
     assert found.steps.tolist() == [-5]
-    assert found.sites.rows() == [
-        ("new", 12, "core/common_runtime/executor.cc", "executor.cc", 841)
-    ]
+    assert found.threads.tolist() == [12]
     assert found.coverage["torn"].to_list() == [1]
 
 

@@ -6,6 +6,7 @@ A step prints the same definitions again and again; only the distinct ones are r
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 # The node's name ends at the first `}} = `; the inputs begin at the last `](` that the end of the
@@ -25,10 +26,11 @@ def read_definitions(texts: pl.Series) -> pl.DataFrame:
 
     Null: cut off.
     """
-    frame = texts.str.extract_groups(_WHOLE).struct.unnest().select(_COLUMNS)
-    frame = frame.with_columns(pl.col("dead").is_not_null(), whole=pl.col("device").is_not_null())
-    rows = (~frame["whole"]).arg_true()
+    frame = texts.str.extract_groups(_WHOLE).struct.unnest()
+    whole = pl.col("device").is_not_null()
+    frame = frame.select(*_COLUMNS[:4], pl.col("dead").is_not_null(), "device", whole=whole)
+    rows = np.flatnonzero(~frame["whole"].to_numpy())
     if len(rows):
-        cut = texts.gather(rows).str.extract_groups(_CUT).struct.unnest()
+        cut = texts[rows].str.extract_groups(_CUT).struct.unnest()
         frame = frame.with_columns(frame[name].scatter(rows, cut[name]) for name in cut.columns)
     return frame

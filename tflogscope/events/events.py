@@ -160,37 +160,12 @@ class Events:
     def _lines(self, table: str) -> pl.DataFrame:
         texts = self._texts_of(table)
         column = self._store.column
-        return pl.DataFrame(
-            {"at": column(table, "at"), "text": texts.gather(column(table, "text"))}
-        )
+        return pl.DataFrame({"at": column(table, "at"), "text": texts[column(table, "text")]})
 
     def _texts_of(self, table: str) -> pl.Series:
         return texts_of(self._store, table)
 
-    # ---- sites ---------------------------------------------------------------------------------
-
-    @cached_property
-    def sites(self) -> pl.DataFrame:
-        """Where records come from, by code: prefix (its id), thread, path, file, file_line."""
-        prefixes = [self.dialects[tag] for tag in self._store.entries("sites")["tag"].tolist()]
-        rows = []
-        for prefix, text in zip(prefixes, self._store.texts("sites"), strict=True):
-            pieces = prefix.site_pieces(text)
-            rows.append(
-                {
-                    "prefix": prefix.id,
-                    "thread": pieces.get("thread"),
-                    "path": pieces["path"],
-                    "file": pieces["file"],
-                    "file_line": pieces["line"],
-                }
-            )
-        schema = {"thread": pl.UInt64, "file_line": pl.UInt32}
-        names = ("prefix", "thread", "path", "file", "file_line")
-        frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
-        return frame.with_columns(
-            pl.col(name).cast(kind, strict=False) for name, kind in schema.items()
-        )
+    # ---- threads -------------------------------------------------------------------------------
 
     @cached_property
     def threads(self) -> NDArray[np.int64]:
@@ -245,16 +220,17 @@ class Events:
 
     def _executor_records(self) -> list[pl.DataFrame]:
         """Starts, ends, and ends without a start: at, time, site."""
-        starts = self.runs.select("at", "time", "site")
-        ends = self.runs.select(at="end_at", time="end_time", site="end_site")
-        return [starts, ends, self._lone_ends]
+        names = ["at", "time", "site"]
+        ends = pl.DataFrame([self.runs[f"end_{name}"].alias(name) for name in names])
+        return [self.runs[names], ends, self._lone_ends]
 
     def executor_time_from(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The time of the first record of the executor from each place on; NaN: there is none."""
         first, found = np.full(len(places), _NOWHERE), np.full(len(places), np.nan)
         for records in self._executor_records():
-            known = records.drop_nulls("time")
-            at, time = known["at"].to_numpy(), known["time"].to_numpy()
+            time = records["time"].to_numpy()
+            known = ~np.isnan(time)
+            at, time = records["at"].to_numpy()[known].astype(np.int64), time[known]
             order = np.argsort(at, kind="stable")  # most are in order
             place = np.searchsorted(at, places, sorter=order)
             there = np.flatnonzero(place < len(at))
@@ -270,21 +246,15 @@ class Events:
 
         Sorted by `at`; those without a time are left out.
         """
-        others = self._records.select("at", "time", "site")
-        return self._sorted_times(*self._executor_records(), others)
-
-    def _sorted_times(self, *frames: pl.DataFrame) -> pl.DataFrame:
-        return self.with_threads(pl.concat(frames).drop_nulls("time")).sort("at")
+        records = pl.concat([*self._executor_records(), self._records[["at", "time", "site"]]])
+        return self.with_threads(records.drop_nulls("time")).sort("at")
 
     def time_span(self) -> tuple[int | None, int | None]:
         """The first and the last time of any record that is kept, in µs; None if none has one."""
-        found = [
-            column
-            for frame in (self.runs, self._records, self._lone_ends)
-            for column in frame.select(pl.selectors.by_name("time", "end_time", require_all=False))
-            if column.count()
-        ]
-        first, last = [one.min() for one in found], [one.max() for one in found]
+        frames = (self.runs, self._records, self._lone_ends)
+        times = [self.runs["end_time"], *(frame["time"] for frame in frames)]
+        known = [time for time in times if time.count()]
+        first, last = [time.min() for time in known], [time.max() for time in known]
         return min(first, default=None), max(last, default=None)  # type: ignore[type-var, return-value]
 
     @cached_property

@@ -75,10 +75,10 @@ def late_plugins(messages: Messages, records: Callable[[], pl.DataFrame]) -> tup
     for each in REWRITERS:
         if each.primitives is None or not each.primitives.clock:
             continue
-        lines = messages(each.primitives.runs).sort("at")
-        times = records().select("at", "time").sort("at") if lines.height else lines
-        if times.is_empty():
+        lines = messages(each.primitives.runs)
+        if lines.is_empty() or records().is_empty():
             continue
+        lines, times = lines.sort("at"), records().select("at", "time").sort("at")
         own = lines.select("at", own=pl.col(each.primitives.clock).cast(pl.Float64) * 1e6)
         near = own.join_asof(times.rename({"time": "before"}), on="at").join_asof(
             times.rename({"time": "after"}), on="at", strategy="forward", allow_exact_matches=False

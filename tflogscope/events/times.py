@@ -115,8 +115,9 @@ def damaged(seconds: Integers, at: Integers, clocks: Clock) -> Integers:
 
 def without_damaged(times: pl.Series, at: Integers, spans: Sequence[SourceSpan]) -> pl.Series:
     """Times in µs of records in the order of the log; those that can't be are null."""
-    known = np.flatnonzero(times.is_not_null().to_numpy())
-    seconds = times.drop_nulls().to_numpy() // SECOND
+    values = times.to_numpy()  # with nulls, of float64, which has room for µs until the year 2255
+    known = np.flatnonzero(~np.isnan(values))
+    seconds = values[known].astype(np.int64) // SECOND
     wrong = []
     for inside in _sources(at[known], spans):
         rows = known[inside]

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.template import (
-    Literal,
     TemplateError,
     Token,
     escape,
@@ -116,12 +115,6 @@ class Message:
         return head_of(self.template)
 
     @cached_property
-    def tail(self) -> str:
-        """The literal text that the message ends with; may be empty."""
-        last = self.tokens[-1] if self.tokens else None
-        return last.text if isinstance(last, Literal) else ""
-
-    @cached_property
     def fields(self) -> dict[str, str]:
         """Field name → type, in the order of the template."""
         return dict(fields_of(self.tokens))
@@ -193,11 +186,6 @@ class Prefix:
         """What the prefix of a line says, and the message after it; None if it has another one."""
         found = re.match(self.pattern, line)
         return (_pieces(found), line[found.end() :]) if found else None
-
-    def site_pieces(self, site: str) -> dict[str, str]:
-        """What a site says that was cut out of a line of this prefix."""
-        found = re.match(pattern_of(self.tokens)[1:-1], site)
-        return _pieces(found) if found else {}
 
 
 def _pieces(found: re.Match[str]) -> dict[str, str]:
