@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -21,7 +20,7 @@ def ops_table() -> str:
     rows = [["op", "eager", "layout pass", "types", "refused by", "primitives"]]
     for family in FAMILIES:
         known = (op for op in family.ops if op.eager or op.layout or op.remapper)
-        for op, alike in groupby(known, key=lambda op: replace(op, name="")):
+        for op, alike in groupby(known, key=lambda op: op._replace(name="")):
             names = [f"`{each.name}`" for each in alike]
             primitives = ", ".join(family.primitives) if op.has_kernel or op.remapper else ""
             rows.append([", ".join(names), *_facts(op), primitives])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import polars as pl
@@ -93,5 +93,5 @@ def layouts_of_templates(
         for layout in grammar.layouts:
             heads = marker in layout.markers and (version or "") in layout.versions
             if heads and layout.name == "primitive" and (component or "") in layout.components:
-                found.append(replace(layout, name="of the template", fields=fields))
+                found.append(layout._replace(name="of the template", fields=fields))
     return found

@@ -10,10 +10,9 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.model import SEVERITY, SHAPE_DIGITS, Grammar, Hot, Prefix
@@ -37,8 +36,7 @@ _NUMBERS = {"step", "thread", "allocated_bytes"}
 _SEARCHES = {"text": "find", "path": "find", "longest": "last"}
 
 
-@dataclass(frozen=True)
-class CompiledGrammar:
+class CompiledGrammar(NamedTuple):
     """The tables, and what their numbers mean. The arrays have to live as long as `tables`."""
 
     tables: c.Tables
@@ -47,7 +45,7 @@ class CompiledGrammar:
     """By number; the first one, without a name, has the lines without a prefix."""
     messages: tuple[str, ...]
     """Ids of hot messages, and literals of markers, by number."""
-    arrays: Sequence[object] = field(repr=False)
+    arrays: Sequence[object]
 
 
 def compile_grammar(grammar: Grammar) -> CompiledGrammar:
@@ -55,8 +53,7 @@ def compile_grammar(grammar: Grammar) -> CompiledGrammar:
     return _Compiler(grammar).compiled
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     op: str
     literal: str = ""
     use: int = 0
@@ -237,7 +234,7 @@ def _steps(
         elif isinstance(token, OptionalPart):
             inner = _steps(token.tokens, following, uses, place)
             if token.flag and token.flag in uses:
-                inner[0] = replace(inner[0], use=uses[token.flag])
+                inner[0] = inner[0]._replace(use=uses[token.flag])
             found += [_Step("optional", inside=len(inner)), *inner]
         elif isinstance(token, Field):
             found += _field(token, following, uses.get(token.name, 0), place)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.template import (
@@ -21,8 +22,7 @@ from tflogscope.grammar.template import (
 from tflogscope.grammar.verbose import VerboseGrammar
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """A whole log line with its prefix, and the fields that both engines must find in it."""
 
     line: str
@@ -32,8 +32,7 @@ class Sample:
     origin: str = "log"
 
 
-@dataclass(frozen=True)
-class Hot:
+class Hot(NamedTuple):
     """How the scanner itself reads a message of which a log has very many.
 
     `scans` are templates of its own; the first that fits is taken. What is between `$<` and `$>`
@@ -120,8 +119,7 @@ class Message:
         return dict(fields_of(self.tokens))
 
 
-@dataclass(frozen=True)
-class FileGrammar:
+class FileGrammar(NamedTuple):
     """All messages of the source file with the basename `file`, in the order they are tried."""
 
     file: str
@@ -129,8 +127,7 @@ class FileGrammar:
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True)
-class PrefixSample:
+class PrefixSample(NamedTuple):
     """A line and the pieces of its prefix."""
 
     line: str
@@ -194,8 +191,7 @@ def _pieces(found: re.Match[str]) -> dict[str, str]:
     return pieces
 
 
-@dataclass(frozen=True)
-class Marker:
+class Marker(NamedTuple):
     """The text that begins a line without a prefix that is kept, and what becomes of the line.
 
     `table` is `verbose` (lines of oneDNN and oneMKL; a marker in mid-line says that two writers met
@@ -209,8 +205,7 @@ class Marker:
     file: str = ""
 
 
-@dataclass(frozen=True)
-class Markers:
+class Markers(NamedTuple):
     """How verbose lines of oneDNN are recognised.
 
     `exec_line` is an RE2 pattern of one whole exec line of any era, anchored at both ends,
@@ -227,15 +222,14 @@ class Markers:
         return tuple(marker.literal for marker in self.markers if marker.table == "verbose")
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(NamedTuple):
     """Everything that is known about log texts. `files` is keyed by basename (`executor.cc`)."""
 
     files: dict[str, FileGrammar]
     by_id: dict[str, Message]
     prefixes: dict[str, Prefix]
     markers: Markers
-    verbose: VerboseGrammar = field(default_factory=VerboseGrammar)
+    verbose: VerboseGrammar = VerboseGrammar()
 
     def message(self, id_: str) -> Message:
         """The message with this id. Raises GrammarError if there is none."""
@@ -247,8 +241,7 @@ class Grammar:
     def of_buffers(self) -> Grammar:
         """The grammar for a scan that keeps the buffers of tensors, and no other hot message."""
         files = {
-            name: replace(
-                file,
+            name: file._replace(
                 messages=tuple(replace(message, hot=message.buffer) for message in file.messages),
             )
             for name, file in self.files.items()
@@ -256,7 +249,7 @@ class Grammar:
         }
         # Verbose lines of oneDNN may be in the middle of a record.
         verbose = tuple(each for each in self.markers.markers if each.table == "verbose")
-        return replace(self, files=files, markers=replace(self.markers, markers=verbose))
+        return self._replace(files=files, markers=self.markers._replace(markers=verbose))
 
     def split_prefix(self, line: str) -> tuple[str, str] | None:
         """(basename, message) of one line, or None if it has no known prefix."""

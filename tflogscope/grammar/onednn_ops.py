@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.load import packaged_file
@@ -14,8 +13,7 @@ _FILE = "onednn/ops.toml"
 _NEVER = "never"
 
 
-@dataclass(frozen=True)
-class Op:
+class Op(NamedTuple):
     """One op of a [[family.op]]."""
 
     name: str
@@ -24,7 +22,7 @@ class Op:
     onednn: tuple[tuple[int, ...], ...] = ()
     types: tuple[str, ...] = ()
     remapper: bool = False
-    refusals: Mapping[str, str] = field(default_factory=dict)
+    refusals: Mapping[str, str] = {}
 
     @property
     def has_kernel(self) -> bool:
@@ -32,8 +30,7 @@ class Op:
         return self.layout not in {None, _NEVER}
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """One [[family]]."""
 
     name: str

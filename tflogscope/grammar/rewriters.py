@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.load import packaged_file
@@ -23,8 +22,7 @@ ONEDNN_REWRITES = ("layout", "eager", "wrapped", "remapper")
 ONEDNN = "oneDNN"
 
 
-@dataclass(frozen=True)
-class RewrittenOp:
+class RewrittenOp(NamedTuple):
     """One op of a [[rewriter.op]], by its name before the rewrite.
 
     `types`: what the plug-in's pass lets through; empty: not known. `eager`: the types for which an
@@ -48,8 +46,7 @@ class RewrittenOp:
         return not self.made and (bool(self.types) or not self.eager)
 
 
-@dataclass(frozen=True)
-class PrimitiveLines:
+class PrimitiveLines(NamedTuple):
     """How lines of the plug-in's own library become primitives. All but two are RE2 patterns.
 
     `runs`: the message that says that a primitive ran, with the fields `primitive` and `said`;
@@ -67,8 +64,7 @@ class PrimitiveLines:
     clock: str = ""
 
 
-@dataclass(frozen=True)
-class Rewriter:
+class Rewriter(NamedTuple):
     """One plug-in. `id` is its value of `rewrite`, `name` what people call its kernels.
 
     `kernels`: how the names of its kernels begin (RE2); behind that is the op's name, unless
@@ -89,15 +85,15 @@ class Rewriter:
     loaded: tuple[str, ...] = ()
     works: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
-    fused: Mapping[str, str] = field(default_factory=dict)
+    fused: Mapping[str, str] = {}
     alone: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
     eager: str = ""
-    record: Mapping[str, str] = field(default_factory=dict)
-    modules: Mapping[str, int] = field(default_factory=dict)
+    record: Mapping[str, str] = {}
+    modules: Mapping[str, int] = {}
     primitives: PrimitiveLines | None = None
-    ops: Mapping[str, RewrittenOp] = field(default_factory=dict)
-    kernel_ops: Mapping[str, str] = field(default_factory=dict)
+    ops: Mapping[str, RewrittenOp] = {}
+    kernel_ops: Mapping[str, str] = {}
     rules: tuple[Mapping[str, Any], ...] = ()
 
     @property

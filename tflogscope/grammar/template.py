@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: The pattern of each field type, as RE2 and Python's `re` both read it.
 FIELD_TYPES: dict[str, str] = {
@@ -74,20 +74,17 @@ _HEAD = re.compile(r"(?:[^$]|\$\$)*")
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(NamedTuple):
     """Literal text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Blank:
+class Blank(NamedTuple):
     """One or more spaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A typed value. `choices` is set only where the type is `choice`."""
 
     name: str
@@ -95,16 +92,14 @@ class Field:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalPart:
+class OptionalPart(NamedTuple):
     """A part that may be missing; `flag` names the bool field that says so."""
 
     tokens: tuple[Token, ...]
     flag: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One of several parts; the first that fits is taken."""
 
     parts: tuple[tuple[Token, ...], ...]

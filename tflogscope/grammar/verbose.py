@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
 
@@ -22,8 +20,7 @@ VERBOSE_KEYS = {
 _LAYOUT_KEYS = {"name", "lie", "event", "events", "text", "where", "other_than", "whole"}
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Which fields a kind of line has. Patterns are RE2, anchored at the beginning only.
 
     `events` is the pattern of the events it is for, `event` the name these get instead (null:
@@ -38,7 +35,7 @@ class Layout:
     components: tuple[str, ...]
     events: str
     fields: tuple[str, ...]
-    where: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = {}
     free: int | None = None
     event: str | None = None
     other_than: str | None = None
@@ -46,16 +43,15 @@ class Layout:
     lie: str | None = None
 
 
-@dataclass(frozen=True)
-class VerboseGrammar:
+class VerboseGrammar(NamedTuple):
     """Everything that is known about verbose lines. `patterns` are those of fields, by name."""
 
     layouts: tuple[Layout, ...] = ()
-    patterns: Mapping[str, str] = field(default_factory=dict)
+    patterns: Mapping[str, str] = {}
     mkl_call: str = ""
     mkl_banner: str = ""
 
-    @cached_property
+    @property
     def heads(self) -> tuple[tuple[str, str], ...]:
         """Optional pieces between marker and event, in order: name, and RE2 pattern."""
         components = "|".join(
@@ -67,7 +63,7 @@ class VerboseGrammar:
             ("component", f"(?:{components})"),
         )
 
-    @cached_property
+    @property
     def markers(self) -> tuple[str, ...]:
         """The first words of lines, without the comma."""
         return tuple(sorted({each for one in self.layouts for each in one.markers}))

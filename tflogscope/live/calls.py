@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +83,7 @@ class Calls:
         for name in _FILES:
             known = grammar.files[name]
             wanted = tuple(each for each in known.messages if each.id in _IDS)
-            self._files[files.index(name)] = replace(known, messages=wanted)
+            self._files[files.index(name)] = known._replace(messages=wanted)
         self._grammar = grammar
         self._texts: dict[int, _Text] = {}
         self._is_known = np.zeros(0, bool)
