@@ -1,10 +1,15 @@
-"""Which record ends what another began."""
+"""Which record ends what another began.
+
+The first column of the frames asked for is the place in the log; each record has its own.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from tflogscope.model.frames import Integers, begins, places_and_keys
 
 
 def mixed_keys(*columns: NDArray[np.integer]) -> NDArray[np.uint64]:
@@ -25,74 +30,60 @@ def pair(one: pl.Series, two: pl.Series) -> pl.Series:
     return one.cast(pl.Int64) * HALF + two
 
 
-def match_in_order(first: pl.DataFrame, second: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
+def match_in_order(first: pl.DataFrame, second: pl.DataFrame) -> Integers:
     """Return for each row of `second` the row of `first` it follows from, -1: none.
 
-    Both have `at` and the key columns, sorted by `at`. Where a key has as many rows in both, the
-    n-th belongs to the n-th (several threads at once); else a row belongs to the last one before
-    it with its key.
+    The columns behind the place are the keys. Where a key has as many rows in both, the n-th
+    belongs to the n-th (several threads at once); else a row belongs to the last one before it
+    with its key.
     """
+    found = np.full(second.height, -1)
     if first.is_empty() or second.is_empty():
-        return np.full(second.height, -1, np.int64)
-    one = first.select(*keys, "at").with_row_index("one").with_columns(pl.col("one").cast(pl.Int64))
-    two = second.select(*keys, "at").with_row_index("two")
-    rank = pl.int_range(pl.len()).over(keys).alias("rank")
-    count = pl.len().over(keys).alias("count")
-    ranked = two.with_columns(rank, count).join(
-        one.with_columns(rank, count).rename({"at": "one_at"}),
-        on=[*keys, "rank", "count"],
-        how="left",
-        nulls_equal=True,
-    )
-    ranked = ranked.with_columns(one=pl.when(pl.col("one_at") < pl.col("at")).then("one")).sort(
-        "two"
-    )
+        return found
+    place, key = places_and_keys(first, second)
+    order = np.lexsort((place, key))
+    group = np.cumsum(begins(key[order])) - 1
+    is_first = order < first.height
+    one, two = order[is_first], order[~is_first] - first.height
+    ones, twos = np.bincount(group[is_first], minlength=len(order)), np.bincount(group[~is_first])
+    mine = group[~is_first]
+    begin = (np.cumsum(ones) - ones)[mine]  # where the rows of the key begin in `one`
+    last = np.cumsum(is_first)[~is_first] - 1  # the one before
+    same = begin + np.arange(len(two)) - (np.cumsum(twos) - twos)[mine]  # the one with its number
     # One pair the wrong way round in time says that a record is lost: no rank of that key is sure.
-    broken = pl.col("one").is_null().any().over(keys)
-    last = two.sort("at").join_asof(
-        one.sort("at"), on="at", by=keys, strategy="backward", check_sortedness=False
-    )
-    chosen = ranked.with_columns(broken=broken).join(
-        last.select("two", last="one"), on="two", how="left", maintain_order="left"
-    )
-    pick = pl.when(pl.col("broken")).then("last").otherwise("one").fill_null(-1)
-    return chosen.select(pick).to_series().to_numpy().astype(np.int64)
+    sure = (ones[mine] == twos[mine]) & (same <= last)
+    sure = np.bincount(mine, ~sure)[mine] == 0
+    known = last >= begin
+    found[two[known]] = one[np.where(sure, same, last)[known]]
+    return found
 
 
-def match_nested(
-    starts: pl.DataFrame, ends: pl.DataFrame, nested: bool
-) -> tuple[NDArray[np.int64], int]:
-    """Return for each start the row of the end that closes it, -1: none, and ends left over.
+def match_nested(starts: pl.DataFrame, ends: pl.DataFrame, *, nested: bool) -> Integers:
+    """Return for each start the row of the end that closes it, -1: none.
 
-    Both have `at` and `thread` (-1: not printed). On one thread spans nest; where threads are not
-    printed and nothing nests, the first opened is taken as the first closed.
+    Both have a thread (-1: not printed) behind the place. On one thread spans nest; where threads
+    are not printed and nothing nests, the first opened is taken as the first closed.
     """
-    result = np.full(starts.height, -1, np.int64)
+    found = np.full(starts.height, -1)
     if starts.is_empty() or ends.is_empty():
-        return result, ends.height
-    both = pl.concat(
-        [
-            starts.select("at", "thread", change=pl.lit(1, pl.Int64)).with_row_index("row"),
-            ends.select("at", "thread", change=pl.lit(-1, pl.Int64)).with_row_index("row"),
-        ]
-    ).sort("at", maintain_order=True)
-    depth = pl.col("change").cum_sum().over("thread")
-    both = both.with_columns(level=pl.when(pl.col("change") > 0).then(depth).otherwise(depth + 1))
-    by = ["thread", "level"] if nested else ["thread"]
-    rank = pl.int_range(pl.len()).over([*by, "change"])
-    both = both.with_columns(rank=rank)
-    opened = both.filter(pl.col("change") > 0)
-    closed = both.filter(pl.col("change") < 0)
+        return found
+    place, thread = places_and_keys(starts, ends)
+    order = np.lexsort((place, thread))
+    is_end = order >= starts.height
+    new = begins(thread[order])
     if nested:
-        follower = closed.select("thread", "level", "at", end="row").sort("at")
-        pairs = opened.sort("at").join_asof(
-            follower, on="at", by=["thread", "level"], strategy="forward", check_sortedness=False
-        )
-        pairs = pairs.unique("end", keep="last", maintain_order=True)
+        level = _running(np.where(is_end, -1, 1), new) + is_end
     else:
-        pairs = opened.join(
-            closed.select(*by, "rank", end="row", end_at="at"), on=[*by, "rank"], how="inner"
-        ).filter(pl.col("end_at") > pl.col("at"))
-    pairs = pairs.drop_nulls("end")
-    result[pairs["row"].to_numpy()] = pairs["end"].to_numpy()
-    return result, ends.height - pairs.height
+        level = np.where(is_end, _running(is_end, new), _running(~is_end, new))
+    by_level = np.lexsort((level, thread[order]))
+    order, is_end, level = order[by_level], is_end[by_level], level[by_level]
+    closed = ~is_end[:-1] & is_end[1:] & ~begins(thread[order], level)[1:]
+    found[order[:-1][closed]] = order[1:][closed] - starts.height
+    return found
+
+
+def _running(values: NDArray[np.generic], new: NDArray[np.bool_]) -> Integers:
+    """The sum of values from the last row that is `new` on."""
+    total = np.cumsum(values)
+    first = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
+    return np.asarray(total - (total - values)[first], np.int64)

@@ -105,7 +105,7 @@ def _tapes(events: Events) -> pl.DataFrame:
     """Gradients as they are worked out: c/eager/tape.h, ComputeGradient."""
     starts = events.messages("tape_start").select("at", "thread")
     ends = events.messages("tape_end").select("at", "thread")
-    closed, _ = match_nested(starts, ends, nested=True)
+    closed = match_nested(starts, ends, nested=True)
     end = ends["at"].gather(pl.Series(closed).set(pl.Series(closed < 0), None))
     return starts.with_columns(end_at=end).drop_nulls("end_at")
 

@@ -1,0 +1,128 @@
+"""Words for what rules do with frames: look up, take rows, find what was before.
+
+Numbers of rows are NumPy's, -1 where there is none. `keys` are columns of which equal rows belong
+together, as the frame `runs[["function", "handle"]]`; their names don't count, their order does.
+None of these functions changes the order of rows. `rows`, `where` and those that take keys cost
+next to nothing on a small frame: polars makes no plan for them, but for keys that are strings.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar, overload
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+_Column = TypeVar("_Column", pl.Expr, pl.Series)
+
+
+@overload
+def rows(table: pl.DataFrame, numbers: Integers | pl.Series) -> pl.DataFrame: ...
+@overload
+def rows(table: pl.Series, numbers: Integers | pl.Series) -> pl.Series: ...
+def rows(
+    table: pl.DataFrame | pl.Series, numbers: Integers | pl.Series
+) -> pl.DataFrame | pl.Series:
+    """The rows of a table with these numbers; nulls where there is none (-1 or null)."""
+    if isinstance(numbers, np.ndarray):
+        numbers = pl.Series(numbers, dtype=pl.UInt32, strict=False)
+    return table[numbers.cast(pl.UInt32, strict=False)]
+
+
+def where(condition: pl.Series) -> Integers:
+    """The numbers of the rows for which a condition holds; it doesn't where it is null."""
+    return pl.int_range(len(condition), eager=True).filter(condition).to_numpy()
+
+
+def holds(condition: _Column) -> _Column:
+    """A condition that is false where it isn't known."""
+    return condition.fill_null(value=False)
+
+
+def among(column: pl.Expr, values: pl.Series) -> pl.Expr:
+    """Whether a column's value is one of these."""
+    return column.is_in(pl.lit(values).implode())
+
+
+def looked_up(frame: pl.DataFrame, table: pl.DataFrame, on: str | list[str]) -> pl.DataFrame:
+    """The frame with the other columns of a table, by the columns `on`, which it has once at most.
+
+    Columns are null where the table has no such row.
+    """
+    return frame.join(table, on=on, how="left", maintain_order="left")
+
+
+def first_of_each(frame: pl.DataFrame, keys: str | list[str]) -> pl.DataFrame:
+    """The first row of each key."""
+    return frame.unique(keys, keep="first", maintain_order=True)
+
+
+def first_with(numbers: Integers, height: int) -> Integers:
+    """For each of `height` rows the place in `numbers` that has its number first; -1: none has."""
+    found = np.full(height + 1, -1)  # the last place is that of the numbers -1
+    found[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return found[:-1]
+
+
+def alike(*frames: pl.DataFrame) -> list[Integers]:
+    """Number the keys of frames: those that are equal, and no others, have the same number."""
+    columns = [_integers(pl.concat(column)) for column in zip(*frames, strict=True)]
+    number = columns[0]
+    if len(columns) > 1:
+        order = np.lexsort(columns)
+        number[order] = np.cumsum(begins(*(column[order] for column in columns)))
+    return np.split(number, np.cumsum([frame.height for frame in frames])[:-1])
+
+
+def places_and_keys(*frames: pl.DataFrame) -> tuple[Integers, Integers]:
+    """The first columns of all frames, and numbers of the keys that the others are (`alike`)."""
+    place = np.concatenate([frame[:, 0].to_numpy() for frame in frames])
+    if frames[0].width == 1:
+        return place, np.zeros_like(place)
+    return place, np.concatenate(alike(*(frame[:, 1:] for frame in frames)))
+
+
+def begins(*columns: Integers) -> NDArray[np.bool_]:
+    """Which rows of columns that are sorted have another value than the row before."""
+    new = np.zeros(len(columns[0]) if columns else 0, bool)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return new
+
+
+def _integers(column: pl.Series) -> Integers:
+    """A number for each value of a column, which is not that of another one."""
+    if column.dtype.is_integer() and not column.null_count():
+        return np.array(column.to_numpy(), np.int64)
+    codes = column.cast(pl.String).cast(pl.Categorical).to_physical().to_numpy()
+    return np.array(np.nan_to_num(codes, nan=-1), np.int64) + 1
+
+
+def last_before(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
+    """For each row of `asked` the last row of `table` before it, of the same keys.
+
+    The first column of both is the place in the log, the others are the keys.
+    """
+    return _nearest(asked, table, 1)
+
+
+def first_after(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
+    """For each row of `asked` the first row of `table` after it: see `last_before`."""
+    return _nearest(asked, table, -1)
+
+
+def _nearest(asked: pl.DataFrame, table: pl.DataFrame, sign: int) -> Integers:
+    found = np.full(asked.height, -1)
+    if asked.is_empty() or table.is_empty():
+        return found
+    place, key = places_and_keys(asked, table)
+    order = np.lexsort((sign * place, key))  # what is asked for comes first at the same place
+    is_asked = order < asked.height
+    last = np.maximum.accumulate(np.where(is_asked, -1, np.arange(len(order))))
+    row = order[last]  # wrong where last is -1, or of another key
+    known = is_asked & (last >= 0) & (key[row] == key[order])
+    found[order[known]] = row[known] - asked.height
+    return found
