@@ -1,23 +1,30 @@
 """Calls of graph functions as the program waited for them: from entering to leaving.
 
-A call is entered before its function is made ready (common_runtime/eager/execute.cc, EagerExecute),
-so a first call takes much longer than its `Executing op` record and what follows it say.
+A call is entered before its function is instantiated (common_runtime/eager/execute.cc,
+EagerExecute), so a first call takes much longer than its `Executing op` record and what follows it
+say.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
 from tflogscope.model.executions import Executions
+from tflogscope.model.frames import (
+    Integers,
+    among,
+    first_after,
+    holds,
+    last_before,
+    rows,
+    where,
+)
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.names import function_columns
 from tflogscope.model.stack_traces import read_stack_traces
-
-Integers = NDArray[np.int64]
 
 
 def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
@@ -29,13 +36,17 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
     thread's record before), inside (the call whose Python code made it), nested (so, or inside
     another call).
     """
-    frame = executions.eager
-    eager = executions.dispatches.eager.select("is_call", "name", "entered", "entered_at")
-    rows = frame.hstack(eager.select(pl.all().gather(frame["dispatch"]))).filter("is_call")
-    rows = rows.with_columns(inside=executions.calls_around.gather(rows["dispatch"]))
-    rows = _with_begins(events, rows)
-    reached = pl.col("end").cum_max().shift(1).over("thread", order_by="begin_at")
-    return rows.select(
+    dispatched = executions.dispatches.eager
+    called = where(dispatched["is_call"])
+    calls = executions.eager[called].hstack(
+        [
+            *dispatched[["name", "entered", "entered_at"]][called],
+            executions.calls_around[called].alias("inside"),
+        ]
+    )
+    begin, end = pl.col("begin"), pl.col("end_time")
+    reached = end.cum_max().shift(1).over("thread", order_by="begin_at")
+    return _with_begins(events, calls).select(
         "row",
         "at",
         "name",
@@ -50,9 +61,8 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
         done=pl.col("status") == "done",
         inside="inside",
         before_us="before_us",
-    ).with_columns(
-        took_us=pl.when(pl.col("end") >= pl.col("begin")).then(pl.col("end") - pl.col("begin")),
-        nested=pl.col("inside").is_not_null() | (pl.col("begin") < reached).fill_null(value=False),
+        took_us=pl.when(end >= begin).then(end - begin),
+        nested=pl.col("inside").is_not_null() | holds(begin < reached),
     )
 
 
@@ -63,68 +73,41 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     of its call, before the first record that names the function: Python code ran from there on, and
     traced the function.
     """
-    known = pl.col("entered").is_not_null()
     if calls["entered"].null_count() == 0:
         return calls.with_columns(
             begin="entered", begin_at="entered_at", before_us=pl.lit(None, pl.Int64)
         )
-    names = calls["name"].unique().implode()
     own = pl.concat(
-        [
-            events.messages(id_)
-            .select("at", "time", "thread", name=field)
-            .filter(pl.col("name").is_in(names))
-            for id_, field in (
-                ("eager_input", "op"),
-                ("creating_kernel", "op"),
-                ("instantiating_function", "function"),
-                ("executing_op", "op"),
-            )
-        ]
-    ).sort("at")
-    asked = calls.select(
-        "row",
-        "name",
-        "thread",
-        "at",
-        pl.col("at", "end_time").shift(1).over("thread", order_by="at").name.prefix("before_"),
-    ).rename({"before_at": "before"})
-    first = (
-        asked.with_columns(pl.col("before").fill_null(-1))
-        .sort("before")
-        .join_asof(
-            own.rename({"at": "own_at", "time": "own_time"}),
-            left_on="before",
-            right_on="own_at",
-            by=["thread", "name"],
-            strategy="forward",
-            allow_exact_matches=False,
-            check_sortedness=False,
+        events.messages(id_).select("at", "thread", "time", name=field)
+        for id_, field in (
+            ("eager_input", "op"),
+            ("creating_kernel", "op"),
+            ("instantiating_function", "function"),
+            ("executing_op", "op"),
         )
-    )
-    records = events.record_times.select("thread", last="time", last_at="at")
-    first = first.sort("own_at").join_asof(
-        records,
-        left_on="own_at",
-        right_on="last_at",
-        by="thread",
-        allow_exact_matches=False,
-        check_sortedness=False,
-    )
+    ).filter(among(pl.col("name"), calls["name"].unique()))
+    keys = ["thread", "name"]
+    before = pl.col("at", "end_time").shift(1).over("thread", order_by="at").name.prefix("before_")
+    asked = calls.select(*keys, before).with_columns(pl.col("before_at").fill_null(-1))
+    first = rows(
+        own.select(own="time", own_at="at"),
+        first_after(asked[["before_at", *keys]], own[["at", *keys]]),
+    ).with_columns(pl.col("own_at").fill_null(-1))
+    records = events.record_times
+    last = last_before(first[["own_at"]].hstack(calls[["thread"]]), records[["at", "thread"]])
+    known = pl.col("entered").is_not_null()
     # Another thread prints the end of a call; Python goes on after it.
-    ended = pl.when(pl.col("before_end_time") <= pl.col("own_time")).then("before_end_time")
-    last = pl.max_horizontal(pl.coalesce("last", "own_time"), ended)
-    found = first.select("row", "own_at", "own_time", last=last)
-    joined = calls.join(found, on="row", how="left", maintain_order="left")
-    return joined.with_columns(
-        begin=pl.when(known).then("entered").otherwise("last"),
-        begin_at=pl.when(known).then("entered_at").otherwise("own_at"),
-        before_us=pl.when(~known).then(pl.col("own_time") - pl.col("last")),
+    ended = pl.when(pl.col("before_end_time") <= pl.col("own")).then("before_end_time")
+    since = pl.max_horizontal(pl.coalesce(rows(records["time"], last), "own"), ended)
+    return calls.hstack([*first, asked["before_end_time"]]).with_columns(
+        begin=pl.when(known).then("entered").otherwise(since),
+        begin_at=pl.when(known).then("entered_at").otherwise(pl.col("own_at").replace(-1, None)),
+        before_us=pl.when(~known).then(pl.col("own") - since),
     )
 
 
 class Activity:
-    """What the records show of each thread's time: eager ops, calls, functions made ready."""
+    """What the records show of each thread's time: eager ops, calls, instantiations."""
 
     def __init__(
         self,
@@ -133,23 +116,18 @@ class Activity:
         instantiations: Instantiations,
         calls: pl.DataFrame,
     ) -> None:
-        frame = executions.eager
-        made = instantiations.spans.select("thread", begin="time", end="end_time")
-        ran = [
-            frame.select("thread", begin="time", end="end_time"),
-            calls.select("thread", "begin", "end"),
-        ]
-        self._recorded = _by_thread(pl.concat([made, *ran]))
+        made = instantiations.spans[["thread", "time", "end_time"]]
+        ran = [executions.eager[made.columns], calls[["thread", "begin", "end"]]]
+        self._recorded = _by_thread(made, *ran)
         self._made = _by_thread(made)
-        traces = read_stack_traces(events)
-        self._traces = _by_thread(traces.select("thread", begin="since", end="until"))
+        self._traces = _by_thread(read_stack_traces(events)[["thread", "since", "until"]])
 
     def recorded_us(self, thread: Integers, since: Integers, until: Integers) -> float:
         """How much of these windows of threads, in µs, records cover; each moment once."""
         return _covered(self._recorded, thread, since, until)
 
     def made_us(self, thread: Integers, since: Integers, until: Integers) -> float:
-        """How much of these windows, in µs, went into making functions and eager ops ready.
+        """How much of these windows, in µs, went into instantiating functions and eager ops.
 
         The log's own stack traces are left out.
         """
@@ -160,10 +138,13 @@ class Activity:
 _Spans = dict[object, tuple[Integers, Integers]]
 
 
-def _by_thread(spans: pl.DataFrame) -> _Spans:
+def _by_thread(*spans: pl.DataFrame) -> _Spans:
+    """Begins and ends of spans, which have thread, begin and end."""
+    both = pl.concat(pl.DataFrame(each.get_columns(), ["thread", "begin", "end"]) for each in spans)
+    parts = both.drop_nulls().partition_by("thread", as_dict=True)
     return {
         thread: (part["begin"].to_numpy(), part["end"].to_numpy())
-        for (thread,), part in spans.drop_nulls().group_by("thread")
+        for (thread,), part in parts.items()
     }
 
 

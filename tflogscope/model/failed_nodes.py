@@ -6,7 +6,11 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.model.frames import first_after, first_of_each, last_before, rows
 from tflogscope.model.node_runs import NodeRuns
+
+_COLUMNS = {"status": pl.String, "node": pl.String, "start_at": pl.Int64, "at": pl.Int64}
+_NEVER = np.iinfo(np.int64).max
 
 
 def read_failed_nodes(events: Events, runs: NodeRuns) -> pl.DataFrame:
@@ -16,41 +20,29 @@ def read_failed_nodes(events: Events, runs: NodeRuns) -> pl.DataFrame:
     by the node that the status names.
     core/common_runtime/executor.cc, ExecutorState::ProcessOutputs.
     """
+    statuses = events.messages("compute_status")
+    if events.failures.is_empty() or statuses.is_empty():
+        return pl.DataFrame(schema=_COLUMNS)
     text = pl.col("text")
     named = events.failures.select(
         "at",
         node=text.str.extract(r"\{\{node ([^{}]*)\}\}\]\]", 1),
         inside=text.str.contains("{{function_node ", literal=True),
     ).drop_nulls()
-    statuses = events.messages("compute_status").select("at", "status", status_at="at")
-    if named.is_empty() or statuses.is_empty():
-        return statuses.clear().select(
-            "status", node=pl.lit(None, pl.String), start_at=pl.lit(None, pl.Int64), at="at"
-        )
     # A status may hold many lines, such as a traceback of Python; they are written at once.
-    after = events.record_times.select("at", next_at="at")
-    statuses = statuses.join_asof(
-        after, on="at", strategy="forward", allow_exact_matches=False
-    ).with_columns(pl.col("next_at").fill_null(np.iinfo(np.int64).max))
-    named = named.join_asof(statuses, on="at").filter(pl.col("at") < pl.col("next_at"))
-    named = named.unique("status_at", keep="first", maintain_order=True).sort("at")
+    times = events.record_times[["at"]]
+    after = rows(times["at"], first_after(statuses[["at"]], times))
+    statuses = statuses.select("status", status_at="at", next_at=after.fill_null(_NEVER))
+    named = named.sort("at").join_asof(statuses, left_on="at", right_on="status_at", coalesce=False)
+    named = first_of_each(named.filter(pl.col("at") < pl.col("next_at")), "status_at")
     names = runs.definitions.select(name="node").with_row_index("definition")
     meant = _of_names(named.select("node", "inside").unique(), names)
-    rows = np.flatnonzero(np.isin(runs.definition, meant["definition"].to_numpy()))
-    started = pl.DataFrame(
-        {
-            "start_at": runs.at[rows],
-            "definition": runs.definition[rows].astype(np.uint32),
-        }
-    ).join(meant, on="definition")
-    found = named.join_asof(
-        started.sort("start_at"),
-        left_on="at",
-        right_on="start_at",
-        by=["node", "inside"],
-        check_sortedness=False,
-    )
-    return found.select("status", "node", "start_at", at="status_at")
+    row = np.flatnonzero(np.isin(runs.definition, meant["definition"].to_numpy()))
+    started = pl.DataFrame({"at": runs.at[row], "definition": runs.definition[row]})
+    started = started.cast({"definition": pl.UInt32}).join(meant, on="definition")
+    keys = ["at", "node", "inside"]
+    start = rows(started["at"], last_before(named[keys], started[keys]))
+    return named.select("status", "node", start_at=start, at="status_at")
 
 
 def _of_names(named: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:

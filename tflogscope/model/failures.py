@@ -8,12 +8,24 @@ call (eager/execute.cc, EagerExecute). Those ended because of the first one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import PLACES, Events
 from tflogscope.model.executions import Executions, spelled
+from tflogscope.model.frames import (
+    among,
+    first_after,
+    first_of_each,
+    holds,
+    last_before,
+    looked_up,
+    rows,
+    where,
+)
 from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.node_runs import FOLDING_STEP
 
@@ -33,6 +45,18 @@ _CANCELLED = ("CANCELLED", "Cancelled")
 _PYTHON = r"^(?:EagerPyFunc|PyFunc|PyFuncStateless)$"
 # core/kernels/constant_op.cc, PlaceholderOp. Only step -1 runs placeholders without feeding them.
 NOT_FED = "You must feed a value for placeholder tensor"
+_FAILURES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "at": pl.Int64,
+    "row": pl.UInt32,
+    **dict.fromkeys(("op", "function", "code", "message"), pl.String),
+    "ended": pl.List(pl.String),
+}
+_STATUSES = {
+    **dict.fromkeys(("at", "thread", "begin", "step"), pl.Int64),
+    **dict.fromkeys(("row", "call"), pl.UInt32),
+    **dict.fromkeys(("status", "op", "function", "flavour"), pl.String),
+    "is_call": pl.Boolean,
+}
 _LINES_BETWEEN = 4  # from what a kernel said to its node's status, which is the next record
 _DEPTH = 8  # of calls inside calls that are followed
 
@@ -46,16 +70,18 @@ def read_failures(statuses: pl.DataFrame) -> pl.DataFrame:
     it). These are not failures: the end of a data set, what was cancelled because something else
     had failed, and what grappler tried in step -1.
     """
-    statuses = _counted(statuses)
-    first = _first(statuses)
-    statuses = statuses.with_columns(first=first)
+    if not statuses.is_empty():  # most logs have none
+        statuses = _counted(statuses)
+    if statuses.is_empty():
+        return pl.DataFrame(schema=_FAILURES)
+    statuses = statuses.with_columns(first=_first(statuses))
     waited = statuses.filter(pl.col("first") != pl.col("number"))
     ended = waited.group_by("first").agg(ended=pl.col("op").unique(maintain_order=True))
     roots = statuses.filter(pl.col("first") == pl.col("number"))
     # Cancelled without a failure before: somebody stopped it on purpose. A call says so to Python.
     roots = roots.filter(~pl.col("code").is_in(_CANCELLED) | pl.col("is_call"))
-    return roots.join(ended, on="first", how="left", maintain_order="left").select(
-        "at", "row", "op", "function", "code", "message", pl.col("ended").fill_null([])
+    return looked_up(roots, ended, "first").select(
+        *(name for name in _FAILURES if name != "ended"), pl.col("ended").fill_null([])
     )
 
 
@@ -63,62 +89,62 @@ def _counted(statuses: pl.DataFrame) -> pl.DataFrame:
     """Those of `read_statuses` that count, with their `number`."""
     status = pl.col("status")
     message = pl.coalesce(status.str.extract(_STATUS, 2), status)
-    both = statuses.with_columns(
+    told = statuses.with_columns(
         code=status.str.extract(_STATUS, 1).fill_null("UNKNOWN"),
         message=message.str.replace_all(_AROUND, "")
         .str.replace(_NODE_BEHIND, "")
         .str.replace_all(_ATTRIBUTES, "$1"),
         waits=pl.col("is_call") | pl.col("op").str.contains(CALLING_OPS),
     )
-    data = pl.col("waits") | (pl.col("flavour") == "dataset").fill_null(value=False)
+    data = pl.col("waits") | holds(pl.col("flavour") == "dataset")
     ends = pl.col("code").is_in(_END_OF_DATA) & data
     tried = pl.col("step").eq_missing(FOLDING_STEP) | (
         pl.col("row").is_null() & pl.col("message").str.starts_with(NOT_FED)
     )
-    kept = both.filter(~ends & ~tried)
+    kept = told.filter(~ends & ~tried)
     return kept.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
 
 
 def read_statuses(events: Events, executions: Executions) -> pl.DataFrame:
     """All statuses that are not OK, in the order of the log: at, row (null: unknown), status."""
-    parts = [_of_nodes(executions), _of_eager(events, executions), _refused(events, executions)]
-    return pl.concat(parts, how="diagonal").sort("at", maintain_order=True)
+    parts = [*_of_nodes(executions), *_of_eager(events, executions), *_refused(events, executions)]
+    if not parts:
+        return pl.DataFrame(schema=_STATUSES)
+    return pl.concat([pl.DataFrame(schema=_STATUSES), *parts], how="diagonal").sort(
+        "at", maintain_order=True
+    )
 
 
-def _of_nodes(executions: Executions) -> pl.DataFrame:
+def _of_nodes(executions: Executions) -> Iterator[pl.DataFrame]:
     """Statuses of nodes; where the log does not show the node's run, its name is the op."""
-    failed, steps = executions.failed_nodes, executions.steps
-    # Most logs have no failure, and all runs of nodes are many.
-    runs = executions.frame.with_row_index("row").filter(
-        pl.col("at").is_in(failed["start_at"].drop_nulls().implode()),
-        pl.col("dispatch").is_null(),
-    )
-    runs = runs.select("row", "signature", "step_row", "call", "thread", begin="at")
-    found = failed.join(runs, left_on="start_at", right_on="begin", how="left")
-    op = executions.signatures["op"]
-    return found.select(
-        "at",
-        "status",
-        "row",
-        "call",
-        "thread",
+    failed, frame = executions.failed_nodes, executions.frame
+    if failed.is_empty():
+        return
+    start = failed["start_at"].fill_null(-1).to_numpy()
+    row = np.where(start < 0, -1, np.searchsorted(frame["at"].to_numpy(), start))
+    run = rows(frame[["signature", "step_row", "call", "thread"]], row)
+    op = rows(executions.signatures["op"], run["signature"])
+    steps = rows(executions.steps[["step", "function", "flavour"]], run["step_row"])
+    yield failed.hstack([*run[["call", "thread"]], *steps]).select(
+        pl.exclude("start_at", "node"),
+        row=pl.Series(row, dtype=pl.UInt32, strict=False),
         begin="start_at",
-        op=pl.coalesce(pl.lit(op).gather(pl.col("signature")), "node"),
+        op=pl.coalesce(op, "node"),
         is_call=pl.lit(value=False),
-        step=pl.lit(steps["step"]).gather(pl.col("step_row")),
-        function=pl.lit(steps["function"]).gather(pl.col("step_row")),
-        flavour=pl.lit(steps["flavour"]).gather(pl.col("step_row")),
     )
 
 
-def _of_eager(events: Events, executions: Executions) -> pl.DataFrame:
+def _of_eager(events: Events, executions: Executions) -> Iterator[pl.DataFrame]:
     """Statuses of eager ops and of calls: each is in the record that ends it."""
+    failed = executions.eager
+    failed = failed[where(failed["status"] == "failed")]
+    if failed.is_empty():
+        return
     ends = events.messages("component_failed", "component_failed_sync", "exiting_call")
-    failed = executions.eager.filter(pl.col("status") == "failed")
+    ended = first_of_each(ends.select(end_at="at", said="status"), "end_at")
     named = failed.hstack(spelled(executions.columns("op", "kind", "function", rows=failed["row"])))
     is_call = pl.col("kind") == "call"
-    ended = ends.select(end_at="at", said="status").unique("end_at", keep="first")
-    return named.join(ended, on="end_at", maintain_order="left").select(
+    yield named.join(ended, on="end_at", maintain_order="left").select(
         "row",
         "call",
         "thread",
@@ -130,34 +156,25 @@ def _of_eager(events: Events, executions: Executions) -> pl.DataFrame:
     )
 
 
-def _refused(events: Events, executions: Executions) -> pl.DataFrame:
+def _refused(events: Events, executions: Executions) -> Iterator[pl.DataFrame]:
     """What kernels of eager ops said in releases before 2.10, which print no end for those.
 
     core/framework/op_kernel.cc, OpKernelContext::CtxFailure. A node's status follows it at once.
     """
-    is_op = executions.signatures["kind"] == "op"
-    eager = executions.eager.filter(pl.lit(is_op).gather(pl.col("signature")))
-    said = events.messages("op_requires_failed").select("at", "thread", "status")
-    if said.is_empty() or (eager["status"] != "unknown").any():
-        return pl.DataFrame(schema={"at": pl.Int64})
-    of_nodes = events.messages("compute_status").select("status", node_at="at")
-    said = said.join_asof(
-        of_nodes,
-        left_on="at",
-        right_on="node_at",
-        by="status",
-        strategy="forward",
-        tolerance=_LINES_BETWEEN * PLACES,
-        check_sortedness=False,
-    ).filter(pl.col("node_at").is_null())
-    ran = eager.select("row", "signature", "call", "thread", begin="at").sort("begin")
-    found = said.join_asof(
-        ran, left_on="at", right_on="begin", by="thread", check_sortedness=False
-    ).drop_nulls("row")
-    op = executions.signatures["op"].gather(found["signature"])
-    return found.select(
-        "at", "status", "row", "call", "thread", "begin", op=op, is_call=pl.lit(value=False)
-    )
+    said = events.messages("op_requires_failed")[["at", "thread", "status"]]
+    if said.is_empty():
+        return
+    signatures = executions.signatures[["op", "kind"]]
+    ran = executions.eager
+    ran = ran.hstack(rows(signatures, ran["signature"])).filter(pl.col("kind") == "op")
+    if (ran["status"] != "unknown").any():
+        return
+    of_nodes = events.messages("compute_status")[["at", "status"]]
+    after = rows(of_nodes["at"], first_after(said[["at", "status"]], of_nodes))
+    said = said.filter(holds(after - pl.col("at") <= _LINES_BETWEEN * PLACES).not_())
+    found = rows(ran, last_before(said[["at", "thread"]], ran[["at", "thread"]]))
+    begun = found[["row", "call", "op"]].hstack([found["at"].alias("begin")])
+    yield said.hstack(begun).drop_nulls("row").with_columns(is_call=pl.lit(value=False))
 
 
 def _first(statuses: pl.DataFrame) -> pl.Series:
@@ -167,20 +184,15 @@ def _first(statuses: pl.DataFrame) -> pl.Series:
     of a data set has no call: what took its elements ends with the same message. What Python code
     asked for fails on the thread of its `EagerPyFunc`.
     """
-    failed_calls = statuses.filter("is_call")["call"].implode()
+    failed_calls = statuses.filter("is_call")["call"]
     together = (
-        pl.when(pl.col("call").is_in(failed_calls))
+        pl.when(among(pl.col("call"), failed_calls))
         .then(pl.format("call {}", "call"))
         .otherwise(pl.format("step {}", "step"))
     )
-    own = statuses.with_columns(together=together)
-    own = own.with_columns(
-        first=pl.coalesce(
-            pl.when(pl.col("together").is_not_null()).then(
-                pl.col("number").first().over("together")
-            ),
-            "number",
-        )
+    of_all = pl.col("number").first().over(together)
+    own = statuses.with_columns(
+        first=pl.when(together.is_not_null()).then(of_all).otherwise("number")
     )
     waiting = own.filter(pl.col("waits") & (pl.col("first") == pl.col("number")))
     source = statuses.select("message", "thread", cause_at="at", cause="number")
@@ -190,13 +202,9 @@ def _first(statuses: pl.DataFrame) -> pl.Series:
     data = source.filter(statuses["flavour"] == "dataset")
     before = _reached(waiting, data, by="message", strategy="backward")
     causes = pl.concat([inside, on_thread, before]).unique("number", keep="first")
-    first = (
-        own.join(causes, on="number", how="left", maintain_order="left")
-        .select(pl.coalesce("cause", "first"))
-        .to_series()
-    )
+    first = looked_up(own, causes, "number").select(pl.coalesce("cause", "first")).to_series()
     for _ in range(_DEPTH):
-        first = first.gather(first)
+        first = first[first]
     return first
 
 

@@ -1,17 +1,30 @@
 """What the first call of each function cost, in the parts that the log shows.
 
-A first call makes the function ready (process_function_library_runtime.cc, InstantiateMultiDevice:
+A first call instantiates the function (process_function_library_runtime.cc, InstantiateMultiDevice:
 grappler and the graph passes), lets XLA compile it where it is to, makes kernels and oneDNN's
 primitives, and only then runs. Python traced the function before that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
+from tflogscope.model.frames import (
+    among,
+    first_after,
+    first_of_each,
+    holds,
+    last_before,
+    looked_up,
+    rows,
+    where,
+)
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
@@ -27,6 +40,22 @@ _MADE_WHILE_TRACING = (
     "metrics",
     "lifted-initializer",
 )
+_PIECES = {
+    "name": pl.String,
+    **dict.fromkeys(("later", "xla_stack_traces"), pl.UInt32),
+    **dict.fromkeys(
+        (
+            "later_us",
+            "passes_us",
+            "traces_us",
+            "passes_traces_us",
+            "run_traces_us",
+            "compile_us",
+            "primitives_us",
+        ),
+        pl.Float64,
+    ),
+}
 TAPE_RECORDS = ("tape_start", "tape_popped", "tape_gradient", "tape_end")
 
 
@@ -43,86 +72,80 @@ def first_calls(
         calls: a frame of `calls.read_calls`.
         events: what was read.
         executions: all executions.
-        instantiations: how functions were made ready.
+        instantiations: the instantiations of functions.
         linked: oneDNN's lines with their executions.
 
     The columns of `calls`, later (how many later calls, null: none), and, in µs, null where the log
     does not show it: later_us (their median), traces_us (for the log's own stack traces;
-    ready_traces_us of it before `Executing op`, run_traces_us after), passes_us (without these),
+    passes_traces_us of it before `Executing op`, run_traces_us after), passes_us (without these),
     compile_us (with those of XLA, of which there are xla_stack_traces), primitives_us, run_us (the
     rest from `Executing op` on), xla_us (the same of what XLA compiled, where the log does not say
     how long that took).
     """
-    first = calls.unique("name", keep="first", maintain_order=True)
-    first = first.filter(pl.col("done"))
-    later = calls.filter(~pl.col("row").is_in(first["row"].implode()))
-    mean = later.group_by("name").agg(later=pl.len(), later_us=rounded(pl.col("took_us").median()))
-    parts = first.join(mean, on="name", how="left", maintain_order="left")
-    primitives = linked.links.hstack(events.primitives.select("event", "duration_us"))
-    for found in (
-        _passes(first, instantiations),
-        _stack_traces(first, stack_traces_of_calls(events, executions)),
-        _compiling(first, events),
-        _xla_stack_traces(first, events),
-        _making(first, primitives, executions),
-    ):
-        parts = parts.join(found, on="name", how="left", maintain_order="left")
-    passes = pl.col("passes_us") - pl.col("ready_traces_us").fill_null(0.0)
-    parts = parts.with_columns(passes_us=passes.clip(0.0))
-    run = pl.col("end") - pl.max_horizontal("executing", "begin")
+    first = first_of_each(calls, "name").filter("done")
+    later = calls.filter(~among(pl.col("row"), first["row"]))
+    pieces = [
+        later.select(
+            "name", later_us=pl.col("took_us").cast(pl.Float64), later=pl.lit(1, pl.UInt32)
+        ),
+        *_passes(first, instantiations),
+        *_stack_traces(first, stack_traces_of_calls(events, executions)),
+        *_compiling(first, events),
+        *_making(first, linked, events, executions),
+    ]
+    known = (
+        pl.concat([pl.DataFrame(schema=_PIECES), *pieces], how="diagonal")
+        .group_by("name")
+        .agg(
+            *map(_known_sum, [name for name in _PIECES if name not in ("name", "later_us")]),
+            later_us=rounded(pl.col("later_us").median()),
+        )
+    )
     others = pl.sum_horizontal("compile_us", "primitives_us", "run_traces_us")
-    rest = run - others.fill_null(0.0)
-    known = pl.when(run >= 0).then(rest.clip(0.0))
-    compiled = pl.col("call").is_in(compiled_runs(executions)["call"].drop_nulls().implode())
+    run = pl.col("end") - pl.max_horizontal("executing", "begin")
+    rest = pl.when(run >= 0).then((run - others.fill_null(0.0)).clip(0.0))
+    compiled = among(pl.col("call"), compiled_runs(executions)["call"].drop_nulls())
     unmeasured = compiled & pl.col("compile_us").is_null()
-    return parts.with_columns(
-        run_us=pl.when(~unmeasured).then(known), xla_us=pl.when(unmeasured).then(known)
+    passes = pl.col("passes_us") - pl.col("passes_traces_us").fill_null(0.0)
+    return looked_up(first, known, "name").with_columns(
+        passes_us=passes.clip(0.0),
+        run_us=pl.when(~unmeasured).then(rest),
+        xla_us=pl.when(unmeasured).then(rest),
     )
 
 
-def _passes(first: pl.DataFrame, instantiations: Instantiations) -> pl.DataFrame:
-    spans = instantiations.spans.select(
-        name="function",
-        ready="at",
-        passes_us=(pl.col("end_time") - pl.col("time")).cast(pl.Float64),
+def _passes(first: pl.DataFrame, instantiations: Instantiations) -> Iterator[pl.DataFrame]:
+    spans = first.join(instantiations.spans, left_on="name", right_on="function", suffix="_made")
+    yield spans.filter(pl.col("at_made").is_between("begin_at", "at")).select(
+        "name", passes_us=(pl.col("end_time") - pl.col("time")).cast(pl.Float64)
     )
-    inside = first.select("name", "begin_at", "at").join(spans, on="name")
-    inside = inside.filter(pl.col("ready").is_between("begin_at", "at"))
-    return inside.group_by("name").agg(_known_sum("passes_us"))
 
 
-def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> pl.DataFrame:
+def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Time for stack traces: in all, before `Executing op` (inside the passes), and after it."""
-    asked = first.select("name", "call", "begin_at", call_at="at")
-    inside = traces.join(asked, on="call")
-    inside = inside.filter(pl.col("at") > pl.col("begin_at"))
-    ready = pl.col("at") < pl.col("call_at")
-    return inside.group_by("name").agg(
-        traces_us=pl.col("took_us").sum(),
-        ready_traces_us=pl.col("took_us").filter(ready).sum(),
-        run_traces_us=pl.col("took_us").filter(~ready).sum(),
+    if traces.is_empty():
+        return
+    inside = traces.join(first.select("name", "call", "begin_at", call_at="at"), on="call")
+    before, took = pl.col("at") < pl.col("call_at"), pl.col("took_us")
+    yield inside.filter(pl.col("at") > pl.col("begin_at")).select(
+        "name",
+        traces_us=took,
+        passes_traces_us=pl.when(before).then(took),
+        run_traces_us=pl.when(~before).then(took),
     )
 
 
-def _compiling(first: pl.DataFrame, events: Events) -> pl.DataFrame:
-    said = compile_times(events).select("compile_us", compiled="at")
-    inside = said.join_where(
-        first.select("name", "at", "end_at"),
-        pl.col("compiled") > pl.col("at"),
-        pl.col("compiled") < pl.col("end_at"),
-    )
-    return inside.group_by("name").agg(_known_sum("compile_us"))
-
-
-def _xla_stack_traces(first: pl.DataFrame, events: Events) -> pl.DataFrame:
-    """Whether XLA wrote stack traces of its own; no record says when each was done."""
-    inside = events.messages("xla_stack_trace").select(traced="at")
-    inside = inside.join_where(
-        first.select("name", "at", "end_at"),
-        pl.col("traced") > pl.col("at"),
-        pl.col("traced") < pl.col("end_at"),
-    )
-    return inside.group_by("name").agg(xla_stack_traces=pl.len())
+def _compiling(first: pl.DataFrame, events: Events) -> Iterator[pl.DataFrame]:
+    """What XLA took; its stack traces, as no record says when each was done."""
+    traced = events.messages("xla_stack_trace")
+    traced = traced.select("at", xla_stack_traces=pl.lit(1, pl.UInt32))
+    for said in (compile_times(events).drop("time"), traced):
+        if said.height:
+            yield said.join_where(
+                first.select("name", begun="at", end_at="end_at"),
+                pl.col("at") > pl.col("begun"),
+                pl.col("at") < pl.col("end_at"),
+            ).select("name", said.columns[1])
 
 
 def compile_times(events: Events) -> pl.DataFrame:
@@ -135,12 +158,15 @@ def compile_times(events: Events) -> pl.DataFrame:
     )
 
 
-def _making(first: pl.DataFrame, primitives: pl.DataFrame, executions: Executions) -> pl.DataFrame:
+def _making(
+    first: pl.DataFrame, linked: Linked, events: Events, executions: Executions
+) -> Iterator[pl.DataFrame]:
     """OneDNN says what making a primitive took from ONEDNN_VERBOSE=2 on."""
-    made = primitives.filter(pl.col("event").str.starts_with("create")).drop_nulls("execution")
-    call = executions.frame["call"].gather(made["execution"].cast(pl.UInt32))
-    inside = made.with_columns(call=call).join(first.select("name", "call"), on="call")
-    return inside.group_by("name").agg(_known_sum("duration_us").alias("primitives_us"))
+    made = where(events.primitives["event"].str.starts_with("create"))
+    if len(made):
+        call = rows(executions.frame["call"], linked.links["execution"][made])
+        took = events.primitives["duration_us"][made].alias("primitives_us")
+        yield pl.DataFrame([call, took]).join(first.select("name", "call"), on="call").drop("call")
 
 
 def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> pl.DataFrame:
@@ -152,41 +178,25 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
-    folding = events.runs.filter(
-        pl.Series(events.steps == FOLDING_STEP).gather(events.runs["step"])
+    folding = events.runs[np.flatnonzero((events.steps == FOLDING_STEP)[events.runs["step"]])]
+    columns = ["at", "time", "site"]
+    ends = folding[[f"end_{name}" for name in columns]]
+    of_folding = pl.concat([folding[columns], pl.DataFrame(ends.get_columns(), columns)])
+    of_tapes = events.messages(*TAPE_RECORDS)[["at", "time", "thread"]]
+    marks = pl.concat([events.with_threads(of_folding), of_tapes]).drop_nulls()
+    if marks.is_empty():
+        return pl.DataFrame(schema={"name": pl.String, "tracing_us": pl.Float64})
+    tracing = holds(pl.col("cause").is_in(_MADE_WHILE_TRACING))
+    other = eager.filter(~tracing).select(pl.coalesce("end_at", "at"), "thread")
+    since = rows(other["end_at"], last_before(first[["begin_at", "thread"]], other))
+    asked = pl.DataFrame([since.fill_null(-1), first["thread"]])
+    mark = rows(marks, first_after(asked, marks[["at", "thread"]]))
+    took = pl.col("begin") - mark["time"]
+    return (
+        first.select("name", tracing_us=pl.when(mark["at"] < pl.col("begin_at")).then(took))
+        .filter(pl.col("tracing_us") > 0)
+        .cast({"tracing_us": pl.Float64})
     )
-    marks = (
-        pl.concat(
-            [
-                events.with_threads(folding.select("at", "time", "site")),
-                events.with_threads(
-                    folding.select(at="end_at", time="end_time", site="end_site").drop_nulls("at")
-                ),
-                events.messages(*TAPE_RECORDS).select("at", "time", "thread"),
-            ]
-        )
-        .drop_nulls()
-        .sort("at")
-    )
-    other = (
-        eager.filter(~pl.col("cause").is_in(_MADE_WHILE_TRACING).fill_null(value=False))
-        .select("thread", since=pl.coalesce("end_at", "at"))
-        .sort("since")
-    )
-    asked = first.select("name", "thread", "begin_at", "begin").sort("begin_at")
-    since = asked.join_asof(
-        other, left_on="begin_at", right_on="since", by="thread", check_sortedness=False
-    ).with_columns(pl.col("since").fill_null(-1))
-    begun = since.sort("since").join_asof(
-        marks.rename({"at": "mark", "time": "from"}),
-        left_on="since",
-        right_on="mark",
-        by="thread",
-        strategy="forward",
-        check_sortedness=False,
-    )
-    begun = begun.filter(pl.col("mark") < pl.col("begin_at"), pl.col("from") < pl.col("begin"))
-    return begun.select("name", tracing_us=(pl.col("begin") - pl.col("from")).cast(pl.Float64))
 
 
 def _known_sum(column: str) -> pl.Expr:

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.model.calls import Integers
 from tflogscope.model.figures import count_of, spoken
 from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
+from tflogscope.model.frames import Integers
 from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.unexpected import USUAL_CAUSES
 
