@@ -93,12 +93,28 @@ def begins(*columns: Integers) -> NDArray[np.bool_]:
     return new
 
 
+def running(values: NDArray[np.generic], new: NDArray[np.bool_]) -> Integers:
+    """The sum of values from the last row that is `new` on."""
+    total = np.cumsum(values)
+    first = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
+    return np.array(total - (total - values)[first], np.int64)
+
+
 def _integers(column: pl.Series) -> Integers:
     """A number for each value of a column, which is not that of another one."""
     if column.dtype.is_integer() and not column.null_count():
         return np.array(column.to_numpy(), np.int64)
     codes = column.cast(pl.String).cast(pl.Categorical).to_physical().to_numpy()
     return np.array(np.nan_to_num(codes, nan=-1), np.int64) + 1
+
+
+def row_with(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
+    """For each row of `asked` the first row of `table` that has its keys, all their columns."""
+    mine, its = alike(asked, table)
+    values, first = np.unique(its, return_index=True)
+    place = np.searchsorted(values, mine)
+    known = np.append(values, -1)[place] == mine
+    return np.where(known, np.append(first, -1)[place], -1)
 
 
 def last_before(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.frames import Integers, begins, places_and_keys
+from tflogscope.model.frames import Integers, begins, places_and_keys, running
 
 
 def mixed_keys(*columns: NDArray[np.integer]) -> NDArray[np.uint64]:
@@ -72,18 +72,11 @@ def match_nested(starts: pl.DataFrame, ends: pl.DataFrame, *, nested: bool) -> I
     is_end = order >= starts.height
     new = begins(thread[order])
     if nested:
-        level = _running(np.where(is_end, -1, 1), new) + is_end
+        level = running(np.where(is_end, -1, 1), new) + is_end
     else:
-        level = np.where(is_end, _running(is_end, new), _running(~is_end, new))
+        level = np.where(is_end, running(is_end, new), running(~is_end, new))
     by_level = np.lexsort((level, thread[order]))
     order, is_end, level = order[by_level], is_end[by_level], level[by_level]
     closed = ~is_end[:-1] & is_end[1:] & ~begins(thread[order], level)[1:]
     found[order[:-1][closed]] = order[1:][closed] - starts.height
     return found
-
-
-def _running(values: NDArray[np.generic], new: NDArray[np.bool_]) -> Integers:
-    """The sum of values from the last row that is `new` on."""
-    total = np.cumsum(values)
-    first = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
-    return np.asarray(total - (total - values)[first], np.int64)

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
@@ -19,10 +18,9 @@ from tflogscope.model.causes.frames import frame_rules
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import CauseGrammar, Rule, cause_grammar
 from tflogscope.model.executions import Executions
+from tflogscope.model.frames import Integers, alike, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.python_lines import PythonLines
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -42,21 +40,21 @@ class Causes:
     def names(self) -> pl.Series:
         """The cause of each dispatch; null for calls."""
         ids = pl.Series([*(rule.cause for rule in self.rules), None], dtype=pl.String)
-        return ids.gather(self.rule % len(ids))
+        return ids[self.rule % len(ids)]
 
     @cached_property
     def own(self) -> pl.Series:
         """Whether TensorFlow or Keras asked for each dispatch itself (`Rule.own`)."""
         own = pl.Series([*(rule.own for rule in self.rules), False])
-        return own.gather(self.rule % len(own))
+        return own[self.rule % len(own)]
 
     @cached_property
     def proven_at(self) -> Integers:
         """The line of the record that proves the cause of each dispatch: its own, or another's."""
         found = self.at.copy()
         for number, rule in enumerate(self.rules):
-            rows = np.flatnonzero(self.rule == number)
-            found[rows] = self.proof.get(rule.id, self.at)[rows]
+            here = np.flatnonzero(self.rule == number)
+            found[here] = self.proof.get(rule.id, self.at)[here]
         return found
 
 
@@ -76,31 +74,30 @@ def read_causes(
         if (at := proof.get(grammar.rules[number].id)) is not None:
             rule[at >= 0] = number
     rule[(eager["op"] == CONSTANT).fill_null(value=False).to_numpy()] = 0
-    rule[eager["is_call"].to_numpy()] = -1
+    rule[where(eager["is_call"])] = -1
     causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
     if lines.stacks.is_empty():
         return causes
     proven = frame_rules(lines, eager["op"], causes.names)
     for number, each in enumerate(grammar.rules):
-        rows = np.flatnonzero((proven == each.id).fill_null(value=False).to_numpy())
-        rows = rows[(causes.names.gather(rows) != each.cause).to_numpy()]
-        rule[rows] = number
+        row = where((proven == each.id) & (causes.names != each.cause))
+        rule[row] = number
         if each.id in proof:
-            proof[each.id][rows] = causes.at[rows]
+            proof[each.id][row] = causes.at[row]
     return Causes(causes.at, grammar.rules, rule, proof)
 
 
 def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Integers]:
     """For each rule with patterns, the line that proves it for each dispatch; -1: none."""
-    distinct = ops.word.drop_nulls().unique(maintain_order=True)
-    code = ops.word.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    codes = Codes(grammar.words, distinct, code)
+    (number,) = alike(ops.word.to_frame())  # 0: between two threads
+    values, first, code = np.unique(number, return_index=True, return_inverse=True)
+    codes = Codes(grammar.words, ops.word[first[values > 0]], code - (0 in values))
+    shown = [(rule.id, each) for rule in grammar.rules for each in rule.shown]
+    spans = codes.find_all([(each.ops, each.within) for _, each in shown])
     is_op = ops.row >= 0
-    found = {}
-    for rule in grammar.rules:
-        if rule.shown:
-            proofs = [codes.find(each.ops, each.within).spread(len(codes)) for each in rule.shown]
-            by = np.maximum.reduce(proofs)
-            found[rule.id] = np.full(height, -1, np.int64)
-            found[rule.id][ops.row[is_op]] = np.where(by < 0, -1, ops.at[by])[is_op]
+    at, row = np.append(ops.at, -1), ops.row[is_op]
+    found = {id_: np.full(height, -1) for id_, _ in shown}
+    for (id_, _), span in zip(shown, spans, strict=True):
+        # Of several proofs the last one counts; lines of one thread are in order.
+        found[id_][row] = np.maximum(found[id_][row], at[span.spread(len(codes))][is_op])
     return found

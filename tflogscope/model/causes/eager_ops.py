@@ -8,24 +8,34 @@ Python values become tensors anywhere in between, and after their first use not 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
 from tflogscope.model.executions import Executions
+from tflogscope.model.frames import (
+    Integers,
+    begins,
+    first_after,
+    first_with,
+    last_before,
+    row_with,
+    rows,
+    running,
+    where,
+)
 from tflogscope.model.names import function_columns
 from tflogscope.model.pairing import match_nested
 
 CONSTANT = "_EagerConst"
 # A kernel that runs Python code, which asks for eager ops (python/lib/core/py_func.cc).
 PYTHON_OP = "EagerPyFunc"
+_LAST = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True)
-class EagerOps:
+class EagerOps(NamedTuple):
     """Eager ops and marks, ordered by thread and on a thread by line; one place between threads.
 
     Where the log prints no threads all ops are one sequence.
@@ -36,9 +46,9 @@ class EagerOps:
 
     Marks are `tape-starts`, `tape-ends`, `python-starts`, `python-ends` and `call:NAME`.
     """
-    row: NDArray[np.int64]
+    row: Integers
     """The row of `Dispatches.eager`; -1: not an op."""
-    at: NDArray[np.int64]
+    at: Integers
 
 
 def read_eager_ops(
@@ -55,34 +65,30 @@ def read_eager_ops(
         kernels: those of `Instantiations.kernels`.
         variables: tags of variables, each with the regular expression that their names match.
     """
-    eager = executions.dispatches.eager.select(
-        "at", "thread", "op", name=pl.when("is_call").then("name"), row=pl.int_range(pl.len())
-    ).filter((pl.col("op") != CONSTANT).fill_null(value=True))
-    called = eager.select("name").drop_nulls().unique()
-    called = called.with_columns(
-        call=pl.format("call:{}", function_columns(pl.col("name"))["function"])
-    )
-    tags = _tags_of_variables(executions, kernels, variables)
-    ops = (
-        eager.join(called, on="name", how="left")
-        .join(tags, on="row", how="left")
-        .select(
-            "row", "at", "thread", word=pl.coalesce("call", "variable", "op", pl.lit("")), order=1
+    eager = executions.dispatches.eager
+    called = pl.when("is_call").then("name")
+    words = eager.select(
+        pl.coalesce(
+            pl.format("call:{}", function_columns(called)["function"]),
+            _tags_of_variables(executions, kernels, variables),
+            "op",
+            pl.lit(""),
         )
-    )
+    ).to_series()
+    row = where(eager["op"].ne_missing(CONSTANT))
+    ops = eager[row][["at", "thread"]].hstack([words[row].alias("word")])
     marks = [
         _outermost(_tapes(events), "tape"),
         _outermost(_python_code(executions), "python"),
     ]
-    threads = ops.select("thread").unique().with_columns(between=pl.lit(1))
-    sequence = pl.concat([ops, *marks, threads], how="diagonal_relaxed").sort(
-        "thread", "between", "at", "order"
-    )
-    return EagerOps(
-        _with_equal_turns(sequence["word"]),
-        sequence["row"].fill_null(-1).to_numpy(),
-        sequence["at"].fill_null(-1).to_numpy(),
-    )
+    threads = np.unique(ops["thread"].to_numpy())
+    between = pl.DataFrame({"at": np.full(len(threads), _LAST), "thread": threads})
+    sequence = pl.concat([ops, *marks, between], how="diagonal")
+    order = sequence["order"].fill_null(1).to_numpy()
+    order = np.lexsort((order, sequence["at"].to_numpy(), sequence["thread"].to_numpy()))
+    row = np.append(row, np.full(sequence.height - len(row), -1))[order]
+    sequence = sequence[order]
+    return EagerOps(_with_equal_turns(sequence["word"]), row, sequence["at"].to_numpy())
 
 
 def _outermost(spans: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -90,44 +96,40 @@ def _outermost(spans: pl.DataFrame, name: str) -> pl.DataFrame:
 
     A span whose end is not in the log goes on.
     """
-    begins = spans.select("at", "thread", change=pl.lit(1), order=pl.lit(2))
-    ends = spans.select("thread", at="end_at", change=pl.lit(-1), order=pl.lit(0)).drop_nulls()
-    marks = pl.concat([begins, ends.select(begins.columns)]).sort("thread", "at", "order")
-    depth = pl.col("change").cum_sum().over("thread")
-    words = {1: f"{name}-starts", -1: f"{name}-ends"}
-    outer = marks.filter(depth == pl.when(pl.col("change") > 0).then(1).otherwise(0))
-    return outer.select(
-        "at", "thread", "order", word=pl.col("change").replace_strict(words, return_dtype=pl.String)
-    )
+    ended = where(spans["end_at"] >= 0)
+    at = np.concatenate([spans["at"].to_numpy(), spans["end_at"][ended].to_numpy()])
+    thread = np.concatenate([spans["thread"].to_numpy(), spans["thread"][ended].to_numpy()])
+    is_end = np.arange(len(at)) >= spans.height
+    order = np.lexsort((~is_end, at, thread))
+    depth = running(np.where(is_end[order], -1, 1), begins(thread[order]))
+    outer = order[depth == ~is_end[order]]
+    ending = is_end[outer]
+    words = pl.Series([f"{name}-starts", f"{name}-ends"])[ending.astype(np.int64)]
+    places = {"at": at[outer], "thread": thread[outer], "order": np.where(ending, 0, 2)}
+    return pl.DataFrame({"word": words} | places)
 
 
 def _tapes(events: Events) -> pl.DataFrame:
     """Gradients as they are worked out: c/eager/tape.h, ComputeGradient."""
-    starts = events.messages("tape_start").select("at", "thread")
-    ends = events.messages("tape_end").select("at", "thread")
-    closed = match_nested(starts, ends, nested=True)
-    end = ends["at"].gather(pl.Series(closed).set(pl.Series(closed < 0), None))
-    return starts.with_columns(end_at=end).drop_nulls("end_at")
+    starts, ends = (events.messages(id_)[["at", "thread"]] for id_ in ("tape_start", "tape_end"))
+    end = match_nested(starts, ends, nested=True)
+    closed = np.flatnonzero(end >= 0)
+    return starts[closed].hstack([ends["at"][end[closed]].alias("end_at")])
 
 
 def _python_code(executions: Executions) -> pl.DataFrame:
     """Where kernels run Python code, as nodes and as eager ops."""
     runs, eager = executions.runs, executions.dispatches.eager
-    is_python = (runs.definitions["kernel"] == PYTHON_OP).fill_null(False).to_numpy()
-    rows = np.flatnonzero(is_python[runs.definition])
-    nodes = pl.DataFrame(
-        {
-            "at": runs.at[rows],
-            "end_at": runs.end_at.gather(rows),
-            "thread": runs.thread(rows),
-        }
-    )
-    return pl.concat([nodes, eager.filter(pl.col("op") == PYTHON_OP).select(nodes.columns)])
+    is_python = where(runs.definitions["kernel"] == PYTHON_OP)
+    row = np.flatnonzero(np.isin(runs.definition, is_python)) if len(is_python) else is_python
+    nodes = {"at": runs.at[row], "end_at": runs.end_at[row], "thread": runs.thread(row)}
+    ops = eager[where(eager["op"] == PYTHON_OP)]
+    return pl.concat([pl.DataFrame(nodes), ops[[*nodes]]])
 
 
 def _with_equal_turns(word: pl.Series) -> pl.Series:
     """Tag a `LogicalAnd` as far from the one before it as that is from the one before: `again`."""
-    place = np.flatnonzero((word == "LogicalAnd").fill_null(value=False).to_numpy())
+    place = where(word == "LogicalAnd")
     gap = np.diff(place)
     again = place[2:][gap[1:] == gap[:-1]]
     return word.scatter(again, "LogicalAnd:again") if len(again) else word
@@ -138,9 +140,12 @@ def _with_equal_turns(word: pl.Series) -> pl.Series:
 
 def _tags_of_variables(
     executions: Executions, kernels: pl.DataFrame, tagged: Mapping[str, str]
-) -> pl.DataFrame:
-    """What is known of the variable that each `VarHandleOp` is for, as tags: row, variable."""
-    known = _variables(executions, kernels)
+) -> pl.Series:
+    """What is known of the variable that each `VarHandleOp` is for, as tags; null: another op."""
+    row = where(executions.dispatches.eager["op"] == "VarHandleOp")
+    found = pl.Series([None], dtype=pl.String).new_from_index(0, executions.dispatches.eager.height)
+    if not len(row):
+        return found
     name, scope = pl.col("name"), pl.col("name").str.extract(r"^(.*?/)", 1)
     tags = {
         "unnamed": name.is_null(),
@@ -150,43 +155,31 @@ def _tags_of_variables(
         **{tag: name.str.contains(expression) for tag, expression in tagged.items()},
     }
     parts = [
-        pl.when(holds.fill_null(value=False)).then(pl.lit(f":{tag}")).otherwise(pl.lit(""))
-        for tag, holds in tags.items()
+        pl.when(holds).then(pl.lit(f":{tag}")).otherwise(pl.lit("")) for tag, holds in tags.items()
     ]
-    return known.select("row", variable=pl.concat_str(pl.lit("VarHandleOp"), *parts))
+    known = _variables(executions, kernels, row)
+    return found.scatter(
+        row, known.select(pl.concat_str(pl.lit("VarHandleOp"), *parts)).to_series()
+    )
 
 
-def _variables(executions: Executions, kernels: pl.DataFrame) -> pl.DataFrame:
-    """What the kernel of each `VarHandleOp` says of its variable: row, name (after 2.13), scalar.
+def _variables(executions: Executions, kernels: pl.DataFrame, row: Integers) -> pl.DataFrame:
+    """What the kernel of each `VarHandleOp` says of its variable: name (after 2.13), scalar.
 
     Null where the log doesn't say. A kernel is made for each new name, type and shape while the op
     runs, and used again: the handle of the function that it is in says which. 2.8 has neither, and
     makes the kernel before it dispatches the op.
     """
-    runs = executions.dispatches.runs.select(
-        pl.col("dispatch").cast(pl.Int64), pl.col("handle").cast(pl.Int64)
-    ).unique("dispatch", keep="first")
-    handles = (
-        executions.dispatches.eager.select(
-            pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), "at", "op"
-        )
-        .filter(pl.col("op") == "VarHandleOp")
-        .join(runs, left_on="row", right_on="dispatch", how="left")
-        .sort("at")
-    )
-    wrapped = handles["handle"].is_not_null().any()
+    eager, runs = executions.dispatches
+    run = first_with(runs["dispatch"].to_numpy(), eager.height)[row]
+    handle, asked = rows(runs[["handle"]], run), eager[row][["at"]]
     attributes = pl.col("attributes")
-    made = (
-        kernels.filter(pl.col("op") == "VarHandleOp")
-        .select(
-            "at",
-            name=attributes.str.extract(r'debug_name="([^"]*)"', 1),
-            scalar=attributes.str.contains(r"\bshape=\[\]"),
-        )
-        .sort("at")
-        .join_asof(handles, on="at", strategy="backward" if wrapped else "forward")
-        .drop_nulls("row")
+    made = kernels.filter(pl.col("op") == "VarHandleOp").select(
+        "at",
+        name=attributes.str.extract(r'debug_name="([^"]*)"', 1),
+        scalar=attributes.str.contains(r"\bshape=\[\]"),
     )
-    by = "handle" if wrapped else "row"
-    known = made.drop_nulls(by).unique(by, keep="first").select(by, "name", "scalar")
-    return handles.join(known, on=by, how="left").select("row", "name", "scalar")
+    if not handle["handle"].count():
+        return rows(made, first_with(first_after(made[["at"]], asked), len(row)))
+    found = row_with(handle, rows(handle, last_before(made[["at"]], asked)))
+    return rows(made, np.where(handle["handle"].is_null(), -1, found))

@@ -7,9 +7,9 @@ polars' engine finds it in time that grows with the text alone, whatever the log
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,8 +28,7 @@ END = 0x100  # the code between two threads, which no word allows
 _MARKS = {"": 1, "[": 2, "]": 3, "!": 4}  # characters put into the text where a pattern matched
 
 
-@dataclass(frozen=True)
-class Spans:
+class Spans(NamedTuple):
     """Where a pattern matched: positions in the sequence; arrays of one length."""
 
     begin: Integers
@@ -129,15 +128,33 @@ class Codes:
 
     def find(self, pattern: str, within: str | None = None) -> Spans:
         """Return where a pattern matches, within the brackets of another one if that is given."""
-        tokens = _tokens(self._words.patterns[pattern])
-        if not self._can_match(tokens):
-            return _NOWHERE
-        if within is None and [token["mark"] for token in tokens] == ["[", None, "]"]:
-            place = np.flatnonzero(self._allowed(tokens[1]["word"])[self._codes - END])
-            return Spans(place, place + 1, place)
-        text = self._text if within is None else self._inside(within)
-        expression, template = self._compiled(tokens)
-        marked = text.str.replace_all(expression, template).item()
+        return self.find_all([(pattern, within)])[0]
+
+    def find_all(self, asked: Sequence[tuple[str, str | None]]) -> list[Spans]:
+        """Return where patterns match, see `find`; one call of polars looks for all."""
+        found = [_NOWHERE] * len(asked)
+        outer = list(dict.fromkeys(within for _, within in asked if within is not None))
+        texts = {"": _as_text(self._codes)}
+        if outer:
+            spans = self.find_all([(pattern, None) for pattern in outer])
+            texts |= {within: self._inside(span) for within, span in zip(outer, spans, strict=True)}
+        marked = []
+        for number, (pattern, within) in enumerate(asked):
+            tokens = _tokens(self._words.patterns[pattern])
+            if not self._can_match(tokens):
+                continue
+            if within is None and [token["mark"] for token in tokens] == ["[", None, "]"]:
+                place = np.flatnonzero(self._allowed(tokens[1]["word"])[self._codes - END])
+                found[number] = Spans(place, place + 1, place)
+                continue
+            text = pl.col(within or "").str
+            marked.append(text.replace_all(*self._compiled(tokens)).alias(str(number)))
+        for each in pl.DataFrame(texts).select(marked):
+            found[int(each.name)] = self._spans(each.item(), asked[int(each.name)][0])
+        return found
+
+    def _spans(self, marked: str, pattern: str) -> Spans:
+        """What a text says in which a pattern put its marks."""
         if len(marked) == len(self):
             return _NOWHERE
         found = np.frombuffer(marked.encode("utf-32-le"), np.uint32)
@@ -159,13 +176,9 @@ class Codes:
                 return False
         return True
 
-    @cached_property
-    def _text(self) -> pl.Series:
-        return _as_text(self._codes)
-
-    def _inside(self, pattern: str) -> pl.Series:
-        """The text with all ops left out that are not between the brackets of a pattern."""
-        inside = self.find(pattern).spread(len(self)) >= 0
+    def _inside(self, spans: Spans) -> pl.Series:
+        """The text with all ops left out that are not inside of spans."""
+        inside = spans.spread(len(self)) >= 0
         return _as_text(np.where(inside, self._codes, np.uint32(END)))
 
     def _compiled(self, tokens: list[re.Match[str]]) -> tuple[str, str]:
