@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from tflogscope.model.dispatches import Dispatches
+from tflogscope.model.frames import first_of_each, last_before, row_with, rows
 from tflogscope.model.instantiations import AS_NODES, Instantiations
 from tflogscope.model.names import (
     DTYPE,
@@ -28,8 +30,7 @@ def eager_kernels(instantiations: Instantiations) -> pl.DataFrame:
         & ~pl.col("op").is_in(PLUMBING_OPS)
         & ~pl.col("node").is_in(PLUMBING_NODES)
     )
-    kernels = inside.unique(["function", "attributes"], keep="first", maintain_order=True)
-    return kernels.select(
+    return first_of_each(inside, ["function", "attributes"]).select(
         *AS_NODES,
         op=op_of_kernel(pl.col("op")),
         dtype=pl.col("attributes").str.extract(DTYPE, 1),
@@ -45,17 +46,18 @@ def kernels_of_dispatches(
 
     The component that a dispatch runs has a handle; its executor's kernels name the component.
     """
-    components = instantiations.components.select("component", "handle", made="at").sort("made")
-    ran = dispatches.runs.filter(pl.col("dispatch") >= 0).select("dispatch", "handle", "at")
-    of_component = ran.sort("at").join_asof(
-        components, left_on="at", right_on="made", by="handle", check_sortedness=False
+    runs, components = dispatches.runs, instantiations.components
+    component = last_before(runs[["at", "handle"]], components[["at", "handle"]])
+    key = ["function", "attributes"]
+    made = instantiations.kernels.drop_nulls(["component", *key])
+    kernel = row_with(made[key], kernels[["name", "attributes"]])
+    known = np.flatnonzero(kernel >= 0)
+    ran = row_with(rows(components[["component"]], component), made[known][["component"]])
+    with_kernel = np.flatnonzero((ran >= 0) & (runs["dispatch"].to_numpy() >= 0))
+    found = pl.DataFrame(
+        [
+            runs["dispatch"][with_kernel],
+            pl.Series("kernel", kernel[known[ran[with_kernel]]], dtype=pl.UInt32),
+        ]
     )
-    key = {"name": "function", "attributes": "attributes"}
-    made = instantiations.kernels.drop_nulls("component").select(*key.values(), "component")
-    rows = kernels.select(*key).with_row_index("kernel")
-    known = made.join(rows, left_on=["function", "attributes"], right_on=["name", "attributes"])
-    return (
-        of_component.join(known.unique("component", keep="first"), on="component")
-        .unique("dispatch", keep="first", maintain_order=True)
-        .select("dispatch", "kernel")
-    )
+    return first_of_each(found, "dispatch")

@@ -6,13 +6,14 @@ TensorFlow's own passes. One that is loaded and off decides nothing where oneDNN
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.rewriters import BY_ID, ONEDNN_REWRITES, REWRITERS, Rewriter
+from tflogscope.model.frames import holds
 from tflogscope.model.names import WRAPPED, rewrite_of_kernel
 from tflogscope.model.once import once
 
@@ -24,8 +25,7 @@ _PRODUCTS = "Conv|GRU|LSTM|MatMul|RNN"
 _HALF = "DT_HALF"
 
 
-@dataclass(frozen=True)
-class Plugins:
+class Plugins(NamedTuple):
     """Plug-ins that a log shows: those that are `present`, and of these the `working` ones."""
 
     present: tuple[Rewriter, ...]
@@ -54,18 +54,20 @@ def deciders(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl.Serie
     `onednn`: whether oneDNN is on in TensorFlow's passes.
     """
     who = pl.lit(BY_ONEDNN)
-    op, eager = pl.col("op"), pl.col("name").str.contains(WRAPPED).fill_null(value=False)
+    op = pl.col("op")
     for each in reversed(plugins.present):
         known = op.is_in(list(each.ops))
         if each not in plugins.working:
             mine = known & ~pl.lit(onednn)
         elif onednn:
-            mine = known & (~eager | op.is_in([one.name for one in each.ops.values() if one.eager]))
+            mine = known & (
+                ~_is_eager() | op.is_in([one.name for one in each.ops.values() if one.eager])
+            )
         else:
             mine = pl.lit(value=True)
         who = pl.when(mine).then(pl.lit(each.id)).otherwise(who)
     if not plugins.present:
-        return pl.repeat(BY_ONEDNN, nodes.height, eager=True)
+        return pl.Series([BY_ONEDNN]).new_from_index(0, nodes.height)
     return nodes.select(who=who).to_series()
 
 
@@ -76,54 +78,51 @@ def passes_know(plugins: Plugins) -> dict[str, list[str]]:
     }
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Nodes that a rule of a plug-in is tried on (`few`), out of all `nodes`."""
+class Asked(NamedTuple):
+    """A rule of a plug-in is tried on nodes, out of all `nodes`."""
 
     plugins: Plugins
     rewriter: Rewriter
     nodes: pl.DataFrame
-    few: pl.DataFrame
-
-    def among(self, names: Sequence[str]) -> pl.Series:
-        """Whether each of the few is of one of these ops."""
-        return self.few["op"].is_in(list(names))
 
     @property
-    def eager(self) -> pl.Series:
-        """Whether each of the few is an eager op."""
-        return self.few["name"].str.contains(WRAPPED).fill_null(value=False)
+    def eager_ops(self) -> pl.Expr:
+        """Whether a node is of an op that is dispatched as the plug-in's kernel."""
+        return pl.col("op").is_in([op.name for op in self.rewriter.ops.values() if op.eager])
 
 
-def _in_table(asked: Asked) -> pl.Series:
-    return asked.among([op.name for op in asked.rewriter.ops.values() if op.is_known_to_pass])
+def _is_eager() -> pl.Expr:
+    """Whether a node is an eager op."""
+    return holds(pl.col("name").str.contains(WRAPPED))
 
 
-def _not_in_table(asked: Asked) -> pl.Series:
-    eager = asked.among([op.name for op in asked.rewriter.ops.values() if op.eager])
-    return ~(_in_table(asked) | (asked.eager & eager))
+def _in_table(asked: Asked) -> pl.Expr:
+    known = [op.name for op in asked.rewriter.ops.values() if op.is_known_to_pass]
+    return pl.col("op").is_in(known)
 
 
-def _not_eager(asked: Asked) -> pl.Series:
+def _not_in_table(asked: Asked) -> pl.Expr:
+    return ~(_in_table(asked) | (_is_eager() & asked.eager_ops))
+
+
+def _not_eager(asked: Asked) -> pl.Expr:
     """An eager op that is not dispatched as the plug-in's kernel, whatever its type."""
-    return asked.eager & ~asked.among([op.name for op in asked.rewriter.ops.values() if op.eager])
+    return _is_eager() & ~asked.eager_ops
 
 
-def _rewriter_off(asked: Asked) -> pl.Series:
-    return pl.repeat(asked.rewriter not in asked.plugins.working, asked.few.height, eager=True)
+def _rewriter_off(asked: Asked) -> pl.Expr:
+    return pl.lit(asked.rewriter not in asked.plugins.working)
 
 
-def _other_type(asked: Asked) -> pl.Series:
+def _other_type(asked: Asked) -> pl.Expr:
     """The type is none of those that kernels take; half, unless some op ran with it here."""
     ops = asked.rewriter.ops
     types = {name: op.types for name, op in ops.items() if op.types}
     eager = {name: op.eager for name, op in ops.items() if op.eager}
     ran = (pl.col("rewrite") == asked.rewriter.id) & (pl.col("dtype") == _HALF)
     half = (pl.col("dtype") == _HALF) & ~pl.lit(asked.nodes.select(ran.any()).item())
-    allowed = [_types_of(table) for table in (eager, types)]
-    taken = pl.when(pl.lit(asked.eager)).then(allowed[0]).otherwise(allowed[1])
-    other = ~pl.col("dtype").is_in(taken) | (half & taken.is_not_null())
-    return asked.few.select(other.fill_null(value=False)).to_series()
+    taken = pl.when(_is_eager()).then(_types_of(eager)).otherwise(_types_of(types))
+    return ~pl.col("dtype").is_in(taken) | (half & taken.is_not_null())
 
 
 def _types_of(table: dict[str, tuple[str, ...]]) -> pl.Expr:
@@ -132,22 +131,20 @@ def _types_of(table: dict[str, tuple[str, ...]]) -> pl.Expr:
     return pl.col("op").replace_strict(table, default=None, return_dtype=pl.List(pl.String))
 
 
-def _other_fusion(asked: Asked) -> pl.Series:
+def _other_fusion(asked: Asked) -> pl.Expr:
     """What is fused into the op is nothing that the kernel takes."""
     allowed = {name: op.fused for name, op in asked.rewriter.ops.items() if op.fused}
     fused = pl.col("attributes").str.extract(r"(?:^|, )fused_ops=\[(.*?)\]", 1)
-    fused = fused.str.replace_all(r'[" ]', "")
-    other = ~fused.is_in(_types_of(allowed))
-    return asked.few.select(other.fill_null(value=False)).to_series()
+    return ~fused.str.replace_all(r'[" ]', "").is_in(_types_of(allowed))
 
 
-def _no_product(asked: Asked) -> pl.Series:
+def _no_product(asked: Asked) -> pl.Expr:
     """The function has no op that would make the plug-in look at it."""
     has = asked.nodes.filter(pl.col("op").str.contains(_PRODUCTS))["name"].unique()
-    return ~asked.few["name"].is_in(has.implode(), nulls_equal=True)
+    return ~pl.col("name").is_in(pl.lit(has).implode(), nulls_equal=True)
 
 
-FACTS: dict[str, Callable[[Asked], pl.Series]] = {
+FACTS: dict[str, Callable[[Asked], pl.Expr]] = {
     "in_table": _in_table,
     "not_in_table": _not_in_table,
     "not_eager": _not_eager,
@@ -156,7 +153,7 @@ FACTS: dict[str, Callable[[Asked], pl.Series]] = {
     "other_fusion": _other_fusion,
     "no_product": _no_product,
 }
-"""Facts of plug-ins: whether each holds for the nodes asked for. Others are those of `table`."""
+"""Facts of plug-ins: whether each holds for a node. Others are those of `table`."""
 
 
 def by_onednn() -> pl.Expr:

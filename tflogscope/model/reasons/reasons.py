@@ -6,10 +6,9 @@ line: what decides is worked out from what TensorFlow's pass looks at, the node'
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,7 @@ from tflogscope.events.events import Events
 from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
 from tflogscope.grammar.onednn_ops import OPS, Op
 from tflogscope.grammar.rewriters import BY_ID
+from tflogscope.model.frames import Integers, alike, among, holds, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.primitives import onednn_version
@@ -43,8 +43,8 @@ from tflogscope.model.reasons.rules import (
     must_compile,
 )
 
-Integers = NDArray[np.int64]
 _NONE = -1
+_ALL = slice(None)
 _WITH_KERNEL = [op.name for op in OPS.values() if op.has_kernel]
 _TYPES = {name: OPS[name].types for name in _WITH_KERNEL}
 _FLOAT, _BFLOAT16, _HALF = "DT_FLOAT", "DT_BFLOAT16", "DT_HALF"
@@ -67,20 +67,22 @@ class Reasons:
 
     @cached_property
     def names(self) -> pl.Series:
-        """The reason of each node: null where it was rewritten, hands values on, or is cut off."""
+        """The reason of each node: null where it was rewritten, transfers data, or is cut off."""
         ids = pl.Series([*(rule.reason for rule in RULES), None], dtype=pl.String)
-        found = ids.gather(self.rule % len(ids))
-        unexplained = self.due & self.has_kernel & (self.rule == _NONE)
-        return found.set(pl.Series(unexplained), UNKNOWN)
+        return ids[self.rule % len(ids)].scatter(np.flatnonzero(self._unexplained), UNKNOWN)
 
     @cached_property
     def eligible(self) -> pl.Series:
         """Whether oneDNN could have run each node; null where the log does not show what it is."""
         ids = pl.Series([*(rule.eligible for rule in RULES), None], dtype=pl.Boolean)
-        by_rule = ids.gather(self.rule % len(ids))
-        unexplained = self.due & self.has_kernel & (self.rule == _NONE)
-        values = by_rule.set(pl.Series(unexplained | self.rewritten), True)
-        return values.set(pl.Series(~self.due & ~self.rewritten), False)
+        found = ids[self.rule % len(ids)]
+        found.scatter(np.flatnonzero(self._unexplained | self.rewritten), True)
+        return found.scatter(np.flatnonzero(~self.due & ~self.rewritten), False)
+
+    @property
+    def _unexplained(self) -> NDArray[np.bool_]:
+        unexplained: NDArray[np.bool_] = self.due & self.has_kernel & (self.rule == _NONE)
+        return unexplained
 
 
 def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiations) -> Reasons:
@@ -88,35 +90,33 @@ def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiat
 
     `nodes` is a frame of `tables.graph_nodes`.
     """
-    rewritten = (nodes["rewrite"] != "none").to_numpy()
-    plumbing = nodes["op"].is_in(PLUMBING_OPS) | nodes["node"].is_in(PLUMBING_NODES)
-    due = ~rewritten & ~plumbing.fill_null(False).to_numpy()
     facts = _Facts(nodes, events, instantiations)
+    rewritten = (nodes["rewrite"] != "none").to_numpy()
+    due = ~rewritten & ~facts.is_op(PLUMBING_OPS)
+    for name in PLUMBING_NODES:
+        due[where(nodes["node"] == name)] = False
     rule = np.full(nodes.height, _NONE, np.int64)
     proof = rule.copy()
     left = due & nodes["op"].is_not_null().to_numpy()
-    op = nodes["op"].fill_null("")
     # Plug-ins that are not in the log have no nodes, and their rules are not tried.
     whose = {ANYBODY, *facts.decider.unique()}
-    ops = {*op.unique()}
     for number, entry in enumerate(RULES):
-        if entry.by not in whose or (entry.ops and ops.isdisjoint(entry.ops)):
+        if entry.by not in whose:
             continue
-        fits = left & op.is_in(entry.ops).to_numpy() if entry.ops else left
+        fits = left & facts.is_op(entry.ops) if entry.ops else left
         if entry.by != ANYBODY:
-            fits = fits & (facts.decider == entry.by).to_numpy()
-        rows = np.flatnonzero(fits)
-        shown = facts.at[rows]
+            fits = fits & facts.is_of(entry.by)
+        row = np.flatnonzero(fits)
+        shown = facts.at[row]
         for fact in entry.facts:
-            found = facts.of(fact, entry, rows)
-            rows, shown = rows[found >= 0], found[found >= 0]
-        if entry.attributes is not None:
-            holds = facts.attributes_say(entry.attributes, rows)
-            rows, shown = rows[holds], shown[holds]
-        rule[rows], proof[rows] = number, shown
-        left[rows] = False
-    has_kernel = facts.has_kernel.fill_null(False).to_numpy()
-    return Reasons(rule, proof, due, rewritten, has_kernel)
+            found = facts.of(fact, entry, row)
+            row, shown = row[found >= 0], found[found >= 0]
+        if entry.attributes is not None and len(row):
+            holds_for = facts.attributes_say(entry.attributes, row)
+            row, shown = row[holds_for], shown[holds_for]
+        rule[row], proof[row] = number, shown
+        left[row] = False
+    return Reasons(rule, proof, due, rewritten, facts.has_kernel)
 
 
 class _Facts:
@@ -127,17 +127,27 @@ class _Facts:
         self._events = events
         self._instantiations = instantiations
         self.at: Integers = nodes["at"].to_numpy().astype(np.int64)
+        (self._op,) = alike(nodes[["op"]])
+        ops, first = np.unique(self._op, return_index=True)
+        self._ops = dict(zip(nodes["op"][first], ops.tolist(), strict=True))
 
-    def of(self, fact: str, rule: Rule, rows: Integers) -> Integers:
+    def of(self, fact: str, rule: Rule, row: Integers) -> Integers:
         """The line that proves a fact of a rule for each of these rows."""
-        if not len(rows):
+        if not len(row):
             return np.zeros(0, np.int64)
         if rule.by in BY_ID and fact in FACTS:
-            few = self._nodes.select(pl.all().gather(rows))
-            asked = Asked(plugins_of(self._events), BY_ID[rule.by], self._nodes, few)
-            return self._own(FACTS[fact](asked), rows)
-        found: Integers = _FACTS[fact](self, rows)
+            asked = Asked(plugins_of(self._events), BY_ID[rule.by], self._nodes)
+            return self._own(FACTS[fact](asked), row)
+        found: Integers = _FACTS[fact](self, row)
         return found
+
+    def is_op(self, names: Iterable[str], row: Integers | slice = _ALL) -> NDArray[np.bool_]:
+        """Whether nodes are of one of these ops."""
+        return np.isin(self._op[row], [self._ops[name] for name in names if name in self._ops])
+
+    def is_of(self, who: str) -> NDArray[np.bool_]:
+        """Whether somebody decides over each node."""
+        return (self.decider == who).to_numpy()
 
     @cached_property
     def decider(self) -> pl.Series:
@@ -146,21 +156,26 @@ class _Facts:
         return deciders(self._nodes, plugins, onednn=self._on != _NONE)
 
     @cached_property
-    def has_kernel(self) -> pl.Series:
+    def has_kernel(self) -> NDArray[np.bool_]:
         """Whether who decides over a node has a kernel for its op."""
         known = {BY_ONEDNN: _WITH_KERNEL, **passes_know(plugins_of(self._events))}
-        here = [(self.decider == who) & self._nodes["op"].is_in(ops) for who, ops in known.items()]
-        return reduce(or_, here)
+        has = np.zeros(len(self.at), bool)
+        for who, ops in known.items():
+            has |= self.is_of(who) & self.is_op(ops)
+        return has
 
     def attributes_say(
-        self, condition: Callable[[Attributes], bool], rows: Integers
+        self, condition: Callable[[Attributes], bool], row: Integers
     ) -> NDArray[np.bool_]:
         """Whether a condition holds for the attributes of each row; each distinct text once."""
-        texts = self._nodes["attributes"].gather(rows)
-        distinct = texts.unique().drop_nulls()
-        holds = [condition(self._parsed(text)) for text in distinct]
-        found = texts.replace_strict(distinct, holds, default=False, return_dtype=pl.Boolean)
-        return found.to_numpy()
+        _, first, which = np.unique(self._attribute[row], return_index=True, return_inverse=True)
+        texts = self._nodes["attributes"][row[first]]
+        found = [each is not None and condition(self._parsed(each)) for each in texts]
+        return np.array(found, bool)[which]
+
+    @cached_property
+    def _attribute(self) -> Integers:
+        return alike(self._nodes[["attributes"]])[0]
 
     def _parsed(self, text: str) -> Attributes:
         known: dict[str, Attributes] = self._attributes
@@ -175,36 +190,32 @@ class _Facts:
     def _attributes(self) -> dict[str, Attributes]:
         return {}
 
-    def _own(self, holds: pl.Series, rows: Integers) -> Integers:
-        """The node's own line where something holds."""
-        return np.where(holds.fill_null(False).to_numpy(), self.at[rows], _NONE)
+    def _own(self, condition: pl.Expr, row: Integers) -> Integers:
+        """The node's own line where a condition holds."""
+        return self._here(self._nodes[row].select(holds(condition)).to_series().to_numpy(), row)
+
+    def _here(self, condition: NDArray[np.bool_], row: Integers) -> Integers:
+        return np.where(condition, self.at[row], _NONE)
 
     # ---- the log as a whole ----------------------------------------------------------------------
 
-    @cached_property
-    def _said(self) -> pl.DataFrame:
-        """Lines on oneDNN as a whole: at, thread, id, op, reason."""
-        columns = ("at", "thread", "id", "op", "reason")
-        said = self._events.messages(
-            "rewrite_skipped",
-            "mkl_not_enabled",
-            "onednn_on",
-            "cpu_features",
-        )
-        return self._instantiations.span_of(said.select(columns))
-
-    def _first(self, *ids: str) -> int:
-        found = self._said.filter(pl.col("id").is_in(ids))["at"].min()
+    def _first(self, id_: str) -> int:
+        found = self._events.messages(id_)["at"].min()
         return found if isinstance(found, int) else _NONE
+
+    @cached_property
+    def _by_onednn(self) -> pl.DataFrame:
+        """Nodes that oneDNN ran, in TensorFlow's passes."""
+        return self._nodes.filter(by_onednn())
 
     @cached_property
     def _on(self) -> int:
         """The first line that shows oneDNN on, in TensorFlow's passes."""
-        rewritten = self._instantiations.rewrites["at"].min()
-        if isinstance(rewritten, int):
-            return rewritten
-        ran = self._nodes.filter(by_onednn())["at"].min()
-        return ran if isinstance(ran, int) else self._first("onednn_on")
+        for shown in (self._instantiations.rewrites, self._by_onednn):
+            first = shown["at"].min()
+            if isinstance(first, int):
+                return first
+        return self._first("onednn_on")
 
     @cached_property
     def _off(self) -> int:
@@ -228,147 +239,127 @@ class _Facts:
 
     # ---- facts -----------------------------------------------------------------------------------
 
-    def not_in_table(self, rows: Integers) -> Integers:
-        known = [op.name for op in OPS.values() if op.layout]
-        return self._own(~self._nodes["op"].gather(rows).is_in(known), rows)
+    def not_in_table(self, row: Integers) -> Integers:
+        return self._here(~self.is_op((op.name for op in OPS.values() if op.layout), row), row)
 
-    def old_release(self, rows: Integers) -> Integers:
+    def old_release(self, row: Integers) -> Integers:
         """The oneDNN is older than that of the first TensorFlow with a kernel for the op."""
-        return self._by_version(rows, lambda op, version: version < op.onednn[0])
+        return self._by_version(row, lambda op, version: version < op.onednn[0])
 
-    def new_release(self, rows: Integers) -> Integers:
+    def new_release(self, row: Integers) -> Integers:
         """The oneDNN is that of a TensorFlow with a kernel for the op."""
-        return self._by_version(rows, lambda op, version: version >= op.onednn[1])
+        return self._by_version(row, lambda op, version: version >= op.onednn[1])
 
-    def _by_version(self, rows: Integers, holds: Callable[[Op, tuple[int, ...]], bool]) -> Integers:
-        version = self._version
-        if version is None:
-            return np.full(len(rows), _NONE, np.int64)
-        ops = [op.name for op in OPS.values() if op.onednn and holds(op, version)]
-        return self._own(self._nodes["op"].gather(rows).is_in(ops), rows)
+    def _by_version(self, row: Integers, fits: Callable[[Op, tuple[int, ...]], bool]) -> Integers:
+        known, version = [op for op in OPS.values() if op.onednn], self._version
+        ops = [op.name for op in known if version is not None and fits(op, version)]
+        return self._here(self.is_op(ops, row), row)
 
-    def off(self, rows: Integers) -> Integers:
+    def _said(self, id_: str, row: Integers, *more: str, word: str = "") -> Integers:
+        """The pass' first word on each node's function (and `more` columns), -1: none."""
+        said = self._events.messages(id_)
+        if said.is_empty():
+            return np.full(len(row), _NONE)
+        said = self._instantiations.span_of(said).drop_nulls("function")
+        if word:
+            said = said.filter(pl.col("reason").str.contains(word, literal=True))
+        found = row_with(self._nodes[row][["name", *more]], said[["function", *more]])
+        return np.append(said["at"].to_numpy(), _NONE)[found]
+
+    def off(self, row: Integers) -> Integers:
         """The pass says so when it comes to the function; else the log as a whole does."""
-        said = self._said.filter(pl.col("id") == "mkl_not_enabled").drop_nulls("function")
-        here = said.group_by("function").agg(pl.col("at").min())
-        names = self._nodes.select(pl.col("name").gather(rows))
-        found = names.join(
-            here, left_on="name", right_on="function", how="left", maintain_order="left"
-        )["at"]
-        return found.fill_null(self._off).to_numpy().astype(np.int64)
+        here = self._said("mkl_not_enabled", row)
+        return np.where(here != _NONE, here, self._off)
 
-    def compiled(self, rows: Integers) -> Integers:
+    def compiled(self, row: Integers) -> Integers:
         """The kernel was made for XLA's compiler alone, and never ran.
 
         All kernels of a function's own are made before its first step: it was made after a node
         that XLA compiles had begun to run. Or the whole function is compiled, and was never
         instantiated for an executor.
         """
-        nodes = self._nodes.with_row_index("row").drop_nulls(["name", "ran_at"])
-        nodes = nodes.filter(pl.col("op").is_in((*CALLS, *XLA_OPS, *XLA_COMPILERS)))
-        row = nodes["row"].to_numpy().astype(np.int64)
-        calls = nodes["op"].is_in(CALLS).to_numpy()
-        by_xla = nodes.filter(pl.Series(~calls | self.attributes_say(must_compile, row)))
-        first = by_xla.group_by("name").agg(began=pl.col("ran_at").min())
-        made = self._instantiations.spans["function"].unique()
-        whole = is_function(pl.col("name")) & ~pl.col("name").is_in(made.implode())
-        found = (
-            self._nodes.select(pl.col("name", "at", "ran_at").gather(rows))
-            .with_columns(whole=whole & pl.Series(~self._placed(rows)) & pl.lit(len(made) > 0))
-            .join(first, on="name", how="left", maintain_order="left")
-            .select(
-                pl.when(pl.col("ran_at").is_not_null())
-                .then(_NONE)
-                .when("whole")
-                .then("at")
-                .when(pl.col("at") > pl.col("began"))
-                .then("began")
-                .otherwise(_NONE)
-            )
+        ran = where((self._nodes["ran_at"] >= 0) & self._nodes["name"].is_not_null())
+        ran = ran[self.is_op((*CALLS, *XLA_OPS, *XLA_COMPILERS), ran)]
+        ran = ran[~self.is_op(CALLS, ran) | self.attributes_say(must_compile, ran)]
+        ran = ran[np.argsort(self._nodes["ran_at"][ran].to_numpy())]
+        began = rows(
+            self._nodes["ran_at"][ran],
+            row_with(self._nodes[row][["name"]], self._nodes[ran][["name"]]),
         )
-        return found.to_series().to_numpy().astype(np.int64)
+        made = self._instantiations.spans["function"].unique()
+        whole = is_function(pl.col("name")) & ~among(pl.col("name"), made)
+        proof = (
+            pl.when(pl.col("ran_at").is_null())
+            .then(
+                pl.when(whole & pl.lit(~self._placed[row]) & pl.lit(len(made) > 0))
+                .then("at")
+                .when(pl.col("at") > began)
+                .then(began)
+            )
+            .fill_null(_NONE)
+        )
+        return self._nodes[row].select(proof).to_series().to_numpy().astype(np.int64)
 
-    def not_placed(self, rows: Integers) -> Integers:
+    def not_placed(self, row: Integers) -> Integers:
         """A node of a graph that went through the passes has a device (placer.cc)."""
-        return np.where(self._placed(rows), _NONE, self.at[rows])
+        return self._here(~self._placed[row], row)
 
-    def _placed(self, rows: Integers) -> NDArray[np.bool_]:
-        """Whether the node has a device; true as well where its attributes are cut off."""
-        attributes = self._nodes["attributes"].gather(rows)
-        return attributes.str.contains('_device="', literal=True).fill_null(True).to_numpy()
+    @cached_property
+    def _placed(self) -> NDArray[np.bool_]:
+        """Whether each node has a device; true as well where its attributes are cut off."""
+        placed = pl.col("attributes").str.contains('_device="', literal=True).fill_null(value=True)
+        return self._nodes.select(placed).to_series().to_numpy()
 
-    def other_device(self, rows: Integers) -> Integers:
-        device = self._nodes["attributes"].gather(rows).str.extract(_DEVICE, 1)
-        own = self._own(device.str.to_uppercase() != "CPU", rows)
-        return self._skipped(rows, own, "device")
+    def other_device(self, row: Integers) -> Integers:
+        device = pl.col("attributes").str.extract(_DEVICE, 1)
+        return self._skipped(row, device.str.to_uppercase() != "CPU", "device")
 
-    def other_type(self, rows: Integers) -> Integers:
+    def other_type(self, row: Integers) -> Integers:
         """The type is none of those that kernels take; half, unless some op ran with it here."""
-        nodes = self._nodes.select(pl.col("op", "dtype").gather(rows))
         types = pl.col("op").replace_strict(_TYPES, default=None, return_dtype=pl.List(pl.String))
-        half = (pl.col("dtype") == _HALF) & ~pl.lit(self._ran_with(_HALF))
-        other = nodes.select(~pl.col("dtype").is_in(types) | half).to_series()
-        return self._skipped(rows, self._own(other, rows), _HALF)
+        half = (pl.col("dtype") == _HALF) & ~pl.lit(_HALF in self._types_run)
+        return self._skipped(row, ~pl.col("dtype").is_in(types) | half, _HALF)
 
-    def _ran_with(self, dtype: str) -> bool:
-        ran = by_onednn() & (pl.col("dtype") == dtype)
-        return bool(self._nodes.select(ran.any()).item())
+    @cached_property
+    def _types_run(self) -> set[str]:
+        return {*self._by_onednn["dtype"].unique()}
 
-    def _skipped(self, rows: Integers, proof: Integers, word: str) -> Integers:
-        """Put in place of a node's own line the pass' word on its op in its function, if any."""
-        said = self._said.filter(
-            (pl.col("id") == "rewrite_skipped") & pl.col("reason").str.contains(word, literal=True)
-        ).drop_nulls("function")
-        first = said.group_by("function", "op").agg(pl.col("at").min())
-        nodes = self._nodes.select(pl.col("name", "op").gather(rows))
-        found = nodes.join(
-            first,
-            left_on=["name", "op"],
-            right_on=["function", "op"],
-            how="left",
-            maintain_order="left",
-        )["at"]
-        line = found.fill_null(_NONE).to_numpy().astype(np.int64)
-        return np.where((proof != _NONE) & (line != _NONE), line, proof)
+    def _skipped(self, row: Integers, condition: pl.Expr, word: str) -> Integers:
+        """The pass' word on its op in its function, else the node's own line."""
+        own = self._own(condition, row)
+        line = self._said("rewrite_skipped", row, "op", word=word)
+        return np.where((own != _NONE) & (line != _NONE), line, own)
 
-    def pool_not_rewritten(self, rows: Integers) -> Integers:
+    def pool_not_rewritten(self, row: Integers) -> Integers:
         """The line of the pool whose output comes in; the node's own if it is not in the function.
 
         Inputs are printed as `node` or `node:output`; the pool's output is the second.
         """
         second = pl.col("inputs").str.split(", ").list.get(1, null_on_oob=True)
-        nodes = self._nodes.select(
-            pl.col("at", "name").gather(rows),
-            node=second.gather(rows).str.replace(r":\d+$", ""),
-        )
-        pools = self._nodes.select("name", "node", "rewrite", pool_at="at").unique(["name", "node"])
-        joined = nodes.join(
-            pools, on=["name", "node"], how="left", nulls_equal=True, maintain_order="left"
-        )
-        proof = pl.when(pl.col("node").is_null() | (pl.col("rewrite") != "none")).then(_NONE)
-        found = joined.select(proof.otherwise(pl.coalesce("pool_at", "at"))).to_series()
-        return found.to_numpy().astype(np.int64)
+        asked = self._nodes[row].select("name", node=second.str.replace(r":\d+$", ""))
+        pool = row_with(asked, self._nodes[["name", "node"]])
+        at = np.where(pool >= 0, self.at[pool], self.at[row])
+        kept = (rows(self._nodes["rewrite"], pool).fill_null("none") == "none").to_numpy()
+        return np.where(kept & asked["node"].is_not_null().to_numpy(), at, _NONE)
 
-    def on(self, rows: Integers) -> Integers:
+    def on(self, row: Integers) -> Integers:
         """It is on: then only the rule of the op itself is left to have said no."""
-        return self.at[rows] if self._on != _NONE else np.full(len(rows), _NONE, np.int64)
+        return self._here(np.full(len(row), self._on != _NONE), row)
 
-    def ran(self, rows: Integers) -> Integers:
-        return self._own(self._nodes["ran_at"].gather(rows).is_not_null(), rows)
+    def ran(self, row: Integers) -> Integers:
+        return self._own(pl.col("ran_at").is_not_null(), row)
 
-    def plain_type(self, rows: Integers) -> Integers:
+    def plain_type(self, row: Integers) -> Integers:
         """A type that no CPU refuses, or that some op ran with here."""
-        types = [_FLOAT, *(each for each in (_BFLOAT16, _HALF) if self._ran_with(each))]
-        return self._own(self._nodes["dtype"].gather(rows).is_in(types), rows)
+        types = [_FLOAT, *({_BFLOAT16, _HALF} & self._types_run)]
+        return self._own(pl.col("dtype").is_in(types), row)
 
-    def bfloat16_never_rewritten(self, rows: Integers) -> Integers:
-        if self._ran_with(_BFLOAT16):
-            return np.full(len(rows), _NONE, np.int64)
-        return self._own(self._nodes["dtype"].gather(rows) == _BFLOAT16, rows)
+    def bfloat16_never_rewritten(self, row: Integers) -> Integers:
+        never = pl.lit(_BFLOAT16 not in self._types_run)
+        return self._own((pl.col("dtype") == _BFLOAT16) & never, row)
 
-    def op_never_rewritten(self, rows: Integers) -> Integers:
-        ran = self._nodes.filter(by_onednn())["op"].unique()
-        return self._own(~self._nodes["op"].gather(rows).is_in(ran.implode()), rows)
+    def op_never_rewritten(self, row: Integers) -> Integers:
+        return self._own(~among(pl.col("op"), self._by_onednn["op"].unique()), row)
 
 
 _FACTS: dict[str, Callable[[_Facts, Integers], Integers]] = {
