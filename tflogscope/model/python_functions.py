@@ -9,9 +9,11 @@ inputs is counted as a function of its own: nothing but its name would tie it to
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.model.frames import among, looked_up, where
 from tflogscope.model.names import PLUMBING_OPS, function_columns
 
 _ALIKE = 0.5  # of the nodes of the smaller of two traces
@@ -63,85 +65,66 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
         so far, this one included), made_by (the file that makes it, if it is TensorFlow's own).
     """
     known = pl.DataFrame({"name": names}).with_columns(**function_columns(pl.col("name")))
-    known = known.with_row_index("order").join(
-        _inputs(names, nodes, events), on="name", how="left", maintain_order="left"
-    )
+    known = _with_inputs(known.with_row_index("order"), nodes, events)
     alone = pl.when(pl.col("inputs") == 0).then("order")
     key = pl.struct("function", "flavour", "inputs", alone=alone).rank("dense")
     known = known.with_columns(key=key)
-    body = _body(known, nodes)
-    groups = _alike(known.select("name", "key", "order"), body)
-    known = known.join(groups, on="name", how="left", maintain_order="left").with_columns(
-        python_function=pl.struct("key", "group").rank("dense")
-    )
-    running = pl.int_range(1, pl.len() + 1).over("python_function", order_by="order")
-    return known.join(_made_by(known, nodes), on="name", how="left", maintain_order="left").select(
-        "name", "python_function", traces=running.cast(pl.UInt32), made_by="made_by"
+    number = pl.struct("key", group=_alike(known, nodes)).rank("dense")
+    return known.select(
+        "name",
+        python_function=number,
+        traces=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over(number),
+        made_by=_made_by(known, nodes),
     )
 
 
-def _inputs(names: pl.Series, nodes: pl.DataFrame, events: Events) -> pl.DataFrame:
-    """How many inputs each function takes: as its call prints them, else as its nodes show."""
-    printed = events.messages("eager_input").filter(pl.col("op").is_in(names.implode()))
-    called = printed.group_by(name="op").agg(called=pl.col("index").max() + 1)
+def _with_inputs(known: pl.DataFrame, nodes: pl.DataFrame, events: Events) -> pl.DataFrame:
+    """Add how many `inputs` functions take: as their calls print them, else as their nodes show."""
+    printed = events.messages("eager_input").group_by(name="op").agg(called=pl.col("index").max())
     arguments = nodes.filter(pl.col("op") == "_Arg").group_by("name").agg(arguments=pl.len())
-    both = pl.DataFrame({"name": names}).join(called, on="name", how="left")
-    both = both.join(arguments, on="name", how="left")
-    return both.select(
-        "name", inputs=pl.coalesce(pl.col("called", "arguments").cast(pl.Int64)).fill_null(0)
-    )
+    inputs = pl.coalesce((pl.col("called") + 1).cast(pl.Int64), "arguments", 0)
+    both = looked_up(looked_up(known, printed, "name"), arguments, "name")
+    return both.with_columns(inputs=inputs.cast(pl.Int64))
 
 
-def _body(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """The nodes of functions that share a name with another: name, key, order, node.
-
-    Their names alone: grappler folds and fuses other nodes in each trace, but keeps the names.
-    """
-    shared = known.filter(pl.len().over("key") > 1)
-    inside = nodes.filter(~pl.col("op").is_in((*PLUMBING_OPS, "NoOp")))
-    inside = inside.select("name", "node").unique()
-    return shared.select("name", "key", "order").join(inside, on="name")
-
-
-def _alike(known: pl.DataFrame, body: pl.DataFrame) -> pl.DataFrame:
-    """Number the traces of each key by likeness: name, group.
+def _alike(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
+    """Number the traces of each key by likeness, from 0.
 
     In each round the trace with the most nodes is the measure, and takes what is like it with it.
     """
-    if body.is_empty():
-        return known.select("name", group=pl.lit(0, pl.Int64))
-    groups, left = [], known.select("name", "key")
-    sizes = body.group_by("name", "key", "order").agg(size=pl.len())
-    for number in range(_ROUNDS):
+    group = np.zeros(known.height, np.int64)
+    if known["key"].n_unique() == known.height:
+        return pl.Series(group)
+    # Names of nodes alone: grappler folds and fuses other ones in each trace, but keeps the names.
+    inside = nodes.filter(~pl.col("op").is_in((*PLUMBING_OPS, "NoOp")))
+    shared = known.filter(pl.col("key").is_duplicated()).select("name", "order", "key")
+    body = shared.join(inside.select("name", "node").unique(), on="name")
+    sizes = body.group_by("order", "key").agg(size=pl.len())
+    for _ in range(_ROUNDS):
         first = sizes.sort("size", "order", descending=[True, False]).unique("key", keep="first")
-        of_first = body.join(first.select("name"), on="name").select("key", "node")
-        common = body.join(of_first, on=["key", "node"]).group_by("name").agg(common=pl.len())
-        like = sizes.join(first.select("key", most="size"), on="key").join(
-            common, on="name", how="left"
-        )
+        of_first = body.join(first.select("order"), on="order").select("key", "node")
+        common = body.join(of_first, on=["key", "node"]).group_by("order").agg(common=pl.len())
+        like = looked_up(sizes, common, "order")
         # The measure has the most nodes, so the other one is the smaller.
-        unlike = like.filter(pl.col("common").fill_null(0) < _ALIKE * pl.col("size"))["name"]
-        apart = left["name"].is_in(unlike.implode())
-        groups.append(left.filter(~apart).select("name", group=pl.lit(number, pl.Int64)))
-        left = left.filter(apart)
-        if left.is_empty():
+        unlike = like.filter(pl.col("common").fill_null(0) < _ALIKE * pl.col("size"))["order"]
+        group[unlike.to_numpy()] += 1
+        body, sizes = (each.filter(among(pl.col("order"), unlike)) for each in (body, sizes))
+        if sizes.is_empty():
             break
-        body = body.filter(pl.col("name").is_in(unlike.implode()))
-        sizes = sizes.filter(pl.col("name").is_in(unlike.implode()))
-    groups.append(left.select("name", group=_ROUNDS + pl.int_range(pl.len(), dtype=pl.Int64)))
-    return pl.concat(groups)
+    left = np.sort(sizes["order"].to_numpy())
+    group[left] += np.arange(len(left))
+    return pl.Series(group)
 
 
-def _made_by(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """The file of TensorFlow that makes each function that is its own: name, made_by."""
-    found = [known.select("name", made_by=pl.lit(None, pl.String)).clear()]
-    own = known["function"].unique().to_list()
-    for function, prefix, where in _OWN:
-        if function not in own:
-            continue
-        named = known.filter(pl.col("function") == function).select("name")
-        if prefix:
-            inside = nodes.filter(pl.col("node").str.starts_with(prefix))
-            named = named.filter(pl.col("name").is_in(inside["name"].implode()))
-        found.append(named.with_columns(made_by=pl.lit(where)))
-    return pl.concat(found)
+def _made_by(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
+    """The file of TensorFlow that makes each function that is its own, null for others."""
+    made_by = pl.Series([None], dtype=pl.String).new_from_index(0, known.height)
+    names = {*known["function"].unique()}
+    for function, prefix, place in _OWN:
+        if function in names:
+            own = where(known["function"] == function)
+            if prefix:
+                inside = nodes.filter(pl.col("node").str.starts_with(prefix))["name"]
+                own = own[where(known["name"][own].is_in(inside.implode()))]
+            made_by.scatter(own, place)
+    return made_by
