@@ -38,9 +38,9 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
     """
     dispatched = executions.dispatches.eager
     called = where(dispatched["is_call"])
-    calls = executions.eager[called].hstack(
+    calls = rows(executions.eager, called).hstack(
         [
-            *dispatched[["name", "entered", "entered_at"]][called],
+            *rows(dispatched[["name", "entered", "entered_at"]], called),
             executions.calls_around[called].alias("inside"),
         ]
     )

@@ -65,14 +65,14 @@ class Dispatches(NamedTuple):
         np.maximum.at(last, steps["call"].to_numpy(), steps["last_at"].to_numpy())
         last_of = rows(pl.Series(last, dtype=pl.Int64), eager["call"])
         row = where((eager["thread"] < 0) & (eager["end_at"] >= 0) & (last_of >= 0))
-        (name,) = alike(eager[row][["name"]])
+        (name,) = alike(rows(eager[["name"]], row))
         at, end = (eager[column][row].to_numpy() for column in ("at", "end_at"))
         ran, ended = np.lexsort((last_of[row].to_numpy(), name)), np.lexsort((end, name))
         # An end before its call says that one is lost: no end of that function is sure.
         sure = ~np.isin(name[ran], name[ran][end[ended] <= at[ran]])
         order = np.arange(eager.height)
         order[row[ran[sure]]] = row[ended[sure]]
-        ends = eager[["end_at", "end_time"]][order]
+        ends = rows(eager[["end_at", "end_time"]], order)
         return self._replace(eager=eager.with_columns(ends.get_columns()))
 
 
@@ -133,11 +133,12 @@ def _close_unnamed(
     if not nested:
         # A kernel that fails mostly does so before it computes: of several, the last that began.
         failed = where(ends["failed"])
-        row = first_with(last_before(ends[failed][["at"]], runs[is_open][["at"]]), len(is_open))
+        begun = last_before(rows(ends[["at"]], failed), rows(runs[["at"]], is_open))
+        row = first_with(begun, len(is_open))
         yield is_open[row >= 0], failed[row[row >= 0]]
         is_open, left = is_open[row < 0], np.delete(left, failed)
-    places = ["at", "thread"]
-    row = match_nested(runs[is_open][places], ends[left][places], nested=nested)
+    opened, closed = (each[["at", "thread"]] for each in (runs, ends))
+    row = match_nested(rows(opened, is_open), rows(closed, left), nested=nested)
     yield is_open[row >= 0], left[row[row >= 0]]
 
 

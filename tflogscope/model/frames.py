@@ -27,8 +27,12 @@ def rows(
 ) -> pl.DataFrame | pl.Series:
     """The rows of a table with these numbers; nulls where there is none (-1 or null)."""
     if isinstance(numbers, np.ndarray):
-        numbers = pl.Series(numbers, dtype=pl.UInt32, strict=False)
-    return table[numbers.cast(pl.UInt32, strict=False)]
+        numbers = pl.Series(numbers)
+    numbers = numbers.cast(pl.UInt32, strict=False)
+    if isinstance(table, pl.Series):
+        return table[numbers]
+    # All columns at once would wait for a thread of polars' pool.
+    return pl.DataFrame([column[numbers] for column in table.get_columns()])
 
 
 def where(condition: pl.Series) -> Integers:

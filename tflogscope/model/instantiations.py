@@ -189,7 +189,7 @@ class Instantiations:
         before = np.full(made.height, -1)
         if not self._events.has_threads:
             once = where(made["op"].is_in(_NEVER_FOLDED))
-            key = made[once][["node", "op", "attributes", "inputs"]]
+            key = rows(made[["node", "op", "attributes", "inputs"]], once)
             again = where(key.hstack([pl.Series("mark", mark[once])]).is_duplicated())
             mixed = np.isin(mark, mark[once[again]]) & (mark >= 0) & (mark < len(pruned))
             (name,) = alike(pruned.to_frame())

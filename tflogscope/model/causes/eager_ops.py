@@ -76,7 +76,7 @@ def read_eager_ops(
         )
     ).to_series()
     row = where(eager["op"].ne_missing(CONSTANT))
-    ops = eager[row][["at", "thread"]].hstack([words[row].alias("word")])
+    ops = rows(eager[["at", "thread"]], row).hstack([words[row].alias("word")])
     marks = [
         _outermost(_tapes(events), "tape"),
         _outermost(_python_code(executions), "python"),
@@ -87,7 +87,7 @@ def read_eager_ops(
     order = sequence["order"].fill_null(1).to_numpy()
     order = np.lexsort((order, sequence["at"].to_numpy(), sequence["thread"].to_numpy()))
     row = np.append(row, np.full(sequence.height - len(row), -1))[order]
-    sequence = sequence[order]
+    sequence = rows(sequence, order)
     return EagerOps(_with_equal_turns(sequence["word"]), row, sequence["at"].to_numpy())
 
 
@@ -114,7 +114,7 @@ def _tapes(events: Events) -> pl.DataFrame:
     starts, ends = (events.messages(id_)[["at", "thread"]] for id_ in ("tape_start", "tape_end"))
     end = match_nested(starts, ends, nested=True)
     closed = np.flatnonzero(end >= 0)
-    return starts[closed].hstack([ends["at"][end[closed]].alias("end_at")])
+    return rows(starts, closed).hstack([ends["at"][end[closed]].alias("end_at")])
 
 
 def _python_code(executions: Executions) -> pl.DataFrame:
@@ -123,8 +123,8 @@ def _python_code(executions: Executions) -> pl.DataFrame:
     is_python = where(runs.definitions["kernel"] == PYTHON_OP)
     row = np.flatnonzero(np.isin(runs.definition, is_python)) if len(is_python) else is_python
     nodes = {"at": runs.at[row], "end_at": runs.end_at[row], "thread": runs.thread(row)}
-    ops = eager[where(eager["op"] == PYTHON_OP)]
-    return pl.concat([pl.DataFrame(nodes), ops[[*nodes]]])
+    ops = rows(eager[[*nodes]], where(eager["op"] == PYTHON_OP))
+    return pl.concat([pl.DataFrame(nodes), ops])
 
 
 def _with_equal_turns(word: pl.Series) -> pl.Series:
@@ -172,7 +172,7 @@ def _variables(executions: Executions, kernels: pl.DataFrame, row: Integers) -> 
     """
     eager, runs = executions.dispatches
     run = first_with(runs["dispatch"].to_numpy(), eager.height)[row]
-    handle, asked = rows(runs[["handle"]], run), eager[row][["at"]]
+    handle, asked = rows(runs[["handle"]], run), rows(eager[["at"]], row)
     attributes = pl.col("attributes")
     made = kernels.filter(pl.col("op") == "VarHandleOp").select(
         "at",

@@ -52,7 +52,7 @@ def kernels_of_dispatches(
     made = instantiations.kernels.drop_nulls(["component", *key])
     kernel = row_with(made[key], kernels[["name", "attributes"]])
     known = np.flatnonzero(kernel >= 0)
-    ran = row_with(rows(components[["component"]], component), made[known][["component"]])
+    ran = row_with(rows(components[["component"]], component), rows(made[["component"]], known))
     with_kernel = np.flatnonzero((ran >= 0) & (runs["dispatch"].to_numpy() >= 0))
     found = pl.DataFrame(
         [

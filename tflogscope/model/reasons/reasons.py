@@ -192,7 +192,9 @@ class _Facts:
 
     def _own(self, condition: pl.Expr, row: Integers) -> Integers:
         """The node's own line where a condition holds."""
-        return self._here(self._nodes[row].select(holds(condition)).to_series().to_numpy(), row)
+        return self._here(
+            rows(self._nodes, row).select(holds(condition)).to_series().to_numpy(), row
+        )
 
     def _here(self, condition: NDArray[np.bool_], row: Integers) -> Integers:
         return np.where(condition, self.at[row], _NONE)
@@ -263,7 +265,7 @@ class _Facts:
         said = self._instantiations.span_of(said).drop_nulls("function")
         if word:
             said = said.filter(pl.col("reason").str.contains(word, literal=True))
-        found = row_with(self._nodes[row][["name", *more]], said[["function", *more]])
+        found = row_with(rows(self._nodes[["name", *more]], row), said[["function", *more]])
         return np.append(said["at"].to_numpy(), _NONE)[found]
 
     def off(self, row: Integers) -> Integers:
@@ -284,7 +286,7 @@ class _Facts:
         ran = ran[np.argsort(self._nodes["ran_at"][ran].to_numpy())]
         began = rows(
             self._nodes["ran_at"][ran],
-            row_with(self._nodes[row][["name"]], self._nodes[ran][["name"]]),
+            row_with(rows(self._nodes[["name"]], row), rows(self._nodes[["name"]], ran)),
         )
         made = self._instantiations.spans["function"].unique()
         whole = is_function(pl.col("name")) & ~among(pl.col("name"), made)
@@ -298,7 +300,7 @@ class _Facts:
             )
             .fill_null(_NONE)
         )
-        return self._nodes[row].select(proof).to_series().to_numpy().astype(np.int64)
+        return rows(self._nodes, row).select(proof).to_series().to_numpy().astype(np.int64)
 
     def not_placed(self, row: Integers) -> Integers:
         """A node of a graph that went through the passes has a device (placer.cc)."""
@@ -336,7 +338,7 @@ class _Facts:
         Inputs are printed as `node` or `node:output`; the pool's output is the second.
         """
         second = pl.col("inputs").str.split(", ").list.get(1, null_on_oob=True)
-        asked = self._nodes[row].select("name", node=second.str.replace(r":\d+$", ""))
+        asked = rows(self._nodes, row).select("name", node=second.str.replace(r":\d+$", ""))
         pool = row_with(asked, self._nodes[["name", "node"]])
         at = np.where(pool >= 0, self.at[pool], self.at[row])
         kept = (rows(self._nodes["rewrite"], pool).fill_null("none") == "none").to_numpy()
