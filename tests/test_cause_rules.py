@@ -75,8 +75,8 @@ def fitted(shown: Shown, words: list[str]) -> list[bool]:
     distinct = ops.unique(maintain_order=True)
     code = ops.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
     codes = Codes(cause_grammar().words, distinct, code)
-    found = codes.find(shown.ops, shown.within).spread(len(words)) >= 0
-    return [bool(each) for each in found]
+    (found,) = codes.find([(shown.ops, shown.within)])
+    return [bool(each) for each in found.spread(len(words)) >= 0]
 
 
 @pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
@@ -133,7 +133,7 @@ def test_what_is_no_pattern_is_refused() -> None:
     for pattern in ("[Cast & Mul]", "[(Cast ! Mul)]"):
         with pytest.raises(ValueError, match=r"pattern|parentheses"):
             words = type(grammar.words)({}, [pattern])
-            Codes(words, pl.Series(["Cast", "Mul"]), np.array([0, 1])).find(pattern)
+            Codes(words, pl.Series(["Cast", "Mul"]), np.array([0, 1])).find([(pattern, None)])
 
 
 # ---- logs made for it ---------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from tflogscope.model.frames import (
     holds,
     last_before,
     looked_up,
+    row_with,
     rows,
     where,
 )
@@ -43,7 +44,8 @@ class Dispatches(NamedTuple):
     printed), device, is_call, call, dispatch (the row), op, kernel, rewrite, status; of calls
     entered_at, entered (when the call was entered, before the function was instantiated; null: not
     printed). runs: at, time, end_at, end_time, failed, function, device, handle, thread, dispatch
-    (row of `eager`, -1: a function called inside another).
+    (row of `eager`, -1: a function called inside another), component (row of
+    `Instantiations.components`, -1: not printed).
     """
 
     eager: pl.DataFrame
@@ -88,8 +90,14 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
         name="op",
         is_call=is_function(pl.col("op")) | among(pl.col("op"), functions),
     )
-    runs = _runs_with_ends(events)
-    runs = runs.hstack([pl.Series("dispatch", _dispatch_of_runs(executing, runs))])
+    runs, components = _runs_with_ends(events), instantiations.components
+    component = last_before(runs[["at", "handle"]], components[["at", "handle"]])
+    runs = runs.hstack(
+        [
+            pl.Series("dispatch", _dispatch_of_runs(executing, runs)),
+            pl.Series("component", component),
+        ]
+    )
     # execute.cc, EagerExecute (from 2.11 on)
     found = match_in_order(entering[["at", "op", "thread"]], executing[["at", "name", "thread"]])
     entered = rows(entering[["at", "time"]], found)
@@ -202,15 +210,17 @@ def _with_ends(events: Events, executing: pl.DataFrame, runs: pl.DataFrame) -> p
 def _kernels_inside(
     runs: pl.DataFrame, instantiations: Instantiations, dispatches: int
 ) -> pl.Series:
-    """The kernel that the layout pass gave the op inside the wrap of each dispatch, null: none."""
-    kernels, made = instantiations.wrapped_kernels, instantiations.components
-    if kernels.is_empty():
-        return pl.Series([None], dtype=pl.String).new_from_index(0, dispatches)
+    """The kernel that the layout pass gave the op inside the wrap of each dispatch, null: none.
+
+    The function around an eager op has that one op in it, so its last rewrite is the op's.
+    """
+    rewrites = instantiations.rewrites[["span", "to_op"]][::-1]
     wrapped = runs.filter(pl.col("function").str.contains(WRAPPED), pl.col("dispatch") >= 0)
-    component = last_before(wrapped[["at", "handle"]], made[["at", "handle"]])
-    inside = wrapped[["dispatch"]].hstack([rows(made["span"], component)])
-    inside = inside.join(kernels, on="span", maintain_order="left")
-    return rows(inside["kernel"], first_with(inside["dispatch"].to_numpy(), dispatches))
+    span = rows(instantiations.components["span"], wrapped["component"])
+    rewrite = row_with(span.to_frame(), rewrites[["span"]])
+    known = np.flatnonzero((rewrite >= 0) & span.is_not_null().to_numpy())
+    of = first_with(rows(wrapped["dispatch"], known).to_numpy(), dispatches)
+    return rows(rewrites["to_op"], np.append(rewrite[known], -1)[of])
 
 
 def _with_kernels(eager: pl.DataFrame) -> pl.DataFrame:

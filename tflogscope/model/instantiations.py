@@ -137,15 +137,6 @@ class Instantiations:
         return self.span_of(lines)
 
     @cached_property
-    def wrapped_kernels(self) -> pl.DataFrame:
-        """The kernel inside each wrapped op that the layout pass rewrote: span, kernel, at.
-
-        The function around an eager op has that one op in it, so its rewrite is the op's.
-        """
-        inside = self.rewrites.filter(pl.col("function").str.contains(WRAPPED))
-        return inside.group_by("span").agg(kernel=pl.col("to_op").last(), at=pl.col("at").last())
-
-    @cached_property
     def kernels(self) -> pl.DataFrame:
         """Kernels made for the executors of functions.
 

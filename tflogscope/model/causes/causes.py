@@ -93,7 +93,7 @@ def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Inte
     values, first, code = np.unique(number, return_index=True, return_inverse=True)
     codes = Codes(grammar.words, ops.word[first[values > 0]], code - (0 in values))
     shown = [(rule.id, each) for rule in grammar.rules for each in rule.shown]
-    spans = codes.find_all([(each.ops, each.within) for _, each in shown])
+    spans = codes.find([(each.ops, each.within) for _, each in shown])
     is_op = ops.row >= 0
     at, row = np.append(ops.at, -1), ops.row[is_op]
     found = {id_: np.full(height, -1) for id_, _ in shown}

@@ -126,17 +126,13 @@ class Codes:
     def __len__(self) -> int:
         return len(self._codes)
 
-    def find(self, pattern: str, within: str | None = None) -> Spans:
-        """Return where a pattern matches, within the brackets of another one if that is given."""
-        return self.find_all([(pattern, within)])[0]
-
-    def find_all(self, asked: Sequence[tuple[str, str | None]]) -> list[Spans]:
-        """Return where patterns match, see `find`; one call of polars looks for all."""
+    def find(self, asked: Sequence[tuple[str, str | None]]) -> list[Spans]:
+        """Return where patterns match, each within the brackets of another one if that is given."""
         found = [_NOWHERE] * len(asked)
         outer = list(dict.fromkeys(within for _, within in asked if within is not None))
         texts = {"": _as_text(self._codes)}
         if outer:
-            spans = self.find_all([(pattern, None) for pattern in outer])
+            spans = self.find([(pattern, None) for pattern in outer])
             texts |= {within: self._inside(span) for within, span in zip(outer, spans, strict=True)}
         marked = []
         for number, (pattern, within) in enumerate(asked):

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.dispatches import Dispatches
-from tflogscope.model.frames import first_of_each, last_before, row_with, rows
+from tflogscope.model.frames import first_of_each, row_with, rows
 from tflogscope.model.instantiations import AS_NODES, Instantiations
 from tflogscope.model.names import (
     DTYPE,
@@ -46,13 +46,12 @@ def kernels_of_dispatches(
 
     The component that a dispatch runs has a handle; its executor's kernels name the component.
     """
-    runs, components = dispatches.runs, instantiations.components
-    component = last_before(runs[["at", "handle"]], components[["at", "handle"]])
+    runs, components = dispatches.runs, instantiations.components[["component"]]
     key = ["function", "attributes"]
     made = instantiations.kernels.drop_nulls(["component", *key])
     kernel = row_with(made[key], kernels[["name", "attributes"]])
     known = np.flatnonzero(kernel >= 0)
-    ran = row_with(rows(components[["component"]], component), rows(made[["component"]], known))
+    ran = row_with(rows(components, runs["component"]), rows(made[["component"]], known))
     with_kernel = np.flatnonzero((ran >= 0) & (runs["dispatch"].to_numpy() >= 0))
     found = pl.DataFrame(
         [
