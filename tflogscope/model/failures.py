@@ -136,8 +136,8 @@ def _of_nodes(executions: Executions) -> Iterator[pl.DataFrame]:
 
 def _of_eager(events: Events, executions: Executions) -> Iterator[pl.DataFrame]:
     """Statuses of eager ops and of calls: each is in the record that ends it."""
-    failed = executions.eager
-    failed = failed[where(failed["status"] == "failed")]
+    eager = executions.eager
+    failed = rows(eager, where(eager["status"] == "failed"))
     if failed.is_empty():
         return
     ends = events.messages("component_failed", "component_failed_sync", "exiting_call")

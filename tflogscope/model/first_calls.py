@@ -178,7 +178,8 @@ def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> p
     Such are the steps -1 that work out shapes (core/common_runtime/eval_const_tensor.cc) and the
     tape's (c/eager/tape.h), after the last call or eager op of the thread that is not of tracing.
     """
-    folding = events.runs[np.flatnonzero((events.steps == FOLDING_STEP)[events.runs["step"]])]
+    is_folding = (events.steps == FOLDING_STEP)[events.runs["step"].to_numpy()]
+    folding = rows(events.runs, np.flatnonzero(is_folding))
     columns = ["at", "time", "site"]
     ends = folding[[f"end_{name}" for name in columns]]
     of_folding = pl.concat([folding[columns], pl.DataFrame(ends.get_columns(), columns)])

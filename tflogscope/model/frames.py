@@ -1,9 +1,9 @@
 """Words for what rules do with frames: look up, take rows, find what was before.
 
-Numbers of rows are NumPy's, -1 where there is none. `keys` are columns of which equal rows belong
-together, as the frame `runs[["function", "handle"]]`; their names don't count, their order does.
-None of these functions changes the order of rows. `rows`, `where` and those that take keys cost
-next to nothing on a small frame: polars makes no plan for them, but for keys that are strings.
+Numbers of rows are NumPy's, -1 where there is none. Keys are the columns of a frame, such as
+`runs[["function", "handle"]]`: their order counts, their names don't, and nulls are equal. No
+function here changes the order of rows. polars runs no plan for those that work on numbers of rows,
+except for one to encode each key column of strings.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def among(column: pl.Expr, values: pl.Series) -> pl.Expr:
 
 
 def looked_up(frame: pl.DataFrame, table: pl.DataFrame, on: str | list[str]) -> pl.DataFrame:
-    """The frame with the other columns of a table, by the columns `on`, which it has once at most.
+    """The frame with the other columns of a table that has each value of `on` once at most.
 
     Columns are null where the table has no such row.
     """
@@ -113,7 +113,7 @@ def _integers(column: pl.Series) -> Integers:
 
 
 def row_with(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
-    """For each row of `asked` the first row of `table` that has its keys, all their columns."""
+    """For each row of `asked` the first row of `table` with the same keys; -1: none has them."""
     mine, its = alike(asked, table)
     values, first = np.unique(its, return_index=True)
     place = np.searchsorted(values, mine)
@@ -122,9 +122,10 @@ def row_with(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
 
 
 def last_before(asked: pl.DataFrame, table: pl.DataFrame) -> Integers:
-    """For each row of `asked` the last row of `table` before it, of the same keys.
+    """For each row of `asked` the last row of `table` before it with the same keys; -1: none.
 
-    The first column of both is the place in the log, the others are the keys.
+    The first column of both is the place in the log, the others are the keys. Rows may be in any
+    order, and a row at the same place is not before it.
     """
     return _nearest(asked, table, 1)
 

@@ -163,7 +163,7 @@ def _called(dispatches: Dispatches) -> pl.DataFrame:
     calls = eager.select("at", "thread", "call", function="name", over=over)
     of_runs = runs["dispatch"].to_numpy()
     with_call = runs.hstack(rows(calls[["call", "over"]], of_runs))
-    lone = calls[np.setdiff1d(where(eager["is_call"]), of_runs)]
+    lone = rows(calls, np.setdiff1d(where(eager["is_call"]), of_runs))
     known = pl.coalesce(pl.when(pl.col("thread") >= 0).then("over"), "end_at", "over")
     return (
         pl.concat([with_call, lone], how="diagonal")
@@ -182,12 +182,12 @@ def _by_content(
     nothing = pl.Series([None], dtype=pl.String).new_from_index(0, steps.height)
     found = _Found(nothing, np.full(steps.height, -1))
     one, several = where(content["size"] == 1), where(content["size"] > 1)
-    name = content["names"][one]
-    found.put(one, name, _runs_of_steps(called, steps[one].hstack([name.alias("function")])))
+    steps = steps[["at", "last_at"]].hstack([content["names"]])
+    with_one = rows(steps, one)
+    found.put(one, with_one["names"], _runs_of_steps(called, with_one))
     if len(several):
-        each = steps[["at", "last_at"]].hstack([content["names"]])[several]
         made = instantiations.kernels.select("at", "function").drop_nulls()
-        found.put(several, *_by_equal_content(each, called, made, found.run))
+        found.put(several, *_by_equal_content(rows(steps, several), called, made, found.run))
     return found
 
 
@@ -222,18 +222,18 @@ def _by_equal_content(
 
 
 def _runs_of_steps(called: pl.DataFrame, steps: pl.DataFrame) -> Integers:
-    """Return the run of each step (with its `function`), -1: none.
+    """Return the run of each step (`names` is its function), -1: none.
 
     The n-th step of a function belongs to its n-th run. Where that puts a step outside its run
     (threads that call one function at once), the steps of the function go by what contains them,
     if thread ids say for sure where each run ends.
     """
-    run = match_in_order(called[["at", "function"]], steps[["at", "function"]])
+    run = match_in_order(called[["at", "function"]], steps[["at", "names"]])
     begin, end = (np.append(called[name].to_numpy(), 0) for name in ("at", "end_at"))
     at, last_at = (steps[name].to_numpy() for name in ("at", "last_at"))
     outside = (at < begin[run]) | (last_at > end[run])
     if outside.any():
-        of_run, of_step = alike(called[["function"]], steps[["function"]])
+        of_run, of_step = alike(called[["function"]], steps[["names"]])
         unsure = of_run[called["thread"].to_numpy() < 0]
         astray = np.flatnonzero(np.isin(of_step, np.setdiff1d(of_step[outside], unsure)))
         pairs = pl.DataFrame({"function": of_step[astray], "step": astray}).join(
