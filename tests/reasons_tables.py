@@ -1,4 +1,4 @@
-"""The tables of ops and of rules in docs/reasons.md, as they follow from the code and its data.
+"""The tables of ops and of rules in docs/reasons.md, as they follow from `grammars/`.
 
 `python -m tests.reasons_tables` writes them into the page; a test holds the page to them.
 """

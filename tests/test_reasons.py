@@ -53,8 +53,8 @@ def test_each_node_has_the_reason_that_it_is_there_for(program: str, release: st
     # `no-kernel` for what is next to an op, such as the AddV2 of a sum.
     bad = [row for row in shown if row[3] != "no-kernel" or row[1] in WITH_KERNEL]
     assert not bad, (
-        f"nodes whose reason is not the first part of their name: {bad}. Change a rule in "
-        "reasons/rules.py, the op's row in grammars/onednn/ops.toml, or the name (tests/reasons)"
+        f"nodes whose reason is not the first part of their name: {bad}. Change a rule of "
+        "grammars/reasons.toml, the op's row in onednn/ops.toml, or the name (tests/reasons)"
     )
     rewritten = nodes.filter(expected="rewritten")
     assert (rewritten["rewrite"] != "none").all()
@@ -155,7 +155,7 @@ def test_reasons_of_the_sample_logs(name: str) -> None:
     missed = nodes.filter(pl.col("eligible") & (pl.col("rewrite") == "none"))
     known = missed.filter(pl.col("reason") != UNKNOWN)
     unknown = missed.filter(pl.col("reason") == UNKNOWN)["op"].to_list()
-    assert known.height >= 0.95 * missed.height, f"no rule of reasons/rules.py fits {unknown}"
+    assert known.height >= 0.95 * missed.height, f"no rule of grammars/reasons.toml fits {unknown}"
     elementwise = nodes.filter(pl.col("op").is_in(["AddV2", "Mul", "Relu"]))
     assert set(elementwise["reason"]) <= {"no-kernel"}
 

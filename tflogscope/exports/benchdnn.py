@@ -8,15 +8,13 @@ words for gets a reason and no line: nothing is guessed.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, BinaryIO
 
 import polars as pl
 
-from tflogscope.errors import GrammarError
-from tflogscope.grammar.load import packaged_file
+from tflogscope.grammar.load import packaged_toml
 
 _FILE = "onednn/benchdnn.toml"
 _PROBLEM = [
@@ -73,10 +71,7 @@ def write_benchdnn(cases: pl.DataFrame, stream: BinaryIO, made_by: str) -> None:
 
 @cache
 def _table() -> dict[str, Any]:
-    try:
-        return tomllib.loads(packaged_file(_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GrammarError(f"the file can't be read: {error}", _FILE) from error
+    return packaged_toml(_FILE)
 
 
 @cache

@@ -41,6 +41,7 @@ _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
 #: Files that say nothing of messages: what the layers above know of TensorFlow and oneDNN.
 _OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "redact.toml", "tables.toml"}
+_OF_THE_MODEL |= {"reasons.toml"}
 
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
@@ -113,6 +114,14 @@ def packaged_file(name: str) -> Path:
     Raises GrammarError.
     """
     return _packaged_root() / name
+
+
+def packaged_toml(name: str) -> dict[str, Any]:
+    """What a packaged file says. Raises GrammarError if it is damaged."""
+    try:
+        return tomllib.loads(packaged_file(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GrammarError(f"the file can't be read: {error}", name) from error
 
 
 def _packaged_root() -> Path:

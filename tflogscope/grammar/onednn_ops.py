@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tflogscope.errors import GrammarError
-from tflogscope.grammar.load import packaged_file
+from tflogscope.grammar.load import packaged_toml
 
 _FILE = "onednn/ops.toml"
 _NEVER = "never"
@@ -48,14 +46,6 @@ class Family(NamedTuple):
     ops: tuple[Op, ...] = ()
 
 
-def _read() -> tuple[Family, ...]:
-    try:
-        entries = tomllib.loads(packaged_file(_FILE).read_text(encoding="utf-8"))["family"]
-        return tuple(_family(**entry) for entry in entries)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GrammarError(f"the file can't be read: {error}", _FILE) from error
-
-
 def _family(*, op: list[dict[str, Any]] | None = None, **entry: Any) -> Family:
     ops = tuple(each for row in op or () for each in _ops(**row))
     return Family(**{name: _frozen(value) for name, value in entry.items()}, ops=ops)
@@ -71,7 +61,7 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-FAMILIES = _read()
+FAMILIES = tuple(_family(**entry) for entry in packaged_toml(_FILE)["family"])
 OPS = {op.name: op for family in FAMILIES for op in family.ops}
 EAGER_OPS = frozenset(op.name for op in OPS.values() if op.eager)
 

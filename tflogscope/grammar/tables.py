@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 
 import polars as pl
 
-from tflogscope.errors import GrammarError
-from tflogscope.grammar.load import packaged_file
+from tflogscope.grammar.load import packaged_toml
 
 _FILE = "tables.toml"
 _TYPES: dict[str, pl.DataType] = {
@@ -38,14 +36,10 @@ class Column:
 @cache
 def tables() -> dict[str, tuple[Column, ...]]:
     """The columns of each table, in their order. Raises GrammarError if the file is damaged."""
-    try:
-        found = tomllib.loads(packaged_file(_FILE).read_text(encoding="utf-8"))
-        return {
-            table: tuple(Column(name, **facts) for name, facts in columns.items())
-            for table, columns in found.items()
-        }
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise GrammarError(f"the file can't be read: {error}", _FILE) from error
+    return {
+        table: tuple(Column(name, **facts) for name, facts in columns.items())
+        for table, columns in packaged_toml(_FILE).items()
+    }
 
 
 @cache

@@ -22,6 +22,7 @@ from tflogscope.model.frames import Integers, alike, among, holds, row_with, row
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.primitives import onednn_version
+from tflogscope.model.reasons.conditions import Attributes, must_compile
 from tflogscope.model.reasons.plugins import (
     BY_ONEDNN,
     FACTS,
@@ -31,22 +32,16 @@ from tflogscope.model.reasons.plugins import (
     passes_know,
     plugins_of,
 )
-from tflogscope.model.reasons.rules import (
-    ANYBODY,
-    CALLS,
-    RULES,
-    UNKNOWN,
-    XLA_COMPILERS,
-    XLA_OPS,
-    Attributes,
-    Rule,
-    must_compile,
-)
+from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, Rule
 
 _NONE = -1
 _ALL = slice(None)
 _WITH_KERNEL = [op.name for op in OPS.values() if op.has_kernel]
 _TYPES = {name: OPS[name].types for name in _WITH_KERNEL}
+_OPS_OF = {rule.id: list(rule.ops) for rule in RULES}
+# Ops that call, kernels that run what XLA compiled, and the one that compiles for `_XlaRun`.
+_CALLS = _OPS_OF["compiled-function"]
+_BY_XLA = [*_CALLS, *_OPS_OF["compiled-cluster"], "_XlaCompile"]
 _FLOAT, _BFLOAT16, _HALF = "DT_FLOAT", "DT_BFLOAT16", "DT_HALF"
 _DEVICE = r'(?:^|, )_device="[^"]*[Dd]evice:(\w+):\d+"'
 
@@ -281,8 +276,8 @@ class _Facts:
         instantiated for an executor.
         """
         ran = where((self._nodes["ran_at"] >= 0) & self._nodes["name"].is_not_null())
-        ran = ran[self.is_op((*CALLS, *XLA_OPS, *XLA_COMPILERS), ran)]
-        ran = ran[~self.is_op(CALLS, ran) | self.attributes_say(must_compile, ran)]
+        ran = ran[self.is_op(_BY_XLA, ran)]
+        ran = ran[~self.is_op(_CALLS, ran) | self.attributes_say(must_compile, ran)]
         ran = ran[np.argsort(self._nodes["ran_at"][ran].to_numpy())]
         began = rows(
             self._nodes["ran_at"][ran],
