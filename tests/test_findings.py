@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,9 +12,10 @@ import pytest
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, SOURCE, Log
 from tests.samples import run_of
+from tests.sentences_tables import PAGE, page_with_tables
 from tflogscope import Run
 from tflogscope.grammar.tables import schema
-from tflogscope.model.findings.kinds import KINDS
+from tflogscope.model.sentences import rows
 from tflogscope.views.analyze import render
 from tflogscope.views.text import make_console
 
@@ -121,9 +121,13 @@ def test_calls_that_follow_at_once_leave_nothing_to_find(opened: Open) -> None:
     assert not found(opened(log), "between-steps")
 
 
-def test_each_kind_is_described() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "findings.md").read_text()
-    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == [kind.id for kind in KINDS]
+def test_each_sentence_is_in_the_docs() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == page_with_tables(page), "python -m tests.sentences_tables writes it anew"
+    kinds = ("finding", "limit", "answer", "verdict")
+    assert re.findall(r"^\| (\w+) \| said when", page, re.MULTILINE) == list(kinds)
+    sections = re.findall(r"^## ([a-z0-9-]+)$", page, re.MULTILINE)
+    assert sections == [id_ for id_ in rows("finding") if id_ in sections]
 
 
 def test_text_of_the_log_has_no_effect(opened: Open) -> None:

@@ -12,11 +12,9 @@ import pytest
 
 from tests.samples import NAMES, run_of
 from tflogscope import Run
+from tflogscope.grammar.template import fields_of, tokens_of
 from tflogscope.model.facts import Answer, FindingRow, Limit
-from tflogscope.model.findings.kinds import KINDS
-from tflogscope.model.headline import VERDICTS
-from tflogscope.model.limits import LIMITS
-from tflogscope.model.summary import ANSWERS
+from tflogscope.model.sentences import TYPES, rows, words
 
 Sentence = FindingRow | Answer | Limit
 FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
@@ -74,10 +72,8 @@ def test_it_is_not_said_where_it_does_not_hold(sentence: str, fact: dict[str, An
 
 
 def test_each_sentence_has_a_log_that_shows_it_and_a_near_miss() -> None:
-    ids = [f"finding {kind.id}" for kind in KINDS]
-    ids += [f"limit {limit}" for limit in LIMITS] + [f"answer {answer}" for answer in ANSWERS]
-    ids += [f"verdict {verdict}" for verdict in VERDICTS]
-    assert list(FACTS) == ids
+    kinds = ("finding", "limit", "answer", "verdict")
+    assert list(FACTS) == [f"{kind} {id_}" for kind in kinds for id_ in rows(kind)]
     assert all(facts["holds"] and facts["fails"] for facts in FACTS.values())
 
 
@@ -98,3 +94,25 @@ def test_no_sentence_has_a_hole(log: str) -> None:
     texts += [f"{each.value}; {each.about}." for each in headline.figures]
     for text in texts + [finding.advice for finding in facts.findings]:
         assert not re.search(r"\bNone\b|\(\)|[.,;:] ?[.;]", text), text
+
+
+TEMPLATES = [
+    pytest.param(template, id=f"{kind} {row.id}")
+    for kind in ("finding", "limit", "answer", "verdict")
+    for row in rows(kind).values()
+    for template in (row.text, row.advice)
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_template_is_well_formed(template: str) -> None:
+    assert list(fields_of(tokens_of(template, TYPES))) or "$" not in template
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    text = "${n:number} op${n:(|s)}$[ in ${time:time}$]$(, by ${a:and}$|, by ${b:if}B$|, alone$)."
+    assert words(text, {"n": 1, "time": 0.0, "a": ["x", "y"]}) == "1 op in 0 µs, by x and y."
+    assert words(text, {"n": 2000, "time": None, "b": True}) == "2,000 ops, by B."
+    assert words(text, {"n": 0, "a": []}) == "0 ops, alone."
+    with pytest.raises(KeyError):
+        words(text, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflogscope.model.findings.kinds import ADVICE
+from tflogscope.model.sentences import rows
 
 # By cause of eager execution.
 CAUSES = {
@@ -27,7 +27,7 @@ CAUSES = {
     "unknown": "The log doesn't show what asked for it. Look at the lines around it.",
 }
 
-RETRACES = ADVICE["retraced"]
+RETRACES = rows("finding")["retraced"].advised()
 IMPLEMENTATION = (
     "oneDNN chose it for these shapes, types and attributes. Record with ONEDNN_VERBOSE=all to see "
     "which others it passed over, and why."

@@ -72,7 +72,7 @@ def explain(
     with opened(named_inputs(logs), grammar) as run:
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import harmless
-        from tflogscope.model.findings.kinds import KINDS
+        from tflogscope.model.sentences import rows
         from tflogscope.views.explain import render_explanation, render_findings
         from tflogscope.views.text import make_console
 
@@ -84,7 +84,7 @@ def explain(
             else:
                 findings = run.findings.to_dicts()
                 facts = {"findings": findings}
-                titles = {kind.id: (kind.title, kind.where) for kind in KINDS}
+                titles = {row.id: (row.title, row.where) for row in rows("finding").values()}
                 render_findings(findings, titles, console)
         text = screen.get()
         if as_json:

@@ -39,9 +39,9 @@ _MESSAGE_KEYS = {
 }  # fmt: skip
 _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
-#: Files that say nothing of messages: what the layers above know of TensorFlow and oneDNN.
-_OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "redact.toml", "tables.toml"}
-_OF_THE_MODEL |= {"reasons.toml"}
+#: Files and folders that say nothing of messages: what the layers above know of TensorFlow.
+_OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "reasons.toml", "redact.toml"}
+_OF_THE_MODEL |= {"sentences", "tables.toml"}
 
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
@@ -103,7 +103,7 @@ def _packaged() -> Grammar:
     collector = _Collector(None)
     root = _packaged_root()
     for file in sorted(root.rglob("*.toml")):
-        if file.name not in _OF_THE_MODEL:
+        if not {file.name, file.parent.name} & _OF_THE_MODEL:
             collector.read(file, f"{root.name}/{file.name}")
     return collector.grammar()
 

@@ -10,13 +10,14 @@
     $_                    one or more spaces
 
 Both engines start from the tokens made here: `pattern_of` gives the fast one its RE2 pattern,
-`exact.py` builds a pyparsing parser. No look-around and no backreference is used.
+`exact.py` builds a pyparsing parser. No look-around and no backreference is used. What tflogscope
+says is written in the same language, with types of its own: `model/sentences.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 #: The pattern of each field type, as RE2 and Python's `re` both read it.
@@ -112,9 +113,9 @@ class TemplateError(ValueError):
     """A template is not well formed; the text says where and why."""
 
 
-def tokens_of(template: str) -> tuple[Token, ...]:
-    """The tokens of a template as they stand. Raises TemplateError."""
-    return _Reader(template).read()
+def tokens_of(template: str, types: Collection[str] = FIELD_TYPES) -> tuple[Token, ...]:
+    """The tokens of a template as they stand, with fields of these types. Raises TemplateError."""
+    return _Reader(template, types).read()
 
 
 def parse_template(template: str) -> tuple[Token, ...]:
@@ -132,7 +133,8 @@ def parse_template(template: str) -> tuple[Token, ...]:
 class _Reader:
     """Reads one template from left to right; `$[` and `$(` nest by recursion."""
 
-    def __init__(self, template: str) -> None:
+    def __init__(self, template: str, types: Collection[str]) -> None:
+        self.types = types
         self.template = _spelled_out(template)
         self.marks = list(_MARK.finditer(self.template))
         self.next = 0
@@ -175,7 +177,7 @@ class _Reader:
         elif text == "$_":
             tokens.append(Blank())
         elif text.startswith("${"):
-            tokens.append(_field(mark[1], mark.start()))
+            tokens.append(_field(mark[1], mark.start(), self.types))
         elif text.startswith("$["):
             inner, position = self._parts(position, closers=("$]",))
             tokens.append(OptionalPart(inner[0], mark[2]))
@@ -202,15 +204,15 @@ def _append_literal(tokens: list[Token], text: str) -> None:
         tokens.append(Literal(text))
 
 
-def _field(text: str, position: int) -> Field:
+def _field(text: str, position: int, types: Collection[str]) -> Field:
     found = _FIELD.fullmatch(text)
     if not found:
         raise TemplateError(f"column {position + 1}: ${{{text}}} is not ${{name:type}}")
     name, choices, type_ = found.groups()
     if choices is not None:
         return Field(name, "choice", tuple(choices.split("|")))
-    if type_ not in FIELD_TYPES:
-        known = ", ".join(FIELD_TYPES)
+    if type_ not in types:
+        known = ", ".join(types)
         raise TemplateError(f"column {position + 1}: no field type {type_!r}; there are {known}")
     return Field(name, type_)
 

@@ -16,18 +16,14 @@ import polars as pl
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.model.facts import Summary
 from tflogscope.model.figures import count_of, spoken
-from tflogscope.model.findings.kinds import KINDS
 from tflogscope.model.intervals import covered
+from tflogscope.model.sentences import rows
 from tflogscope.model.slices.slices import Slices
 
 if TYPE_CHECKING:
     from tflogscope.model.tables import Tables
 
 Facts = Mapping[str, Any]
-VERDICTS = ("errors", "worth-a-look", "nothing-found", "no-times", "nothing-ran")
-"""Ids of verdicts."""
-
-_TITLES = {kind.id: kind.title for kind in KINDS}
 _NOT_KNOWN = "not known"
 
 
@@ -92,42 +88,32 @@ def _file_name(path: str) -> str:
 
 
 def _verdict(said: Summary) -> tuple[str, str]:
-    findings, span = said.findings, said.recorded.span_us
+    id_, facts = _verdict_facts(said)
+    return id_, rows("verdict")[id_].words(**facts)
+
+
+def _verdict_facts(said: Summary) -> tuple[str, dict[str, Any]]:
+    """The id of the verdict, and the facts of its sentence."""
+    findings, titles, span = said.findings, rows("finding"), said.recorded.span_us
     errors = [each for each in findings if each.severity == "error"]
     warnings = [each for each in findings if each.severity == "warning"]
-    if errors:
-        others = f", and {count_of(len(warnings), 'warning')}" if warnings else ""
-        more = _more(len(errors) - 1, "error") or others
-        first = errors[0]
-        about = f": {first.subject}" if first.subject else ""
-        return "errors", f"{_TITLES[first.id]}{about}{more}."
+    first = next(iter(errors or warnings), None)
+    facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
+    if first and (errors or said.eager.kinds or said.graph.kinds):
+        time = first.time_us
+        facts |= {"title": titles[first.id].title, "subject": first.subject, "time": time}
+        facts["more"] = len(errors or warnings) - 1
+        # Not of a whole that does not have the part in it.
+        facts["span"] = span if span and time is not None and time <= span else None
+        return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
-        return "nothing-ran", "The log shows no execution of an op of TensorFlow."
-    if warnings:
-        first, time = warnings[0], warnings[0].time_us
-        stake = "" if time is None else f": {spoken(time)}{_of(time, span)} is at stake"
-        return (
-            "worth-a-look",
-            f"{_TITLES[first.id]}{stake}{_more(len(warnings) - 1, 'warning')}.",
-        )
-    if not said.eager.has_durations and not said.graph.has_durations:
-        unknown = "No finding is an error; what ops cost can't be said: the log has no durations."
-        return "no-times", unknown
-    notes = count_of(len(findings), "note") if findings else "no note"
-    eager = said.eager.kinds.get("op")
+        return "nothing-ran", facts
+    eager, durations = said.eager.kinds.get("op"), said.graph.has_durations
+    if not said.eager.has_durations and not durations:
+        return "no-times", facts
     if eager and eager.total_us is None:
-        unknown = "what eager ops cost can't be said: the log has no ends for them"
-        return "no-times", f"No finding is an error; {unknown} ({notes})."
-    return "nothing-found", f"No finding is an error or has much time at stake ({notes})."
-
-
-def _of(part: float, whole: float | None) -> str:
-    """` of 3.71 s`; nothing where that is not known, or not a whole that has the part in it."""
-    return f" of {spoken(whole)}" if whole and part <= whole else ""
-
-
-def _more(count: int, noun: str) -> str:
-    return f", and {count_of(count, f'more {noun}')}" if count else ""
+        return "no-times", facts | {"graph": True}
+    return "nothing-found", facts
 
 
 # ---- figures -------------------------------------------------------------------------------------

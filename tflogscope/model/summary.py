@@ -32,16 +32,14 @@ from tflogscope.model.facts import (
     Rewriters,
     RewrittenRuns,
 )
-from tflogscope.model.figures import count_of, rounded
+from tflogscope.model.figures import rounded
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.reasons.plugins import plugins_of
+from tflogscope.model.sentences import rows
 
 _EVIDENCE = 8  # entries for one answer
-_NAMED = 4  # ops named in its text
-ANSWERS = ("both-modes", "never-eager", "eager-rewritten")
-"""Ids of what `story_facts` answers."""
 
 
 def recorded_facts(
@@ -230,23 +228,17 @@ def _both_modes(ops: list[Op], table: pl.DataFrame, functions: list[Function]) -
     names = inside["functions"].drop_nulls().str.split(";").explode().drop_nulls()
     called = [entry for entry in functions if entry.function in names.to_list()]
     busiest = max(called, key=lambda entry: entry.total_us or 0, default=None)
-    where = f", as in {busiest.function}" if busiest else ""
-    return Answer(
-        "both-modes",
-        f"{count_of(len(both), 'op type')} ran both eagerly and in a graph. These are "
-        "different executions; none moved from one mode to the other. Python decides for each call "
-        "(is_eager in python/ops/gen_*_ops.py): while a function is being traced, an op "
-        f"becomes a node{where}; elsewhere it runs at once.",
-        [
-            Example(
-                op.op,
-                op.source,
-                eager_lines=_lines(op.eager.first_line, op.eager.last_line),
-                graph_line=op.graph.first_line,
-            )
-            for op in first
-        ],
-    )
+    examples = [
+        Example(
+            op.op,
+            op.source,
+            eager_lines=_lines(op.eager.first_line, op.eager.last_line),
+            graph_line=op.graph.first_line,
+        )
+        for op in first
+    ]
+    function = busiest.function if busiest else None
+    return _answer("both-modes", examples, count=len(both), function=function)
 
 
 def _never_eager(ops: list[Op]) -> Answer | None:
@@ -267,52 +259,41 @@ def _never_eager(ops: list[Op]) -> Answer | None:
     ]
     if not absent:
         return None
-    single = len(absent) == 1
-    return Answer(
-        "never-eager",
-        f"{_named(absent)} ran as {'a oneDNN kernel' if single else 'oneDNN kernels'} in "
-        f"graphs only: nothing called {'it' if single else 'them'} eagerly. An eager call with "
-        "such inputs would run the kernel too (common_runtime/eager/mkl_eager_op_rewrite.cc).",
-        [
-            Example(op.op, op.source, eager_lines=None, graph_line=op.graph.first_line)
-            for op in absent[:_EVIDENCE]
-        ],
-    )
+    examples = [
+        Example(op.op, op.source, eager_lines=None, graph_line=op.graph.first_line)
+        for op in absent[:_EVIDENCE]
+    ]
+    return _answer("never-eager", examples, ops=[op.op for op in absent])
 
 
 def _rewritten_eagerly(ops: list[Op]) -> Answer | None:
     rewritten = [op for op in ops if op.eager.rewritten]
     if not rewritten:
         return None
-    count = sum(op.eager.rewritten for op in rewritten)
-    return Answer(
+    examples = [
+        Example(
+            op.op,
+            op.source,
+            eager_lines=_lines(op.eager.rewritten_first_line, op.eager.rewritten_last_line),
+            graph_line=None,
+        )
+        for op in rewritten[:_EVIDENCE]
+    ]
+    return _answer(
         "eager-rewritten",
-        f"{count_of(count, 'eager dispatch', 'es')} ran {_whose(rewritten)} kernels: "
-        f"{_named(rewritten)}.",
-        [
-            Example(
-                op.op,
-                op.source,
-                eager_lines=_lines(op.eager.rewritten_first_line, op.eager.rewritten_last_line),
-                graph_line=None,
-            )
-            for op in rewritten[:_EVIDENCE]
-        ],
+        examples,
+        count=sum(op.eager.rewritten for op in rewritten),
+        whose=names_of(by for op in rewritten for by in op.eager.rewrites),
+        ops=[op.op for op in rewritten],
     )
+
+
+def _answer(id_: str, evidence: list[Example], **facts: Any) -> Answer:
+    return Answer(id_, rows("answer")[id_].words(**facts), evidence)
 
 
 def _lines(first: int | None, last: int | None) -> tuple[int, int] | None:
     return None if first is None or last is None else (first, last)
-
-
-def _whose(rewritten: list[Op]) -> str:
-    """Whose kernels eager ops were rewritten to."""
-    return " and ".join(names_of(by for op in rewritten for by in op.eager.rewrites))
-
-
-def _named(ops: list[Op]) -> str:
-    more = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""
-    return ", ".join(str(op.op) for op in ops[:_NAMED]) + more
 
 
 def rewrite_facts(rewrites: pl.DataFrame) -> list[Rewrite]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
-from tflogscope.model.figures import count_of, spoken
-from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
+from tflogscope.model.findings.evidence import Evidence
+from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.names import PRODUCTS
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS
@@ -22,16 +23,6 @@ _LEAST_STEPS = 2  # a tape that is played back once is not training
 _PYTHON_KERNELS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 _GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _FROM_GENERATOR = "Dataset.from_generator"
-_PYTHON_ADVICE = (
-    "Write the body with TensorFlow ops: Python code holds the interpreter's lock and can't be "
-    "optimised; ops that it asks for run one by one."
-)
-_ADVICE = "Move the code that asks for them into the function, or keep its result."
-_KERAS_ADVICE = "Keras calls the function; look for them in callbacks, metrics and the data."
-_GENERATOR_ADVICE = (
-    "Read the data with TensorFlow ops, or in larger pieces: a generator is asked for each element "
-    "by itself, and holds the interpreter's lock."
-)
 
 
 def eager_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -40,7 +31,7 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
     by_cause = pl.col("judged_by")
     of_keras = unexpected.filter(by_cause == "run-eagerly")
     if of_keras.height:
-        yield _of_keras(of_keras)
+        yield _ran("run-eagerly", "run_eagerly", of_keras)
     yield from _of_python(evidence, unexpected.filter(by_cause == "py-function"))
     trained = eager_training(evidence)
     if trained.height:
@@ -180,31 +171,16 @@ def _graph_work(evidence: Evidence) -> pl.DataFrame:
 
 
 def _trained(ops: pl.DataFrame) -> Finding:
-    time, taped = total(ops["duration_us"]), (ops["cause"] == "gradient-tape").sum()
     functions = ops["beside"].drop_nulls().unique(maintain_order=True).to_list()
-    where = f"beside {listed(functions)}" if functions else "no function is called for it"
-    return Finding(
-        "eager-training-step",
-        functions[0] if functions else "GradientTape",
-        ops.height,
-        time,
-        f"{count_of(ops.height, 'op')} of training steps ran eagerly{_taking(time)}, "
-        f"{taped:,} of them to work out gradients; {where}: {most(ops['op'])}.",
-        ops["at"].to_list(),
-    )
+    gradients = int((ops["cause"] == "gradient-tape").sum())
+    subject = functions[0] if functions else "GradientTape"
+    return _ran("eager-training-step", subject, ops, gradients=gradients, functions=functions)
 
 
-def _of_keras(ops: pl.DataFrame) -> Finding:
-    time = total(ops["duration_us"])
-    return Finding(
-        "run-eagerly",
-        "run_eagerly",
-        ops.height,
-        time,
-        f"{count_of(ops.height, 'op')} of Keras' step ran eagerly"
-        f"{_taking(time)}: {most(ops['op'])}.",
-        ops["at"].to_list(),
-    )
+def _ran(id_: str, subject: str, ops: pl.DataFrame, **facts: Any) -> Finding:
+    """A finding about eager ops, with the time that they took."""
+    facts = {"ops": most(ops["op"]), **facts}
+    return Finding(id_, subject, ops.height, total(ops["duration_us"]), ops["at"].to_list(), facts)
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
@@ -219,23 +195,16 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         if time is not None:
             time = max(time - _stack_traces_us(evidence, str(function)), 0.0)
         inside = ops.filter(pl.col("near").eq_missing(function))
-        yield Finding(
-            "py-function",
-            str(function),
-            runs,
-            time,
-            f"Python code ran {count_of(runs, 'time')} inside {function}{_taking(time)}"
-            f"{_included(evidence, inside, str(function))}.",
-            inside["at"].to_list() or here["ran_at"].to_list(),
-            _GENERATOR_ADVICE if function == _FROM_GENERATOR else _PYTHON_ADVICE,
-        )
+        facts = {
+            "runs": runs,
+            "inside": inside.height,
+            "called": _called(evidence, str(function)),
+            "generator": function == _FROM_GENERATOR,
+        }
+        at = inside["at"].to_list() or here["ran_at"].to_list()
+        yield Finding("py-function", str(function), runs, time, at, facts)
     if nodes.is_empty() and ops.height:
-        time = total(ops["duration_us"])
-        said = f"{count_of(ops.height, 'op')} ran eagerly in Python code{_taking(time)}"
-        at = ops["at"].to_list()
-        yield Finding(
-            "py-function", "py_function", ops.height, time, f"{said}.", at, _PYTHON_ADVICE
-        )
+        yield _ran("py-function", "py_function", ops)
 
 
 def _stack_traces_us(evidence: Evidence, function: str) -> float:
@@ -245,43 +214,30 @@ def _stack_traces_us(evidence: Evidence, function: str) -> float:
     return float(traces.filter(pl.col("around").is_in(around.implode()))["took_us"].sum())
 
 
-def _included(evidence: Evidence, ops: pl.DataFrame, function: str) -> str:
-    """What the Python code asked for, whose time is in its own."""
+def _called(evidence: Evidence, function: str) -> int:
+    """How many calls the Python code asked for, whose time is in its own."""
     around = evidence.calls.select(inside="call", around="function")
-    called = evidence.calls.join(around, on="inside").filter(pl.col("around") == function)
-    asked = [count_of(ops.height, "op") + " that it ran eagerly"] if ops.height else []
-    asked += [count_of(called.height, "call") + " of functions"] if called.height else []
-    return f", including {' and '.join(asked)}" if asked else ""
+    return evidence.calls.join(around, on="inside").filter(pl.col("around") == function).height
 
 
 def _steady(near: str, ops: pl.DataFrame) -> Finding:
-    time, calls, after = total(ops["duration_us"]), int(ops["calls"][0]), ops["after"].n_unique()
-    which = f"each of the {calls:,}" if after == calls else f"{after:,} of the {calls:,}"
-    return Finding(
+    calls, after = int(ops["calls"][0]), ops["after"].n_unique()
+    return _ran(
         "eager-steady-state",
         near,
-        ops.height,
-        time,
-        f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)}, {ops.height / after:.3g} on "
-        f"average after {which} calls of {near}: {most(ops['op'])}.",
-        ops["at"].to_list(),
-        _KERAS_ADVICE if near in KERAS_STEPS else _ADVICE,
+        ops,
+        average=ops.height / after,
+        after=after,
+        each=after == calls,
+        calls=calls,
+        of_keras=near in KERAS_STEPS,
     )
 
 
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
-    time, at = total(ops["duration_us"]), ops["at"].to_list()
-    said = f"{count_of(ops.height, 'op')} ran eagerly{_taking(time)}"
     entered = evidence.events.messages("entering_call")["at"].len()
     if ops["near"].null_count() == ops.height and not entered:
-        text = f"{said}, and no graph function was called: {most(ops['op'])}."
-        yield Finding("no-function", "the program", ops.height, time, text, at)
+        yield _ran("no-function", "the program", ops)
     elif evidence.calls.height:
         late = bool((ops["at"] > evidence.calls["at"].max()).all())
-        when = "after the last call" if late else "after functions were first called, now and then"
-        text = f"{said} {when}: {most(ops['op'])}."
-        yield Finding("eager-steady-state", "the program", ops.height, time, text, at, _ADVICE)
-
-
-def _taking(time: float | None) -> str:
-    return "" if time is None else f" in {spoken(time)}"
+        yield _ran("eager-steady-state", "the program", ops, late=late)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
@@ -13,35 +11,18 @@ from tflogscope.model.executions import spelled
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls, tracing_times
-from tflogscope.model.names import MERGED, function_columns
+from tflogscope.model.names import function_columns
 from tflogscope.model.primitives import onednn_version
 from tflogscope.model.reasons.eager import kernels_of_dispatches
 from tflogscope.model.stages import Stages
 from tflogscope.model.summary import recorded_facts
 from tflogscope.model.unexpected import eager_executions
 
-_NAMED = 4  # of what a sentence lists
 _EAGER = (
     *("at", "end_at", "time", "end_time", "duration_us", "call", "thread", "dispatch", "cause"),
     *("own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One finding: its kind, what it is about, how often, and the time at stake in µs.
-
-    `time_us` is None where the log does not say. `at` are lines over all sources, from 0.
-    """
-
-    id: str
-    subject: str
-    count: int
-    time_us: float | None
-    text: str
-    at: Sequence[int]
-    advice: str = ""  # more than what its kind says
 
 
 class Evidence(Stages):
@@ -127,26 +108,3 @@ class Evidence(Stages):
         first = pl.select(pl.min_horizontal(frame["time"].min(), self.calls["begin"].min())).item()
         last = pl.select(pl.max_horizontal(frame["end_time"].max(), frame["time"].max())).item()
         return None if first is None or last is None else max(int(last - first), 0)
-
-
-def total(microseconds: pl.Series) -> float | None:
-    """A sum; None if nothing is known."""
-    known = microseconds.drop_nulls()
-    return float(known.sum()) if len(known) else None
-
-
-def most(values: pl.Series) -> str:
-    """The values that occur most, the first of them named: `MatMul, AddV2 and 3 more`."""
-    counted = (
-        values.drop_nulls()
-        .str.strip_prefix(MERGED)
-        .value_counts()
-        .sort(["count", values.name], descending=[True, False])
-    )
-    return listed(counted[values.name].to_list())
-
-
-def listed(names: Sequence[object]) -> str:
-    """Names as a sentence has them, the first of many."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(str(name) for name in names[:_NAMED]) + more

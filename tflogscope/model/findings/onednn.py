@@ -8,23 +8,19 @@ import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
-from tflogscope.model.figures import count_of, spoken
-from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
+from tflogscope.model.findings.evidence import Evidence
+from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linked import REFERENCE
 from tflogscope.model.names import DTYPE, PRODUCTS
 from tflogscope.model.reasons.plugins import plugins_of
-from tflogscope.model.reasons.rules import NOTHING, RULES
+from tflogscope.model.reasons.rules import NOTHING, RULES, Rule
 
 _BFLOAT16_CPU = r"(?i)bfloat16|bf16|amx"
 # A shorter float32 product gains nothing. Measured with TensorFlow 2.13.1 and 2.20.0 and without
 # a log, chains of n x n products on a CPU with AMX: 32 (9 to 16 µs) 0.8 times as fast in bfloat16,
 # 64 (13 to 20 µs) 0.8 to 1.5 times, 96 (26 to 60 µs) 1.0 to 1.6, 192 (206 to 333 µs) 3 to 7 times.
 _LEAST_PRODUCT_US = 50.0
-_OWN_GEMM = (
-    "TensorFlow's own kernels call oneDNN's matrix product all the same (Eigen's contraction, "
-    "tsl/framework/contraction): its lines are of these."
-)
 # A shorter reorder is the cost of calling a primitive: of 240 reorders of up to 256 elements in
 # real logs nine tenths took less.
 _LEAST_REORDER_US = 5.0
@@ -47,24 +43,16 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     eager = _eager_without(evidence, "onednn-off")
     if nodes.is_empty() and eager.is_empty():
         return
-    time, runs = _later_us(evidence, nodes, eager), int(nodes["executions"].sum())
-    kinds = []
-    if nodes.height:
-        kinds.append(f"{count_of(nodes.height, 'node')} ({count_of(runs, 'run')})")
-    if eager.height:
-        kinds.append(count_of(eager.height, "eager op"))
-    took = "" if time is None else f"; after the first run of each they took {spoken(time)}"
-    products = evidence.events.primitives.height
-    own = f" {_OWN_GEMM}" if products else ""
-    yield Finding(
-        "onednn-off",
-        "onednn-off",
-        nodes.height + eager.height,
-        time,
-        f"oneDNN is off, and {' and '.join(kinds)} that it would have run stayed as they were"
-        f"{took}: {most(pl.concat([nodes['op'], eager['op']]))}.{own}",
-        sorted([*nodes["ran_at"].to_list(), *eager["at"].to_list()]),
-    )
+    facts = {
+        "nodes": nodes.height,
+        "runs": int(nodes["executions"].sum()),
+        "ops": eager.height,
+        "names": most(pl.concat([nodes["op"], eager["op"]])),
+        "own": evidence.events.primitives.height,
+    }
+    count, time = nodes.height + eager.height, _later_us(evidence, nodes, eager)
+    at = sorted([*nodes["ran_at"].to_list(), *eager["at"].to_list()])
+    yield Finding("onednn-off", "onednn-off", count, time, at, facts)
 
 
 def _later_us(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> float | None:
@@ -105,35 +93,27 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         & ~pl.col("rule").is_in(settled)
     )
     for (reason,), nodes in left.group_by("reason", maintain_order=True):
-        advice = [
-            RULES[rule].change for rule in nodes["rule"].unique(maintain_order=True) if rule >= 0
-        ]
-        time, runs = total(nodes["total_us"]), int(nodes["executions"].sum())
-        took = "" if time is None else f", {spoken(time)}"
-        if (evidence.nodes["reason"] == "onednn-off").any():
-            advice.insert(0, "Once oneDNN is on:")
-        stayed = "stayed as it was" if nodes.height == 1 else "stayed as they were"
-        yield Finding(
-            "not-rewritten",
-            str(reason),
-            nodes.height,
-            time,
-            f"{count_of(nodes.height, 'node')} that {_knows(evidence, nodes)} {stayed} (reason: "
-            f"{reason}; {count_of(runs, 'run')}{took}): {most(nodes['op'])}.",
-            nodes["ran_at"].to_list(),
-            " ".join(advice),
-        )
+        rules = [RULES[rule] for rule in nodes["rule"].unique(maintain_order=True) if rule >= 0]
+        facts = {
+            "passes": _passes(evidence, rules),
+            "runs": int(nodes["executions"].sum()),
+            "ops": most(nodes["op"]),
+            "off": bool((evidence.nodes["reason"] == "onednn-off").any()),
+            "changes": [rule.change for rule in rules],
+        }
+        time, at = total(nodes["total_us"]), nodes["ran_at"].to_list()
+        yield Finding("not-rewritten", str(reason), nodes.height, time, at, facts)
 
 
-def _knows(evidence: Evidence, nodes: pl.DataFrame) -> str:
-    """Whose pass knows nodes: who has the rule, or whoever works where no rule fits."""
+def _passes(evidence: Evidence, rules: list[Rule]) -> list[str]:
+    """Whose pass knows nodes: who has the rules, or whoever works where no rule fits."""
     names = {each.id: each.name for each in REWRITERS}
-    ruled = {RULES[rule].by for rule in nodes["rule"] if rule >= 0}
+    ruled = {rule.by for rule in rules}
     working = plugins_of(evidence.events).working
     found = [names[by] for by in names if by in ruled] or [each.name for each in working]
     if not found or ruled - set(names):
         found.append("the layout pass")
-    return f"{' or '.join(found)} know{'s' * (len(found) == 1)}"
+    return found
 
 
 def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
@@ -172,17 +152,13 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     )
     if per.is_empty():
         return
-    time = float(per["reorder_us"].sum())
-    yield Finding(
-        "reorders",
-        per["name"][0] or "?",
-        int(per["reorders"].sum()),
-        time,
-        f"After the first run of each, reorders of {count_of(per.height, 'op')} took "
-        f"{spoken(time)}, the primitives that they serve {spoken(float(per['rest_us'].sum()))}: "
-        f"{listed(per['name'].to_list())}.",
-        per["at"].to_list(),
-    )
+    facts = {
+        "nodes": per.height,
+        "served": float(per["rest_us"].sum()),
+        "names": per["name"].to_list(),
+    }
+    count, time = int(per["reorders"].sum()), float(per["reorder_us"].sum())
+    yield Finding("reorders", per["name"][0] or "?", count, time, per["at"].to_list(), facts)
 
 
 def _reference(lines: pl.DataFrame) -> Iterator[Finding]:
@@ -190,16 +166,9 @@ def _reference(lines: pl.DataFrame) -> Iterator[Finding]:
     if slow.is_empty():
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
-    time = total(slow["duration_us"])
-    yield Finding(
-        "reference-implementation",
-        slow["primitive"][0],
-        slow.height,
-        time,
-        f"{count_of(slow.height, 'primitive')} ran reference code in {spoken(time)}: "
-        f"{most(slow.select(kinds)['kind'])}.",
-        slow["at"].to_list(),
-    )
+    facts = {"kinds": most(slow.select(kinds)["kind"])}
+    time, at = total(slow["duration_us"]), slow["at"].to_list()
+    yield Finding("reference-implementation", slow["primitive"][0], slow.height, time, at, facts)
 
 
 def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
@@ -218,17 +187,13 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     long = later.filter(usual >= _LEAST_PRODUCT_US)
     if long.is_empty():
         return
-    time = total(long["took_us"])
-    yield Finding(
-        "bfloat16",
-        isa,
-        long.height,
-        time,
-        f"{count_of(long.height, 'run')} of {count_of(long['what'].n_unique(), 'product')} in "
-        f"float32 ({most(long['op'])}) took {spoken(time)}; first runs, and products that usually "
-        f"take less than {spoken(_LEAST_PRODUCT_US)}, are left out. The CPU has {isa}.",
-        long["at"].to_list(),
-    )
+    facts = {
+        "products": long["what"].n_unique(),
+        "ops": most(long["op"]),
+        "least": _LEAST_PRODUCT_US,
+    }
+    time, at = total(long["took_us"]), long["at"].to_list()
+    yield Finding("bfloat16", isa, long.height, time, at, facts)
 
 
 def _with_problems(evidence: Evidence, runs: pl.DataFrame) -> pl.DataFrame:

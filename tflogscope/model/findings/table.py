@@ -9,16 +9,15 @@ import polars as pl
 from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.executions import with_places
 from tflogscope.model.findings.eager import eager_findings, eager_training
-from tflogscope.model.findings.evidence import Evidence, Finding
-from tflogscope.model.findings.kinds import KINDS
+from tflogscope.model.findings.evidence import Evidence
+from tflogscope.model.findings.finding import Finding
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
+from tflogscope.model.sentences import rows
 
 WORTH_A_LOOK = 0.01  # of the time that the log covers
 _LINES = 8  # of the evidence
-
-_BY_ID = {kind.id: (number, kind) for number, kind in enumerate(KINDS)}
 
 
 def findings_table(evidence: Evidence) -> pl.DataFrame:
@@ -31,8 +30,8 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     found = list(_all(evidence))
     if not found:
         return pl.DataFrame(schema=schema("findings"))
-    rows = [_row(finding, evidence.span_us) for finding in found]
-    frame = pl.DataFrame(rows, infer_schema_length=None).with_row_index("row")
+    worded = [_worded(finding, evidence.span_us) for finding in found]
+    frame = pl.DataFrame(worded, infer_schema_length=None).with_row_index("row")
     lines = frame.select("row", "at").explode("at", empty_as_null=True).drop_nulls("at")
     placed = with_places(evidence.executions.spans, lines.sort("row", "at"))
     per = placed.group_by("row", maintain_order=True).agg(
@@ -75,20 +74,20 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from onednn_findings(evidence)
 
 
-def _row(finding: Finding, span_us: int | None) -> dict[str, object]:
-    number, kind = _BY_ID[finding.id]
-    much = bool(finding.time_us and span_us and finding.time_us >= WORTH_A_LOOK * span_us)
-    severity = "error" if kind.is_error else "warning" if much else "note"
-    time = None if finding.time_us is None else round(finding.time_us, 3)
+def _worded(finding: Finding, span_us: int | None) -> dict[str, object]:
+    row = rows("finding")[finding.id]
+    time, is_error = finding.time_us, row.severity == "error"
+    much = bool(time and span_us and time >= WORTH_A_LOOK * span_us)
+    facts = {"subject": finding.subject, "count": finding.amount, "time": time, **finding.facts}
     return {
-        "kind": number,
+        "kind": list(rows("finding")).index(finding.id),
         "id": finding.id,
-        "severity": severity,
-        "severity_rank": 0 if kind.is_error else 1,
+        "severity": row.severity or ("warning" if much else "note"),
+        "severity_rank": 0 if is_error else 1,
         "subject": finding.subject,
-        "count": finding.count,
-        "time_us": time,
-        "text": finding.text,
-        "advice": f"{kind.advice} {finding.advice}".strip(),
+        "count": finding.amount,
+        "time_us": None if time is None else round(time, 3),
+        "text": row.words(**facts),
+        "advice": row.advised(**facts),
         "at": [int(at) for at in finding.at[:_LINES]],
     }

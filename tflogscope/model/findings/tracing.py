@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.model.figures import count_of, spoken
-from tflogscope.model.findings.evidence import Evidence, Finding, listed, most, total
+from tflogscope.model.findings.evidence import Evidence
+from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.frames import Integers
 from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.unexpected import USUAL_CAUSES
@@ -19,17 +19,16 @@ _PAUSE = 10  # a gap that many times as long as half of them are is no step's
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
 )
-# What a first call's time goes into, where the log shows it.
+# What a first call's time goes into, where the log shows it: columns of `first_calls`.
 _PARTS = (
-    ("before_us", "tracing and other Python"),
-    ("passes_us", "passes"),
-    ("traces_us", "the log's own stack traces"),
-    ("compile_us", "XLA compilation"),
-    ("primitives_us", "making primitives"),
-    ("xla_us", "XLA compilation and run"),
-    ("run_us", "run"),
+    "before_us",
+    "passes_us",
+    "traces_us",
+    "compile_us",
+    "primitives_us",
+    "xla_us",
+    "run_us",
 )
-_WITH_TRACES = ("XLA compilation", "XLA compilation with stack traces of its own")
 _LEAST_PART = 0.01  # of the time
 _WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
 
@@ -54,20 +53,16 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         if traces.height < 2:
             continue
         function, again = str(traces["function"][0]), traces.slice(1)
-        time, at_stake = total(again["took_us"]), total(again.select(_own_us())["took_us"])
-        took = ""
-        if time is not None:
-            which = "call of the later trace" if again.height == 1 else "calls of the later traces"
-            took = f"; the first {which} took {spoken(time)}{_parts(again, time)}"
-        yield Finding(
-            "retraced",
-            function,
-            again.height,
-            at_stake,
-            f"{function} was traced {count_of(traces.height, 'time')}: "
-            f"{_difference(evidence.nodes, traces)}{took}{_warned(evidence, function)}.",
-            again["at"].to_list(),
-        )
+        took, at_stake = total(again["took_us"]), total(again.select(_own_us())["took_us"])
+        facts = {
+            **_difference(evidence.nodes, traces),
+            "traces": traces.height,
+            "took": took,
+            "times": _times(again, took or 0.0),
+            "warned": _warnings(evidence, function),
+        }
+        at = again["at"].to_list()
+        yield Finding("retraced", function, again.height, at_stake, at, facts)
 
 
 def _own_us() -> pl.Expr:
@@ -75,19 +70,15 @@ def _own_us() -> pl.Expr:
     return pl.col("took_us") - pl.col("traces_us").fill_null(0)
 
 
-def _parts(calls: pl.DataFrame, time: float) -> str:
-    """What the time went into, as far as the log shows it."""
-    sums = [(label, total(calls[name])) for name, label in _PARTS]
-    if calls["xla_stack_traces"].count():
-        sums = [(label.replace(*_WITH_TRACES), part) for label, part in sums]
-    known = [(label, part) for label, part in sums if part and part >= _LEAST_PART * time]
-    if not known:
-        return ""
-    known.sort(key=lambda each: -each[1])
-    return f" ({', '.join(f'{label} {spoken(part)}' for label, part in known)})"
+def _times(calls: pl.DataFrame, time: float) -> list[dict[str, Any]]:
+    """What the time went into, as far as the log shows it, the most first: each by its column."""
+    stacks = bool(calls["xla_stack_traces"].count())
+    sums = [(name, total(calls[name])) for name in _PARTS]
+    known = [(name, part) for name, part in sums if part and part >= _LEAST_PART * time]
+    return [{name: part, "stacks": stacks} for name, part in sorted(known, key=lambda e: -e[1])]
 
 
-def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
+def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> dict[str, Any]:
     """Which argument the traces differ in, as far as the nodes of their arguments show it."""
     arguments = nodes.filter(pl.col("op") == "_Arg").join(
         traces.select("function", "function_uid"), on=["function", "function_uid"]
@@ -108,29 +99,24 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> str:
         traces=pl.col("function_uid").n_unique(),
     )
     if per.is_empty() and traces.select(pl.col("compile_us", "xla_us").count()).row(0) != (0, 0):
-        return "the log doesn't show what differs, because XLA compiled it"
+        return {"compiled": True}
     if per.is_empty() or (per["traces"] < traces.height).any():
-        return "not all of their arguments are in records that tflogscope reads"
+        return {"unread": True}
     differing = [
-        f"the {column} of {row['name']} ({listed(row[column])})"
+        {"column": column, "name": row["name"], "values": row[column]}
         for row in per.sort("index").to_dicts()
         for column in ("type", "shape")
         if len(row[column]) > 1
     ]
-    if differing:
-        return f"the traces differ in {listed(differing)}"
-    return (
-        "the tensors of all traces have the same types and shapes, so a Python value or an object "
-        "differs, or the function was made again"
-    )
+    return {"differing": differing}
 
 
-def _warned(evidence: Evidence, function: str) -> str:
+def _warnings(evidence: Evidence, function: str) -> int:
+    """How often TensorFlow warned of the retracing of a function."""
     warnings = evidence.events.messages(
         "retrace_warning", "retrace_warning_absl", "retrace_warning_absl_old"
     )
-    named = warnings.filter(pl.col("function") == function)
-    return f"; TensorFlow warned of it {count_of(named.height, 'time')}" if named.height else ""
+    return warnings.filter(pl.col("function") == function).height
 
 
 def _first_calls(evidence: Evidence) -> Iterator[Finding]:
@@ -147,41 +133,20 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
         return
     slowest = per.row(0, named=True)
     time = float(per["more"].sum())
-    took = spoken(slowest["took_us"]) + _at_least(slowest)
-    together = ""
-    if per.height > 1:
-        together = f"; {per.height} first calls took {spoken(time)} more than later ones would"
-    yield Finding(
-        "first-call",
-        str(slowest["function"]),
-        per.height,
-        time,
-        f"The first call of {slowest['function']} took {took}"
-        f"{_parts(per.head(1), slowest['took_us'])}{_later(slowest)}{_traced(slowest)}{together}.",
-        [slowest["at"]],
-    )
-
-
-def _later(call: dict[str, Any]) -> str:
-    if call["later"] is None:
-        return "; this trace was called once"
-    later = call["later_us"]
-    if later is None:
-        return "; no later call has an end"
-    return f", {'the later one' if call['later'] == 1 else 'later ones'} {spoken(later)}"
-
-
-def _at_least(call: dict[str, Any]) -> str:
-    """Where no record enters a call, what tracing wrote before its last record is not counted."""
-    return "" if call["before_us"] is None else " or more"
-
-
-def _traced(call: dict[str, Any]) -> str:
-    """What tracing took, where it is a part of what the caller waited for that is worth a word."""
-    time = call["tracing_us"]
-    if time is None or time < _WORTH_SAYING * call["took_us"]:
-        return ""
-    return f"; tracing took {spoken(time)} or more before it"
+    took, tracing = slowest["took_us"], slowest["tracing_us"]
+    facts = {
+        "took": took,
+        # Where no record enters a call, what tracing wrote before its last record is not counted.
+        "least": slowest["before_us"] is not None,
+        "times": _times(per.head(1), took),
+        "later": slowest["later"],
+        "later_us": slowest["later_us"],
+        # A part of what the caller waited for, where it is worth a word.
+        "tracing": None if (tracing or 0.0) < _WORTH_SAYING * took else tracing,
+        "calls": per.height if per.height > 1 else None,
+    }
+    subject = str(slowest["function"])
+    yield Finding("first-call", subject, per.height, time, [slowest["at"]], facts)
 
 
 def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
@@ -210,23 +175,15 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
         inside = total(calls["took_us"]) or 0.0
         if not inside or idle <= _IDLE_SHARE * inside:
             continue
-        made = evidence.activity.made_us(*_windows(mine))
-        inside_ops = _inside(evidence, mine)
-        pauses = gaps.filter(pl.col("name") == name).height - mine.height
-        left_out = f", {count_of(pauses, 'longer gap')} not counted" if pauses else ""
-        waiting = " and waiting for data" if _takes_data(inside_ops) else ""
-        yield Finding(
-            "between-steps",
-            str(mine["function"][0]),
-            mine.height,
-            idle,
-            f"{spoken(idle)} of the time between the calls of {mine['function'][0]} is not in the "
-            f"log: Python code{waiting}. The calls themselves took {spoken(inside)} "
-            f"({count_of(calls.height, 'call')}{left_out})."
-            f"{_filled(inside_ops, made, str(mine['function'][0]))}",
-            mine["at"].to_list(),
-            _what_to_do(inside_ops, str(mine["function"][0])),
-        )
+        function = str(mine["function"][0])
+        facts = {
+            **_filled(evidence, _inside(evidence, mine), mine),
+            "of_keras": function in KERAS_STEPS,
+            "inside": inside,
+            "calls": calls.height,
+            "pauses": gaps.filter(pl.col("name") == name).height - mine.height,
+        }
+        yield Finding("between-steps", function, mine.height, idle, mine["at"].to_list(), facts)
 
 
 def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
@@ -246,27 +203,17 @@ def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("time") < pl.col("until"))
 
 
-def _filled(ops: pl.DataFrame, made_us: float, function: str) -> str:
-    """What ran eagerly in the gaps, and who can have asked for it."""
+def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[str, Any]:
+    """What ran eagerly in the gaps of a function, and who can have asked for it."""
     if ops.is_empty():
-        return ""
-    time = total(ops["duration_us"])
-    took = "" if time is None else f", {spoken(time)}"
-    made = f"; making their kernels took {spoken(made_us)}" if made_us > (time or 0.0) else ""
+        return {}
+    time, made_us = total(ops["duration_us"]), evidence.activity.made_us(*_windows(gaps))
     asked = ops.filter(~pl.col("judged_by").is_in(USUAL_CAUSES) & ~pl.col("own"))
-    by_callback = asked.height and function in KERAS_STEPS
-    who = f"; a callback asked for {most(asked['op'])}" if by_callback else ""
-    return f" In these gaps {count_of(ops.height, 'eager op')} ran{took}{made}{who}."
-
-
-def _takes_data(ops: pl.DataFrame) -> bool:
-    return bool(ops["op"].str.contains("IteratorGetNext", literal=True).any())
-
-
-def _what_to_do(ops: pl.DataFrame, function: str) -> str:
-    """Advice for what is there: Keras' own loop, data taken eagerly, or neither."""
-    if function in KERAS_STEPS:
-        return "Let a call do several steps (steps_per_execution); do less in callbacks."
-    if _takes_data(ops):
-        return "Prefetch the data (dataset.prefetch), or loop over it in a tf.function."
-    return "A profiler of Python (cProfile, py-spy) shows where the time goes."
+    of_keras = gaps["function"][0] in KERAS_STEPS
+    return {
+        "data": bool(ops["op"].str.contains("IteratorGetNext", literal=True).any()),
+        "ops": ops.height,
+        "ops_us": time,
+        "kernels_us": made_us if made_us > (time or 0.0) else None,
+        "callback": most(asked["op"]) if of_keras else [],
+    }
