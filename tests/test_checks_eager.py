@@ -13,13 +13,13 @@ from tests.made_run import MadeRun, Row, call, eager, node, program
 from tests.samples import run_of
 from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import Policy, Section
-from tflogscope.checks.values import DEFAULTS, EAGER_CAUSES
+from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Check
-from tflogscope.model.unexpected import (
-    ALWAYS_CAUSES,
-    USUAL_CAUSES,
-    is_unexpected,
-)
+from tflogscope.model.causes.rules import cause_grammar, causes_that_count
+from tflogscope.model.unexpected import is_unexpected
+
+EAGER_CAUSES = tuple(cause_grammar().causes)
+USUAL_CAUSES, ALWAYS_CAUSES = causes_that_count("never"), causes_that_count("always")
 
 
 def policy(own: dict[str, Any] | None = None, **functions: dict[str, Any]) -> Policy:

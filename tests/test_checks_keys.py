@@ -12,7 +12,7 @@ from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import Policy, Section
 from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Check
-from tflogscope.model.unexpected import USUAL_CAUSES
+from tflogscope.model.causes.rules import causes_that_count
 
 
 def checked(made: MadeRun, key: str, own: Any = None, **functions: Any) -> list[Check]:
@@ -256,4 +256,4 @@ def test_real_logs() -> None:
 
 
 def test_the_default_of_the_contract_is_used_by_the_run() -> None:
-    assert DEFAULTS["allow_eager_causes"] == USUAL_CAUSES
+    assert DEFAULTS["allow_eager_causes"] == causes_that_count("never")

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from tests.causes_table import PAGE, rules_table, table_of_page
-from tflogscope.checks.values import EAGER_CAUSES
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 
 TEXT = PAGE.read_text()
 RULES, GRAPH_RULES = cause_grammar().rules, cause_grammar().graph_rules
+EAGER_CAUSES = tuple(cause_grammar().causes)
 GRAPH_CAUSES = tuple(rule.cause for rule in GRAPH_RULES)
 
 

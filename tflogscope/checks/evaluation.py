@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tflogscope.checks.baseline import Baseline
-from tflogscope.checks.eager import check_eager
 from tflogscope.checks.evidence import Evidence, matching
-from tflogscope.checks.graphs import check_kernels, check_retraces, check_rewritten
-from tflogscope.checks.log import check_implementations, check_unknown, check_unlinked
 from tflogscope.checks.policy import Policy, default_policy
-from tflogscope.checks.verdict import Check, Verdict
+from tflogscope.checks.rules import ROUNDING, RULES, Asked, Broken, Found
+from tflogscope.checks.values import KEYS, PARTS, Key
+from tflogscope.checks.verdict import Check, Verdict, Violation
+from tflogscope.model.sentences import words
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
-
-_CHECKS: tuple[Callable[[Evidence, Policy, Baseline], Iterator[Check]], ...] = (
-    check_eager,
-    check_retraces,
-    check_rewritten,
-    check_implementations,
-    check_kernels,
-    check_unlinked,
-    check_unknown,
-)
 
 
 def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None = None) -> Verdict:
@@ -44,8 +34,51 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
         baseline.name,
         tuple(evidence.sources),
         start.isoformat() if start is not None else None,  # type: ignore[union-attr]
-        tuple(each for check in _CHECKS for each in check(evidence, policy, baseline)),
+        tuple(_checks(evidence, policy, baseline)),
         tuple(_notes(evidence, policy)),
+    )
+
+
+def _checks(evidence: Evidence, policy: Policy, baseline: Baseline) -> Iterator[Check]:
+    """Yield a check for each section that says what a key allows."""
+    for key in KEYS.values():
+        for section in policy.checked(key.id) if key.id in RULES else ():
+            asked = Asked(evidence, policy, key.id, section)
+            found = RULES[key.id](asked)
+            if found is None:
+                yield Check(key.id, section.pattern, False, key.cannot, asked.limit)
+            else:
+                yield _check(key, asked, found, baseline)
+
+
+def _check(key: Key, asked: Asked, found: Found, baseline: Baseline) -> Check:
+    violations = [_violation(key, each, found, baseline) for each in found.broken]
+    new = sum(each.new for each in violations)
+    known = int(sum(each.amount for each in violations) - new)
+    facts = {**found.facts, "limit": asked.limit, "measured": found.measured, "known": known}
+    return Check(
+        key.id,
+        asked.section.pattern,
+        new <= found.may_be + ROUNDING,
+        words(key.text, facts, PARTS),
+        asked.limit,
+        found.measured,
+        tuple(each for each in violations if each.new > ROUNDING),
+    )
+
+
+def _violation(key: Key, broken: Broken, found: Found, baseline: Baseline) -> Violation:
+    facts = {"amount": broken.amount, "lines": broken.lines, **broken.subject}
+    facts = {**found.facts, **facts, **broken.facts}
+    return Violation(
+        broken.subject,
+        broken.amount,
+        words(key.violation, facts, PARTS),
+        broken.source,
+        broken.lines,
+        words(key.advice, facts, PARTS),
+        baseline.take(key.id, broken.subject, broken.amount),
+        broken.python,
     )
 
 

@@ -130,13 +130,3 @@ def matching(names: Iterable[str | None], patterns: tuple[str, ...]) -> list[str
         for name in names
         if name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
-
-
-def said_lines(lines: tuple[int, ...]) -> str:
-    """`line 5`; `lines 5, 9`; `lines 5, 9, 12, … 1,040`."""
-    if len(lines) == 1:
-        return f"line {lines[0]:,}"
-    shown = [f"{line:,}" for line in lines[:3]]
-    if len(lines) > 3:
-        shown.append(f"{lines[3]:,}" if len(lines) == 4 else f"… {lines[-1]:,}")
-    return f"lines {', '.join(shown)}"

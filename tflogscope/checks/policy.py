@@ -145,7 +145,7 @@ def _policy(where: str, table: Mapping[str, Any]) -> Policy:
     for pattern, named in functions.items():
         place = f'{where}, {_FUNCTIONS}."{pattern}"'
         for key in named:
-            if key in values.OF_A_LOG:
+            if key in values.KEYS and values.KEYS[key].of_a_log:
                 hint = "Name it outside of the tables for functions."
                 raise UsageError(f"{key} is of the whole log, not of a function", place, hint)
         sections.append(Section(pattern, _checked(named, place)))

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.errors import UsageError
-from tflogscope.model.unexpected import ALWAYS_CAUSES, USUAL_CAUSES
+from tflogscope.grammar.load import packaged_toml
+from tflogscope.model.causes.rules import cause_grammar, causes_that_count
 
-# Why an op runs eagerly (docs/causes.md).
-EAGER_CAUSES = (
-    *USUAL_CAUSES,
-    *ALWAYS_CAUSES,
-    "gradient-tape",
-    "control-flow",
-    "outside-function",
-    "unknown",
-)
 _AFTER = ("first-call", "start")
 _MOST = 2**31  # of anything that is counted
 
@@ -57,9 +48,10 @@ def _patterns(value: Any, where: str) -> tuple[str, ...]:
 def _causes(value: Any, where: str) -> tuple[str, ...]:
     """Test a list of cause ids."""
     named = _patterns(value, where)
+    known = tuple(cause_grammar().causes)
     for each in named:
-        if each not in EAGER_CAUSES:
-            raise _no_such(each, where, EAGER_CAUSES, "cause")
+        if each not in known:
+            raise _no_such(each, where, known, "cause")
     return named
 
 
@@ -70,29 +62,43 @@ def _after(value: Any, where: str) -> str:
     return str(value)
 
 
-@dataclass(frozen=True)
-class Key:
-    """A key of the policy: how a value is tested, the default, and what it is about."""
-
-    test: Callable[[Any, str], Any]
-    default: Any  # None and () check nothing
-    about: str
-
-
-KEYS: Mapping[str, Key] = {
-    "unexpected_eager": Key(_number, 0, "Ops that ran eagerly where a graph should run them"),
-    "allow_eager_causes": Key(_causes, USUAL_CAUSES, "Causes for which an op may run eagerly"),
-    "allow_eager_ops": Key(_patterns, (), "Ops that may run eagerly"),
-    "after": Key(_after, "first-call", "Where counting eager executions begins"),
-    "max_retraces": Key(_number, None, "How often a function was traced again"),
-    "min_rewritten": Key(_share, None, "Share of what oneDNN could run that it did run"),
-    "forbid_implementations": Key(_patterns, (), "oneDNN implementations that must not run"),
-    "require_kernels": Key(_patterns, (), "Kernels that must run"),
-    "max_unlinked": Key(_number_or_share, None, "Runs of oneDNN that no execution is known for"),
-    "max_unknown": Key(_number_or_share, None, "Records of unknown form"),
+VALUES: Mapping[str, Callable[[Any, str], Any]] = {
+    "number": _number,
+    "share": _share,
+    "number-or-share": _number_or_share,
+    "patterns": _patterns,
+    "causes": _causes,
+    "after": _after,
 }
-DEFAULTS: Mapping[str, Any] = {name: key.default for name, key in KEYS.items()}
-OF_A_LOG = ("max_unknown",)  # a line that nobody can read belongs to no function
+"""How the value of a key is tested, by the name of what it may be."""
+
+
+class Key(NamedTuple):
+    """A key of the policy: a row of `grammars/sentences/checks.toml`, which says what is what."""
+
+    id: str
+    about: str
+    value: str
+    default: Any = None  # None and () check nothing
+    of_a_log: bool = False
+    text: str = ""
+    violation: str = ""
+    advice: str = ""
+    cannot: str = ""
+
+    def test(self, value: Any, where: str) -> Any:
+        """The value as it is used. Raises UsageError if it is impossible."""
+        return VALUES[self.value](value, where)
+
+
+_CONTENT = packaged_toml("sentences/checks.toml")
+PARTS: Mapping[str, str] = _CONTENT["parts"]
+KEYS: Mapping[str, Key] = {row["id"]: Key(**row) for row in _CONTENT["key"]}
+_WITHOUT: Mapping[str, Any] = {"patterns": (), "causes": causes_that_count("never")}
+DEFAULTS: Mapping[str, Any] = {
+    id_: _WITHOUT.get(key.value) if key.default is None else key.default
+    for id_, key in KEYS.items()
+}
 
 
 def _impossible(value: Any, where: str, wanted: str) -> UsageError:

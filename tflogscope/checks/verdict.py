@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tflogscope.checks.policy import Section
 from tflogscope.checks.values import KEYS
 
 Facts = dict[str, Any]
@@ -55,11 +54,6 @@ class Check:
     def name(self) -> str:
         """The key, with the pattern behind it where it is of a section."""
         return self.key if self.functions is None else f"{self.key}[{self.functions}]"
-
-
-def cannot_say(key: str, section: Section, text: str) -> Check:
-    """A check that fails because the log does not show what the key is about."""
-    return Check(key, section.pattern, False, text, section.named[key])
 
 
 @dataclass(frozen=True)

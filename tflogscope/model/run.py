@@ -85,8 +85,8 @@ class Run(Tables):
         """Rows of the timeline: ops that ran eagerly where a graph function should run them.
 
         That is after the first call of a graph function, or anywhere if there is none; causes that
-        every program has are left out (`unexpected.USUAL_CAUSES`), Python in place of a graph
-        counts anywhere (`unexpected.ALWAYS_CAUSES`).
+        every program has are left out, Python in place of a graph counts anywhere (`counts` in
+        `grammars/causes.toml`).
         """
         return self.eager_executions.filter(is_unexpected()).select(self.timeline.columns)
 

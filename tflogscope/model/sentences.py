@@ -7,6 +7,7 @@ written here, not read. A rule gives the facts; what it knows nothing of is left
     ${name:(one|many)}  the first text where the fact is 1, or a list of one; else the second
     $[ ... $]           left out where one of the facts right inside it is not there
     $( ... $| ... $)    the first part whose facts are all there; without any, nothing
+    ${name:if}          writes nothing; where a part has such facts, only these decide about it
 
 A fact is not there if it is None, false, 0, or an empty text or list; 0 µs are a time all the same.
 A fact may be a list of facts: `parts` of the file says how each is worded.
@@ -79,7 +80,9 @@ def _written(token: Token, facts: Facts, parts: Mapping[str, str]) -> str:
         return " "
     choices = (token.tokens,) if isinstance(token, OptionalPart) else token.parts
     for choice in choices:
-        if all(_is_there(each, facts) for each in choice if isinstance(each, Field)):
+        fields = [each for each in choice if isinstance(each, Field)]
+        deciding = [each for each in fields if each.type == "if"] or fields
+        if all(_is_there(each, facts) for each in deciding):
             return "".join(_written(each, facts, parts) for each in choice)
     return ""
 
@@ -130,5 +133,4 @@ TYPES: dict[str, Callable[[Any], str]] = {
     "sentences": " ".join,
     "if": lambda _: "",
 }
-"""How facts are written. `list` has the first of many names, `if` only says that a fact is there.
-"""
+"""How facts are written; `list` has the first of many names."""

@@ -11,24 +11,11 @@ from typing import Literal
 
 import polars as pl
 
+from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.executions import spelled
 from tflogscope.model.python_functions import OWN_FUNCTIONS
 
 After = Literal["first-call", "start"]
-
-# Eager executions with these causes are part of every TensorFlow program, also of one that does
-# all of its work in graphs.
-USUAL_CAUSES = (
-    "constant",
-    "variable-init",
-    "optimizer-slots",
-    "metrics",
-    "read-variable",
-    "lifted-initializer",
-    "dataset",
-)
-# Python code in place of a graph: these count wherever they stand.
-ALWAYS_CAUSES = ("run-eagerly", "py-function")
 
 
 def function_calls(executions: pl.DataFrame) -> pl.DataFrame:
@@ -74,16 +61,18 @@ def eager_executions(executions: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_unexpected(
-    allowed_causes: tuple[str, ...] = USUAL_CAUSES, after: After = "first-call"
+    allowed_causes: tuple[str, ...] | None = None, after: After = "first-call"
 ) -> pl.Expr:
     """Whether a row of `eager_executions` counts.
 
-    Causes that are allowed never do, nor does what TensorFlow or Keras asks for itself. Of the
-    others, those in ALWAYS_CAUSES always do, and the rest where `after` says: from the first call
-    of a graph function on, or from the start. Where no graph function is ever called, the start is
-    meant. A cause that is not known is not allowed.
+    Causes that are allowed never do (not given: those that are part of every program), nor does
+    what TensorFlow or Keras asks for itself. Of the others, those of Python code in place of a
+    graph always do, and the rest where `after` says: from the first call of a graph function on, or
+    from the start. Where no graph function is ever called, the start is meant. A cause that is not
+    known is not allowed.
     """
+    allowed = causes_that_count("never") if allowed_causes is None else allowed_causes
     cause = pl.col("judged_by")
     counted = pl.lit(True) if after == "start" else ~pl.col("before_calls")
-    always = cause.is_in(ALWAYS_CAUSES)
-    return ~cause.is_in(allowed_causes) & (always | (counted & ~pl.col("own")))
+    always = cause.is_in(causes_that_count("always"))
+    return ~cause.is_in(allowed) & (always | (counted & ~pl.col("own")))

@@ -1,23 +1,20 @@
 """The rules of causes: why an op ran eagerly, and why a graph row has no call.
 
-The rules are in `grammars/causes.toml`, those of eager ops with the patterns that show them.
+They are in `grammars/causes.toml`, those of eager ops with the patterns that show them.
 """
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from tflogscope.grammar.load import packaged_file
+from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.causes.patterns import Words
 
 UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A pattern of ops that shows a rule, a real sample of it and a near miss.
 
     `grammars/causes.toml` says how they are written.
@@ -29,8 +26,7 @@ class Shown:
     within: str | None = None
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One reason for an execution outside graph functions, or outside calls."""
 
     id: str
@@ -44,10 +40,19 @@ class Rule:
     """Whether TensorFlow or Keras asks for it itself, where no program can avoid it."""
 
 
-@dataclass(frozen=True)
-class CauseGrammar:
+class Cause(NamedTuple):
+    """A cause of eager ops. `counts`: when an op with it is unexpected, as the file's head says."""
+
+    id: str
+    advice: str
+    counts: str = "after the first call"
+
+
+class CauseGrammar(NamedTuple):
     """What `grammars/causes.toml` says."""
 
+    causes: dict[str, Cause]
+    """By id."""
     rules: tuple[Rule, ...]
     graph_rules: tuple[Rule, ...]
     """Of graph rows that no call covers; `steps.read_steps` gives them."""
@@ -59,15 +64,24 @@ class CauseGrammar:
 @cache
 def cause_grammar() -> CauseGrammar:
     """Read the rules; those of eager ops from the surest to what remains when no other fits."""
-    content = tomllib.loads(packaged_file("causes.toml").read_text(encoding="utf-8"))
-    rules = tuple(_rule(entry) for entry in content["rule"])
+    content = packaged_toml("causes.toml")
+    rules = tuple(_rule(**entry) for entry in content["rule"])
     shown = [each for rule in rules for each in rule.shown]
     patterns = {each.ops for each in shown} | {each.within for each in shown if each.within}
-    graph_rules = tuple(_rule(entry) for entry in content["graph-rule"])
-    words = Words(content["words"], patterns)
-    return CauseGrammar(rules, graph_rules, words, content["variables"])
+    return CauseGrammar(
+        {entry["id"]: Cause(**entry) for entry in content["cause"]},
+        rules,
+        tuple(_rule(**entry) for entry in content["graph-rule"]),
+        Words(content["words"], patterns),
+        content["variables"],
+    )
 
 
-def _rule(entry: dict[str, Any]) -> Rule:
-    shown = tuple(Shown(**each) for each in entry.pop("shown", ()))
-    return Rule(**entry, shown=shown)
+def _rule(*, shown: list[dict[str, str]] | None = None, **entry: Any) -> Rule:
+    return Rule(**entry, shown=tuple(Shown(**each) for each in shown or ()))
+
+
+@cache
+def causes_that_count(when: str) -> tuple[str, ...]:
+    """The causes of ops that are never unexpected, or always: `Cause.counts`."""
+    return tuple(each.id for each in cause_grammar().causes.values() if each.counts == when)

@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.frames import Integers
 from tflogscope.model.python_functions import KERAS_STEPS
-from tflogscope.model.unexpected import USUAL_CAUSES
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _IDLE_SHARE = 0.1  # of the time in calls
@@ -208,7 +208,7 @@ def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[s
     if ops.is_empty():
         return {}
     time, made_us = total(ops["duration_us"]), evidence.activity.made_us(*_windows(gaps))
-    asked = ops.filter(~pl.col("judged_by").is_in(USUAL_CAUSES) & ~pl.col("own"))
+    asked = ops.filter(~pl.col("judged_by").is_in(causes_that_count("never")) & ~pl.col("own"))
     of_keras = gaps["function"][0] in KERAS_STEPS
     return {
         "data": bool(ops["op"].str.contains("IteratorGetNext", literal=True).any()),

@@ -1,0 +1,303 @@
+"""The rules of checks: what of a run breaks a key of a policy, `grammars/sentences/checks.toml`.
+
+Each rule has the name of its key, and is asked about one section of the policy. It gives what it
+measured, what breaks the policy, and the facts of the sentences; None where the log can't tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tflogscope.checks.evidence import (
+    LINES,
+    Evidence,
+    evidence_columns,
+    lines_of,
+    matching,
+    most_asked,
+)
+from tflogscope.checks.policy import Policy, Section
+from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
+from tflogscope.model.names import op_of_kernel
+from tflogscope.model.once import once
+from tflogscope.model.reasons.rules import NO_KERNEL
+from tflogscope.model.sentences import rows
+from tflogscope.model.unexpected import is_unexpected
+
+ROUNDING = 1e-9  # shares that differ by less are the same
+
+
+class Asked(NamedTuple):
+    """A key of a policy, as one of its sections names it."""
+
+    evidence: Evidence
+    policy: Policy
+    key: str
+    section: Section
+
+    @property
+    def limit(self) -> Any:
+        """What the section allows."""
+        return self.section.named[self.key]
+
+    def mine(self, frame: pl.DataFrame, function: str) -> pl.DataFrame:
+        """The rows whose function, a column, the section says the key for."""
+        return frame.filter(self.policy.belong(self.key, self.section, frame[function]))
+
+
+class Broken(NamedTuple):
+    """One thing that breaks a policy, see `Violation`, with more facts of its sentences."""
+
+    subject: Mapping[str, str | None]
+    amount: float
+    source: str | None = None
+    lines: tuple[int, ...] = ()
+    python: str | None = None
+    facts: Mapping[str, Any] = {}
+
+
+class Found(NamedTuple):
+    """What a rule found. `may_be`: how much may break the policy and is not in the baseline."""
+
+    measured: float | None
+    broken: list[Broken]
+    facts: Mapping[str, Any] = {}
+    may_be: float = 0
+
+
+# ---- what runs eagerly ---------------------------------------------------------------------------
+
+
+def unexpected_eager(asked: Asked) -> Found | None:
+    """Ops that ran eagerly where graph functions should run them: by op, cause and function."""
+    evidence = asked.evidence
+    if not evidence.shows_eager:
+        return None
+    parts = [_counted(asked, each) for each in evidence.eager["near"].unique(maintain_order=True)]
+    counted = pl.concat([evidence.eager.clear(), *(part for part in parts if part is not None)])
+    groups = (
+        counted.sort("row")
+        .with_columns(cause="judged_by", function=pl.when("inside").then("near"))
+        .group_by("op", "cause", "function", maintain_order=True)
+        .agg(*evidence_columns())
+        .sort("amount", descending=True, maintain_order=True)
+    )
+    subject = ("op", "cause", "function")
+    broken = [_of_group(row, *subject, advice=_advice(row["cause"])) for row in groups.to_dicts()]
+    first = evidence.calls.row(0, named=True) if evidence.calls.height else {}
+    facts = {
+        "first": first.get("function"),
+        "line": first.get("line"),
+        "own": int(evidence.eager["own"].sum()),
+    }
+    return Found(counted.height, broken, facts, asked.limit)
+
+
+def _counted(asked: Asked, function: str | None) -> pl.DataFrame | None:
+    """What counts of a function; None: another section says the key for it."""
+    evidence, policy = asked.evidence, asked.policy
+    if policy.section(asked.key, function) is not asked.section:
+        return None
+    near = evidence.eager.filter(pl.col("near").eq_missing(pl.lit(function, pl.String)))
+    allowed = matching(near["op"].unique(), policy.value("allow_eager_ops", function))
+    counts = is_unexpected(
+        policy.value("allow_eager_causes", function), policy.value("after", function)
+    )
+    return near.filter(counts & ~pl.col("op").is_in(allowed).fill_null(False))
+
+
+def _advice(cause: str) -> str:
+    causes = cause_grammar().causes
+    return causes.get(cause, causes[UNKNOWN]).advice
+
+
+def _of_group(row: dict[str, Any], *subject: str, **facts: Any) -> Broken:
+    """A row of a group that was made with `evidence_columns`."""
+    named = {name: row[name] for name in subject}
+    return Broken(named, row["amount"], row["source"], lines_of(row), row["python"], facts)
+
+
+# ---- graph functions -----------------------------------------------------------------------------
+
+
+def max_retraces(asked: Asked) -> Found | None:
+    """Functions that were traced again more often than allowed."""
+    if not asked.evidence.shows_eager:
+        return None
+    traces = asked.mine(_traces(asked.evidence), "function")
+    advice = rows("finding")["retraced"].advice
+    broken = [
+        Broken(
+            {"function": row["function"]},
+            row["retraces"],
+            row["source"],
+            tuple(row["line"][1 : LINES + 1]),
+            row["python"],
+            {"advice": advice, "traces": row["line"][1:]},
+        )
+        for row in traces.filter(pl.col("retraces") > asked.limit).to_dicts()
+    ]
+    return Found(max(traces["retraces"].to_list(), default=0), broken)
+
+
+@once
+def _traces(evidence: Evidence) -> pl.DataFrame:
+    """How often each function was traced again: function, source, line (of each trace), retraces.
+
+    The first trace of a Python function is none; each further uid of it that is called is one.
+    What TensorFlow traces for itself does not count. Functions called under a GradientTape
+    (`__forward_…`) and others are counted apart.
+    """
+    same = evidence.run.python_functions.filter(pl.col("made_by").is_null())
+    return (
+        evidence.calls.filter(pl.col("flavour").is_in(["inference", "forward"]))
+        .unique(["function", "flavour", "function_uid"], keep="first", maintain_order=True)
+        .join(
+            same.select("function", "flavour", "function_uid", "python_function"),
+            on=["function", "flavour", "function_uid"],
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        .group_by("function", "python_function", maintain_order=True)
+        .agg(
+            pl.col("source").first(),
+            pl.col("line"),
+            # The calls that traced it again.
+            pl.col("python").slice(1).drop_nulls().mode().sort().first(),
+            retraces=pl.len() - 1,
+        )
+        .sort("retraces", descending=True, maintain_order=True)
+        .unique("function", keep="first", maintain_order=True)
+    )
+
+
+def min_rewritten(asked: Asked) -> Found | None:
+    """The share of the executions of nodes that oneDNN, or a plug-in, could run, and did not.
+
+    Ops for which TensorFlow has no oneDNN kernel (`no-kernel`: AddV2, Relu, …) don't count: nothing
+    in a program changes that.
+    """
+    evidence = asked.evidence
+    if evidence.calls.height and not (evidence.run.timeline["mode"] == "graph").any():
+        return None
+    nodes = asked.mine(evidence.run.nodes, "function")
+    has_kernel = pl.col("eligible") & (pl.col("reason").fill_null("") != NO_KERNEL)
+    nodes = nodes.filter(has_kernel.fill_null(False) & (pl.col("executions") > 0))
+    left = nodes.filter(pl.col("rewrite") == "none")
+    total, missed = int(nodes["executions"].sum()), int(left["executions"].sum())
+    facts = {"names": evidence.run.rewriters.kernels, "executions": total, "left": _by_op(left)}
+    if not total:
+        return Found(None, [], facts)
+    share = missed / total
+    broken = Broken(
+        {"functions": asked.section.pattern},
+        share,
+        evidence.only_source,
+        tuple(left["line"].head(LINES)),
+        left.select(most_asked()).item(),
+    )
+    return Found(1 - share, [broken] if share > 1 - asked.limit + ROUNDING else [], facts)
+
+
+def _by_op(left: pl.DataFrame) -> list[dict[str, Any]]:
+    """The ops that stayed as they were and why, the most frequent first."""
+    groups = (
+        left.with_columns(reason=pl.col("reason").fill_null("unknown"))
+        .group_by("op", "reason", maintain_order=True)
+        .agg(pl.col("executions").sum(), lines=pl.col("line"))
+        .sort("executions", descending=True, maintain_order=True)
+    )
+    return groups.to_dicts()
+
+
+def require_kernels(asked: Asked) -> Found:
+    """Kernels that did not run, each with those that ran its op instead."""
+    ran = asked.mine(_alive(asked.evidence), "near")
+    kernels = ran["kernel"].unique()
+    missing = [pattern for pattern in asked.limit if not matching(kernels, (pattern,))]
+    return Found(len(missing), [_missing(pattern, ran) for pattern in missing])
+
+
+@once
+def _alive(evidence: Evidence) -> pl.DataFrame:
+    """What ran: nodes by their function, eager ops by the function that they belong to."""
+    columns = ("source", "line", "op", "kernel", "status", "python")
+    timeline = evidence.run.timeline.filter(pl.col("mode") == "graph")
+    nodes = timeline.select(*columns, near="function")
+    ran = pl.concat([nodes, evidence.eager.select(*columns, "near")])
+    return ran.filter(pl.col("status") != "dead")
+
+
+def _missing(pattern: str, ran: pl.DataFrame) -> Broken:
+    op = pl.select(op_of_kernel(pl.lit(pattern))).item()
+    instead = ran.filter(pl.col("op") == op)
+    return Broken(
+        {"kernel": pattern},
+        1,
+        instead["source"].first(),  # type: ignore[arg-type]  # a text
+        tuple(instead["line"].head(LINES)),
+        instead.select(most_asked()).item(),
+        {"op": op, "kernels": instead["kernel"].drop_nulls().unique().sort().to_list()},
+    )
+
+
+# ---- oneDNN's lines, and how much of the log could be read ---------------------------------------
+
+
+def forbid_implementations(asked: Asked) -> Found | None:
+    """Primitives that ran as implementations that must not run."""
+    if asked.evidence.primitives.is_empty():
+        return None
+    ran = asked.mine(asked.evidence.primitives, "near")
+    names = matching(ran["implementation"], asked.limit)
+    ran = ran.filter(pl.col("implementation").is_in(names))
+    groups = (
+        ran.group_by("implementation", "op", function="near", maintain_order=True)
+        .agg(*evidence_columns())
+        .sort("amount", descending=True, maintain_order=True)
+    )
+    broken = [_of_group(row, "implementation", "op", "function") for row in groups.to_dicts()]
+    return Found(ran.height, broken)
+
+
+def max_unlinked(asked: Asked) -> Found:
+    """Primitives that no execution is known for."""
+    mine = asked.mine(asked.evidence.primitives, "near")
+    unlinked = mine.filter(pl.col("link") == "none")
+    names = asked.evidence.run.rewriters.primitives or ["oneDNN"]
+    return _limited(asked, unlinked, unlinked.height, mine.height, names=names)
+
+
+def max_unknown(asked: Asked) -> Found:
+    """Records that no entry of the grammar matches."""
+    coverage = asked.evidence.run.coverage
+    count, whole = int(coverage["unknown"].sum()), int(coverage["records"].sum())
+    return _limited(asked, pl.DataFrame({"source": [], "line": []}), count, whole)
+
+
+def _limited(asked: Asked, at: pl.DataFrame, count: int, whole: int, **facts: Any) -> Found:
+    """A count or, where the limit has a point, a share of the whole. `at` are the places."""
+    is_share = isinstance(asked.limit, float)
+    amount = (count / whole if whole else 0.0) if is_share else count
+    subject = {"functions": asked.section.pattern, "unit": "share" if is_share else "count"}
+    source = at["source"].first()
+    broken = Broken(subject, amount, source, tuple(at["line"].head(LINES)))  # type: ignore[arg-type]  # a text
+    facts |= {"count": count, "whole": whole, "is_share": is_share, "is_count": not is_share}
+    return Found(amount, [broken] if amount > asked.limit else [], facts)
+
+
+RULES: dict[str, Callable[[Asked], Found | None]] = {
+    rule.__name__: rule
+    for rule in (
+        unexpected_eager,
+        max_retraces,
+        min_rewritten,
+        forbid_implementations,
+        require_kernels,
+        max_unlinked,
+        max_unknown,
+    )
+}
