@@ -1,24 +1,31 @@
 """Causes on real logs, against the Python frames that asked for each op.
 
 Truth (`tests/causes/truth`): the program of the log was run again with an op callback that noted
-the stack of each eager op of the main thread; `accept` are the causes that are right for such a
-stack. `_EagerConst`s are not in it, nor ops of other threads.
+the stack of each eager op of the main thread. `tests/causes/stacks.toml` says which causes are
+right for a stack. `_EagerConst`s are not in it, nor ops of other threads.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
+import re
+import tomllib
 from functools import cache
+from typing import Any
 
 import polars as pl
 import pytest
 
 from tests.samples import NAMES, ROOT, run_of, unpacked
+from tflogscope.model.causes.rules import cause_grammar
 
 FOLDER = ROOT / "tests" / "causes"
 FRAMES = FOLDER / "truth"
 OWN = sorted(path.name.removesuffix(".log.zst") for path in (FOLDER / "logs").iterdir())
+
+
+STACKS: list[dict[str, Any]] = tomllib.loads((FOLDER / "stacks.toml").read_text())["stack"]
 
 
 def key(name: str) -> str:
@@ -29,7 +36,25 @@ def key(name: str) -> str:
 def frames_of(name: str) -> list[tuple[str, list[str]]]:
     """The ops that Python asked for, each with the causes that are right."""
     lines = unpacked(FRAMES / f"{key(name)}.jsonl.zst").splitlines()
-    return [(each["op"], each["accept"]) for each in map(json.loads, lines)]
+    asked = map(json.loads, lines)
+    return [(each["op"], right_causes(each["op"], "\n".join(each["frames"]))) for each in asked]
+
+
+@cache
+def right_causes(op: str, frames: str) -> list[str]:
+    """The causes that are right for an op with these frames."""
+    found: list[str] = []
+    for row in STACKS:
+        is_op = re.fullmatch(row.get("ops", ".*"), op)
+        if (
+            is_op
+            and not (row.get("alone") and found)
+            and re.search(row["frames"], frames, re.MULTILINE)
+        ):
+            found += row["causes"]
+            if row.get("last"):
+                break
+    return found or ["outside-function"]
 
 
 WITH_FRAMES = [name for name in (*NAMES, *OWN) if (FRAMES / f"{key(name)}.jsonl.zst").exists()]
@@ -113,3 +138,14 @@ def test_each_cause_has_its_evidence(name: str) -> None:
     ops = run.executions.filter(pl.col("mode") == "eager", pl.col("kind") == "op")
     assert ops["rule"].null_count() == 0
     assert ops["proof_line"].is_between(1, run.coverage["lines"].sum()).all()
+
+
+def test_stacks_name_causes_and_each_row_fits_one() -> None:
+    causes = set(cause_grammar().causes)
+    assert {cause for row in STACKS for cause in row["causes"]} <= causes
+    files = sorted(FRAMES.iterdir())
+    stacks = {
+        "\n".join(json.loads(line)["frames"]) for f in files for line in unpacked(f).splitlines()
+    }
+    for row in STACKS:
+        assert any(re.search(row["frames"], each, re.MULTILINE) for each in stacks), row
