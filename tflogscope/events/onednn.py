@@ -101,7 +101,8 @@ class _Rows:
 
     def _texts(self, codes: Integers) -> pl.Series:
         """The text of each number, null: NO_TEXT."""
-        return self.texts[np.where(codes == NO_TEXT, self.no_text, codes)]
+        numbers = np.where(codes == NO_TEXT, self.no_text, codes)
+        return self.texts[pl.Series(numbers.astype(np.uint32))]  # which polars takes as they are
 
     def _matches(self, codes: Integers, pattern: str) -> Booleans:
         return matching(self.texts, [(codes, pattern)])[0]
@@ -201,7 +202,11 @@ class _Rows:
             free = self.lines.joined(rows, begin + layout.free, end - after)
             found[names[layout.free]] = self.added([*free])
         patterns = {name: layout.where.get(name, self.grammar.patterns.get(name)) for name in names}
-        tests = [(found[name], _from_start(each)) for name, each in patterns.items() if each]
+        tests = [
+            (found[name], _from_start(pattern))
+            for name, pattern in patterns.items()
+            if pattern is not None
+        ]
         if layout.other_than is not None:
             tests.append((found["primitive"], _from_start(layout.other_than)))
         results = matching(self.texts, tests)
