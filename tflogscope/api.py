@@ -97,11 +97,12 @@ class Run(model_run.Run):
 
         Args:
             path: the file; `.gz` at its end compresses it.
-            format_name: `chrome` or `folded`; if not given, the suffix says it.
+            format_name: `chrome`, which Perfetto, speedscope and chrome://tracing open, or
+                `folded`, for flame graphs; if not given, the suffix (.json, .folded) says it.
             force: replace the file if it exists.
 
         Raises:
-            UsageError: no format has the suffix.
+            UsageError: there is no such format, or none has the suffix.
             OutputError: it can't be written, or exists.
         """
         from tflogscope.exports.atomic import atomic_file

@@ -27,7 +27,7 @@ _PART_ROWS = 20_000  # written at once
 def folded_stacks(run: Run) -> Iterator[bytes]:
     """The pieces of the file, in order.
 
-    Only what ran counts, and not how functions were made ready.
+    Only executions count: tracing, instantiation and compilation do not.
     """
     slices = run.slices.frame.with_row_index("slice").filter(
         pl.col("primitive").is_null() & pl.col("has_end")
