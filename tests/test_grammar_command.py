@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 from textwrap import indent
 
@@ -20,7 +19,7 @@ from tflogscope.cli.main import main
 from tflogscope.cli.watch import Watching
 from tflogscope.errors import GrammarError, NothingRecognised
 from tflogscope.grammar.template import FIELD_TYPES
-from tflogscope.live.follow import Follow, GrowingFile
+from tflogscope.live.follow import GrowingFile
 
 LINE = "2026-11-21 03:56:34.965368: I somewhere/own.cc:12] Own MatMul took 0.5 ms"
 NEW = "<2026/11/21 03:56:35.000007> I thread 12 at core/common_runtime/executor.cc:841: "
@@ -212,11 +211,10 @@ def test_redacting_keeps_the_words_of_the_users_grammar(own: Path) -> None:
 
 def test_watch_follows_by_the_users_grammar(own: Path, log: Path) -> None:
     file = GrowingFile(str(log))
-    watching = Watching(str(log), Follow(file.begin), log, str(own))
+    watching = Watching(str(log), file, log, str(own))
     file.stop()
-    while not watching.is_at_end:
-        watching.take(time.monotonic() + 1)
-    assert watching.run().timeline["node"].to_list() == ["a"]
+    watching.growing.scan.wait()
+    assert watching.growing.run().timeline["node"].to_list() == ["a"]
 
 
 def test_a_store_is_collected_again_when_the_grammar_changes(own: Path, log: Path) -> None:

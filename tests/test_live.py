@@ -1,4 +1,4 @@
-"""A log that comes in parts: what is read of it, and figures so far, against the whole log's."""
+"""A log that comes in parts: the same model, tables and figures as of the whole log."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 import queue
 import random
 import re
+import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import astuple
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -18,67 +17,81 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from rich.cells import cell_len
 
+import tflogscope
 from tests.deep import examples
 from tests.makelog import Log, Node, wrapped
 from tests.mutations import KINDS
-from tests.samples import NAMES, raw_log, run_of, unpacked
+from tests.samples import NAMES, path_of, raw_log, run_of, unpacked
 from tflogscope.cli.keys import split
-from tflogscope.errors import InputError
+from tflogscope.errors import InputError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
-from tflogscope.live.asked import Asked, Found
-from tflogscope.live.figures import Figures
-from tflogscope.live.follow import Follow, GrowingFile, _Arriving, once
+from tflogscope.live.figures import Figures, read_figures
+from tflogscope.live.follow import Beginning, GrowingFile, Receive
 from tflogscope.live.growing import Growing
-from tflogscope.model.calls import read_calls
+from tflogscope.live.hints import Hints
+from tflogscope.live.latest import Latest
+from tflogscope.model.run import Run
 from tflogscope.recording.log_file import log_file
-from tflogscope.sources.block import SourceAccount
-from tflogscope.sources.lines import read_blocks
 from tflogscope.views.watch import Shown, Watched, watch_lines
 
 GRAMMAR = load_grammar()
 ZENTF = "rewritten__zentf__vlog2"
-# Here the model's calls begin when their function is made ready.
-BEFORE_2_11 = ("tf2.8.4", "tf2.10.1")
+TABLES = ("coverage", "timeline", "ops", "functions", "nodes", "rewrites", "primitives", "findings")
 
 
-def grown(raw: bytes, cuts: random.Random, *, largest: int = 200_000) -> tuple[Growing, Figures]:
-    """A log that came in parts of any size, cut anywhere, and was added up at times."""
-    place = 0
+def grown(
+    raw: bytes, cuts: random.Random, *, largest: int = 200_000, name: str = "run.log"
+) -> tuple[Growing, Hints]:
+    """A log that came in parts of any size, cut anywhere; its hints were asked for at times."""
+    place, is_made = 0, threading.Event()
 
     def receive() -> bytes:
         nonlocal place
+        is_made.wait()
         begin, place = place, place + cuts.choice([1, 100, 5_000, largest])
+        if cuts.random() < 0.3:
+            hints.advance()
         return raw[begin:place]
 
-    growing = Growing(GRAMMAR)
-    figures = Figures(growing, GRAMMAR)
-    account = SourceAccount()
-    growing.begin("a log", account)
-    for block in read_blocks(_Arriving(receive), account):
-        growing.add(block.text)
-        if cuts.random() < 0.3:
-            figures.advance()
-    growing.settle()
-    figures.advance()
-    return growing, figures
+    growing = Growing(name, [receive], GRAMMAR)
+    hints = Hints(growing)
+    is_made.set()
+    growing.scan.wait()
+    hints.advance()
+    return growing, hints
 
 
 @lru_cache(1)
-def figures_of(name: str) -> tuple[Growing, Figures]:
-    return grown(raw_log(name), random.Random(name))
+def growing_of(name: str) -> tuple[Growing, Hints]:
+    return grown(raw_log(name), random.Random(name), name=str(path_of(name)))
+
+
+def assert_same(run: Run, whole: Run) -> None:
+    """Compare all tables."""
+    for name in TABLES:
+        assert_frame_equal(getattr(run, name), getattr(whole, name))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_sums_of_ops_are_those_of_the_timeline(name: str) -> None:
-    _, figures = figures_of(name)
-    ran = run_of(name).timeline.filter(pl.col("kind") == "op", pl.col("status") != "dead")
-    in_graphs = pl.col("mode") == "graph"
-    rewritten = pl.col("rewrite") != "none"
+def test_tables_are_those_of_the_whole_log(name: str) -> None:
+    growing, hints = growing_of(name)
+    assert_same(growing.run(), run_of(name))
+    assert (hints.begun("instantiation"), hints.begun("call")) == ([], [])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_those_of_the_tables(name: str) -> None:
+    figures, run = read_figures(growing_of(name)[0].run()), run_of(name)
+    ran = run.timeline.filter(pl.col("kind") == "op", pl.col("status") != "dead")
+    in_graphs, rewritten = pl.col("mode") == "graph", pl.col("rewrite") != "none"
     us = pl.col("duration_us").fill_null(0)
     wanted = ran.group_by("op").agg(
+        runs=pl.len(),
+        us=us.sum(),
         eager=(~in_graphs).sum(),
         eager_us=us.filter(~in_graphs).sum(),
         eager_rewritten=(~in_graphs & rewritten).sum(),
@@ -88,58 +101,62 @@ def test_sums_of_ops_are_those_of_the_timeline(name: str) -> None:
         graph_rewritten=(in_graphs & rewritten).sum(),
         graph_rewritten_us=us.filter(in_graphs & rewritten).sum(),
     )
-    found = {op.name: astuple(op)[1:] for op in figures.ops()}
-    assert found == {row[0]: row[1:] for row in wanted.iter_rows()}
+    assert {op["op"]: op for op in figures.ops} == {op["op"]: op for op in wanted.to_dicts()}
+    calls = run.timeline.filter(kind="call").height
+    assert sum(each["calls"] for each in figures.functions) == calls
+    ran = run.primitives.filter(event="exec").drop_nulls("primitive")
+    assert sum(each["runs"] for each in figures.primitives) == ran.height
+    assert sum(each["us"] for each in figures.primitives) == pytest.approx(ran["duration_us"].sum())
+    assert (figures.running, figures.lines) == ([], run.coverage["lines"].sum())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_calls_are_those_of_the_model(name: str) -> None:
-    _, figures = figures_of(name)
-    wanted = read_calls(run_of(name).events, run_of(name).stages.executions)
-    found = {each.name: each.calls for each in figures.calls.functions.values() if each.calls}
-    assert found == Counter(wanted["name"].to_list())
-    if not any(release in name for release in BEFORE_2_11):
-        took = dict(wanted.group_by("name").agg(pl.col("took_us").sum()).iter_rows())
-        assert {each: figures.calls.functions[each].total_us for each in took} == took
-    assert (figures.calls.making, figures.calls.running, figures.calls.eager) == ([], [], [])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_primitives_are_those_of_the_table(name: str) -> None:
-    _, figures = figures_of(name)
-    ran = run_of(name).primitives.filter(event="exec").drop_nulls("primitive")
-    wanted = ran.group_by("primitive").agg(pl.len(), us=pl.col("duration_us").sum())
-    kinds = figures.primitives.kinds()
-    assert {kind: runs for kind, runs, _ in kinds} == dict(wanted.drop("us").iter_rows())
-    us = dict(wanted.drop("len").iter_rows())
-    assert {kind: us for kind, _, us in kinds} == pytest.approx(us, rel=1e-3)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_run_at_the_end_is_that_of_the_whole_log(name: str) -> None:
-    growing, figures = figures_of(name)
-    strip = figures.per_second(400)
-    run, whole = growing.apart().run(), run_of(name)
-    assert run.ops.equals(whole.ops.with_columns(source=pl.lit("a log"))[run.ops.columns])
-    same = ["bytes", "lines", "recognised", "unknown", "torn", "cut_lines"]
-    same = [name for name in same if name in whole.coverage.columns]
-    assert run.coverage.select(same).equals(whole.coverage.select(same))
-    assert run.findings["text"].to_list() == whole.findings["text"].to_list()
-    timed = whole.timeline.filter(pl.col("kind") == "op", pl.col("status") != "dead")
-    if timed.height and timed["start"].null_count() == 0:
-        assert sum(strip["eager"]) + sum(strip["graph"]) == timed.height
+def test_the_last_seconds_are_those_before_the_last_record() -> None:
+    run = run_of("keras_fit_mlp__tf2.13.1__vlog2")
+    figures = read_figures(run)
+    last = run.timeline.select(pl.col("end").max()).item().replace(microsecond=0)
+    ran = run.timeline.filter(pl.col("kind") == "op", pl.col("status") != "dead")
+    for mode, per_second in figures.per_second.items():
+        began = ran.filter(pl.col("start") >= last, mode=mode).height
+        assert (len(per_second), per_second[-1]) == (60, began)
+        assert sum(per_second) == ran.filter(mode=mode).height
 
 
 @settings(max_examples=examples(8))
 @given(st.integers(0, 2**32), st.integers(1, 30_000))
 def test_any_parts_give_the_same(seed: int, largest: int) -> None:
     raw = raw_log("control_flow__tf2.20.0__vlog2")[-100_000:]  # loops: nodes that begin again
-    one = grown(raw, random.Random(0), largest=len(raw))
-    other = grown(raw, random.Random(seed), largest=largest)
-    assert one[1].ops()
-    assert one[1].ops() == other[1].ops()
-    assert one[1].per_second(60) == other[1].per_second(60)
-    assert one[0].lines == other[0].lines
+    one, hints = grown(raw, random.Random(0), largest=len(raw))
+    other, other_hints = grown(raw, random.Random(seed), largest=largest)
+    assert one.run().timeline.height
+    assert_frame_equal(one.run().timeline, other.run().timeline)
+    assert one.lines == other.lines
+    assert hints.last == other_hints.last
+    assert hints.begun("call") == other_hints.begun("call")
+
+
+def test_a_run_so_far_stays_as_it_is_when_more_comes(tmp_path: Path) -> None:
+    name = "control_flow__tf2.20.0__vlog2"
+    raw = raw_log(name)
+    half = raw.index(b"\n", len(raw) // 2) + 1
+    (tmp_path / "half.log").write_bytes(raw[:half])
+    texts = queue.SimpleQueue[bytes]()
+    growing = Growing(str(tmp_path / "half.log"), [texts.get], GRAMMAR)
+    texts.put(raw[:half])
+    wait_until(lambda: growing.lines == raw[:half].count(b"\n"))
+    so_far = growing.run()
+    texts.put(raw[half:])
+    texts.put(b"")
+    growing.scan.wait()
+    assert_same(so_far, tflogscope.open_log(tmp_path / "half.log"))
+    assert_frame_equal(growing.run().ops, run_of(name).ops)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait, and fail if that never becomes so."""
+    until = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "long_line"])
@@ -147,70 +164,68 @@ def test_a_damaged_log_is_followed(kind: str) -> None:
     raw = raw_log("python_threads__tf2.21.0__vlog2")[-300_000:]
     for seed in range(examples(2)):
         damaged = KINDS[kind](raw, random.Random(seed))
-        growing, figures = grown(damaged, random.Random(seed))
-        watched = Watched("run.log", figures, Asked(growing), lines=growing.lines)
+        growing, hints = grown(damaged, random.Random(seed))
+        figures = read_figures(growing.run())
+        watched = Watched("run.log", hints, figures, lines=growing.lines)
         assert len(watch_lines(watched, Shown(), 80, 30)) == 30
-        graph = growing.apart().run().timeline.filter(mode="graph", kind="op")
-        ran = graph.filter(pl.col("status") != "dead").height
-        assert sum(op.graph for op in figures.ops()) == ran
 
 
 # ---- what goes on right now ---------------------------------------------------------------------
 
 
-def upto(raw: bytes, text: bytes) -> Figures:
-    """Figures of a log up to the line that has this text."""
+def upto(raw: bytes, text: bytes) -> Hints:
+    """Hints after the line that has this text."""
     end = raw.index(b"\n", raw.index(text)) + 1
     return grown(raw[:end], random.Random(1))[1]
 
 
-def test_a_function_is_being_made_ready_and_then_runs() -> None:
+def test_a_function_is_instantiated_and_then_runs() -> None:
     raw = raw_log("function_mlp__tf2.13.1__vlog2")
-    name = b"__inference_train_"
-    making = upto(raw, b'Instantiating MultiDevice function "' + name).calls
-    assert [each.encode().startswith(name) for each, _ in making.making] == [True]
-    running = upto(raw, b"Entering eager executing local operation '" + name).calls
-    assert [each.encode().startswith(name) for each, _ in running.running] == [True]
-    over = upto(raw, b"Exiting eager executing local operation '" + name).calls
-    assert (over.making, over.running) == ([], [])
+    making = upto(raw, b'Instantiating MultiDevice function "__inference_train_')
+    assert [name for name, _ in making.begun("instantiation")] == ["train 116"]
+    made = upto(raw, b'Instantiated MultiDevice function "__inference_train_')
+    assert made.begun("instantiation") == []
+    for record in (b"Entering eager executing local operation '", b"Executing op "):
+        running = upto(raw, record + b"__inference_train_")
+        [(name, since)] = running.begun("call")
+        assert name == "train 116"
+        assert since is not None
+        assert running.last is not None
+        assert since <= running.last
+    over = upto(raw, b"Exiting eager executing local operation '__inference_train_")
+    assert (over.begun("instantiation"), over.begun("call")) == ([], [])
 
 
-def test_a_function_is_being_traced_from_the_first_constant_that_is_worked_out() -> None:
+def test_a_function_is_being_traced_from_the_first_constant_that_is_folded() -> None:
     raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
     made = raw.index(b'Instantiated MultiDevice function "__inference_Dataset_map')
     lines = raw[made:].split(b"\n")
     first = next(line for line in lines if b" step -1 " in line and b"Process node" in line)
     traced = upto(raw, first)
-    assert traced.tracing_since == traced.last is not None
+    assert traced.tracing == traced.last is not None
     ahead = b"step -1 {{node sequential/dropout/dropout/Const}}"  # when the call runs already
-    assert upto(raw, ahead).calls.running
-    assert upto(raw, ahead).tracing_since is None
-    assert upto(raw, b"Entering eager executing local operation '__inf").tracing_since is None
+    assert upto(raw, ahead).begun("call")
+    assert upto(raw, ahead).tracing is None
+    assert upto(raw, b"Entering eager executing local operation '__inf").tracing is None
 
 
 def test_an_eager_op_runs_until_its_end() -> None:
     raw = raw_log("eager_basics__tf2.13.1__vlog2")
-    begins = upto(raw, b"from __wrapped____MklMatMul_device_").calls
-    assert [name for name, _ in begins.eager] == ["_MklMatMul"]
-    end = raw.index(b"Component function execution succeeded", raw.index(b"____MklMatMul_device_"))
-    ended = grown(raw[: raw.index(b"\n", end) + 1], random.Random(1))[1]
-    assert ended.calls.eager == []
-    [op] = [op for op in ended.ops() if op.name == "MatMul"]
-    assert (op.eager, op.eager_rewritten) == (1, 1)
-    assert op.us == op.eager_rewritten_us > 0
+    begin = raw.index(b"from __wrapped____MklMatMul_device_")
+    end = raw.index(b"Component function execution succeeded", begin)
+    for place, running in ((begin, ["_MklMatMul"]), (end, [])):
+        log = raw[: raw.index(b"\n", place) + 1]
+        figures = read_figures(grown(log, random.Random(1))[0].run())
+        assert [name for name, _ in figures.running] == running
 
 
-def test_a_wrap_is_rewritten_while_another_thread_goes_on() -> None:
-    log = Log()  # without threads in it
-    log.instantiating(wrapped("MaxPool"))
-    log.eager_op("Mul", 2)
-    log.rewrite(Node(3, "MaxPool", "_MklNativeMaxPool"), "MaxPool")
-    log.instantiated(wrapped("MaxPool"), 6)
-    for _ in range(2):
-        log.eager_op("MaxPool", 6)
-    figures = grown(log.text().encode(), random.Random(1))[1]
-    found = {op.name: (op.eager, op.eager_rewritten) for op in figures.ops()}
-    assert found == {"Mul": (1, 0), "MaxPool": (2, 2)}
+def test_an_instantiation_is_over_when_an_op_is_dispatched() -> None:
+    log = Log()
+    log.instantiating("__inference_f_7")
+    begun = grown(log.text().encode(), random.Random(1))[1].begun("instantiation")
+    assert [name for name, _ in begun] == ["f 7"]
+    log.eager_op("Mul", 2)  # it has failed, which no record says
+    assert grown(log.text().encode(), random.Random(1))[1].begun("instantiation") == []
 
 
 def test_before_2_11_a_call_ends_with_its_component_on_another_thread() -> None:
@@ -219,12 +234,12 @@ def test_before_2_11_a_call_ends_with_its_component_on_another_thread() -> None:
     log.instantiate(function, 4)
     log.executing(function, thread=1)
     log.running(function, 4, thread=1)
+    assert grown(log.text().encode(), random.Random(1))[1].begun("call")
     log.ran(function, 4, thread=2)
-    ended = grown(log.text().encode(), random.Random(1))[1].calls
-    assert (ended.running, ended.functions[function].ended) == ([], 1)
+    assert grown(log.text().encode(), random.Random(1))[1].begun("call") == []
     log.executing(function, thread=1)
-    again = grown(log.text().encode(), random.Random(1))[1].calls
-    assert [name for name, _ in again.running] == [function]
+    again = grown(log.text().encode(), random.Random(1))[1].begun("call")
+    assert [name for name, _ in again] == ["f 7"]
 
 
 def test_python_adds_nodes_until_something_else_happens() -> None:
@@ -232,31 +247,36 @@ def test_python_adds_nodes_until_something_else_happens() -> None:
     raw = unpacked(path)
     [line, *_] = [line for line in raw.split(b"\n") if line.startswith(b"tflogscope node ")]
     node = line.rsplit(b" ", 1)[1].decode()
-    figures = upto(raw, line)
-    assert figures.calls.node == node
-    shown = watch_lines(Watched("run.log", figures, Asked(Growing(GRAMMAR))), Shown(), 100, 30)
+    hints = upto(raw, line)
+    assert hints.node == node
+    shown = watch_lines(Watched("run.log", hints), Shown(), 100, 30)
     assert f"Python adds nodes to a graph, the last one {node}" in shown[1].plain
-    assert upto(raw, b"Entering eager executing local operation '__inf").calls.node is None
+    assert upto(raw, b"Entering eager executing local operation '__inf").node is None
 
 
 def test_the_last_lines_count_when_nothing_comes() -> None:
+    texts = queue.SimpleQueue[bytes]()
+    growing = Growing("run.log", [texts.get], GRAMMAR)
     log = Log()
     log.start(Node(3, "a", "MatMul"), 5)
-    growing = Growing(GRAMMAR)
-    figures = Figures(growing, GRAMMAR)
-    growing.begin("a log", SourceAccount())
-    growing.add(log.text().encode())
-    figures.advance()
-    assert figures.ops() == []  # the next line may belong to it
-    growing.settle()
-    figures.advance()
-    assert [op.graph for op in figures.ops()] == [1]
+    texts.put(log.text().encode())  # the next line may belong to it
+    wait_until(lambda: growing.lines == 1)
     log = Log()
     log.start(Node(4, "b", "MatMul"), 6)
-    growing.add(log.text().encode() * 2)
-    growing.settle()
-    figures.advance()
-    assert (growing.lines, [op.graph for op in figures.ops()]) == (3, [3])
+    texts.put(log.text().encode() * 2)
+    wait_until(lambda: growing.lines == 3)
+    [op] = read_figures(growing.run()).ops
+    assert (op["op"], op["graph"]) == ("MatMul", 3)
+    texts.put(b"")
+    growing.scan.wait()
+    assert growing.lines == 3
+
+
+def test_what_record_wrote_above_a_log_is_known() -> None:
+    raw = unpacked(Path(__file__).parent / "lines" / "program__tf2.13.1.log.zst")
+    recorded = grown(raw, random.Random(1))[0].run().recorded_as
+    assert recorded is not None
+    assert "versions" in recorded
 
 
 # ---- files and pipes ----------------------------------------------------------------------------
@@ -265,29 +285,27 @@ def test_the_last_lines_count_when_nothing_comes() -> None:
 class Reading:
     """Text that is followed, from each beginning of the log."""
 
-    def __init__(self, follow: Follow) -> None:
-        self.follow = follow
+    def __init__(self, receives: Iterable[Receive]) -> None:
         self.texts: list[bytes] = []
+        self._thread = threading.Thread(target=self._read, args=(receives,), daemon=True)
+        self._thread.start()
+
+    def _read(self, receives: Iterable[Receive]) -> None:
+        for receive in receives:
+            self.texts.append(b"")
+            for block in Beginning("run.log", receive).blocks():
+                self.texts[-1] += block.text
 
     def wait_for(self, *texts: bytes) -> None:
         """Wait for these texts; fail when they don't come."""
         until = time.monotonic() + 20
         while self.texts != list(texts) and time.monotonic() < until:
-            self.take()
+            time.sleep(0.01)
         assert self.texts == list(texts)
 
     def has_ended(self, seconds: float) -> bool:
-        until = time.monotonic() + seconds
-        while not self.follow.ended and time.monotonic() < until:
-            self.take()
-        return self.follow.ended
-
-    def take(self) -> None:
-        for part in self.follow.parts(time.monotonic() + 0.1):
-            if part.text:
-                self.texts[-1] += part.text
-            else:
-                self.texts.append(b"")
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
 
 @pytest.fixture
@@ -295,7 +313,7 @@ def followed(tmp_path: Path) -> Iterator[tuple[Path, GrowingFile, Reading]]:
     path = tmp_path / "run.log"
     path.write_bytes(b"one\ntw")
     file = GrowingFile(str(path))
-    yield path, file, Reading(Follow(file.begin))
+    yield path, file, Reading(file)
     file.stop()
 
 
@@ -345,7 +363,7 @@ def test_what_is_packed_comes_when_its_writer_flushes(tmp_path: Path) -> None:
         log.write(b"".join(lines[:1000]))
         log.flush()
         file = GrowingFile(str(path))
-        reading = Reading(Follow(file.begin))
+        reading = Reading(file)
         reading.wait_for(b"".join(lines[:1000]))
         log.write(b"".join(lines[1000:]))
     file.stop()
@@ -354,7 +372,7 @@ def test_what_is_packed_comes_when_its_writer_flushes(tmp_path: Path) -> None:
 
 def test_a_pipe_is_read_as_it_comes_and_ends() -> None:
     written: queue.Queue[bytes] = queue.Queue()
-    reading = Reading(Follow(once(written.get)))
+    reading = Reading([written.get])
     written.put(b"one\ntw")
     reading.wait_for(b"one\n")
     written.put(b"o\n")
@@ -366,10 +384,24 @@ def test_a_pipe_is_read_as_it_comes_and_ends() -> None:
 
 def test_a_large_pipe_is_not_kept() -> None:
     left = [b"x" * 99 + b"\n"] * 400_000
-    arriving = _Arriving(lambda: b"".join([left.pop() for _ in range(min(10_000, len(left)))]))
-    blocks = [block.text for block in read_blocks(arriving, SourceAccount())]
-    assert sum(map(len, blocks)) == 40_000_000
-    assert len(arriving._kept) < 20 << 20
+    pipe = Beginning("-", lambda: b"".join([left.pop() for _ in range(min(10_000, len(left)))]))
+    assert sum(len(block.text) for block in pipe.blocks()) == 40_000_000
+    assert len(pipe._reader._kept) < 20 << 20
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX's")
+def test_a_fifo_is_read_from_one_writer_to_the_next_and_can_be_left(followed: Followed) -> None:
+    path, file, reading = followed
+    reading.wait_for(b"one\n")
+    path.unlink()
+    os.mkfifo(path)
+    reading.wait_for(b"one\ntw\n", b"")
+    for line in (b"by one\n", b"by another\n"):
+        path.write_bytes(line)
+    reading.wait_for(b"one\ntw\n", b"by one\nby another\n")
+    with path.open("wb"):  # a writer that says nothing
+        file.stop()
+        assert reading.has_ended(20)
 
 
 def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
@@ -377,19 +409,25 @@ def test_a_file_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
         GrowingFile(str(tmp_path / "no.log"))
 
 
-# ---- findings -----------------------------------------------------------------------------------
+def test_what_can_not_be_read_is_raised() -> None:
+    def receive() -> bytes:
+        raise InputError("is gone", "run.log")
+
+    growing = Growing("run.log", [receive], GRAMMAR)
+    with pytest.raises(InputError, match="is gone"):
+        growing.scan.wait()
 
 
-def test_findings_rest_after_the_model_but_not_after_it_was_loaded(
+# ---- the latest run -----------------------------------------------------------------------------
+
+
+def test_the_model_rests_ten_times_as_long_as_it_took_but_not_after_it_was_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock, ran = [1000.0], []
 
     class Slow:
         lines = 0
-
-        def apart(self) -> Slow:
-            return self
 
         def run(self) -> Slow:
             clock[0] += 10
@@ -400,34 +438,62 @@ def test_findings_rest_after_the_model_but_not_after_it_was_loaded(
         def findings(self) -> pl.DataFrame:
             return pl.DataFrame({"id": ["unfinished"]})
 
-    monkeypatch.setattr("tflogscope.live.asked.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("tflogscope.live.latest.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("tflogscope.live.latest.read_figures", lambda run: Figures(run.lines))
     slow = Slow()
-    asked = Asked(cast("Growing", slow))
+    latest = Latest(cast("Growing", slow))
 
-    def look(seconds: float) -> list[int]:
+    def look(seconds: float, *, ended: bool = False) -> list[int]:
         clock[0] += seconds
         slow.lines += 1
-        asked.look()
-        if asked._thread is not None:
-            asked._thread.join()
+        latest.look(ended=ended)
+        latest._thread.join()
         return ran
 
     assert look(0) == [1]
-    assert look(1) == [1]
-    assert look(2) == [1, 3]
-    assert look(300) == [1, 3]
-    assert look(30) == [1, 3, 5]
+    assert look(0.5) == [1, 2]
+    assert look(99) == [1, 2]
+    assert look(2) == [1, 2, 4]
+    assert look(1, ended=True) == [1, 2, 4, 5]
+
+
+def test_what_the_model_raises_is_raised() -> None:
+    class Broken:
+        lines = 1
+
+        def run(self) -> Run:
+            raise MemoryError
+
+    latest = Latest(cast("Growing", Broken()))
+    latest.look()
+    latest._thread.join()
+    with pytest.raises(MemoryError):
+        latest.look()
+
+
+def test_the_latest_run_explains_an_op() -> None:
+    latest = Latest(growing_of("keras_fit_mlp__tf2.13.1__vlog2")[0])
+
+    def answer(op: str) -> object:
+        latest.explain(op)
+        for _ in range(2):  # the run is made first
+            latest.look()
+            latest._thread.join()
+        return latest.answer
+
+    run = run_of("keras_fit_mlp__tf2.13.1__vlog2")
+    assert answer("MatMul") == run.explain(op="MatMul")
+    assert isinstance(answer("NoSuchOp"), UsageError)
 
 
 # ---- the screen ---------------------------------------------------------------------------------
 
 
-def screen(log: bytes, change: Callable[[Shown], None] = lambda _: None) -> tuple[Watched, Shown]:
-    growing, figures = grown(log, random.Random(2))
-    watched = Watched("run.log", figures, Asked(growing), bytes=len(log), lines=growing.lines)
-    shown = Shown()
-    change(shown)
-    return watched, shown
+def screen(log: bytes) -> tuple[Watched, Shown]:
+    growing, hints = grown(log, random.Random(2))
+    figures = read_figures(growing.run()) if log else Figures()
+    watched = Watched("run.log", hints, figures, bytes=len(log), lines=growing.lines)
+    return watched, Shown()
 
 
 @pytest.mark.parametrize("width", [10, 40, 60, 80, 120, 160])
@@ -469,9 +535,9 @@ def test_the_screen_says_whose_kernels_ran(name: str, whose: str) -> None:
 
 def test_a_rate_is_that_of_now() -> None:
     watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
-    found = watched.figures.per_second(60)
-    assert found["eager"][-2]
-    eager = f" {found['eager'][-2]:,}/s"
+    before = watched.figures.per_second["eager"][-2]
+    assert before
+    eager = f" {before:,}/s"
     assert watch_lines(watched, shown, 100, 40)[3].plain.endswith(eager)
     watched.undated = 5.0
     assert watch_lines(watched, shown, 100, 40)[3].plain.endswith(" 0/s")
@@ -482,9 +548,8 @@ def test_a_rate_is_that_of_now() -> None:
 def test_functions_keep_their_places_and_a_low_terminal_has_room_for_ops() -> None:
     raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
     watched, shown = screen(raw)
-    watched.asked.lines = watched.lines
-    facts = {"id": "slow", "severity": "warning", "text": "It is slow."}
-    watched.asked.findings = [Found(facts, 0.0)] * 5
+    facts = {"id": "slow", "severity": "warning", "text": "It is slow.", "since": 0.0}
+    watched.findings = [facts] * 5
     for height, findings, least in ((24, 1, 6), (40, 3, 16)):
         lines = [line.plain for line in watch_lines(watched, shown, 100, height)]
         assert sum("It is slow" in line for line in lines) == findings
@@ -499,16 +564,24 @@ def test_an_op_whose_end_may_be_in_the_last_lines_is_not_said_to_run() -> None:
     log.eager_op("Mul", 2)
     log.executing("MatMul")
     log.running(wrapped("MatMul"), 4)
-    figures = grown(log.text().encode(), random.Random(1))[1]
-    watched = Watched("run.log", figures, Asked(Growing(GRAMMAR)), quiet=0.3)
-    assert "runs" not in watch_lines(watched, Shown(), 100, 30)[1].plain
-    watched.quiet = 1.5
-    assert "MatMul runs, since 03:56:34 (1.50 s)" in watch_lines(watched, Shown(), 100, 30)[1].plain
+
+    def now(quiet: float) -> str:
+        watched, shown = screen(log.text().encode())
+        watched.quiet = quiet
+        return watch_lines(watched, shown, 100, 30)[1].plain
+
+    assert "runs" not in now(0.3)
+    assert "MatMul runs, since 03:56:34 (1.50 s)" in now(1.5)
     log.wait(2_000)
     log.eager_input("Relu")
-    figures = grown(log.text().encode(), random.Random(1))[1]
-    watched = Watched("run.log", figures, Asked(Growing(GRAMMAR)), quiet=0.3)
-    assert "MatMul runs, since 03:56:34 (2.0" in watch_lines(watched, Shown(), 100, 30)[1].plain
+    assert "MatMul runs, since 03:56:34 (2.0" in now(0.3)
+
+
+def test_figures_say_of_how_much_of_the_log_they_are() -> None:
+    watched, shown = screen(raw_log("function_mlp__tf2.13.1__vlog2"))
+    watched.lines += 1_000
+    said = f"of the first {watched.lines - 1_000:,} lines"
+    assert said in watch_lines(watched, shown, 100, 30)[2].plain
 
 
 def test_eager_kernels_of_onednn_have_their_share() -> None:
@@ -522,9 +595,8 @@ def test_eager_kernels_of_onednn_have_their_share() -> None:
 
 def test_what_runs_is_not_a_finding_but_what_was_cut_off_is() -> None:
     watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
-    watched.asked.lines = watched.lines
-    facts = {"id": "unfinished", "severity": "note", "text": "It has no end."}
-    watched.asked.findings = [Found(facts, 0.0)]
+    facts = {"id": "unfinished", "severity": "note", "text": "It has no end.", "since": 0.0}
+    watched.findings = [facts]
     assert not any("unfinished" in line.plain for line in watch_lines(watched, shown, 100, 40))
     watched.ended = True
     assert any("1 note: unfinished" in line.plain for line in watch_lines(watched, shown, 100, 40))
@@ -534,12 +606,12 @@ def test_ops_are_sorted_and_filtered() -> None:
     watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
     watch_lines(watched, shown, 100, 40)
     by_time = list(shown.ops)
-    ops = {op.name: op for op in watched.figures.ops()}
-    times = [ops[name].us for name in by_time]
+    ops = {op["op"]: op for op in watched.figures.ops}
+    times = [ops[name]["us"] for name in by_time]
     assert times == sorted(times, reverse=True)
     shown.sort = "eager"
     watch_lines(watched, shown, 100, 40)
-    runs = [ops[name].eager for name in shown.ops]
+    runs = [ops[name]["eager"] for name in shown.ops]
     assert runs == sorted(runs, reverse=True)
     shown.filter = "MATMUL"
     watch_lines(watched, shown, 100, 40)
@@ -551,10 +623,11 @@ def test_ops_are_sorted_and_filtered() -> None:
 def test_the_screen_in_the_documents_is_that_of_a_log() -> None:
     raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
     calls = [*re.finditer(b"Entering eager executing local operation '__inference_tra", raw)]
-    watched, shown = screen(raw[: raw.index(b"\n", calls[6].start()) + 1])
-    watched.rate, found = 1.25e6, watched.asked._growing.apart().run().findings.to_dicts()
-    watched.asked.findings = [Found(each, 1795233414.8) for each in found]
-    watched.asked.lines = watched.lines
+    log = raw[: raw.index(b"\n", calls[6].start()) + 1]
+    watched, shown = screen(log)
+    found = grown(log, random.Random(2))[0].run().findings.to_dicts()
+    watched.findings = [each | {"since": 1795233414.8} for each in found]
+    watched.rate = 1.25e6
     text = "".join(f"{line.plain.rstrip()}\n" for line in watch_lines(watched, shown, 100, 30))
     text = re.sub(r"\d\d:\d\d:\d\d - ", "03:56:55 - ", text)  # in the zone of who looks at it
     document = (Path(__file__).parent.parent / "docs" / "commands.md").read_text()

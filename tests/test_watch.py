@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -53,6 +54,10 @@ class Terminal:
             time.sleep(0.1)
         pytest.fail(f"{text!r} is not on the screen:\n{self.screen()}")
 
+    def shows_cursor(self) -> bool:
+        """Whether the cursor is there."""
+        return self._tmux("display-message", "-p", "-t", "tests", "#{cursor_flag}") == "1\n"
+
     def close(self) -> None:
         """End all that runs in it."""
         self._tmux("kill-server")
@@ -97,8 +102,8 @@ def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     log.write_bytes(raw[:middle])
     terminal = start()
     terminal.run(f"{TFLOGSCOPE} watch run.log; echo it ended with $?")
-    screen = terminal.wait_for("train_function 809 runs, since 03:56:54")
-    assert "› " in screen
+    terminal.wait_for("train_function 809 runs, since 03:56:54")
+    terminal.wait_for("› ")  # an op is chosen
     terminal.type("p")
     terminal.wait_for("p go on (paused)")
     append(log, raw[middle:-10])
@@ -200,11 +205,12 @@ def test_a_pipe(start: Start, tmp_path: Path) -> None:
 def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     (tmp_path / "of.log").write_bytes(raw_log(NAME))
     (tmp_path / "train.py").write_text(
-        "import sys, time\n"
+        "import os, sys, time\n"
         "print('not on the screen')\n"
         "sys.stdout.write(open('of.log').read())\n"
         "sys.stdout.flush()\n"
-        "time.sleep(6)\n"
+        "while not os.path.exists('enough'):\n"
+        "    time.sleep(0.1)\n"
         "sys.exit(3)\n"
     )
     terminal = start()
@@ -213,6 +219,7 @@ def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     screen = terminal.wait_for("predict_function 1136")
     assert "q quit" in screen
     assert "not on the screen" not in screen
+    (tmp_path / "enough").touch()
     terminal.wait_for("it ended with 3")
     printed = terminal.screen("-S", "-")
     assert "What was recorded" in printed
@@ -243,6 +250,55 @@ def test_an_interrupt_ends_it_and_leaves_the_terminal_as_it_was(
     assert "predict_function" not in screen
     terminal.run("echo typed text is $((1 + 1)) shown")
     terminal.wait_for("$ echo typed text")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(
+    start: Start, tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "run.log").write_bytes(raw_log(NAME))
+    terminal = start()
+    command = f"ulimit -c 0; echo $$ > pid; exec {TFLOGSCOPE} watch run.log"
+    terminal.run(f"sh -c '{command}'; echo it ended with $?")
+    terminal.wait_for("predict_function 1136")
+    os.kill(int((tmp_path / "pid").read_text()), number)
+    screen = terminal.wait_for(f"it ended with {128 + number}")
+    assert "predict_function" not in screen
+    assert terminal.shows_cursor()
+    terminal.run("echo typed text is $((1 + 1)) shown")
+    terminal.wait_for("$ echo typed text")
+
+
+def test_a_recording_that_is_quit_leaves_the_terminal_as_it_was(
+    start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(
+        "import sys, time\nprint(open('of.log').read(), flush=True)\ntime.sleep(100)\n"
+    )
+    (tmp_path / "of.log").write_bytes(raw_log(NAME))
+    terminal = start()
+    program = f"{shlex.quote(sys.executable)} train.py"
+    terminal.run(f"ulimit -c 0; {TFLOGSCOPE} record --watch -o new.log -- {program}; echo with $?")
+    terminal.wait_for("predict_function 1136")
+    terminal.type("C-\\")
+    terminal.wait_for(f"with {128 + signal.SIGQUIT}")
+    assert "What was recorded" in terminal.screen("-S", "-")
+    assert terminal.shows_cursor()
+    terminal.run("echo typed text is $((1 + 1)) shown")
+    terminal.wait_for("$ echo typed text")
+
+
+def test_a_fifo_in_the_place_of_the_log_can_be_left(start: Start, tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_bytes(raw_log(NAME))
+    terminal = start()
+    terminal.run(f"{TFLOGSCOPE} watch run.log; echo it ended with $?")
+    terminal.wait_for("predict_function 1136")
+    log.unlink()
+    os.mkfifo(log)
+    terminal.wait_for("began 2 times")
+    terminal.type("q")
+    terminal.wait_for("it ended with 0")
 
 
 @pytest.mark.parametrize(("width", "colour"), [(60, "NO_COLOR=1"), (160, "FORCE_COLOR=1")])

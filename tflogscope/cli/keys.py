@@ -1,9 +1,10 @@
-"""Keys as they are pressed, on a terminal: without a line end, and not shown."""
+"""Keys as they are pressed, on a terminal, which is as it was in the end, whatever ends it."""
 
 from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -61,6 +62,38 @@ def keyboard(*, interrupts: bool) -> Iterator[Keys]:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
     finally:
         os.close(terminal)
+
+
+class _Ended(BaseException):
+    """A signal has ended the process, as soon as the terminal is as it was."""
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """Let TERM, HUP and QUIT end the block as an exception does, and then the process.
+
+    Only the main thread can enter it.
+    """
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGQUIT")]
+    found: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        found.append(number)
+        if len(found) == 1:  # not in the middle of the unwinding
+            raise _Ended
+
+    before = {
+        number: signal.signal(number, end)
+        for number in numbers
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if found:
+            os.kill(os.getpid(), found[0])
 
 
 class _Terminal:

@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from tflogscope.cli.inputs import OwnGrammar, named_inputs
-from tflogscope.cli.keys import INTERRUPT, keyboard
+from tflogscope.cli.keys import INTERRUPT, keyboard, unwinding
 from tflogscope.cli.output import print_text
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.sources.source import STANDARD_INPUT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
     from rich.live import Live
 
     from tflogscope.cli.keys import Keys
-    from tflogscope.live.follow import Follow
+    from tflogscope.live.follow import Receive
     from tflogscope.model.log_run import LogRun
 
 _TICK = 0.5  # seconds between two pictures
-_SETTLE_SECONDS = 0.4  # without a new line: then the last lines wait for no other
 _RATE_SECONDS = 3.0
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
 
@@ -48,7 +49,7 @@ def watch(
 ) -> None:
     """Show a run while it goes on, on the whole terminal.
 
-    What runs, or is made ready, right now and since when; eager ops and nodes of graphs each
+    What runs, or is instantiated, right now and since when; eager ops and nodes of graphs each
     second; calls of functions; ops; oneDNN's share; and what is found. Each part of the log is read
     once. It follows a file that grows, is replaced or cut short, and pipes.
 
@@ -62,24 +63,17 @@ def watch(
     """
     [name] = named_inputs([log] if log else None)
     require_terminal("watch")
-    from tflogscope.live.follow import Follow, GrowingFile, once, pipe
+    from tflogscope.live.follow import GrowingFile, pipe
 
-    file = None
-    if name == STANDARD_INPUT:
-        follow = Follow(once(pipe(io.FileIO(0, closefd=False), name)))
-    elif Path(name).is_fifo():
-        follow = Follow(once(pipe(io.FileIO(name), name)))
-    else:
-        file = GrowingFile(name)
-        follow = Follow(file.begin)
-    watching = Watching(name, follow, None if file is None else Path(name), grammar)
-    with keyboard(interrupts=False) as keys:
+    file = None if name == STANDARD_INPUT else GrowingFile(name)
+    receives = [pipe(io.FileIO(0, closefd=False), name)] if file is None else file
+    watching = Watching(name, receives, None if file is None else Path(name), grammar)
+    with unwinding(), keyboard(interrupts=False) as keys:
         watching.show(keys)
     if file is not None:
         file.stop()
-        while not watching.is_at_end:
-            watching.take(time.monotonic() + _TICK)
-    print_run(watching.run())
+        watching.growing.scan.wait()
+    print_run(watching.growing.run())
 
 
 def require_terminal(what: str) -> None:
@@ -103,28 +97,28 @@ def print_run(run: LogRun) -> None:
 
 
 class Watching:
-    """A log that is followed: scanned as it comes, and shown."""
+    """A log that is shown while it grows."""
 
     def __init__(
-        self, name: str, follow: Follow, file: Path | None = None, grammar: str | None = None
+        self,
+        name: str,
+        receives: Iterable[Receive],
+        file: Path | None = None,
+        grammar: str | None = None,
     ) -> None:
         from tflogscope.grammar.load import load_grammar
-        from tflogscope.live.asked import Asked
-        from tflogscope.live.figures import Figures
         from tflogscope.live.growing import Growing
+        from tflogscope.live.hints import Hints
+        from tflogscope.live.latest import Latest
         from tflogscope.views.watch import Shown, Watched
 
-        known = load_grammar(grammar)
-        self._growing = Growing(known)
-        self._figures = Figures(self._growing, known)
-        self._asked = Asked(self._growing)
-        self.watched = Watched(name, self._figures, self._asked, times=0)
+        self.growing = Growing(name, receives, load_grammar(grammar))
+        self._latest = Latest(self.growing)
+        self.watched = Watched(name, Hints(self.growing))
         self.shown = Shown()
-        self._follow = follow
         self._file = file
         self._came = self._dated = time.monotonic()
         self._sizes: deque[tuple[float, int]] = deque([(self._came, 0)])
-        self._wanted: str | None = None  # an op that is to be explained
 
     def show(self, keys: Keys, *, until_end: bool = False) -> None:
         """Show the log until a key ends it; `until_end`: or the log does."""
@@ -138,66 +132,42 @@ class Watching:
             redirect_stdout=False,
             redirect_stderr=False,
         ) as live:
-            while not (until_end and self.is_at_end):
+            while not (until_end and self.growing.scan.has_ended):
                 tick = time.monotonic() + _TICK
-                self.take(tick)
                 self._look(console)
                 self._draw(live, console)
-                while True:
-                    left = 0 if self._follow.is_behind else tick - time.monotonic()
-                    for key in keys.wait(max(left, 0)):
+                while (left := tick - time.monotonic()) > 0:
+                    for key in keys.wait(left):
                         if self._press(key):
                             return
                         self._draw(live, console)
-                    if left <= 0:
-                        break
-
-    @property
-    def is_at_end(self) -> bool:
-        """Whether nothing more will come."""
-        return self._follow.ended
-
-    def take(self, until: float) -> None:
-        """Scan what has come."""
-        for part in self._follow.parts(until):
-            if part.text:
-                self._growing.add(part.text)
-                self._came = time.monotonic()
-            else:
-                self.watched.times += 1
-                self._growing.begin(self._name(), part.account)
-
-    def run(self) -> LogRun:
-        """The run at the end; nothing is scanned after that."""
-        self._growing.settle()
-        return self._growing.run()
-
-    def _name(self) -> str:
-        name, times = self.watched.name, self.watched.times
-        return name if times == 1 else f"{name} ({times})"
 
     def _look(self, console: Console) -> None:
-        """Bring what is shown up to date."""
-        now, watched = time.monotonic(), self.watched
+        """Bring what is shown up to date. Raises what reading the log raised."""
+        now, watched, growing = time.monotonic(), self.watched, self.growing
+        ended = growing.scan.has_ended
+        if ended:
+            growing.scan.wait()
+        self._latest.look(paused=self.shown.paused, ended=ended)
+        if growing.bytes > self._sizes[-1][1]:
+            self._came = now
         quiet = now - self._came
-        if quiet > _SETTLE_SECONDS:
-            self._growing.settle()
-            quiet = max(quiet, self._unwritten())
-        self._sizes.append((now, self._growing.bytes))
+        quiet = max(quiet, self._unwritten()) if quiet > _TICK else quiet
+        self._sizes.append((now, growing.bytes))
         while len(self._sizes) > 2 and now - self._sizes[0][0] > _RATE_SECONDS:
             self._sizes.popleft()
         if not self.shown.paused:
             (since, before), (_, after) = self._sizes[0], self._sizes[-1]
             watched.rate = (after - before) / max(now - since, _TICK)
-            watched.bytes, watched.lines = self._growing.bytes, self._growing.lines
-            watched.quiet, watched.ended = quiet, self._follow.ended
-            last = self._figures.last
-            self._figures.advance()
-            self._dated = now if self._figures.last != last else self._dated
+            watched.bytes, watched.lines = after, growing.lines
+            watched.times = max(len(growing.beginnings), 1)
+            watched.quiet, watched.ended = quiet, ended
+            watched.figures, watched.findings = self._latest.figures, self._latest.findings
+            last = watched.hints.last
+            watched.hints.advance()
+            self._dated = now if watched.hints.last != last else self._dated
             watched.undated = now - self._dated
-        self._asked.look(find=not self.shown.paused and bool(self._figures.ops()))
-        if self._wanted is not None:
-            self._explain(console)
+        self._show_answer(console)
 
     def _unwritten(self) -> float:
         """Seconds since the file was written, which may be long before it was watched."""
@@ -249,8 +219,9 @@ class Watching:
             place = max(0, min(shown.place + _STEPS[key], len(shown.ops) - 1))
             shown.chosen = shown.ops[place]
         elif key in {"enter", "e"} and shown.ops:
-            self._wanted = shown.ops[shown.place]
-            shown.said = f"explaining {self._wanted}…"
+            op = shown.ops[shown.place]
+            self._latest.explain(op)
+            shown.said = f"explaining {op}…"
 
     def _type(self, key: str) -> None:
         shown = self.shown
@@ -263,23 +234,17 @@ class Watching:
         elif len(key) == 1 and key.isprintable():
             shown.filter += key
 
-    def _explain(self, console: Console) -> None:
-        """Ask for the op that is wanted, when the model has nothing else to do."""
-        if self._asked.is_busy:
-            return
-        op, self._wanted = self._wanted, None
-        self._asked.ask(lambda run: run.explain(op=op), lambda facts: self._show(facts, console))
-
-    def _show(self, facts: object, console: Console) -> None:
+    def _show_answer(self, console: Console) -> None:
+        """Show what the model has answered, if it has."""
         from tflogscope.views.watch import explanation
 
-        self.shown.said = ""
-        if isinstance(facts, TflogscopeError):
-            self.shown.said = facts.what
-        elif isinstance(facts, dict):
+        answer, self._latest.answer = self._latest.answer, None
+        if isinstance(answer, TflogscopeError):
+            self.shown.said = answer.what
+        elif answer is not None:
             colour = console.color_system is not None
-            self.shown.explained = explanation(facts, console.width, colour=colour)
-            self.shown.first = 0
+            self.shown.said, self.shown.first = "", 0
+            self.shown.explained = explanation(answer, console.width, colour=colour)
 
 
 class Screen:
@@ -287,12 +252,10 @@ class Screen:
 
     def __init__(self, name: str) -> None:
         """Raises UsageError if there is no terminal."""
-        from tflogscope.live.follow import Follow, once
-
         require_terminal("record --watch")
         self.is_shown = True
         self._data: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._watching = Watching(name, Follow(once(self._data.get)))
+        self._watching = Watching(name, [self._data.get])
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="tflogscope-watch", daemon=True)
 
@@ -313,7 +276,7 @@ class Screen:
         """Print what `analyze` prints. Raises what went wrong while it was shown."""
         if self._error is not None:
             raise self._error
-        print_run(self._watching.run())
+        print_run(self._watching.growing.run())
 
     def _work(self) -> None:
         watching = self._watching
@@ -321,11 +284,9 @@ class Screen:
             with keyboard(interrupts=True) as keys:  # of the program
                 watching.show(keys, until_end=True)
             self.is_shown = False
-            if not watching.is_at_end:
+            if not watching.growing.scan.has_ended:
                 typer.echo("tflogscope: the recording goes on", err=True)
-            while not watching.is_at_end:
-                watching.take(time.monotonic() + _TICK)
-                time.sleep(_TICK / 5)
+            watching.growing.scan.wait()
         except BaseException as error:  # noqa: BLE001  (raised again by `print_run`)
             self._error = error
         self.is_shown = False

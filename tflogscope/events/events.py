@@ -18,7 +18,7 @@ from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.pairing import pair_in_order
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.scan import Scanned, SourceSpan
-from tflogscope.events.store import Store
+from tflogscope.events.store import texts_of
 from tflogscope.events.times import Clocks, without_damaged
 from tflogscope.events.verbose_lines import VerboseLines
 from tflogscope.grammar.model import Grammar, Prefix
@@ -285,14 +285,6 @@ class Events:
                 "Record with TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 and both streams in one file "
                 "(python program.py > run.log 2>&1).",
             )
-
-
-def texts_of(store: Store, table: str) -> pl.Series:
-    """The distinct strings of a table, by number."""
-    # polars takes them apart quicker than Python makes its strings.
-    text = store.text(table)
-    whole = pl.Series("text", [text] if text else [], pl.String)
-    return whole.str.split("\n")[0].head(-1) if text else whole
 
 
 def _numbered(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

@@ -7,8 +7,10 @@ one block and the beginning of the next are scanned together as a small text of 
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from ctypes import byref
 from dataclasses import dataclass, field
 from typing import Protocol, Self
@@ -17,7 +19,7 @@ from tflogscope.events.store import Output, Store
 from tflogscope.grammar.compiled import CompiledGrammar, compile_grammar
 from tflogscope.grammar.model import Grammar
 from tflogscope.native import library as c
-from tflogscope.sources import Source, SourceAccount, read_ahead
+from tflogscope.sources import Block, SourceAccount, read_ahead
 
 WORKERS = 2
 # The first line of a block, those that a torn one there may need, and a last line.
@@ -43,6 +45,25 @@ class SourceSpan:
     lines: int = 0
     torn: int = 0
 
+    def count(self, output: Output) -> None:
+        """Count the lines of what was scanned."""
+        raw = output.raw
+        self.lines += raw.lines
+        self.torn += raw.torn
+        self.classes = [a + b for a, b in zip(self.classes, output.classes, strict=True)]
+        self.dialects = [a + b for a, b in zip(self.dialects, raw.dialects, strict=True)]
+
+
+class Readable(Protocol):
+    """What can be scanned: a `Source`, or one that still grows."""
+
+    name: str
+    size: int | None
+    account: SourceAccount
+
+    def blocks(self) -> Iterator[Block]:
+        """See `Source`."""
+
 
 class Scanned(Protocol):
     """What came of a scan."""
@@ -54,10 +75,13 @@ class Scanned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Whole lines of a source, by number in the order of the log; `last`: it ends here."""
+    """Whole lines of a source, by number in the order of the log.
+
+    `last`: it ends here, or nothing follows for a while.
+    """
 
     number: int
-    source: int
+    source: Readable
     text: bytes
     position: int
     last: bool = False
@@ -66,14 +90,23 @@ class _Block:
 class Scan:
     """A scan under way; it begins when this is made, and ends with the block it is used in."""
 
-    def __init__(self, sources: Sequence[Source], grammar: Grammar, threads: int = WORKERS) -> None:
+    def __init__(
+        self,
+        sources: Iterable[Readable],
+        grammar: Grammar,
+        threads: int = WORKERS,
+        patience: float | None = None,
+    ) -> None:
+        """`patience`: after so many seconds without a line the last ones wait for no other."""
         self.grammar = compile_grammar(grammar)
         self.store = Store(self.grammar)
         self.spans: list[SourceSpan] = []
         self._sources = sources
+        self._patience = patience
         self._blocks = self._all_blocks()
         self._reading, self._turn = threading.Lock(), threading.Condition()
         self._next = 0
+        self._source: Readable | None = None
         self._border = _Border()
         self._outputs: list[Output] = []
         self._error: BaseException | None = None
@@ -93,7 +126,7 @@ class Scan:
 
     def wait(self, progress: Progress | None = None) -> Scan:
         """Wait for the end. Raises InputError where a source can't be read."""
-        sizes = [source.size for source in self._sources]
+        sizes = [source.size for source in self._sources] if progress else []
         total = None if None in sizes else sum(size or 0 for size in sizes)
         for thread in self._threads:
             while thread.is_alive():
@@ -104,22 +137,38 @@ class Scan:
             raise self._error
         return self
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether `wait` would not wait."""
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def held(self) -> AbstractContextManager[object]:
+        """Nothing is added to `store` and `spans` as long as this is entered."""
+        return self._turn
+
+    def so_far(self) -> Scanned:
+        """All that was scanned until now; the scan goes on."""
+        found = copy.copy(self)
+        with self.held():
+            found.store, found.spans = self.store.so_far(), copy.deepcopy(self.spans)
+        return found
+
     # ---- blocks ---------------------------------------------------------------------------------
 
     def _all_blocks(self) -> Iterator[_Block]:
         """All blocks in order, none with too few lines but the last one of a source."""
         number = before = 0
-        for index, source in enumerate(self._sources):
+        for source in self._sources:
             text, position = b"", 0
-            for block in read_ahead(source.blocks()):
+            for block in read_ahead(source.blocks(), patience=self._patience, idle=_IDLE):
                 text = text + block.text if text else block.text
-                position = block.position
-                if _line_end(text, _LEAST_LINES) == 0:
+                position = block.position or position
+                if block.text and _line_end(text, _LEAST_LINES) == 0:
                     continue
-                yield _Block(number, index, text, before + position)
+                yield _Block(number, source, text, before + position, last=not block.text)
                 number += 1
                 text = b""
-            yield _Block(number, index, text, before + position, last=True)
+            yield _Block(number, source, text, before + position, last=True)
             number += 1
             before += source.size or 0
 
@@ -169,14 +218,16 @@ class Scan:
     # ---- in the order of the log ----------------------------------------------------------------
 
     def _settle(self, block: _Block, outputs: list[Output], end: int) -> None:
-        if len(self.spans) == block.source:
-            source, count = self._sources[block.source], c.HOT + len(self.grammar.messages)
+        if self._source is not block.source:
+            self._source, self._border = block.source, _Border()
+            source, count = block.source, c.HOT + len(self.grammar.messages)
             span = SourceSpan(source.name, self.store.raw.lines, source.account, [0] * count)
             self.spans.append(span)
         border = self._border
         if block.last:
             text, begin, upto = border.text + block.text, border.begin, None
-            self._border = _Border()
+            before = text.rfind(b"\n", 0, -1) + 1
+            self._border = _Border(text[before:], len(text) - before)
         else:
             text = border.text + block.text[: _line_end(block.text, _LEAST_LINES - 1)]
             begin, upto = border.begin, len(border.text) + _line_end(block.text, 1)
@@ -192,12 +243,11 @@ class Scan:
     def _count(self, output: Output, text: bytes) -> None:
         """Settle what was scanned and count its lines; the output can be used again."""
         self.store.settle(output, text)
-        span, raw = self.spans[-1], output.raw
-        span.lines += raw.lines
-        span.torn += raw.torn
-        span.classes = [a + b for a, b in zip(span.classes, output.classes, strict=True)]
-        span.dialects = [a + b for a, b in zip(span.dialects, raw.dialects, strict=True)]
+        self.spans[-1].count(output)
         self._outputs.append(output)
+
+
+_IDLE = Block(b"", 0, 0)
 
 
 @dataclass(frozen=True, slots=True)

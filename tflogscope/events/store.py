@@ -17,6 +17,7 @@ from tflogscope.native import library as c
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
 ROWS = 1 << 14
@@ -91,11 +92,10 @@ class _Memory:
             ctypes.memmove(self.place, place, len(before))
         return self.place, self.capacity
 
-    def __deepcopy__(self, _: object) -> _Memory:
-        """The same items in memory of their own."""
+    def copied(self, count: int) -> _Memory:
+        """The first items in memory of their own."""
         made = _Memory(self.kind)
-        made._take(mmap(-1, len(self.raw)))
-        ctypes.memmove(made.place, self.place, len(self.raw))
+        ctypes.memmove(made.room(count)[0], self.place, count * sizeof(self.kind))
         return made
 
 
@@ -159,11 +159,25 @@ class Store:
             place, columns.capacity = memory.room(columns.used + rows)
             setattr(columns, name, place)
 
-    def copy(self) -> Store:
-        """The log so far, for the model, which changes it; the scan goes on with this one."""
-        found = Store(self._grammar)
-        kept = ("_entries", "_fields", "_odds", "_arenas", "_columns")
-        vars(found).update({name: copy.deepcopy(vars(self)[name]) for name in kept})
+    def so_far(self) -> Store:
+        """The log so far, to read it while the scan goes on with this one.
+
+        Both have the same memory, as rows and strings that are there stay as they are. Only the
+        ends of runs are copied: later records are put there, and `Events` pairs the odd ones.
+        """
+        found = copy.copy(self)
+        runs = self.raw.columns[c.TABLES.index("nodes")].used
+        columns = {
+            table: {
+                name: memory.copied(runs) if name.startswith("end_") else copy.copy(memory)
+                for name, memory in columns.items()
+            }
+            for table, columns in self._columns.items()
+        }
+        arenas = [copy.copy(arena) for arena in self._arenas]
+        vars(found).update(_columns=columns, _arenas=arenas)
+        for name in ("_entries", "_fields", "_odds"):
+            setattr(found, name, copy.copy(vars(self)[name]))
         found.raw = c.Store.from_buffer_copy(self.raw)
         return found
 
@@ -209,12 +223,25 @@ class Store:
 
         `begin`: from this byte of them on.
         """
-        number = c.TABLES.index(table)
-        return self._arenas[number].raw[begin : self.raw.strings.bytes[number]].decode()
+        return self._arenas[c.TABLES.index(table)].raw[begin : self.bytes(table)].decode()
+
+    def bytes(self, table: str) -> int:
+        """How many bytes these have."""
+        return int(self.raw.strings.bytes[c.TABLES.index(table)])
 
     def texts(self, table: str) -> list[str]:
         """The same as a list."""
         return self.text(table).split("\n")[:-1]
+
+
+def texts_of(store: Store, table: str, begin: int = 0) -> pl.Series:
+    """The distinct strings of a table, by number; `begin`: from this byte of them on."""
+    import polars as pl
+
+    # polars takes them apart quicker than Python makes its strings.
+    text = store.text(table, begin)
+    whole = pl.Series("text", [text] if text else [], pl.String)
+    return whole.str.split("\n")[0].head(-1) if text else whole
 
 
 def _slots(kind: type[Any], count: int) -> tuple[mmap, int]:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.scan import SourceSpan
-from tflogscope.events.store import Store
+from tflogscope.events.store import Store, texts_of
 from tflogscope.grammar.model import Prefix
 from tflogscope.native.library import PLACES
 
@@ -67,6 +67,15 @@ def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
         seconds = np.full(len(texts), NO_TIME)
     wrong |= (seconds < _BEGIN) | (seconds >= _END)
     return np.where(wrong, NO_TIME, seconds)
+
+
+def seconds_of(texts: pl.Series, tags: Clock, prefixes: Sequence[Prefix]) -> Integers:
+    """The same of clocks by the number of their prefix (`tags`), and NO_TIME at the end."""
+    seconds = np.full(len(tags) + 1, NO_TIME)
+    for tag in np.unique(tags).tolist():
+        mine = np.flatnonzero(tags == tag)
+        seconds[mine] = clock_seconds(texts.gather(mine).to_list(), prefixes[tag])
+    return seconds
 
 
 def _days(year: Integers, month: Integers) -> Integers:
@@ -151,12 +160,10 @@ class Clocks:
     ) -> None:
         self._store = store
         self._tags = store.entries("clocks")["tag"]
-        self._seconds = np.full(len(self._tags) + 1, NO_TIME)  # the last one: no clock
-        texts = np.array(store.texts("clocks"), object)
-        for tag, prefix in enumerate(prefixes):
-            mine = np.flatnonzero(self._tags == tag)
-            self._seconds[mine] = clock_seconds(texts[mine].tolist(), prefix)
-            known = np.sort(self._seconds[mine][self._seconds[mine] != NO_TIME])
+        self._seconds = seconds_of(texts_of(store, "clocks"), self._tags, prefixes)
+        for tag in range(len(prefixes)):
+            mine = self._seconds[:-1][self._tags == tag]
+            known = np.sort(mine[mine != NO_TIME])
             if (np.diff(known) > _GAP).any():
                 self._drop_damaged(tag, spans)
         utc = np.isin(self._tags, [tag for tag, each in enumerate(prefixes) if "E" in each.shape])

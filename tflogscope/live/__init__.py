@@ -1,7 +1,6 @@
-"""A log that is still being written: read as it comes, and its figures so far.
+"""A log that is still being written: the same model, on what has come so far.
 
-`follow` gives the text that a file, a pipe or a recording has more of, `growing` scans it, and
-`figures` adds up what is new: `nodes`, `calls` and `primitives`, with the `sums` of ops, from the
-`news` of the store; `spans` has what has begun and not ended. `asked` runs the model on all of it,
-now and then. Nothing here is on a screen.
+`follow` gives the text that a file, a pipe or a recording has more of, `growing` scans it and gives
+the run so far. `latest` makes that run again now and then, and `figures` reads its tables; `hints`
+says what goes on just now. Nothing here is on a screen.
 """

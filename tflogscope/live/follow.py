@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import io
 import os
-import queue
+import select
+import stat
 import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
+from tflogscope.model.origin import header_of
 from tflogscope.sources.block import BLOCK_SIZE, Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.lines import read_blocks
@@ -21,73 +24,33 @@ from tflogscope.sources.text import HEAD_SIZE
 
 _READ = 1 << 20  # bytes
 _POLL_SECONDS = 0.1  # between two looks at a file
-_MORE_SECONDS = 0.02  # a reader that has more gives it in this time
 _KEPT = BLOCK_SIZE  # bytes that a reader may go back, to where an archive ended
-_AHEAD = 8  # parts that wait to be scanned: a writer that is quicker waits, or its file does
 
 Receive = Callable[[], bytes]
 """Waits for more bytes and returns them; none at the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Whole lines of a source, or (`text` is empty) its beginning. `account` is the source's."""
+class Beginning:
+    """A log, or what came in the place of its file, as `Scan` reads it."""
 
-    account: SourceAccount
-    text: bytes = b""
+    size: int | None = None
 
+    def __init__(self, name: str, receive: Receive) -> None:
+        self.name = name
+        self.account = SourceAccount()
+        self.header: dict[str, Any] | None = None
+        """What `tflogscope record` wrote above it."""
+        self._reader = _Arriving(receive)
 
-class Follow:
-    """Reads in a thread what a log has more of, until `stop`."""
-
-    def __init__(self, begin: Callable[[], Receive | None]) -> None:
-        """`begin` opens the log, and opens it again when it has ended; None: there is no more."""
-        self.ended = False
-        """Whether all has been given that there will ever be."""
-        self._begin = begin
-        self._parts: queue.Queue[Part | BaseException | None] = queue.Queue(_AHEAD)
-        self._thread = threading.Thread(target=self._work, name="tflogscope-follow", daemon=True)
-        self._thread.start()
-
-    def parts(self, until: float) -> Iterator[Part]:
-        """What has come since the last time, but for what comes after `until` (`monotonic`).
-
-        Raises InputError if the log can't be read.
-        """
-        while not self.ended and time.monotonic() < until:
-            try:
-                part = self._parts.get(timeout=_MORE_SECONDS)
-            except queue.Empty:
-                return
-            if isinstance(part, BaseException):
-                self.ended = True
-                raise part
-            if part is None:
-                self.ended = True
-                return
-            yield part
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether parts come more quickly than they are taken."""
-        return self._parts.full()
-
-    def _work(self) -> None:
-        try:
-            while (receive := self._begin()) is not None:
-                account = SourceAccount()
-                self._parts.put(Part(account))
-                for block in _blocks(_Arriving(receive), account):
-                    self._parts.put(Part(account, block.text))
-            self._parts.put(None)
-        except BaseException as error:  # noqa: BLE001  (raised again by `parts`)
-            self._parts.put(error)
-
-
-def _blocks(reader: _Arriving, account: SourceAccount) -> Iterator[Block]:
-    # What is packed would wait until it makes a whole block.
-    packed = codec_of(reader.read_at(0, MAGIC_SIZE)) is not None
-    return read_blocks(reader, account, block_size=HEAD_SIZE if packed else BLOCK_SIZE)
+    def blocks(self) -> Iterator[Block]:
+        """Whole lines as they come. Raises InputError if the system refuses to read."""
+        # What is packed would wait until it makes a whole block.
+        packed = codec_of(self._reader.read_at(0, MAGIC_SIZE)) is not None
+        size = HEAD_SIZE if packed else BLOCK_SIZE
+        for number, block in enumerate(read_blocks(self._reader, self.account, block_size=size)):
+            if number == 0:
+                self.header = header_of(block.text)
+            yield block
 
 
 class _Arriving:
@@ -133,55 +96,58 @@ class _Arriving:
 
 
 class GrowingFile:
-    """A file by its name: opened when it is there, followed until it is another or shorter."""
+    """A file by its name, followed until it is another or shorter; what reads each, by iteration.
+
+    A FIFO is followed when its writers are gone, too: others may come.
+    """
 
     def __init__(self, path: str) -> None:
         """Raises InputError if it can't be read."""
-        self.times = 0
-        """How often it was opened."""
         self._path = path
         self._stopped = threading.Event()
-        try:
-            self._file: io.FileIO | None = io.FileIO(path)
-        except OSError as error:
-            raise unreadable(path, error) from error
+        with _readable(path):
+            self._file: io.FileIO | None = io.FileIO(path, opener=_open)
 
     def stop(self) -> None:
-        """Read what is there, and follow no more."""
+        """Read what is there, but of a FIFO nothing, and follow no more."""
         self._stopped.set()
 
-    def begin(self) -> Receive | None:
-        """See `Follow`. Waits for a file of that name."""
-        self.times += 1
-        if self.times > 1:
-            self._file = None
-        while self._file is None and not self._stopped.is_set():
-            try:
-                self._file = io.FileIO(self._path)
-            except FileNotFoundError:  # its writer will make it anew
-                self._stopped.wait(_POLL_SECONDS)
-            except OSError as error:
-                raise unreadable(self._path, error) from error
-        return self._receive if self._file else None
+    def __iter__(self) -> Iterator[Receive]:
+        while self._file is not None:
+            yield partial(self._receive, self._file)
+            self._file = self._next()
 
-    def _receive(self) -> bytes:
-        file = self._file
-        assert file is not None  # noqa: S101  `begin` has opened it
-        try:
-            while not (data := file.read(_READ) or b""):
+    def _next(self) -> io.FileIO | None:
+        """Wait for another file of that name."""
+        with _readable(self._path):
+            while not self._stopped.is_set():
+                try:
+                    return io.FileIO(self._path, opener=_open)
+                except FileNotFoundError:  # its writer will make it anew
+                    self._stopped.wait(_POLL_SECONDS)
+        return None
+
+    def _receive(self, file: io.FileIO) -> bytes:
+        with _readable(self._path):
+            while not (data := self._read(file)):
                 if self._stopped.is_set() or self._is_another(file):
-                    data = file.read(_READ) or b""  # what was written in between
+                    data = self._read(file)  # what was written in between
                     break
-                self._stopped.wait(_POLL_SECONDS)
-        except OSError as error:
-            raise unreadable(self._path, error) from error
+                if data is None:  # its writers may be quick: a FIFO holds 64 kB
+                    select.select([file], [], [], _POLL_SECONDS)
+                else:
+                    self._stopped.wait(_POLL_SECONDS)
         if not data:
             file.close()
-        return data
+        return data or b""
+
+    def _read(self, file: io.FileIO) -> bytes | None:
+        """More of it; None: a FIFO has writers, and they have written nothing more."""
+        return b"" if self._stopped.is_set() and not _is_regular(file) else file.read(_READ)
 
     def _is_another(self, file: io.FileIO) -> bool:
         """Whether the name has another file by now, or the file became shorter."""
-        if os.fstat(file.fileno()).st_size < file.tell():
+        if _is_regular(file) and os.fstat(file.fileno()).st_size < file.tell():
             return True
         try:
             return not os.path.samestat(os.stat(self._path), os.fstat(file.fileno()))
@@ -189,19 +155,28 @@ class GrowingFile:
             return False  # moved away: its writer may still write to it
 
 
-def once(receive: Receive) -> Callable[[], Receive | None]:
-    """What `Follow` takes of a pipe, which begins once."""
-    left = [receive]
-    return lambda: left.pop() if left else None
+def _open(path: str, flags: int) -> int:
+    """Open a file without waiting: a FIFO has no writer yet, or no line."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _is_regular(file: io.FileIO) -> bool:
+    return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
 
 
 def pipe(stream: io.FileIO, name: str) -> Receive:
     """More of a pipe, as it comes. Its buffer would be locked by the thread that waits for it."""
 
     def receive() -> bytes:
-        try:
+        with _readable(name):
             return stream.read(_READ) or b""
-        except OSError as error:
-            raise unreadable(name, error) from error
 
     return receive
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(name, error) from error

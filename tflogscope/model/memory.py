@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import PLACES, Events, texts_of
+from tflogscope.events.events import PLACES, Events
 from tflogscope.events.scan import Scan
-from tflogscope.events.store import Store
+from tflogscope.events.store import Store, texts_of
 from tflogscope.grammar.model import Grammar
 from tflogscope.model.executions import with_places
 from tflogscope.sources import Source

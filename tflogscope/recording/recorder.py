@@ -71,8 +71,8 @@ def record(
 ) -> Recorded:
     """Run a command to its end and write `header` and all that it writes to `log`.
 
-    A log that can't be written any more ends the recording, not the command. INT, TERM and HUP are
-    passed on, for the command to obey; the second one ends the recording.
+    A log that can't be written any more ends the recording, not the command. INT, QUIT, TERM
+    and HUP are passed on, for the command to obey; the second one ends the recording.
 
     Args:
         command: the program and its arguments.
@@ -225,12 +225,13 @@ def _signals_to(process: subprocess.Popen[bytes], *, own_group: bool) -> Iterato
         with contextlib.suppress(OSError):
             if own_group:
                 os.killpg(process.pid, number)
-            elif number != signal.SIGINT:  # the terminal has sent that to both
+            elif number not in typed:  # those the terminal has sent to both
                 process.send_signal(number)
         if seen > 1:
             raise _Enough(number)
 
-    numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    typed = [getattr(signal, name, None) for name in ("SIGINT", "SIGQUIT")]
+    numbers = [*typed, *(getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))]
     before = {
         number: signal.signal(number, hand_on)
         for number in numbers

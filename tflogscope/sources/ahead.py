@@ -22,11 +22,14 @@ class _End:
         self.error = error
 
 
-def read_ahead(blocks: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
+def read_ahead(
+    blocks: Iterable[T], depth: int = 2, *, patience: float | None = None, idle: T | None = None
+) -> Generator[T, None, None]:
     """The same items, made in a thread up to `depth` ahead.
 
     The thread starts with the first item asked for. What `blocks` raises is raised here. When
-    this generator is closed, the thread ends and closes `blocks`.
+    this generator is closed, the thread ends and closes `blocks`. `idle` is given each time that
+    nothing has come for `patience` seconds.
     """
     ready: queue.Queue[T | _End] = queue.Queue(maxsize=max(1, depth))
     stop = threading.Event()
@@ -35,7 +38,7 @@ def read_ahead(blocks: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     )
     worker.start()
     try:
-        while not isinstance(item := ready.get(), _End):
+        while not isinstance(item := _next(ready, patience, idle), _End):
             yield item
         if item.error is not None:
             raise item.error
@@ -45,6 +48,15 @@ def read_ahead(blocks: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
             while True:  # makes room for the one item that the thread may be waiting to put
                 ready.get_nowait()
         worker.join(_PATIENCE_SECONDS)
+
+
+def _next(ready: queue.Queue[T | _End], patience: float | None, idle: T | None) -> T | _End:
+    try:
+        return ready.get(timeout=patience)
+    except queue.Empty:
+        if idle is None:
+            raise
+        return idle
 
 
 def _produce(blocks: Iterable[T], ready: queue.Queue[T | _End], stop: threading.Event) -> None:

@@ -6,16 +6,15 @@ import io
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import itemgetter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from rich.text import Text
 
-from tflogscope.events.times import NO_TIME
 from tflogscope.grammar.rewriters import ONEDNN
+from tflogscope.live.figures import Figures
 from tflogscope.model.figures import count_of, size_of
-from tflogscope.model.names import function_columns, wrapped_op
 from tflogscope.views.explain import render_explanation
 from tflogscope.views.grid import Column, grid_rows
 from tflogscope.views.pieces import EAGER, ERROR, GRAPH, NAME_WIDTH, REWRITTEN, percent
@@ -23,20 +22,14 @@ from tflogscope.views.table import duration
 from tflogscope.views.text import make_console, safe, shorten, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from tflogscope.live.asked import Asked
-    from tflogscope.live.calls import Function
-    from tflogscope.live.figures import Figures
-    from tflogscope.live.sums import Op
+    from tflogscope.live.figures import Row
+    from tflogscope.live.hints import Hints
 
-SORTS: dict[str, Callable[[Op], tuple[int, int]]] = {
-    "time": lambda op: (op.us, op.runs),
-    "runs": lambda op: (op.runs, op.us),
-    "eager": lambda op: (op.eager, op.us),
-}
+SORTS = {"time": ("us", "runs"), "runs": ("runs", "us"), "eager": ("eager", "us")}
+"""The columns of ops that they can be sorted by."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_STRIP = 60  # seconds
 _SETTLED = 0.5  # seconds without a line until all lines have been read
 _LONG_US = 1000  # by the log's clock: then an op runs on
 _QUIET = 2.0  # seconds without a line until that is said
@@ -52,8 +45,9 @@ class Watched:
     """What is watched."""
 
     name: str
-    figures: Figures
-    asked: Asked
+    hints: Hints
+    figures: Figures = field(default_factory=Figures)
+    findings: Sequence[Row] = ()
     bytes: int = 0
     lines: int = 0
     rate: float = 0.0
@@ -99,7 +93,7 @@ def watch_lines(watched: Watched, shown: Shown, width: int, height: int) -> list
         shown.first = max(0, min(shown.first, len(shown.explained) - height + 1))
         lines = shown.explained[shown.first : shown.first + height - 1]
     else:
-        head = [_title(watched), _now(watched), Text(), *_strips(watched, width)]
+        head = [_title(watched), _now(watched), _lines(watched), *_strips(watched, width)]
         head += _onednn(watched.figures)
         functions = _functions(watched.figures, width)
         findings = _findings(watched, width, _FINDINGS if height > _LOW else 1)
@@ -135,21 +129,23 @@ def _title(watched: Watched) -> Text:
 
 
 def _now(watched: Watched) -> Text:
-    """What goes on: what is made ready, traced or run, or that nothing comes."""
-    calls, last = watched.figures.calls, watched.figures.last
-    since = [(f"{_function(name)} is being made ready", at) for name, at in calls.making]
+    """What goes on: what is instantiated, traced or run, or that nothing comes."""
+    hints, last = watched.hints, watched.hints.last
+    since = [
+        (f"{_name(name)} is being instantiated", at) for name, at in hints.begun("instantiation")
+    ]
     said = []
-    if calls.node is not None:
-        node = shorten(calls.node, NAME_WIDTH)
-        said.append(f"Python adds nodes to a graph, the last one {node}")
-    elif watched.figures.tracing_since is not None:
-        since.append(("Python seems to trace a function", watched.figures.tracing_since))
+    if hints.node is not None:
+        said.append(f"Python adds nodes to a graph, the last one {_name(hints.node)}")
+    elif hints.tracing is not None:
+        since.append(("Python seems to trace a function", hints.tracing))
     # The end of an op may be in the last lines, which are read when nothing comes for a while.
     quiet = watched.quiet if watched.quiet >= _SETTLED else 0.0
-    eager = [(name, at) for name, at in calls.eager if quiet or (last or at) - at >= _LONG_US]
-    since += [(f"{_function(name)} runs", at) for name, at in [*calls.running, *eager]]
+    eager = watched.figures.running if watched.figures.lines == watched.lines else ()
+    long = [(name, at) for name, at in eager if quiet or (at and last and last - at >= _LONG_US)]
+    since += [(f"{_name(name)} runs", at) for name, at in [*hints.begun("call"), *long]]
     for what, at in since:
-        if at == NO_TIME or last is None:
+        if at is None or last is None:
             said.append(what)
         else:
             took = duration(max(last - at, 0) + round(quiet * 1e6))
@@ -167,17 +163,8 @@ def _clock(microseconds: int) -> str:
     return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):%H:%M:%S}"
 
 
-def _function(name: str) -> str:
-    """`train_step 809`, or the op of an eager op that is wrapped in a function."""
-    frame = pl.DataFrame({"name": [name]})
-    [(op, function, uid)] = (
-        frame.select(op=wrapped_op(pl.col("name")), **function_columns(pl.col("name")))
-        .drop("flavour")
-        .iter_rows()
-    )
-    if op is not None:
-        return shorten(op, NAME_WIDTH)
-    return shorten(function, NAME_WIDTH) + ("" if uid is None else f" {uid}")
+def _name(name: str) -> str:
+    return shorten(name, NAME_WIDTH)
 
 
 def _labelled(label: str, said: str, style: str = "") -> Text:
@@ -187,24 +174,31 @@ def _labelled(label: str, said: str, style: str = "") -> Text:
 # ---- figures ------------------------------------------------------------------------------------
 
 
+def _lines(watched: Watched) -> Text:
+    """Of how much of the log the rest of the screen is."""
+    if not watched.figures.lines:
+        return text("no figures yet", "bold")
+    return text(f"of the first {count_of(watched.figures.lines, 'line')}:", "bold")
+
+
 def _strips(watched: Watched, width: int) -> list[Text]:
     """Ops that began in each of the last seconds; the number is of the last whole one."""
-    figures, lines = watched.figures, []
-    count = max(10, min(_STRIP, width - _LABEL - 16))
-    found = figures.per_second(count)
+    lines = []
+    count = max(10, width - _LABEL - 16)
     stopped = watched.ended or watched.undated >= _QUIET
     for mode, style in (("eager", EAGER), ("graph", GRAPH)):
         line = text(mode.ljust(_LABEL))
-        if figures.last is None:
+        if watched.hints.last is None:
             line.append("no record with a date yet")
         else:
-            rate = 0 if stopped else found[mode][-2]
-            line.append(_bars(found[mode]), style).append(f" {rate:,}/s")
+            began = watched.figures.per_second[mode][-count:]
+            rate = 0 if stopped else began[-2]
+            line.append(_bars(began), style).append(f" {rate:,}/s")
         lines.append(line)
     return lines
 
 
-def _bars(values: list[int]) -> str:
+def _bars(values: Sequence[int]) -> str:
     most = max(values, default=0)
     return "".join(
         _BLOCKS[(value * len(_BLOCKS) - 1) // most] if value else " " for value in values
@@ -213,20 +207,20 @@ def _bars(values: list[int]) -> str:
 
 def _onednn(figures: Figures) -> list[Text]:
     """The share of kernels, and primitives with their time."""
-    ops, kinds = figures.ops(), figures.primitives.kinds()
+    ops, primitives = figures.ops, figures.primitives
     said = []
     for mode, what in (("graph", "nodes in graphs"), ("eager", "eager ops")):
         runs, us, rewritten, rewritten_us = (
-            sum(getattr(op, mode + column) for op in ops)
+            sum(op[mode + column] for op in ops)
             for column in ("", "_us", "_rewritten", "_rewritten_us")
         )
         if rewritten:
             time_ = f" ({percent(rewritten_us, us)} of time)" if rewritten_us else ""
             said.append(f"{percent(rewritten, runs)} of {what}{time_}")
-    if kinds:
-        took = duration(sum(us for *_, us in kinds))
-        some = ", ".join(f"{name} {duration(us)}" for name, _, us in kinds[:3])
-        count = sum(runs for _, runs, _ in kinds)
+    if primitives:
+        took = duration(sum(each["us"] for each in primitives))
+        some = ", ".join(f"{each['primitive']} {duration(each['us'])}" for each in primitives[:3])
+        count = sum(each["runs"] for each in primitives)
         of_onednn = "" if figures.whose == ONEDNN else f" of {ONEDNN}"
         said.append(f"{count_of(count, 'primitive')}{of_onednn} in {took}: {some}")
     return [_labelled(figures.whose, " · ".join(said) or "nothing yet", REWRITTEN if said else "")]
@@ -234,28 +228,20 @@ def _onednn(figures: Figures) -> list[Text]:
 
 def _functions(figures: Figures, width: int) -> list[Text]:
     """The functions that were called last, in the order of their first calls."""
-    called = [each for each in figures.calls.functions.values() if each.calls]
+    called = figures.functions
     if not called:
         return []
-    since = sorted((each.order for each in called), reverse=True)[:_FUNCTIONS][-1]
-    latest = [each for each in called if each.order >= since]
+    since = sorted(each["last_call"] for each in called)[-_FUNCTIONS:][0]
+    latest = [each for each in called if each["last_call"] >= since]
     more = f" ({len(latest)} of {len(called)})" if len(called) > len(latest) else ""
     columns = [
-        Column(f"calls of{more}", [_function(each.name) for each in latest], least=_NAME_KEEPS),
-        Column("calls", [f"{each.calls:,}" for each in latest], is_number=True),
-        Column("last", [_duration(each.last) for each in latest], is_number=True),
-        Column("mean", [_mean(each) for each in latest], is_number=True),
-        Column("the last ones", [_bars(list(each.last)[-30:]) for each in latest]),
+        Column(f"calls of{more}", [_name(each["name"]) for each in latest], least=_NAME_KEEPS),
+        Column("calls", [f"{each['calls']:,}" for each in latest], is_number=True),
+        Column("last", [_time(*each["last_us"][-1:]) for each in latest], is_number=True),
+        Column("mean", [_time(each["mean_us"]) for each in latest], is_number=True),
+        Column("the last ones", [_bars(each["last_us"]) for each in latest]),
     ]
     return [Text(), *_grid(columns, width)]
-
-
-def _duration(last: Any) -> str:
-    return duration(last[-1]) if last else ""
-
-
-def _mean(function: Function) -> str:
-    return duration(function.total_us / function.ended) if function.ended else ""
 
 
 def _grid(columns: list[Column], width: int) -> list[Text]:
@@ -265,12 +251,12 @@ def _grid(columns: list[Column], width: int) -> list[Text]:
 
 def _ops(figures: Figures, shown: Shown, width: int, room: int) -> list[Text]:
     """The ops that the filter lets through, in the order that was chosen."""
-    ops, whose = figures.ops(), figures.whose
+    ops, whose = figures.ops, figures.whose
     asked = shown.filter.casefold()
-    kept = [op for op in ops if asked in op.name.casefold()]
-    kept.sort(key=lambda op: op.name)
-    kept.sort(key=SORTS[shown.sort], reverse=True)
-    shown.ops = [op.name for op in kept]
+    kept = [op for op in ops if asked in op["op"].casefold()]
+    kept.sort(key=itemgetter("op"))
+    kept.sort(key=itemgetter(*SORTS[shown.sort]), reverse=True)
+    shown.ops = [op["op"] for op in kept]
     if not kept:
         said = f"no op has {shown.filter!r} in its name" if ops else "no op has run yet"
         return [Text(), text(said)]
@@ -279,14 +265,14 @@ def _ops(figures: Figures, shown: Shown, width: int, room: int) -> list[Text]:
     first = max(0, min(place - rows // 2, len(kept) - rows))
     part = kept[first : first + rows]
     more = f" ({len(part)} of {len(kept)})" if len(kept) > len(part) else ""
-    marks = [("› " if op.name == shown.ops[place] else "  ") for op in part]
-    names = [mark + shorten(op.name, NAME_WIDTH) for mark, op in zip(marks, part, strict=True)]
+    marks = [("› " if op is kept[place] else "  ") for op in part]
+    names = [mark + _name(op["op"]) for mark, op in zip(marks, part, strict=True)]
     columns = [
         Column(f"  op{more}", names, least=_NAME_KEEPS),
-        Column("eager", [_count(op.eager) for op in part], is_number=True, style=EAGER),
-        Column("time", [_time(op.eager_us) for op in part], is_number=True, style=EAGER),
-        Column("graph", [_count(op.graph) for op in part], is_number=True, style=GRAPH),
-        Column("time", [_time(op.graph_us) for op in part], is_number=True, style=GRAPH),
+        Column("eager", [_count(op["eager"]) for op in part], is_number=True, style=EAGER),
+        Column("time", [_time(op["eager_us"]) for op in part], is_number=True, style=EAGER),
+        Column("graph", [_count(op["graph"]) for op in part], is_number=True, style=GRAPH),
+        Column("time", [_time(op["graph_us"]) for op in part], is_number=True, style=GRAPH),
         Column(whose, [_share(op) for op in part], is_number=True, stays=True, style=REWRITTEN),
     ]
     lines = _grid(columns, width)
@@ -298,38 +284,38 @@ def _count(count: int) -> str:
     return f"{count:,}" if count else ""
 
 
-def _time(us: int) -> str:
+def _time(us: float | None = None) -> str:
     return duration(us) if us else ""
 
 
-def _share(op: Op) -> str:
-    return percent(op.rewritten, op.runs) if op.rewritten else ""
+def _share(op: Row) -> str:
+    rewritten = op["eager_rewritten"] + op["graph_rewritten"]
+    return percent(rewritten, op["runs"]) if rewritten else ""
 
 
 def _findings(watched: Watched, width: int, most: int) -> list[Text]:
-    """What was found and since when, errors and warnings first, and of how much of the log."""
-    asked = watched.asked
-    if not asked.lines:
+    """What was found and since when, errors and warnings first."""
+    if not watched.figures.lines:
         return []
     # Of course what runs right now has not ended.
-    known = [each for each in asked.findings if watched.ended or each.facts["id"] != "unfinished"]
-    serious = [each for each in known if each.facts["severity"] != "note"]
-    of = f"of the first {count_of(asked.lines, 'line')}"
+    ended = watched.ended
+    known = [each for each in watched.findings if ended or each["id"] != "unfinished"]
+    serious = [each for each in known if each["severity"] != "note"]
     if not known:
-        return [Text(), text(f"no finding {of}")]
-    lines = [Text(), text(f"findings {of}", "bold")]
+        return [Text(), text("no finding")]
+    lines = [Text(), text("findings", "bold")]
     for each in serious[:most]:
-        is_error = each.facts["severity"] == "error"
-        since = time.strftime("%H:%M:%S", time.localtime(each.since))
-        said = f"{since} {'!' if is_error else '-'} {each.facts['text']}"
+        is_error = each["severity"] == "error"
+        since = time.strftime("%H:%M:%S", time.localtime(each["since"]))
+        said = f"{since} {'!' if is_error else '-'} {each['text']}"
         first, *more = wrap(safe(said), max(width - _INDENT, _INDENT), max_lines=2, placeholder="…")
         style = ERROR if is_error else ""
         lines += [text(first, style), *(text(" " * _INDENT + line, style) for line in more)]
-    rest = serious[most:] + [e for e in known if e.facts["severity"] == "note"]
+    rest = serious[most:] + [e for e in known if e["severity"] == "note"]
     if rest:
         are_notes = len(rest) == len(known) - len(serious)
         said = count_of(len(rest), "note") if are_notes else f"{len(rest)} more"
-        lines.append(text(f"{said}: {', '.join(dict.fromkeys(e.facts['id'] for e in rest))}"))
+        lines.append(text(f"{said}: {', '.join(dict.fromkeys(e['id'] for e in rest))}"))
     return lines
 
 
