@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.events.scan import SourceSpan
+from tflogscope.grammar.model import Prefix
 from tflogscope.grammar.tables import schema
 from tflogscope.native import library as c
-
-if TYPE_CHECKING:
-    from tflogscope.events.events import Events
 
 _COUNTS = (
     "bytes",
@@ -28,22 +27,18 @@ _COUNTS = (
 )
 
 
-def _schema() -> dict[str, pl.DataType]:
-    """The columns that are known here."""
-    columns = schema("coverage")
-    return {name: kind for name, kind in columns.items() if name != "onednn_version"}
-
-
-def coverage_table(events: Events, unknown_at: NDArray[np.int64]) -> pl.DataFrame:
-    """The `coverage` table of the contract, without `onednn_version`.
+def coverage_table(
+    spans: Sequence[SourceSpan], unknown_at: NDArray[np.int64], **found: int | str | None
+) -> pl.DataFrame:
+    """The `coverage` table of the contract.
 
     `unknown_at` are the places of records that the scan took for some and no entry of the grammar
-    matches. A line counts as its first record, so those that come after it do not count.
+    matches. A line counts as its first record, so those that come after it do not count. `found`
+    are the columns that are the same for all sources.
     """
     unknown = np.sort(unknown_at[unknown_at % c.PLACES == 0])
-    level, dialect = highest_level(events), _dialect(events)
     rows = []
-    for span in events.spans:
+    for span in spans:
         blank, continuation, ignored, *records = span.classes
         borders = np.array([span.first, span.first + span.lines]) * c.PLACES
         first, after = np.searchsorted(unknown, borders).tolist()
@@ -61,32 +56,26 @@ def coverage_table(events: Events, unknown_at: NDArray[np.int64]) -> pl.DataFram
             span.account.bad_bytes,
         )
         counts = dict(zip(_COUNTS, values, strict=True))
-        rows.append(
-            {"source": span.name, **counts, "vlog_level": level, "tensorflow_dialect": dialect}
-        )
-    return pl.DataFrame(rows, schema=_schema())
+        rows.append({"source": span.name, **counts, **found})
+    return pl.DataFrame(rows, schema=schema("coverage"))
 
 
-def highest_level(events: Events) -> int | None:
-    """The highest VLOG level of any message seen."""
-    known = events.grammar.by_id
-    return max((known[id_].level for id_ in events.seen & known.keys()), default=None)
-
-
-def _dialect(events: Events) -> str | None:
+def dialects(
+    spans: Sequence[SourceSpan], prefixes: Sequence[Prefix], *, has_threads: bool
+) -> str | None:
     """Names of the prefixes seen."""
     names = []
-    for number, prefix in enumerate(events.dialects):
-        if any(number < len(span.dialects) and span.dialects[number] for span in events.spans):
-            tid = prefix.id == "classic" and events.has_threads
+    for number, prefix in enumerate(prefixes):
+        if any(number < len(span.dialects) and span.dialects[number] for span in spans):
+            tid = prefix.id == "classic" and has_threads
             names.append("classic with thread ids" if tid else prefix.id)
     return ", ".join(names) or None
 
 
-def problems(events: Events) -> list[str]:
+def problems(spans: Sequence[SourceSpan]) -> list[str]:
     """Why sources could not be read as they are: ends of archives missing, lines cut."""
     found = []
-    for span in events.spans:
+    for span in spans:
         account = span.account
         if account.problem:
             found.append(f"{span.name}: {account.problem}")

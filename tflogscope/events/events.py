@@ -15,6 +15,7 @@ from tflogscope.events.definitions import read_definitions
 from tflogscope.events.messages import Messages
 from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
+from tflogscope.events.onednn_header import onednn_version
 from tflogscope.events.pairing import pair_in_order
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.scan import Scanned, SourceSpan
@@ -267,14 +268,29 @@ class Events:
 
     def problems(self) -> list[str]:
         """Why sources could not be read as they are: ends of archives missing, lines cut."""
-        return coverage.problems(self)
+        return coverage.problems(self.spans)
 
     @cached_property
     def coverage(self) -> pl.DataFrame:
-        """The `coverage` table of the contract, without `onednn_version`."""
+        """The `coverage` table of the contract."""
         unknown = self._messages.unknown
         unread = self.primitives.filter(pl.col("reason").is_not_null())["at"]
-        return coverage.coverage_table(self, np.concatenate([unknown, unread.to_numpy()]))
+        known = self.grammar.by_id
+        levels = (known[id_].level for id_ in self.seen & known.keys())
+        return coverage.coverage_table(
+            self.spans,
+            np.concatenate([unknown, unread.to_numpy()]),
+            vlog_level=max(levels, default=None),
+            tensorflow_dialect=coverage.dialects(
+                self.spans, self.dialects, has_threads=self.has_threads
+            ),
+            onednn_version=self.onednn_version,
+        )
+
+    @cached_property
+    def onednn_version(self) -> str | None:
+        """The version that oneDNN's first header line names, None if there is none."""
+        return onednn_version(self.primitives)
 
     def require_recognised(self) -> None:
         """Raise NothingRecognised if no line of any source is a record that is known."""

@@ -95,3 +95,12 @@ def layouts_of_templates(
             if heads and layout.name == "primitive" and (component or "") in layout.components:
                 found.append(layout._replace(name="of the template", fields=fields))
     return found
+
+
+def onednn_version(primitives: pl.DataFrame) -> str | None:
+    """Return the version that the first header line names, None if there is none.
+
+    `primitives` is a frame of `read_verbose`.
+    """
+    found = primitives.filter(event="info")["message"].str.extract(VERSION, 1).drop_nulls()
+    return found[0] if len(found) else None

@@ -168,7 +168,7 @@ _TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
     "nodes": lambda of: nodes_table(of.executions, of.graph_nodes, of.reasons, of.lines),
     "rewrites": lambda of: rewrites_table(of.executions, of.instantiations, of.graph_nodes),
     "primitives": lambda of: primitives_table(of.events, of.executions, of.linked.links, of.lines),
-    "coverage": lambda of: of.coverage,
+    "coverage": lambda of: of.events.coverage,
     "findings": findings_table,
     "stacks": lambda of: of.lines.table(),
     "asked": _asked,

@@ -9,6 +9,7 @@ import polars as pl
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded
+from tflogscope.model.frames import looked_up
 from tflogscope.model.instantiations import AS_NODES, Instantiations
 from tflogscope.model.names import (
     DTYPE,
@@ -38,16 +39,14 @@ def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.Da
     table = both.group_by("name", "node", maintain_order=True).agg(
         pl.col("kernel", "attributes", "inputs").drop_nulls().first(),
         pl.col("executions").sum(),
+        pl.col("at", "ran_at").min(),
         total_us=pl.when(pl.col("total_us").count() > 0).then(pl.col("total_us").sum()),
-        at=pl.col("at").min(),
-        ran_at=pl.col("ran_at").min(),
     )
-    table = table.with_columns(
+    return table.with_columns(
         rewrite=rewrite_of_kernel(pl.col("kernel")),
         op=op_of_kernel(pl.col("kernel")),
         dtype=pl.col("attributes").str.extract(DTYPE, 1),
     )
-    return table.sort("at", maintain_order=True)
 
 
 def nodes_table(
@@ -107,47 +106,39 @@ def functions_table(
     `same` says which traces are of one Python function, see `python_functions`.
     """
     spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
-    calls = executions.calls
-    seen = pl.concat(
-        [
-            spans.select("at", name="function"),
-            calls.select("at", "name"),
-            executions.steps.select("at", "name").drop_nulls(),
-        ]
+    spans = spans.select(
+        "at", name="function", made_at="at", made_us=pl.col("end_time") - pl.col("time")
     )
-    first = seen.group_by("name").agg(pl.col("at").min())
-    made = spans.group_by(name="function").agg(
-        made_at=pl.col("at").min(),
-        instantiation_us=pl.when(pl.col("end_time").is_not_null().all()).then(
-            (pl.col("end_time") - pl.col("time")).sum()
-        ),
-    )
-    took = pl.col("duration_us")
-    called = calls.group_by("name").agg(
-        calls=pl.len(),
-        total_us=pl.when(took.count() > 0).then(took.sum()),
-        mean_us=rounded(took.mean()),
-    )
+    calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
+    seen = [spans, calls, executions.steps[["at", "name"]].drop_nulls()]
+    made, took = pl.col("made_at").is_not_null(), pl.col("took")
     ran = pl.col("executions") > 0
     counted = nodes.group_by("function", "function_uid").agg(
         nodes=ran.sum(),
         eligible_nodes=(pl.col("eligible") & ran).sum(),
         rewritten_nodes=((pl.col("rewrite") != "none") & ran).sum(),
     )
+    known = made.any() & (pl.col("made_us").count() == made.sum())
+    names = function_columns(pl.col("name"))
     table = (
-        first.join(made, on="name", how="left")
-        .join(called, on="name", how="left")
-        .with_columns(**function_columns(pl.col("name")))
+        pl.concat(seen, how="diagonal")
+        .group_by("name")
+        .agg(
+            pl.col("at", "made_at").min(),
+            instantiation_us=pl.when(known).then(pl.col("made_us").sum()),
+            calls=pl.col("called").count(),
+            total_us=pl.when(took.count() > 0).then(took.sum()),
+            mean_us=rounded(took.mean()),
+        )
+        .with_columns(**names)
         .join(counted, on=["function", "function_uid"], how="left", nulls_equal=True)
         .sort("at")
     )
-    table = table.join(
-        same(table["name"]).select("name", "traces"), on="name", how="left", maintain_order="left"
-    )
+    traces = same(table["name"])[["name", "traces"]]
     made_line = with_places(executions.spans, table.select(at=pl.col("made_at").fill_null(0)))
-    placed = with_places(executions.spans, table).with_columns(
-        pl.col("calls", "nodes", "eligible_nodes", "rewritten_nodes").fill_null(0),
-        instantiated_line=made_line["line"].set(table["made_at"].is_null(), None),
+    placed = with_places(executions.spans, looked_up(table, traces, "name")).with_columns(
+        pl.col("nodes", "eligible_nodes", "rewritten_nodes").fill_null(0),
+        instantiated_line=pl.when(pl.col("made_at").is_not_null()).then(made_line["line"]),
         first_line="line",
         python=lines.named(lines.of_functions(table["name"])),
     )

@@ -62,12 +62,3 @@ def _zone(events: Events) -> int:
     median = (near["record"] - near["time"]).cast(pl.Float64).median()
     assert isinstance(median, float)  # noqa: S101  a column of floats without nulls has a median
     return round(median / _QUARTER_HOUR) * _QUARTER_HOUR
-
-
-def onednn_version(primitives: pl.DataFrame) -> str | None:
-    """Return the version that the first header line names, None if there is none.
-
-    `primitives` is a frame of `read_verbose`.
-    """
-    found = primitives.filter(event="info")["message"].str.extract(VERSION, 1).drop_nulls()
-    return found[0] if len(found) else None

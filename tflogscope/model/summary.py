@@ -42,10 +42,9 @@ from tflogscope.model.sentences import rows
 _EVIDENCE = 8  # entries for one answer
 
 
-def recorded_facts(
-    coverage: pl.DataFrame, events: Events, header: Mapping[str, Any] | None
-) -> Recorded:
+def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded:
     """What was read. `header` is the line of `tflogscope record` above the log, if there is one."""
+    coverage = events.coverage
     counts = coverage.select(
         pl.col("bytes", "lines", "records", "recognised", "ignored", "unknown").sum(),
         pl.col("continuation", "blank", "torn", "bad_bytes").sum(),

@@ -12,7 +12,6 @@ from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls, tracing_times
 from tflogscope.model.names import function_columns
-from tflogscope.model.primitives import onednn_version
 from tflogscope.model.reasons.eager import kernels_of_dispatches
 from tflogscope.model.stages import Stages
 from tflogscope.model.summary import recorded_facts
@@ -29,15 +28,9 @@ class Evidence(Stages):
     """The stages of a log, and what findings and limits look at."""
 
     @cached_property
-    def coverage(self) -> pl.DataFrame:
-        """The `coverage` table."""
-        version = onednn_version(self.events.primitives)
-        return self.events.coverage.with_columns(onednn_version=pl.lit(version, pl.String))
-
-    @cached_property
     def recorded(self) -> Recorded:
         """What was read."""
-        return recorded_facts(self.coverage, self.events, self.recorded_as)
+        return recorded_facts(self.events, self.recorded_as)
 
     @cached_property
     def nodes(self) -> pl.DataFrame:

@@ -35,7 +35,6 @@ from tflogscope.model.links.problems import KEY, read_problems
 from tflogscope.model.links.reorders import distances, main_lines, serves
 from tflogscope.model.links.sole import sole_executions
 from tflogscope.model.links.tensors import TensorOutputs, node_shapes
-from tflogscope.model.primitives import onednn_version
 from tflogscope.model.thresholds import STRAY_LINES
 
 LINKS = ("certain", "inferred", "ambiguous", "none")
@@ -252,7 +251,7 @@ class _Linker:
         # oneDNN says which component a line is of since 3.3; the header may be missing.
         if self.lines["component"].count():
             return False
-        return may_be_late(onednn_version(self.events.primitives))
+        return may_be_late(self.events.onednn_version)
 
     def _late_lines(self, pairs: Pairs) -> tuple[Booleans, Integers, Integers]:
         """Say which lines came late (all of `gemm_api`, or none), their candidates and links."""

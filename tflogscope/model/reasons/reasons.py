@@ -21,7 +21,6 @@ from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.frames import Integers, alike, among, holds, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
-from tflogscope.model.primitives import onednn_version
 from tflogscope.model.reasons.conditions import Attributes, must_compile
 from tflogscope.model.reasons.plugins import (
     BY_ONEDNN,
@@ -230,7 +229,7 @@ class _Facts:
     @cached_property
     def _version(self) -> tuple[int, ...] | None:
         """Version of oneDNN, from its header."""
-        said = onednn_version(self._events.primitives)
+        said = self._events.onednn_version
         numbers = [part for part in (said or "").lstrip("v").split(".") if part.isdigit()]
         return tuple(int(part) for part in numbers) or None
 
