@@ -39,7 +39,9 @@ from tflogscope.query.sql import select
 from tflogscope.query.where import where
 from tflogscope.recording.pass_on import PassOn
 from tflogscope.sources import find_sources
-from tflogscope.views.analyze import render, summary_json
+from tflogscope.views.analyze import analyze_document, summary_json
+from tflogscope.views.markdown import markdown
+from tflogscope.views.terminal import draw
 
 ROOT = Path(__file__).parent.parent
 KEPT = Path(__file__).parent / "fuzzed"
@@ -73,7 +75,8 @@ def log(data: bytes) -> None:
     check_tables(run)
     summary_json(run)
     console = Console(file=io.StringIO(), width=100)
-    render(run, console)
+    draw(analyze_document(run), console)
+    markdown(analyze_document(run))
     _ = run.slices, run.memory, run.recorded_as, run.findings
 
 

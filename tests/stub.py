@@ -14,12 +14,12 @@ from types import ModuleType
 from typing import Any
 
 import polars as pl
-from rich.console import Console
 
 import tflogscope.cli.inputs
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError, NothingRecognised
 from tflogscope.model.parts import Part
+from tflogscope.views.document import Document, Paragraph
 
 HOSTILE = [
     "\x1b[31mred\x1b[0m",
@@ -92,10 +92,8 @@ def open_with(
     return StubRun()
 
 
-def _render(run: StubRun, console: Console) -> None:
-    from tflogscope.views.text import text
-
-    console.print(text(run.ops["op"][0], "red"))
+def _document(run: StubRun, *_: Any) -> Document:
+    return [Paragraph(run.ops["op"][0], "error")]
 
 
 def _summary_json(run: StubRun) -> dict[str, Any]:
@@ -105,7 +103,9 @@ def _summary_json(run: StubRun) -> dict[str, Any]:
 def analyze_module() -> ModuleType:
     """Takes the place of `tflogscope.views.analyze`."""
     module = ModuleType("tflogscope.views.analyze")
-    vars(module).update(render=_render, summary_json=_summary_json)
+    vars(module).update(
+        analyze_document=_document, summary_json=_summary_json, parts_json=lambda *_: {}
+    )
     return module
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
 import unicodedata
@@ -29,8 +28,8 @@ from tflogscope.checks.values import DEFAULTS
 from tflogscope.exports.github import github_text
 from tflogscope.exports.junit import junit_text
 from tflogscope.exports.sarif import sarif_text
-from tflogscope.views.check import render_verdict
-from tflogscope.views.text import make_console
+from tflogscope.views.check import verdict_document
+from tflogscope.views.terminal import drawn
 
 SCHEMAS = Path(__file__).parent / "schemas"
 NASTY = [
@@ -99,10 +98,7 @@ def hostile(name: str) -> dict[str, Any]:
 
 
 def screen(verdict: dict[str, Any]) -> str:
-    console = make_console(io.StringIO(), colour=False)
-    with console.capture() as drawn:
-        render_verdict(verdict, console)
-    return drawn.get()
+    return drawn(verdict_document(verdict), to_file=True)
 
 
 def assert_harmless(text: str) -> None:
@@ -291,7 +287,7 @@ def test_no_name_has_an_effect_on_the_screen(name: str) -> None:
 def test_the_screen_says_what_failed_where_and_what_to_do() -> None:
     shown = screen(facts(program(), None))
     assert "FAILED  unexpected_eager: 2 unexpected eager executions; allowed: 0." in shown
-    assert re.search(r"^  Mul +outside-function +2 +40 70$", shown, re.MULTILINE)
+    assert re.search(r"^    Mul +outside-function +2 +40 70$", shown, re.MULTILINE)
     assert "tf.function" in shown
     assert "Check failed: unexpected_eager (policy: default policy)" in shown
     assert "--write-baseline" in shown

@@ -29,7 +29,7 @@ def check(
 ) -> Check:
     """`tflogscope check ARGUMENTS` in an empty directory: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_ACTIONS", "FORCE_COLOR", "NO_COLOR", "COLUMNS"):
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "FORCE_COLOR", "NO_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*arguments: str) -> tuple[int, str, str]:
@@ -79,6 +79,48 @@ def test_what_is_wrong_before_a_log_is_read(check: Check, tmp_path: Path) -> Non
         assert (ended, out) == (code, ""), arguments
         assert message in err
         assert 1 <= err.count("\n") <= 2
+
+
+def test_a_job_has_the_verdict_in_its_summary(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert check(CLEAN)[0] == 0
+    assert check(PYTHON)[0] == 1
+    text = summary.read_text()
+    assert text.startswith("before\n## tflogscope check passed\n")
+    assert "\n## tflogscope check failed\n" in text
+    assert "| `MatMul` | `py-function` |" in text
+    _, shown, _ = check(PYTHON, "--format", "markdown")
+    assert text.endswith(shown)
+    check(PYTHON, "-o", "check.md")
+    assert (tmp_path / "check.md").read_text() == shown
+
+
+def test_a_summary_that_is_too_long_is_cut_after_a_line(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setattr("tflogscope.cli.check._SUMMARY_BYTES", 600)
+    assert check(PYTHON)[0] == 1
+    lines = summary.read_text().splitlines()
+    assert lines[-1] == "The rest is left out: GitHub takes no more."
+    assert lines[-3].startswith("  | ")
+    assert lines[-3].endswith(" |")
+    assert summary.stat().st_size < 700
+
+
+def test_a_summary_that_can_not_be_written_fails_no_check(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "no" / "summary.md"))
+    code, out, err = check(CLEAN)
+    assert code == 0
+    assert out.endswith("Check passed (policy: default policy)\n")
+    assert "the job's summary can't be written: No such file" in err
 
 
 def test_an_empty_log_is_no_passed_check(check: Check, tmp_path: Path) -> None:

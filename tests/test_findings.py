@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import Any
 
@@ -16,8 +15,8 @@ from tests.sentences_tables import PAGE, page_with_tables
 from tflogscope import Run
 from tflogscope.grammar.tables import schema
 from tflogscope.model.sentences import rows
-from tflogscope.views.analyze import render
-from tflogscope.views.text import make_console
+from tflogscope.views.analyze import analyze_document
+from tflogscope.views.terminal import drawn
 
 F = "__inference_f_6"
 G = "__inference_f_19"
@@ -134,11 +133,10 @@ def test_text_of_the_log_has_no_effect(opened: Open) -> None:
     log = Log()
     log.first_call("__inference_f\x1b[31m_6", 6, STEP, SOURCE)
     log.executing("Soft\x1b[2J[bold]max")
-    screen = io.StringIO()
-    render(opened(log), make_console(screen))
-    assert "Findings" in screen.getvalue()
-    assert "\x1b" not in screen.getvalue()
-    assert "[bold]max" in screen.getvalue()
+    screen = drawn(analyze_document(opened(log)))
+    assert "Findings" in screen
+    assert "\x1b" not in screen
+    assert "[bold]max" in screen
 
 
 def test_a_compilation_that_failed_is_not_in_the_time_of_what_xla_compiled(opened: Open) -> None:

@@ -25,10 +25,12 @@ from tests.test_model_schema import SCHEMA, check_tables
 from tflogscope import Run, open_log
 from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.model.activity import read_activity
-from tflogscope.views.analyze import render, summary_json
+from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.chart import timeline_chart
+from tflogscope.views.markdown import markdown
 from tflogscope.views.notebook import notebook_html
 from tflogscope.views.report.page import report_page
+from tflogscope.views.terminal import draw
 from tflogscope.views.timeline import render_timeline
 
 LINES = 400
@@ -84,7 +86,8 @@ def check_same(run: Run, other: Run, stored: str) -> None:
 
 
 VIEWS: dict[str, Callable[[Run, Console], object]] = {
-    "analyze": render,
+    "analyze": lambda run, console: draw(analyze_document(run), console),
+    "markdown": lambda run, _: markdown(analyze_document(run)),
     "json": lambda run, _: summary_json(run),
     "timeline": lambda run, console: render_timeline(
         read_activity(run, None, lambda _: 60), run.slices, console

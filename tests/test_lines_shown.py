@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from rich.console import Console
 
 from tests.conftest import Open
 from tests.makelog import Log
@@ -24,9 +22,9 @@ from tflogscope.errors import UsageError
 from tflogscope.exports.github import github_text
 from tflogscope.exports.junit import junit_text
 from tflogscope.exports.sarif import sarif_text
-from tflogscope.views.analyze import render
-from tflogscope.views.pieces import ops_without_line
+from tflogscope.views.analyze import analyze_document, ops_without_line
 from tflogscope.views.report.page import report_page
+from tflogscope.views.terminal import drawn
 
 WITHOUT = path_of("eager_basics__tf2.13.1__vlog2")
 DEEP, SHALLOW = ASKS["Asinh"], "program.py:15"  # the second line calls the first
@@ -99,7 +97,7 @@ def test_a_line_that_calls_another_one_asks_for_what_that_asks_for(run: Run) -> 
 def test_the_screen_of_explain_at(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "explain", path, "--at", SHALLOW)
     assert text.startswith(f"{SHALLOW}\n")
-    assert "0 of these by itself" in text
+    assert "self 0: code that it called asked for the others" in text
     assert "Asinh" in text
 
 
@@ -311,9 +309,7 @@ def test_ops_that_no_line_asked_for_are_counted(opened: Open) -> None:
     log.executing("Mul")
     run = opened(log)
     assert ops_without_line(run.summary) == "1 eager op"
-    console = Console(file=io.StringIO(), width=100)
-    render(run, console)
-    assert "1 eager op in no line of the program" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "1 eager op in no line of the program." in drawn(analyze_document(run))
     assert "1 eager op in no line of the program." in report_page(run, "tflogscope")
 
 

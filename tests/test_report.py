@@ -29,7 +29,8 @@ from tflogscope.exports.redact import Redactor
 from tflogscope.model.origin import RECORD_MARK
 from tflogscope.recording.header import MARK, header_line
 from tflogscope.sources import Source
-from tflogscope.views.report import picture, sections
+from tflogscope.views import document
+from tflogscope.views.report import picture
 from tflogscope.views.report.memory import memory_data
 from tflogscope.views.report.page import LICENCE, SCRIPTS, STYLES, report_page
 
@@ -387,7 +388,7 @@ def test_what_is_left_out_is_said_and_full_keeps_it(monkeypatch: pytest.MonkeyPa
     run = run_of(KERAS)
     monkeypatch.setattr(picture, "SLICES", 100)
     monkeypatch.setattr(picture, "_ATTRIBUTES", 10)
-    monkeypatch.setattr(sections, "ROWS", 5)
+    monkeypatch.setattr(document, "ROWS", 5)
     text, page = made(run)
     data = drawn(text)
     assert len(data["begin"]) == 100

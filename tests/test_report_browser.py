@@ -16,8 +16,8 @@ from tests.conftest import Open
 from tests.makelog import Log
 from tests.samples import NAMES, page_of, run_of
 from tflogscope.model.activity import read_activity
+from tflogscope.model.figures import duration
 from tflogscope.views.report.page import report_page
-from tflogscope.views.table import duration
 from tflogscope.views.timeline import gap_text
 
 if TYPE_CHECKING:

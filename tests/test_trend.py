@@ -18,7 +18,7 @@ from tflogscope.stores.collect import collect
 from tflogscope.stores.figures import FIGURES, read_figures
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.trend import change_points, trend_facts
-from tflogscope.views.trend import trend_markup
+from tflogscope.views.trend import charts
 
 LOGS = Path(__file__).parent / "ranks"
 STEP, SHARE = FIGURES[0], FIGURES[1]
@@ -88,8 +88,8 @@ def test_the_command_shows_and_writes_it(
 
 def test_a_caption_names_no_range_that_it_can_not_show() -> None:
     runs = [{"run": name, "eager_share": share} for name, share in (("a", 0.06), ("b", 0.0601))]
-    markup = trend_markup([{"series": "", "runs": runs, "changes": []}], [("eager_share", "eager")])
-    assert "eager, about 6.0%" in markup
+    (chart,) = charts([{"series": "", "runs": runs, "changes": []}], [("eager_share", "eager")])
+    assert "eager, about 6.0%" in chart.markup
 
 
 def against(log: Path, store: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

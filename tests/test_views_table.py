@@ -12,9 +12,11 @@ from rich.cells import cell_len
 from tests.samples import run_of
 from tests.stub import HOSTILE, ops_frame
 from tflogscope.cli.output import _FIRST_ON_SCREEN
+from tflogscope.model.figures import duration
 from tflogscope.stores.figures import FIGURES
 from tflogscope.stores.trend import trend_frame
-from tflogscope.views.table import duration, render_table
+from tflogscope.views.table import frame_document
+from tflogscope.views.terminal import draw
 from tflogscope.views.text import make_console, shorten, text
 
 
@@ -22,7 +24,7 @@ def drawn(frame: pl.DataFrame, width: int = 100, limit: int = 500) -> str:
     console = make_console(io.StringIO(), colour=False)
     console.width = width
     with console.capture() as captured:
-        render_table(frame, console, limit=limit)
+        draw(frame_document(frame, limit), console)
     return captured.get()
 
 

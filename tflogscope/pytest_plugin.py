@@ -15,7 +15,6 @@ own, under `tflogscope record`. pytest imports this module on each start: it imp
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import re
 import signal
@@ -256,10 +255,7 @@ def _runs_seen(error: pytest.ExceptionInfo[BaseException], logs: _Logs) -> list[
 
 def _verdict(run: Run) -> str:
     from tflogscope.checks.evaluation import check_run
-    from tflogscope.views.check import render_verdict
-    from tflogscope.views.text import make_console
+    from tflogscope.views.check import verdict_document
+    from tflogscope.views.terminal import drawn
 
-    console = make_console(io.StringIO(), colour=False)
-    with console.capture() as drawn:
-        render_verdict(check_run(run).facts(), console)
-    return drawn.get()
+    return drawn(verdict_document(check_run(run).facts()), to_file=True)

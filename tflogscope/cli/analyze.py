@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_each
 from tflogscope.cli.output import print_text
-
-if TYPE_CHECKING:
-    from tflogscope.model.parts import Part
-    from tflogscope.model.run import Run
+from tflogscope.errors import UsageError
 
 
 def analyze(
     logs: Logs = None,
     *,
+    format_name: Annotated[
+        Literal["text", "markdown", "json"] | None,
+        typer.Option("--format", help="The format. By default text."),
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the same facts as one JSON object.")
+        bool,
+        typer.Option("--json", help="Print the same facts as one JSON object: --format json."),
     ] = False,
     grammar: OwnGrammar = None,
 ) -> None:
@@ -31,33 +32,28 @@ def analyze(
     \b
     Examples:
       tflogscope analyze run.log
+      tflogscope analyze run.log --format markdown >> "$GITHUB_STEP_SUMMARY"
       zcat run.log.gz | tflogscope analyze --json | jq .
     """
+    if as_json and format_name not in (None, "json"):
+        raise UsageError(f"--json and --format {format_name} exclude each other", None, "Name one.")
     with opened_each(named_inputs(logs), grammar) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
-        from tflogscope.exports.json_text import harmless
-        from tflogscope.views.analyze import render, summary_json
-        from tflogscope.views.parts import parts_json, render_part
-        from tflogscope.views.text import make_console
+        from tflogscope.exports.json_text import json_object
+        from tflogscope.views.analyze import analyze_document, parts_json, summary_json
+        from tflogscope.views.markdown import markdown
+        from tflogscope.views.terminal import drawn
 
-        if as_json:
+        if as_json or format_name == "json":
             facts = [
                 summary_json(run) | parts_json(part, len(parts))
                 for part, run in zip(parts, runs, strict=True)
             ]
-            shown = facts[0] if len(facts) == 1 else {"runs": facts}
-            text = harmless(json.dumps(shown, indent=2, allow_nan=False)) + "\n"
+            text = json_object(facts[0] if len(facts) == 1 else {"runs": facts})
         else:
-            console = make_console()
-
-            def screen(number: int, part: Part, run: Run) -> str:
-                with console.capture() as shown:  # printed after the progress bar is gone
-                    render_part(part, number, len(parts), console)
-                    render(run, console)
-                return shown.get()
-
-            text = "".join(
-                screen(number, part, run)
+            draw = markdown if format_name == "markdown" else drawn
+            text = "\n".join(
+                draw(analyze_document(run, part, number, len(parts)))
                 for number, (part, run) in enumerate(zip(parts, runs, strict=True))
             )
     print_text(text)

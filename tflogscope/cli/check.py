@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +13,7 @@ import typer
 from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_each, opened_store
 from tflogscope.cli.output import Force, print_text, refuse_input
 from tflogscope.errors import UsageError
+from tflogscope.escapes import safe
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.version import __version__
 
@@ -21,9 +22,17 @@ if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 FAILED = 1
-_SUFFIXES = {".xml": "junit", ".sarif": "sarif", ".json": "json", ".txt": "text"}
+_SUFFIXES = {
+    ".xml": "junit",
+    ".sarif": "sarif",
+    ".json": "json",
+    ".md": "markdown",
+    ".txt": "text",
+}
+_SUMMARY = "GITHUB_STEP_SUMMARY"  # names the file that becomes the job's summary
+_SUMMARY_BYTES = 1_000_000  # GitHub takes 1 MiB of a step
 
-VerdictFormat = Literal["text", "junit", "sarif", "github", "json"]
+VerdictFormat = Literal["text", "markdown", "junit", "sarif", "github", "json"]
 
 
 def check(
@@ -61,7 +70,7 @@ def check(
         typer.Option(
             "--format",
             help="The format. By default text; in GitHub Actions text with annotations; in a file "
-            "what its suffix says: .xml JUnit, .sarif, .json, .txt.",
+            "what its suffix says: .xml JUnit, .sarif, .json, .md, .txt.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -127,6 +136,7 @@ def check(
     if output is not None:
         _write(output, _text(facts, in_file, to_file=True), force=force)
     print_text(_text(facts, shown))
+    _append_summary(facts)
     if not facts["passed"]:
         raise typer.Exit(FAILED)
 
@@ -196,28 +206,43 @@ def _write(path: Path, text: str, *, force: bool) -> None:
 def _text(facts: dict[str, Any], name: str, *, to_file: bool = False) -> str:
     """The verdict in a format."""
     from tflogscope.exports.github import github_text
-    from tflogscope.exports.json_text import harmless
+    from tflogscope.exports.json_text import json_object
     from tflogscope.exports.junit import junit_text
     from tflogscope.exports.sarif import sarif_text
     from tflogscope.stores.checks import of_all_runs
+    from tflogscope.views.check import verdict_document
+    from tflogscope.views.document import Section
+    from tflogscope.views.markdown import markdown
+    from tflogscope.views.terminal import drawn
 
     if name == "json":
-        return harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
+        return json_object(facts)
     if name == "junit":
         return junit_text(facts)
     if name == "sarif":
         return sarif_text(of_all_runs(facts))
-    drawn = _drawn(facts, to_file=to_file)
-    return drawn + (github_text(of_all_runs(facts)) if name == "github" else "")
+    if name == "markdown":
+        title = f"tflogscope check {'passed' if facts['passed'] else 'failed'}"
+        return markdown([Section(title, verdict_document(facts))])
+    text = drawn(verdict_document(facts), to_file=to_file)
+    return text + (github_text(of_all_runs(facts)) if name == "github" else "")
 
 
-def _drawn(facts: dict[str, Any], *, to_file: bool) -> str:
-    import io
+def _append_summary(facts: dict[str, Any]) -> None:
+    """In a job of GitHub Actions the verdict is in its summary, too.
 
-    from tflogscope.views.check import render_verdict
-    from tflogscope.views.text import make_console
-
-    console = make_console(io.StringIO(), colour=False) if to_file else make_console()
-    with console.capture() as screen:
-        render_verdict(facts, console)
-    return screen.get()
+    A summary that can't be written is no reason to fail a check.
+    """
+    path = os.environ.get(_SUMMARY)
+    if not path:
+        return
+    text = _text(facts, "markdown").encode()
+    if len(text) > _SUMMARY_BYTES:
+        whole_lines = text[: text.rindex(b"\n", 0, _SUMMARY_BYTES)]
+        text = whole_lines + b"\n\nThe rest is left out: GitHub takes no more.\n"
+    try:
+        with Path(path).open("ab") as stream:
+            stream.write(text)
+    except OSError as error:
+        said = f"tflogscope: {path}: the job's summary can't be written: {error.strerror}"
+        print(safe(said), file=sys.stderr)  # noqa: T201

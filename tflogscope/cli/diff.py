@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -30,17 +29,11 @@ def diff(
       tflogscope diff before.log after.log
       tflogscope diff before.log after.log --json | jq .nodes
     """
-    from tflogscope.exports.json_text import harmless
+    from tflogscope.exports.json_text import json_object
     from tflogscope.model.difference import difference
-    from tflogscope.views.difference import render_difference
-    from tflogscope.views.text import make_console
+    from tflogscope.views.difference import difference_document
+    from tflogscope.views.terminal import drawn
 
     with opened([before], grammar) as first, opened([after], grammar) as second:
         facts = difference(first, second)
-    console = make_console()
-    with console.capture() as screen:
-        render_difference(facts, console)
-    text = screen.get()
-    if as_json:
-        text = harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
-    print_text(text)
+    print_text(json_object(facts) if as_json else drawn(difference_document(facts)))

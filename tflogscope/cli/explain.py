@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -71,24 +70,20 @@ def explain(
         )
     with opened(named_inputs(logs), grammar) as run:
         # Not before: polars is imported while the log is scanned.
-        from tflogscope.exports.json_text import harmless
-        from tflogscope.model.sentences import rows
-        from tflogscope.views.explain import render_explanation, render_findings
-        from tflogscope.views.text import make_console
+        from tflogscope.exports.json_text import json_object
+        from tflogscope.views.document import Findings
+        from tflogscope.views.explain import explain_document
+        from tflogscope.views.findings import findings
+        from tflogscope.views.terminal import drawn
 
-        console = make_console()
-        with console.capture() as screen:  # printed after the progress bar is gone
-            if asked != (None,) * 4:
-                facts = run.explain(op=op, node=node, line=line, at=at)
-                render_explanation(facts, console)
-            else:
-                findings = run.findings.to_dicts()
-                facts = {"findings": findings}
-                titles = {row.id: (row.title, row.where) for row in rows("finding").values()}
-                render_findings(findings, titles, console)
-        text = screen.get()
-        if as_json:
-            text = harmless(json.dumps(facts, indent=2, allow_nan=False)) + "\n"
+        if asked != (None,) * 4:
+            facts = run.explain(op=op, node=node, line=line, at=at)
+            document = explain_document(facts)
+        else:
+            rows = run.findings.to_dicts()
+            facts = {"findings": rows}
+            document = [Findings(findings(rows))]
+        text = json_object(facts) if as_json else drawn(document)
         if not text:
             text = _NOTHING if run.ops.height else _NO_EXECUTION
     print_text(text)

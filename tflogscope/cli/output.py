@@ -80,18 +80,14 @@ class Destination:
                 FORMATS[self.format].write(frame, stream, table)
 
     def _drawn(self, frame: pl.DataFrame, table: str) -> str:
-        from tflogscope.views.table import render_table
-        from tflogscope.views.text import make_console
+        from tflogscope.views.table import frame_document
+        from tflogscope.views.terminal import drawn
 
         wanted = ("run", *_FIRST_ON_SCREEN.get(table, ()))
         first = [name for name in wanted if name in frame.columns]
         rest = [name for name in frame.columns if name not in first]
         rest.sort(key=lambda name: name == _LAST_ON_SCREEN)
-        to_file = self.path is not None
-        console = make_console(io.StringIO(), colour=False) if to_file else make_console()
-        with console.capture() as drawn:
-            render_table(frame.select(first + rest), console)
-        return drawn.get()
+        return drawn(frame_document(frame.select(first + rest)), to_file=self.path is not None)
 
 
 def destination(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -40,24 +39,16 @@ def ranks(
       tflogscope ranks rank0.log rank1.log
       tflogscope ranks STORE --json
     """
-    from tflogscope.exports.json_text import harmless
+    from tflogscope.exports.json_text import json_object
     from tflogscope.stores.ranks import rank_facts
-    from tflogscope.views.ranks import render_ranks
-    from tflogscope.views.text import make_console
+    from tflogscope.views.ranks import ranks_document
+    from tflogscope.views.terminal import drawn
 
     inputs = named_inputs(logs)
     with _store(inputs, grammar) as store:
         groups = rank_facts(store) if store.name in inputs else _of_logs(store, inputs)
-    if as_json:
-        print_text(harmless(json.dumps({"runs": groups}, indent=2, default=str)) + "\n")
-        return
-    console = make_console()
-    with console.capture() as screen:
-        for number, facts in enumerate(groups):
-            if number:
-                console.print()
-            render_ranks(facts, console)
-    print_text(screen.get())
+    facts = {"runs": groups}
+    print_text(json_object(facts, str) if as_json else drawn(ranks_document(groups)))
 
 
 def _of_logs(store: Store, inputs: list[str]) -> list[dict[str, Any]]:

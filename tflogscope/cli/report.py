@@ -16,7 +16,7 @@ from tflogscope.stores.folder import store_and_run
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
-    from tflogscope.views.markup import Markup
+    from tflogscope.views.document import Node
 
 
 def report(
@@ -107,22 +107,24 @@ def _report_store(name: str, id_: str | None, path: str | None, *, force: bool) 
         stream.write(text.encode())
 
 
-def _more(store: Store) -> list[Markup]:
+def _more(store: Store) -> list[Node]:
     """Sections of the overview: figures over time; ranks, where the store has runs of several."""
     from tflogscope.stores.figures import FIGURES
     from tflogscope.stores.ranks import rank_facts
     from tflogscope.stores.trend import trend_facts
-    from tflogscope.views.ranks import ranks_markup
-    from tflogscope.views.report.sections import section
-    from tflogscope.views.trend import trend_markup
+    from tflogscope.views.document import Section
+    from tflogscope.views.ranks import ranks_sections
+    from tflogscope.views.trend import trend_section
 
     figures = [(figure.key, figure.title) for figure in FIGURES]
-    trend = section("trend", "Over time", trend_markup(trend_facts(store), figures))
     try:
         groups = rank_facts(store)
     except UsageError:
         groups = []
-    return [trend] + [
-        section(f"ranks-{number}", f"Ranks {facts['group']}".rstrip(), ranks_markup(facts))
-        for number, facts in enumerate(groups)
+    return [
+        trend_section(trend_facts(store), figures, "Over time"),
+        *(
+            Section(f"Ranks {facts['group']}".rstrip(), ranks_sections(facts), f"ranks-{number}")
+            for number, facts in enumerate(groups)
+        ),
     ]

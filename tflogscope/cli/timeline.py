@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,7 +72,7 @@ def timeline(
     """
     with opened(named_inputs(logs), grammar) as run:
         # Not before: polars is imported while the log is scanned.
-        from tflogscope.exports.json_text import harmless
+        from tflogscope.exports.json_text import json_object
         from tflogscope.model.activity import read_activity
         from tflogscope.model.moments import moment_ns
         from tflogscope.views.text import make_console
@@ -95,7 +94,7 @@ def timeline(
             hint = None if asked == (None,) * 5 else "The timeline without options shows all."
             raise UsageError("nothing ran there" if hint else "nothing ran in this log", hint=hint)
         if as_json:
-            text = harmless(json.dumps(_facts(run, activity), indent=2, allow_nan=False)) + "\n"
+            text = json_object(_facts(run, activity))
         else:
             with console.capture() as screen:
                 render_timeline(activity, run.slices, console)

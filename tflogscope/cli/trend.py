@@ -28,8 +28,8 @@ def trend(
       tflogscope trend STORE -o trend.csv
     """
     from tflogscope.stores.trend import trend_facts, trend_frame
-    from tflogscope.views.text import make_console
-    from tflogscope.views.trend import render_trend
+    from tflogscope.views.terminal import drawn
+    from tflogscope.views.trend import trend_section
 
     place = destination(output, format_name, force=force, inputs=[])
     from tflogscope.stores.store import open_store
@@ -37,7 +37,4 @@ def trend(
     series = trend_facts(open_store(store))
     place.send(trend_frame(series), "trend")
     if place.format == "table" and place.path is None:
-        console = make_console()
-        with console.capture() as screen:
-            render_trend(series, console)
-        print_text(screen.get())
+        print_text("\n" + drawn([trend_section(series, ())]))

@@ -86,14 +86,11 @@ def require_terminal(what: str) -> None:
 
 def print_run(run: LogRun) -> None:
     """Print what `tflogscope analyze` prints. Raises NothingRecognised."""
-    from tflogscope.views.analyze import render
-    from tflogscope.views.text import make_console
+    from tflogscope.views.analyze import analyze_document
+    from tflogscope.views.terminal import drawn
 
     run.events.require_recognised()
-    console = make_console()
-    with console.capture() as screen:
-        render(run, console)
-    print_text(screen.get())
+    print_text(drawn(analyze_document(run)))
 
 
 class Watching:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from polars import selectors as cs
 
@@ -17,7 +17,7 @@ from tflogscope.escapes import unsafe_class
 from tflogscope.exports.schema import DATETIME_FORMAT, SCHEMA_VERSION, SLICE_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import polars as pl
 
@@ -49,6 +49,11 @@ def write_jsonl(frame: pl.DataFrame, stream: BinaryIO, table: str) -> None:
     """
     del table
     stream.writelines(f"{lines}\n".encode() for lines in _line_blocks(frame))
+
+
+def json_object(facts: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Facts as one JSON object for people and programs; `default` as in `json.dumps`."""
+    return harmless(json.dumps(facts, indent=2, allow_nan=False, default=default)) + "\n"
 
 
 def harmless(text: str) -> str:

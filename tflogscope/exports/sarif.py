@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tflogscope.escapes import safe
-from tflogscope.exports.json_text import harmless
+from tflogscope.exports.json_text import json_object
 from tflogscope.exports.places import Place, places
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -38,7 +38,7 @@ def sarif_text(verdict: dict[str, Any]) -> str:
         "results": results,
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return harmless(json.dumps(document, indent=2, allow_nan=False)) + "\n"
+    return json_object(document)
 
 
 def _results(check: dict[str, Any], sources: list[str]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ class Lane:
 
     `busy`: of each part of the time the share in which it was open, 0 to 1. `begun`: how many
     began in it whose end is not known. `traced`: parts in which a function's first call began,
-    which it was traced and made ready for. `total_us`: summed; None: no duration is known.
+    which it was traced and instantiated for. `total_us`: summed; None: no duration is known.
     `kind`: group and name as they are in a log without plug-ins, which its colour goes by.
     """
 
@@ -53,7 +53,7 @@ class Lane:
 class Gap:
     """A time in which nothing ran, and what stands before and after it in the log (None: nothing).
 
-    `ready`: functions that TensorFlow made ready in it, with the time that took in µs.
+    `ready`: functions that TensorFlow instantiated in it, with the time that took in µs.
     """
 
     begin_ns: int
@@ -202,7 +202,7 @@ def _most(named: pl.DataFrame) -> pl.Series:
 
 
 def _traced(run: Run) -> Integers:
-    """When the first call of each function began that the log shows being made ready."""
+    """When the first call of each function began that the log shows being instantiated."""
     slices = run.slices
     names = ["function", "function_uid", "flavour"]
     made = run.functions.drop_nulls("instantiated_line").select(names).unique()

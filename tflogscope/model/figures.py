@@ -49,3 +49,29 @@ def size_of(count: int) -> str:
             break
         value /= 1000
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def duration(microseconds: float) -> str:
+    """µs for people, three digits: `12.5 µs`, `3.20 ms`, `1.75 s`, `2 min 05 s`."""
+    if microseconds < 0:
+        return f"-{duration(-microseconds)}"
+    for unit, size in (("µs", 1.0), ("ms", 1e3), ("s", 1e6)):
+        value = microseconds / size
+        if value < (59.95 if unit == "s" else 999.5):
+            if unit == "µs" and value == int(value):
+                return f"{int(value)} µs"
+            decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
+            return f"{value:.{decimals}f} {unit}"
+    seconds = round(microseconds / 1e6)
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60:,} h {minutes % 60:02} min"
+
+
+def percent(part: float, whole: float) -> str:
+    """A share for people: what is there is never `0%`, and what is not all never `100%`."""
+    share = part / whole if whole else 0.0
+    if 0 < share <= 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"

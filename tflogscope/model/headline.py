@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.model.facts import Summary
-from tflogscope.model.figures import count_of, spoken
+from tflogscope.model.figures import count_of, percent, spoken
 from tflogscope.model.intervals import covered
 from tflogscope.model.sentences import rows
 from tflogscope.model.slices.slices import Slices
@@ -27,8 +26,7 @@ Facts = Mapping[str, Any]
 _NOT_KNOWN = "not known"
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """A figure: what it is, its value in words, and what it is made of."""
 
     name: str
@@ -36,8 +34,7 @@ class Figure:
     about: str
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(NamedTuple):
     """What was recorded (`facts`: the program, releases, CPU), the verdict, and the figures."""
 
     facts: list[str]
@@ -146,7 +143,7 @@ def _eager(slices: Slices) -> Figure:
         return Figure(name, _NOT_KNOWN, "no execution took a measurable time")
     about = f"an eager op was open in {spoken(part)} of the {spoken(any_)} in which anything ran"
     left = f"; {count_of(lost, 'op')} without an end left out" if lost else ""
-    return Figure(name, _percent(part, any_), about + left)
+    return Figure(name, percent(part, any_), about + left)
 
 
 def _union(frame: pl.DataFrame) -> float:
@@ -176,9 +173,9 @@ def _eligible(said: Summary, ops: pl.DataFrame, nodes: pl.DataFrame) -> Figure:
     ran = f"{int(done['executions'].sum()):,} of {count_of(runs, 'run')}{xla}"
     time = float(work["total_us"].sum() or 0)
     if work["total_us"].null_count() or not time:
-        return Figure(name, _percent(float(done["executions"].sum()), runs), f"{ran}")
+        return Figure(name, percent(float(done["executions"].sum()), runs), f"{ran}")
     took = float(done["total_us"].sum() or 0)
-    return Figure(name, _percent(took, time), f"{spoken(took)} of {spoken(time)}; {ran}")
+    return Figure(name, percent(took, time), f"{spoken(took)} of {spoken(time)}; {ran}")
 
 
 def _traces(said: Summary, same: pl.DataFrame) -> Figure:
@@ -199,10 +196,3 @@ def _traces(said: Summary, same: pl.DataFrame) -> Figure:
     if again:
         about += f"; {again:,} traced more than once"
     return Figure("Traces", f"{sum(traces.values()):,}", about)
-
-
-def _percent(part: float, whole: float) -> str:
-    share = part / whole
-    if 0 < share <= 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"

@@ -24,7 +24,7 @@ from tflogscope.model.reasons.reasons import Reasons
 
 
 def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
-    """One row per (name of the function, node) that ran or was made ready, in the log's order.
+    """One row per (name of the function, node) that ran or was instantiated, in the log's order.
 
     `at` is the first line that shows it, `ran_at` the first that runs it.
     """
@@ -101,7 +101,7 @@ def functions_table(
     same: Callable[[pl.Series], pl.DataFrame],
     lines: PythonLines,
 ) -> pl.DataFrame:
-    """The `functions` table: one row per graph function that was made ready, called or run.
+    """The `functions` table: one row per graph function that was instantiated, called or run.
 
     `same` says which traces are of one Python function, see `python_functions`.
     """

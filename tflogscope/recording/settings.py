@@ -33,7 +33,7 @@ MODULES = (
     Module(
         "process_function_library_runtime",
         2,
-        "when a function is made ready, and for how long; the ends of eager ops (from 2.10 on)",
+        "when a function is instantiated, and for how long; the ends of eager ops (from 2.10 on)",
     ),
     Module("op_kernel", 1, "which kernel runs an eager op"),
     Module("mkl_layout_pass", 1, "rewrites to oneDNN kernels, and refusals"),

@@ -237,7 +237,7 @@ def _last(step: pl.DataFrame, ranks: int) -> tuple[str | None, int | None]:
 
 def _slow(steps: pl.DataFrame, labels: dict[str, str]) -> Facts | None:
     """The rank that comes last too often for chance, and makes the others wait for long."""
-    later = steps.filter(pl.col("number") > 0)  # the first step makes functions ready
+    later = steps.filter(pl.col("number") > 0)  # the first step instantiates functions
     lasts = [_last(part, len(labels)) for part in later.partition_by("number", maintain_order=True)]
     known = [(last, wait) for last, wait in lasts if last is not None and wait is not None]
     if not known:

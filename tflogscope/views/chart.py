@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tflogscope.model.activity import Activity, Lane, read_activity
-from tflogscope.model.figures import count_of
+from tflogscope.model.figures import count_of, duration, percent
 from tflogscope.views.markup import Markup, element, joined
-from tflogscope.views.pieces import percent
-from tflogscope.views.table import duration
 from tflogscope.views.text import shorten
 from tflogscope.views.timeline import round_step, tick_name
 

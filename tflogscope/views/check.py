@@ -1,18 +1,26 @@
-"""A verdict on the screen: what holds, what fails, which ops, which lines, and what to do."""
+"""A verdict: what holds, what fails, which ops, which lines, and what to do."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from tflogscope.views.grid import Column, draw_grid
-from tflogscope.views.pieces import ERROR
-from tflogscope.views.text import print_paragraph, text
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from tflogscope.model.figures import count_of
+from tflogscope.views.document import (
+    Column,
+    Document,
+    Fact,
+    Item,
+    Line,
+    Node,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Text,
+)
 
 _ROWS = 100  # violations of one check
-_LEAST = 12  # cells of a name
 # Checks whose violations are counted, and what is counted; others have sentences.
 _COUNTED = {
     "unexpected_eager": "executions",
@@ -21,95 +29,87 @@ _COUNTED = {
 }
 
 
-def render_verdict(verdict: dict[str, Any], console: Console) -> None:
-    """Print what `Verdict.facts` holds; of the runs of a store those that fail, at length."""
-    if "runs" in verdict:
-        _render_runs(verdict, console)
-        return
-    for check in verdict["checks"]:
-        _render_check(check, console)
-    for note in verdict["notes"]:
-        print_paragraph(note, console, "note    ")
+def verdict_document(verdict: dict[str, Any]) -> Document:
+    """What `Verdict.facts` holds; of the runs of a store those that fail, at length."""
+    return [*(_runs(verdict) if "runs" in verdict else _verdict(verdict))]
+
+
+def _verdict(verdict: dict[str, Any]) -> Iterator[Node]:
+    yield from map(_check, verdict["checks"])
+    yield from (Fact("note", note) for note in verdict["notes"])
     failed = [check["name"] for check in verdict["checks"] if not check["passed"]]
     against = f"policy: {verdict['policy']}"
     if verdict["baseline"]:
         against += f"; baseline: {verdict['baseline']}"
     if not failed:
-        console.print(text(f"Check passed ({against})", "bold green"), soft_wrap=True)
+        yield Paragraph(f"Check passed ({against})", "passed")
         return
-    console.print(
-        text(f"Check failed: {', '.join(failed)} ({against})", "bold red"), soft_wrap=True
-    )
+    yield Paragraph(f"Check failed: {', '.join(failed)} ({against})", "failed")
     if any(check["violations"] for check in verdict["checks"]):
         hint = "To let pass what is there now, and fail on what is new: --write-baseline FILE"
-        print_paragraph(hint, console)
+        yield Paragraph(hint)
 
 
-def _render_runs(verdict: dict[str, Any], console: Console) -> None:
+def _runs(verdict: dict[str, Any]) -> Iterator[Node]:
     failed = [run for run in verdict["runs"] if not run["passed"]]
-    for run in verdict["runs"]:
-        if run["passed"]:
-            print_paragraph(run["run"], console, "ok      ")
-    for run in failed:
-        console.print()
-        console.print(text(run["run"], "bold"), soft_wrap=True)
-        render_verdict(run, console)
-    console.print()
-    said = f"{len(failed):,} of {len(verdict['runs']):,} runs fail"
-    console.print(text(said, "bold red" if failed else "bold green"), soft_wrap=True)
+    yield from (Fact("ok", run["run"]) for run in verdict["runs"] if run["passed"])
+    yield from (Section(run["run"], [*_verdict(run)]) for run in failed)
+    said = f"{len(failed):,} of {count_of(len(verdict['runs']), 'run')} fail"
+    yield Section(said, (), tone="failed" if failed else "passed")
 
 
-def _render_check(check: dict[str, Any], console: Console) -> None:
+def _check(check: dict[str, Any]) -> Fact:
     said = f"{check['name']}: {check['text']}"
     if check["passed"]:
-        print_paragraph(said, console, "ok      ")
-        return
-    print_paragraph(said, console, "FAILED  ", ERROR)
+        return Fact("ok", said)
     violations = check["violations"]
+    children: list[Node] = []
     if check["key"] in _COUNTED and violations:
-        console.print()
-        _render_table(violations, _COUNTED[check["key"]], console)
-        console.print()
+        children = [*_table(violations, _COUNTED[check["key"]])]
     else:
-        for each in violations:
-            print_paragraph(each["text"], console, "        ")
-    for label, advice in _advice(violations).items():
-        print_paragraph(advice, console, f"  {label}: " if label else "  ")
-    if violations:
-        console.print()
+        children = [Item(each["text"]) for each in violations]
+    for cause, advice in _advice(violations).items():
+        children.append(Paragraph(f"{cause}: {advice}" if cause else advice))
+    return Fact("FAILED", said, tone="error", children=children)
 
 
-def _render_table(violations: list[dict[str, Any]], unit: str, console: Console) -> None:
+def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[Node]:
     shown = violations[:_ROWS]
-    columns = []
-    for name in shown[0]["subject"]:
-        cells = [each["subject"][name] or "" for each in shown]
-        if any(cells):
-            columns.append(Column(name, cells, least=_LEAST))
-    amounts = [f"{each['amount']:,}" for each in shown]
-    columns.append(Column(unit, amounts, is_number=True))
-    columns.append(Column("lines", [_lines(each["lines"]) for each in shown]))
-    if any(each["python"] for each in shown):
-        columns.append(Column("mostly at", [each["python"] or "" for each in shown], least=_LEAST))
-    if any(each["known"] for each in shown):
-        known = [f"{each['known']:,}" for each in shown]
-        columns.append(Column("in baseline", known, is_number=True))
-    if len({each["source"] for each in shown}) > 1:
-        columns.append(Column("log", [each["source"] or "" for each in shown], least=_LEAST))
-    draw_grid(columns, console, indent=2)
+    sources = {each["source"] for each in shown}
+    columns = [
+        *(Column(name, name, "name") for name in shown[0]["subject"]),
+        Column("amount", unit, "count"),
+        Column("first", "lines"),
+        Column("python", "mostly at", "name"),
+        Column("baseline", "in baseline", "count"),
+        *([Column("source", "log", "name")] if len(sources) > 1 else ()),
+    ]
+    rows: list[Row] = [
+        {
+            **each["subject"],
+            "amount": each["amount"],
+            "first": _lines(each["lines"]),
+            "python": each["python"],
+            "baseline": each["known"] or None,
+            "source": each["source"],
+        }
+        for each in shown
+    ]
+    yield Table(columns, rows)
     if rest := violations[_ROWS:]:
         names = ", ".join(next(iter(each["subject"].values())) or "?" for each in rest)
-        print_paragraph(f"and {len(rest)} more: {names}", console, "  ")
+        yield Paragraph(f"and {len(rest)} more: {names}")
 
 
-def _lines(lines: list[int]) -> str:
-    first = " ".join(f"{line:,}" for line in lines[:3])
-    if len(lines) <= 3:
-        return first
-    return f"{first} {'' if len(lines) == 4 else '… '}{lines[-1]:,}"
+def _lines(lines: Sequence[int]) -> Text:
+    """The first three lines, and the last."""
+    said: list[Text] = []
+    for number, line in enumerate(lines[:3] if len(lines) > 4 else lines):
+        said += [" "] * bool(number) + [Line(line)]
+    return (*said, *((" … ", Line(lines[-1])) if len(lines) > 4 else ()))
 
 
-def _advice(violations: list[dict[str, Any]]) -> dict[str, str]:
+def _advice(violations: Sequence[dict[str, Any]]) -> dict[str, str]:
     """What to do, once for each cause."""
     return {
         each["subject"].get("cause") or "": each["advice"] for each in violations if each["advice"]

@@ -1,21 +1,15 @@
-"""The screen of `tflogscope diff`: what changed from one run to another."""
+"""What `tflogscope diff` says: what changed from one run to another."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from tflogscope.model.figures import count_of
-from tflogscope.views.grid import Column, draw_grid
-from tflogscope.views.pieces import NAME_WIDTH, heading, say
-from tflogscope.views.table import duration
-from tflogscope.views.text import print_paragraph, shorten, text
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from tflogscope.model.figures import count_of, duration
+from tflogscope.views.document import Column, Document, Fact, Node, Section, Table
 
 Facts = dict[str, Any]
 _ROWS_SHOWN = 10
-_LEAST = 12
 _WHAT = (
     ("functions", "Functions", ("function",)),
     ("ops", "Ops", ("op",)),
@@ -30,63 +24,71 @@ _VALUES = {
     "traces": "traces",
     "rewritten": "rewritten",
 }
+_COUNTS = (
+    Column("name", ""),
+    Column("executions_before", "before", "count"),
+    Column("executions_after", "after", "count"),
+    Column("total_us_before", "time before", "us"),
+    Column("total_us_after", "after", "us"),
+)
+_CHANGES = (
+    Column("name", "name", "name"),
+    Column("runs", "runs", "share"),
+    Column("time", "time", "share"),
+    Column("change", "change", least=12),
+)
 
 
-def render_difference(facts: Facts, console: Console) -> None:
-    """Print what changed; log text reaches the console as text only."""
-    for side in ("before", "after"):
-        run = facts["runs"][side]
-        onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
-        dialect = run["tensorflow_dialect"] or "no record of TensorFlow"
-        say(side, f"{run['source']} ({count_of(run['lines'], 'line')}, {dialect}{onednn})", console)
-    heading("Executions", console)
-    _counts(facts["modes"], lambda row: f"{row['mode']} {row['kind']}", console)
+def difference_document(facts: Facts) -> Document:
+    """What changed."""
+    return [*_document(facts)]
+
+
+def _document(facts: Facts) -> Iterator[Node]:
+    yield from (_side(side, facts["runs"][side]) for side in ("before", "after"))
+    yield _counts("Executions", facts["modes"], lambda row: f"{row['mode']} {row['kind']}")
     if facts["causes"]:
-        heading("Eager ops by cause", console)
-        _counts(facts["causes"], lambda row: str(row["cause"]), console)
-    changed = False
+        yield _counts("Eager ops by cause", facts["causes"], lambda row: str(row["cause"]))
     ran = [name for side in ("before", "after") for name in facts["runs"][side]["libraries"]]
     libraries = " and ".join(dict.fromkeys(ran)) or "oneDNN"
-    for key, title, names in _WHAT:
-        rows = facts[key]
-        if rows:
-            changed = True
-            _changes(title.format(libraries), rows, names, console)
+    changed = [
+        _changes(title.format(libraries), facts[key], names)
+        for key, title, names in _WHAT
+        if facts[key]
+    ]
+    yield from changed
     if not changed:
-        console.print()
-        console.print(text("Nothing changed: the same ops, kernels, functions and primitives."))
+        yield Section("Nothing changed: the same ops, kernels, functions and primitives.", ())
 
 
-def _counts(rows: list[Facts], name: Any, console: Console) -> None:
-    columns = [
-        Column("", [name(row) for row in rows], least=_LEAST),
-        Column("before", [_count(row["executions_before"]) for row in rows], is_number=True),
-        Column("after", [_count(row["executions_after"]) for row in rows], is_number=True),
-        Column("time before", [_time(row["total_us_before"]) for row in rows], is_number=True),
-        Column("after", [_time(row["total_us_after"]) for row in rows], is_number=True),
+def _side(side: str, run: Facts) -> Fact:
+    onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
+    dialect = run["tensorflow_dialect"] or "no record of TensorFlow"
+    return Fact(side, f"{run['source']} ({count_of(run['lines'], 'line')}, {dialect}{onednn})")
+
+
+def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> Section:
+    return Section(title, [Table(_COUNTS, [{**row, "name": name(row)} for row in rows])])
+
+
+def _changes(title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> Section:
+    shown = [
+        {
+            "name": " ".join(str(row[name]) for name in names if row[name]) or "?",
+            "runs": _pair(row, "executions", "{:,}".format),
+            "time": _pair(row, "total_us", duration),
+            "change": _change(row),
+        }
+        for row in rows[:_ROWS_SHOWN]
     ]
-    draw_grid(columns, console, indent=2)
-
-
-def _changes(title: str, rows: list[Facts], names: tuple[str, ...], console: Console) -> None:
     more = f" ({_ROWS_SHOWN} of {len(rows)}; --json has all)" if len(rows) > _ROWS_SHOWN else ""
-    heading(f"{title} that changed, by time{more}", console)
-    shown = rows[:_ROWS_SHOWN]
-    named = [" ".join(str(row[name]) for name in names if row[name]) or "?" for row in shown]
-    columns = [
-        Column("name", [shorten(name, NAME_WIDTH) for name in named], least=_LEAST),
-        Column("runs", [_pair(row, "executions", _count) for row in shown], is_number=True),
-        Column("time", [_pair(row, "total_us", _time) for row in shown], is_number=True),
-        Column("change", [_change(row) for row in shown], least=_LEAST),
-    ]
-    left_out = draw_grid(columns, console, indent=2)
-    if left_out:
-        print_paragraph(f"no room for: {', '.join(left_out)}", console, "  ")
+    return Section(f"{title} that changed, by time{more}", [Table(_CHANGES, shown)])
 
 
-def _pair(row: Facts, column: str, said: Any) -> str:
-    before, after = said(row[f"{column}_before"]), said(row[f"{column}_after"])
-    return str(before) if before == after else f"{before or '–'} → {after or '–'}"
+def _pair(row: Facts, column: str, said: Callable[[Any], str]) -> str:
+    sides = [row[f"{column}_{side}"] for side in ("before", "after")]
+    before, after = ("" if value is None else said(value) for value in sides)
+    return before if before == after else f"{before or '–'} → {after or '–'}"
 
 
 def _change(row: Facts) -> str:
@@ -104,11 +106,3 @@ def _change(row: Facts) -> str:
 
 def _value(value: object) -> str:
     return str(value).replace(";", " and ") if value not in (None, "") else "none"
-
-
-def _count(value: int | None) -> str:
-    return "" if value is None else f"{value:,}"
-
-
-def _time(value: float | None) -> str:
-    return "" if value is None else duration(value)

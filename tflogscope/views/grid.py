@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _GAP = 2  # cells between columns
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column: its title and cells, any texts.
 
     Numbers (`is_number`) are right-aligned. Names may lose their middle, but keep `least` cells;
@@ -57,7 +55,7 @@ def grid_rows(
     columns: list[Column], width: int, *, titles: bool = True
 ) -> tuple[list[Text], list[str]]:
     """The rows of such a table, and the titles of the columns that are left out."""
-    columns = [replace(each, title=safe(each.title), cells=_safe(each)) for each in columns]
+    columns = [each._replace(title=safe(each.title), cells=_safe(each)) for each in columns]
     shown, widths = _fit(columns, width)
     cells = zip(*(each.cells for each in shown), strict=True)
     styles = zip(*map(_styles, shown), strict=True)

@@ -1,31 +1,29 @@
 """What a notebook shows of a run: one small HTML table, and a picture of the run over time.
 
-The log's names end in a page that runs scripts and, in Jupyter, typesets `$…$`, so each text goes
-through one door, `_html`, and the whole is marked as no mathematics.
+The log's names end in a page that runs scripts and, in Jupyter, typesets `$…$`, so the whole is
+marked as no mathematics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from html import escape
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tflogscope.escapes import safe
-from tflogscope.model.figures import count_of
+from tflogscope.model.figures import count_of, duration
+from tflogscope.views.analyze import kind_rows
 from tflogscope.views.chart import timeline_svg, whole_activity
-from tflogscope.views.pieces import whose
-from tflogscope.views.table import duration
+from tflogscope.views.document import Fact, first, plain
+from tflogscope.views.markup import element
+from tflogscope.views.onednn import whose
+from tflogscope.views.recorded import recorded_facts
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Function, Mode, Recorded, Summary
-    from tflogscope.model.headline import Headline
     from tflogscope.model.run import Run
 
-_SOURCES_SHOWN = 5
 _FUNCTIONS_SHOWN = 10
 _NAME_WIDTH = 60
-_LEFT = 'style="text-align: left"'
+_LEFT = "text-align: left"
 # MathJax leaves what has these classes alone; its \href would be a way to run a script.
 _NO_MATHEMATICS = "tex2jax_ignore mathjax_ignore"
 
@@ -37,84 +35,44 @@ def notebook_html(run: Run) -> str:
 
 def run_html(run: Run) -> str:
     """Return what was recorded, how much ran eagerly and in graphs, and the functions, as HTML."""
-    facts = run.summary
-    rows = [*_head(run.headline), *_recorded(facts.recorded)]
-    rows += [*_modes(facts), *_functions(facts.functions)]
     # Notebooks align cells to the right, so that each has to say it.
-    body = "\n".join(
-        f"<tr><th {_LEFT}>{_html(name)}</th><td {_LEFT}>{_html(said)}</td></tr>"
-        for name, said in rows
-    )
-    return (
-        f'<table class="tflogscope {_NO_MATHEMATICS}">\n'
-        f"<caption>tflogscope run</caption>\n<tbody>\n{body}\n</tbody>\n</table>"
-    )
-
-
-def _head(headline: Headline) -> Iterator[tuple[str, str]]:
-    """The same as above the report."""
-    yield "run", " · ".join(shorten(each, _NAME_WIDTH) for each in headline.facts)
-    yield "verdict", headline.verdict
-    for each in headline.figures:
-        yield each.name[0].lower() + each.name[1:], f"{each.value}: {each.about}"
-
-
-def _recorded(recorded: Recorded) -> Iterator[tuple[str, str]]:
-    sources = recorded.sources
-    yield "log", _first(sources, _SOURCES_SHOWN)
-    level = recorded.vlog_level
-    said = [
-        f"{recorded.lines:,} lines",
-        f"TensorFlow {recorded.tensorflow_dialect or 'records: none'}",
-        "VLOG level not known" if level is None else f"VLOG level {level}",
-        f"oneDNN {recorded.onednn_version or 'version not known'}",
-    ]
-    if recorded.unknown:
-        said.append(f"{recorded.unknown:,} unknown records")
-    yield "recorded", ", ".join(said)
-
-
-def _modes(facts: Summary) -> Iterator[tuple[str, str]]:
-    labels: dict[tuple[Mode, str], str] = {
-        ("eager", "op"): "eager ops",
-        ("eager", "call"): "calls of graph functions",
-        ("graph", "op"): "graph nodes",
-    }
-    for (mode, kind), label in labels.items():
-        counted = facts.mode(mode).kinds.get(kind)
-        if counted is None:
-            continue
-        said = f"{counted.executions:,} executions"
-        total = facts.nested.outer_us if kind == "call" else counted.total_us
-        if total is not None:
-            said += f", {duration(total)} in all"
-        if kind == "op":
-            said += (
-                f", {facts.mode(mode).rewritten.executions:,} on {whose(facts.rewriters)} kernels"
-            )
-        yield label, said
-
-
-def _functions(functions: list[Function]) -> Iterator[tuple[str, str]]:
-    called = [entry for entry in functions if entry.calls]
-    if called:
-        named = (
-            f"{entry.function or '?'} {_uid(entry.function_uid)}({count_of(entry.calls, 'call')})"
-            for entry in called
+    rows = (
+        element(
+            "tr",
+            element("th", fact.label, style=_LEFT),
+            element("td", plain(fact.text), style=_LEFT),
         )
-        yield "functions", _first(list(named), _FUNCTIONS_SHOWN)
+        for fact in _facts(run)
+    )
+    return element(
+        "table",
+        element("caption", "tflogscope run"),
+        element("tbody", *rows),
+        class_=f"tflogscope {_NO_MATHEMATICS}",
+    )
 
 
-def _uid(uid: int | None) -> str:
-    return "" if uid is None else f"{uid} "
-
-
-def _first(names: Iterable[str], count: int) -> str:
-    every = list(names)
-    more = f" and {len(every) - count} more" if len(every) > count else ""
-    return ", ".join(shorten(name, _NAME_WIDTH) for name in every[:count]) + more
-
-
-def _html(text: str) -> str:
-    """A text that has no effect in a page: no markup, no control characters."""
-    return escape(safe(text))
+def _facts(run: Run) -> Iterator[Fact]:
+    """The verdict and figures, as above the report; what was recorded, and what ran."""
+    facts, headline = run.summary, run.headline
+    yield Fact("run", " · ".join(shorten(each, _NAME_WIDTH) for each in headline.facts))
+    yield Fact("verdict", headline.verdict)
+    for name, value, about in headline.figures:
+        yield Fact(name[0].lower() + name[1:], f"{value}: {about}")
+    yield from recorded_facts(facts.recorded)
+    for mode, kind, what, counted, us in kind_rows(facts):
+        said = f"{counted.executions:,} executions"
+        said += "" if us is None else f", {duration(us)} in all"
+        if kind == "op":
+            rewritten = facts.mode(mode).rewritten.executions
+            said += f", {rewritten:,} on {whose(facts)} kernels"
+        yield Fact(f"{mode} {what}", said)
+    called = [each for each in facts.functions if each.calls]
+    if called:
+        named = [
+            f"{shorten(each.function or '?', _NAME_WIDTH)} "
+            + ("" if each.function_uid is None else f"{each.function_uid} ")
+            + f"({count_of(each.calls, 'call')})"
+            for each in called
+        ]
+        yield Fact("functions", first(named, _FUNCTIONS_SHOWN))

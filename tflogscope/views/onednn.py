@@ -1,27 +1,40 @@
-"""What `tflogscope analyze` shows of oneDNN and of plug-ins: kernels and primitives."""
+"""What the log says about oneDNN and plug-ins: kernels, nodes, primitives; on a page, in tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.figures import count_of
-from tflogscope.views.pieces import NAME_WIDTH, heading, percent, say, say_list, whose
-from tflogscope.views.table import duration
+from tflogscope.model.figures import count_of, duration, percent
+from tflogscope.views.document import (
+    Column,
+    Fact,
+    Figures,
+    Full,
+    Node,
+    Paragraph,
+    Room,
+    Section,
+    Table,
+)
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tflogscope.model.facts import (
         Eligible,
+        Implementation,
         Library,
         OneDNN,
         PrimitiveOps,
         Rewrite,
         Summary,
     )
+    from tflogscope.model.run import Run
 
+_NAME = 44  # cells
 _LINKED = ("certain", "inferred", "ambiguous")
 _REWRITTEN = {
     "layout": "in graph functions (layout pass)",
@@ -32,132 +45,132 @@ _REWRITTEN = {
 }
 
 
-def render_onednn(facts: Summary, console: Console) -> None:
-    """Print what the log says about oneDNN and plug-ins, nothing if it says nothing."""
+def whose(facts: Summary) -> str:
+    """Whose kernels a text speaks of: `oneDNN`, `ZenDNN`, `oneDNN and ITEX`."""
+    return " and ".join(facts.rewriters.kernels)
+
+
+def onednn_section(run: Run, room: Room) -> Sequence[Node]:
+    """What the log says; nothing, but on a page, if it says nothing."""
+    facts = run.summary
     has_executions = bool(facts.eager.kinds or facts.graph.kinds)
     has_kernels = has_executions or bool(facts.rewrites)
-    if not has_kernels and facts.onednn is None:
-        return
-    names = facts.rewriters.kernels + facts.rewriters.primitives
-    heading(" and ".join(dict.fromkeys(names)), console)
+    names = dict.fromkeys(facts.rewriters.kernels + facts.rewriters.primitives)
+    said: list[Node] = []
     if has_kernels:
-        _kernels(facts.rewrites, whose(facts.rewriters), console)
-        _nodes(facts.eligible, facts.rewriters.knows, whose(facts.rewriters), console)
+        said += [*_kernels(facts.rewrites, whose(facts)), *_nodes(facts)]
     for library in facts.libraries:
-        _library(library, console)
+        said += _library(library)
     if facts.onednn is not None:
-        _primitives(facts.onednn, console)
+        said += _primitives(facts.onednn)
+    section = Section(
+        " and ".join(names) or "oneDNN", (*said, Full(lambda: _tables(run, room))), "onednn"
+    )
+    return (section if said else Full(lambda: (section,)),)
 
 
-def _kernels(rewrites: list[Rewrite], names: str, console: Console) -> None:
+def _kernels(rewrites: Sequence[Rewrite], names: str) -> Iterator[Fact]:
     label = "kernels"
     if not rewrites:
-        say(label, f"no op was rewritten to a kernel of {names}", console)
+        yield Fact(label, f"no op was rewritten to a kernel of {names}")
     for by, words in _REWRITTEN.items():
         here = [row for row in rewrites if row.by == by]
         if here:
             count = sum(row.count for row in here)
-            kernels = [f"{row.to_op} {row.count:,}" for row in here]
-            say_list(label, kernels, console, before=f"{count:,} {words}: ")
+            entries = [f"{row.to_op} {row.count:,}" for row in here]
+            yield Fact(label, f"{count:,} {words}: ", entries)
             label = ""
     phantoms = sum(row.never_ran for row in rewrites)
     if phantoms:
-        say("", f"{phantoms:,} of these never ran: their function was made and not used", console)
+        said = f"{phantoms:,} of these never ran: their function was instantiated and not used"
+        yield Fact("", said)
 
 
-def _nodes(eligible: Eligible, knows: str, kernels: str, console: Console) -> None:
+def _nodes(facts: Summary) -> Iterator[Fact]:
     """How many nodes are of types that can be rewritten, and what kept the others from it."""
-    if not eligible.nodes:
-        return
-    whole, done = eligible.nodes, eligible.rewritten
-    said = f"{done:,} of {whole:,} that {knows} are {kernels} kernels"
-    kept = [f"{entry.nodes:,} {entry.reason}" for entry in eligible.reasons]
-    if kept:
-        say_list("nodes", kept, console, before=f"{said}; the others: ")
-    else:
-        say("nodes", said, console)
+    eligible = facts.eligible
+    if eligible.nodes:
+        of = f"{eligible.rewritten:,} of {eligible.nodes:,}"
+        said = f"{of} that {facts.rewriters.knows} are {whose(facts)} kernels"
+        kept = [f"{entry.nodes:,} {entry.reason}" for entry in eligible.reasons]
+        yield Fact("nodes", f"{said}; the others: " if kept else said, kept)
 
 
-def _library(facts: Library, console: Console) -> None:
+def _library(facts: Library) -> Iterator[Fact]:
     """What a plug-in's own library printed."""
     count = count_of(facts.exec_lines, "primitive")
     took = "" if facts.exec_us is None else f" in {duration(facts.exec_us)}"
-    say(facts.library, f"{count}{took}; {_links(facts.links)}", console)
+    yield Fact(facts.library, f"{count}{took}; {_links(facts.links)}")
     kinds = [
-        " ".join(filter(None, (row.primitive, row.implementation)))
-        + (f" {count_of(row.count, 'run')}" if row.us is None else f" {duration(row.us)}")
+        f"{_named(row)} {count_of(row.count, 'run') if row.us is None else duration(row.us)}"
         for row in facts.implementations
     ]
-    say_list("", kinds, console)
+    yield Fact("", "", kinds)
 
 
-def _primitives(facts: OneDNN, console: Console) -> None:
+def _named(row: Implementation) -> str:
+    # oneDNN names no implementation of gemm_api; a line that can't be read has no primitive.
+    return " ".join(filter(None, (row.primitive, row.implementation)))
+
+
+def _primitives(facts: OneDNN) -> Iterator[Fact]:
     header = facts.header
     said = [
         header.isa or "not known: no header",
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
         count_of(header.threads, "thread") if header.threads else None,
     ]
-    say("build", " · ".join(part for part in said if part), console)
+    yield Fact("build", " · ".join(part for part in said if part))
     if facts.exec_lines:
-        _runs(facts, console)
+        yield from _runs(facts)
     else:
-        say("runs", "no primitive ran, or none was printed", console)
-    if facts.created:
-        created = [
-            f"{entry.event.removeprefix('create:')} {entry.count:,}"
-            + (f" ({duration(entry.us)})" if entry.us else "")
-            for entry in facts.created
-        ]
-        say_list("created", created, console)
+        yield Fact("runs", "no primitive ran, or none was printed")
+    created = [
+        f"{entry.event.removeprefix('create:')} {entry.count:,}"
+        + (f" ({duration(entry.us)})" if entry.us else "")
+        for entry in facts.created
+    ]
+    if created:
+        yield Fact("created", "", created)
     if facts.unparsed:
         count = count_of(facts.unparsed, "verbose line")
-        say("unread", f"{count} of no known form, kept as `unparsed`", console)
+        yield Fact("unread", f"{count} of no known form, kept as `unparsed`")
 
 
-def _runs(facts: OneDNN, console: Console) -> None:
+def _runs(facts: OneDNN) -> Iterator[Fact]:
     total = facts.exec_us
     count = count_of(facts.exec_lines, "primitive")
-    say("runs", f"{count} in {duration(total)}; {_links(facts.links)}", console)
+    yield Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}")
     kinds = [
-        # oneDNN names no implementation of gemm_api; a line that can't be read has no primitive.
-        " ".join(filter(None, (row.primitive, row.implementation, duration(row.us or 0))))
-        + f" ({percent(row.us or 0, total)})"
+        f"{_named(row)} {duration(row.us or 0)} ({percent(row.us or 0, total)})"
         for row in facts.implementations
         if row.primitive
     ]
-    say_list("time", kinds, console, lines=2)
-    ops = facts.ops
-    if ops.total_us:
-        say("ops", _share_of_ops(ops), console)
-    reference = facts.reference_implementations
-    if reference:
-        slow = [
-            f"{row.primitive} {row.implementation} {count_of(row.count, 'run')} "
-            f"{duration(row.us or 0)}"
-            for row in reference
-        ]
-        say_list("slow", slow, console, before="reference code, made to be right and not fast: ")
-    reorders = facts.reorders
-    if reorders:
-        worst = [
-            f"{shorten(row.node or row.kernel or '?', NAME_WIDTH)} {duration(row.us)}"
-            for row in reorders
-        ]
-        whole = duration(sum(row.us for row in reorders))
-        say_list("reorder", worst, console, before=f"{whole} to change layouts: ")
+    yield Fact("time", "", kinds, lines=2)
+    if facts.ops.total_us:
+        yield Fact("ops", _share_of_ops(facts.ops))
+    slow = [
+        f"{_named(row)} {count_of(row.count, 'run')} {duration(row.us or 0)}"
+        for row in facts.reference_implementations
+    ]
+    if slow:
+        yield Fact("slow", "reference code, made to be right and not fast: ", slow)
+    worst = [
+        f"{shorten(row.node or row.kernel or '?', _NAME)} {duration(row.us)}"
+        for row in facts.reorders
+    ]
+    if worst:
+        whole = duration(sum(row.us for row in facts.reorders))
+        yield Fact("reorder", f"{whole} to change layouts: ", worst)
     first = facts.first_use
     if first.later_runs:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
-        say(
-            "first",
-            f"the first run of each shape and type took {once} on average, later ones {later}",
-            console,
-        )
+        said = f"the first run of each shape and type took {once} on average, later ones {later}"
+        yield Fact("first", said)
 
 
-def _links(links: dict[str, int]) -> str:
+def _links(links: Mapping[str, int]) -> str:
     """For how many primitives it is known which op ran them, and how sure that is."""
     known = {link: links[link] for link in _LINKED if links.get(link)}
     unknown = links.get("none", 0)
@@ -175,3 +188,168 @@ def _share_of_ops(ops: PrimitiveOps) -> str:
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in oneDNN"
     return f"{whole}, their primitives {duration(inside)}, summed over threads"
+
+
+# ---- tables of a page ----------------------------------------------------------------------------
+
+_BY_OP = (
+    Column("op", "op", "name"),
+    Column("nodes", "nodes that ran", "count"),
+    Column("eligible", "eligible", "count", "there is something to run for whoever rewrites"),
+    Column("rewritten", "rewritten", "count", "nodes that became kernels of oneDNN or a plug-in"),
+    Column("kernels", "kernels", "list"),
+    Column("runs", "runs rewritten", "count"),
+    Column("primitives", "primitives run", "count"),
+    Column("primitive_us", "time in primitives", "us"),
+    Column("reasons", "reason where not", "list"),
+    Column("line", "first line", "line"),
+)
+_REASONS = (
+    Column("reason", "reason", "name"),
+    Column("nodes", "nodes", "count"),
+    Column("executions", "runs", "count"),
+    Column("total_us", "total", "us"),
+    Column("named", "ops"),
+    Column("first_line", "first line", "line"),
+)
+_PRIMITIVES = (
+    Column("primitive", "primitive", "name"),
+    Column("implementation", "implementation", "name"),
+    Column("count", "runs", "count"),
+    Column("us", "time", "us"),
+    Column("share", "share of time", "share"),
+)
+_PROBLEMS = (
+    Column("primitive", "primitive", "name"),
+    Column("problem", "problem", "name", "its shape, as oneDNN writes it"),
+    Column("runs", "runs", "count"),
+    Column("us", "time", "us"),
+    Column("mean_us", "mean", "us"),
+    Column("max_us", "longest", "us"),
+    Column("implementations", "implementations", "list"),
+    Column("line", "first line", "line"),
+)
+_REWRITES = (
+    Column("by", "by", about="layout pass, eager registry, wrapped op, remapper, or a plug-in"),
+    Column("to_op", "to", "name"),
+    Column("count", "rewrites", "count"),
+    Column("never_ran", "never ran", "count", "their function was instantiated and not used"),
+    Column("first_line", "first line", "line"),
+)
+
+
+def _tables(run: Run, room: Room) -> Iterator[Node]:
+    """The way from traced ops to oneDNN, and what ran there."""
+    facts = run.summary
+    names, knows = whose(facts), facts.rewriters.knows
+    if run.nodes.height:
+        yield _way(run)
+        caption = f"Ops of graph functions that {knows}"
+        yield Table(_BY_OP, _by_op(run).to_dicts(), caption, "eligible-table", tools=True)
+        if reasons := _reasons(facts.eligible):
+            yield Table(
+                _REASONS, reasons, f"Why nodes that {knows} stayed as they were", "reasons-table"
+            )
+    if facts.rewrites:
+        rewrites = [vars(each) for each in facts.rewrites]
+        yield Table(_REWRITES, rewrites, f"Rewrites to {names} kernels", "rewrites-table")
+    for library in facts.libraries:
+        id_ = f"primitives-{library.library.lower()}-table"
+        yield _implementations(library.implementations, library.exec_us, library.library, id_)
+    if facts.onednn is None and not facts.libraries:
+        yield Paragraph("No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1.")
+    elif facts.onednn is not None:
+        if facts.onednn.implementations:
+            rows, whole = facts.onednn.implementations, facts.onednn.exec_us
+            yield _implementations(rows, whole, "oneDNN", "primitives-table")
+        problems = _problems(run)
+        if problems.height:
+            kept = room.rows(problems.to_dicts(), "problems of primitives")
+            caption = "oneDNN time by shape of the problem"
+            yield Table(_PROBLEMS, kept, caption, "problems-table", tools=True)
+
+
+def _implementations(
+    rows: Sequence[Implementation], whole: float | None, name: str, id_: str
+) -> Table:
+    """Shares only where lines have times."""
+    shared = [
+        {**vars(row), "share": None if whole is None else percent(row.us or 0, whole)}
+        for row in rows
+    ]
+    caption = f"{name} time by primitive and implementation"
+    return Table(_PRIMITIVES, shared, caption, id_, tools=True)
+
+
+def _problems(run: Run) -> pl.DataFrame:
+    """What each shape of problem took, the most time first."""
+    ran = run.primitives.filter(pl.col("event") == "exec").drop_nulls(["primitive", "problem"])
+    took = pl.col("duration_us")
+    return (
+        ran.group_by("primitive", "problem")
+        .agg(
+            runs=pl.len(),
+            us=took.sum(),
+            mean_us=took.mean(),
+            max_us=took.max(),
+            implementations=_distinct("implementation"),
+            line=pl.col("line").min(),
+        )
+        .sort("us", "primitive", "problem", descending=[True, False, False])
+    )
+
+
+def _distinct(column: str) -> pl.Expr:
+    return pl.col(column).drop_nulls().unique().sort().str.join(";")
+
+
+def _way(run: Run) -> Figures:
+    """Three facts that are not the same: rewritten, run as such a kernel, primitives run."""
+    facts = run.summary
+    ran = run.nodes.filter((pl.col("executions") > 0) & (pl.col("node").is_not_null()))
+    runs = int(ran.filter(pl.col("rewrite") != "none")["executions"].sum())
+    steps = [
+        ("nodes of graph functions that ran", ran.height),
+        (f"of them {facts.rewriters.knows}", facts.eligible.nodes),
+        ("rewritten", facts.eligible.rewritten),
+        ("runs of rewritten nodes", runs),
+    ]
+    if eager := facts.eager.rewritten.executions:
+        steps.append(("eager dispatches of rewritten ops", eager))
+    ran_by = {each.library: each.exec_lines for each in facts.libraries}
+    if facts.onednn is not None:
+        ran_by["oneDNN"] = facts.onednn.exec_lines
+    # A call that ran primitives itself was compiled by XLA.
+    by_xla = int(run.ops.filter(pl.col("kind") == "call")["primitives"].sum())
+    xla = f", {by_xla:,} in XLA's code" if by_xla else ""
+    steps += [(f"primitives run by {name}{xla}", count) for name, count in ran_by.items()]
+    return Figures([(what, f"{count:,}", "") for what, count in steps])
+
+
+def _by_op(run: Run) -> pl.DataFrame:
+    rewritten = pl.col("rewrite") != "none"
+    nodes = run.nodes.filter(pl.col("executions") > 0).group_by("op")
+    by_op = nodes.agg(
+        nodes=pl.len(),
+        eligible=pl.col("eligible").fill_null(value=False).sum(),
+        rewritten=rewritten.sum(),
+        kernels=pl.col("kernel").filter(rewritten).unique().sort().str.join(";"),
+        runs=pl.col("executions").filter(rewritten).sum(),
+        reasons=pl.col("reason").filter("eligible").drop_nulls().unique().sort().str.join(";"),
+        line=pl.col("line").min(),
+    ).filter((pl.col("eligible") > 0) | (pl.col("rewritten") > 0))
+    us = pl.col("primitive_us")
+    ran = run.ops.filter((pl.col("mode") == "graph") & (pl.col("kind") == "op")).group_by("op")
+    inside = ran.agg(
+        pl.col("primitives").sum(), primitive_us=pl.when(us.count() > 0).then(us.sum())
+    )
+    return by_op.join(inside, on="op", how="left", nulls_equal=True).sort(
+        "primitive_us", "nodes", "op", descending=[True, True, False], nulls_last=True
+    )
+
+
+def _reasons(eligible: Eligible) -> list[dict[str, Any]]:
+    return [
+        {**vars(row), "named": ", ".join(f"{op.op} {op.nodes:,}" for op in row.ops)}
+        for row in eligible.reasons
+    ]

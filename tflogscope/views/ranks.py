@@ -1,40 +1,53 @@
-"""The screen of `tflogscope ranks`, and its section of a report."""
+"""What `tflogscope ranks` says, and the report of a store: what differs, and who waits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from tflogscope.model.figures import count_of
-from tflogscope.views.grid import Column, draw_grid
+from tflogscope.model.figures import count_of, duration
+from tflogscope.views.document import (
+    Brief,
+    Column,
+    Document,
+    Full,
+    Node,
+    Paragraph,
+    Picture,
+    Row,
+    Section,
+    Table,
+)
 from tflogscope.views.markup import Markup, element
-from tflogscope.views.pieces import heading
-from tflogscope.views.table import duration
-from tflogscope.views.text import print_paragraph, text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Facts = dict[str, Any]
-_LEAST = 12
 _ROWS = 20
 _CELL = 12  # of the heat map, in pixels
 _STEPS = 400
 
 
-def render_ranks(facts: Facts, console: Console) -> None:
-    """Print what differs between the ranks of a run, and who waits for whom."""
+def ranks_document(groups: Sequence[Facts]) -> Document:
+    """What differs between the ranks of each run, and who waits for whom."""
+    return [node for facts in groups for node in _group(facts)]
+
+
+def _group(facts: Facts) -> Iterator[Node]:
     name = f" of {facts['group']}" if facts["group"] else ""
-    console.print(text(f"{len(facts['ranks'])} ranks{name}", "bold"), soft_wrap=True)
-    heading("What should be equal and is not", console)
-    for line in said_differences(facts):
-        print_paragraph(line, console, "  ")
-    heading("Who waits for whom", console)
-    for line in said_waits(facts):
-        print_paragraph(line, console, "  ")
-    steps = facts["steps"]
-    if steps:
-        console.print()
-        _steps(steps, console)
+    yield Section(f"{len(facts['ranks'])} ranks{name}", ())
+    yield from ranks_sections(facts)
+
+
+def ranks_sections(facts: Facts) -> Sequence[Node]:
+    """The ranks of one run; on a page with a heat map of ranks by steps: how late each came."""
+    waits: list[Node] = [*map(Paragraph, said_waits(facts))]
+    if facts["steps"]:
+        picture = Full(lambda: [Picture(_heat_map(facts))])
+        waits += [Brief([*_steps(facts["steps"])]), picture]
+    differences = [*map(Paragraph, said_differences(facts))]
+    return (
+        Section("What should be equal and is not", differences),
+        Section("Who waits for whom", waits),
+    )
 
 
 def said_differences(facts: Facts) -> list[str]:
@@ -72,42 +85,38 @@ def said_waits(facts: Facts) -> list[str]:
     return said
 
 
-def _steps(steps: list[Facts], console: Console) -> None:
-    shown = steps[:_ROWS]
-    columns = [Column("step", [str(step["step"]) for step in shown], is_number=True)]
-    columns.append(Column("last", [step["slowest"] or "" for step in shown], least=_LEAST))
-    columns.append(Column("spread", [_time(step["spread_us"]) for step in shown], is_number=True))
-    for number, first in enumerate(shown[0]["ranks"]):
-        cells = [_both(step["ranks"][number]) for step in shown]
-        columns.append(Column(f"rank {first['rank']}", cells, is_number=True))
-    left_out = draw_grid(columns, console, indent=2)
-    print_paragraph("time of the call, and in collectives", console, "  ")
-    if left_out:
-        print_paragraph(f"no room for: {', '.join(left_out)}; --json has all", console, "  ")
-    if len(steps) > len(shown):
-        rest = count_of(len(steps) - len(shown), "more step")
-        print_paragraph(f"{rest}; --json has all", console, "  ")
-
-
-def _time(value: float | None) -> str:
-    return "" if value is None else duration(value)
+def _steps(steps: Sequence[Facts]) -> Iterator[Node]:
+    columns = [
+        Column("step", "step", "label"),
+        Column("last", "last", "name"),
+        Column("spread_us", "spread", "us"),
+        *(
+            Column(f"rank {rank['rank']}", f"rank {rank['rank']}", "share")
+            for rank in steps[0]["ranks"]
+        ),
+    ]
+    rows: list[Row] = [
+        {
+            "step": step["step"],
+            "last": step["slowest"],
+            "spread_us": step["spread_us"],
+            **{f"rank {rank['rank']}": _both(rank) for rank in step["ranks"]},
+        }
+        for step in steps[:_ROWS]
+    ]
+    yield Table(columns, rows, more="--json has all")
+    yield Paragraph("time of the call, and in collectives")
+    if len(steps) > _ROWS:
+        yield Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
 
 
 def _both(rank: Facts) -> str:
-    took, inside = rank["took_us"], rank["collective_us"]
-    return _time(took) + ("" if inside is None else f" / {_time(inside)}")
+    both = (rank["took_us"], rank["collective_us"])
+    return " / ".join(duration(each) for each in both if each is not None)
 
 
-def ranks_markup(facts: Facts) -> Markup:
-    """What differs, who waits, and a heat map of ranks by steps: how late each rank came."""
-    said = [element("li", line) for line in (*said_differences(facts), *said_waits(facts))]
-    return element("div", element("ul", *said), _heat_map(facts))
-
-
-def _heat_map(facts: Facts) -> Markup | None:
+def _heat_map(facts: Facts) -> Markup:
     steps = facts["steps"][:_STEPS]
-    if not steps:
-        return None
     rows = len(facts["ranks"])
     cells: list[Markup] = []
     for column, step in enumerate(steps):

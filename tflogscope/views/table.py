@@ -1,24 +1,16 @@
-"""A polars frame as a table in the terminal.
-
-It never gets wider than the terminal: long names lose their middle first; if that is not enough,
-columns are left out from the right and named below, as are those that hold nothing. The same frame
-and width give the same text.
-"""
+"""A polars frame as a table: of long frames the first rows, and what is left out in words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.views.grid import Column, draw_grid
-from tflogscope.views.pieces import MODES, REWRITTEN
-from tflogscope.views.text import print_paragraph, text
+from tflogscope.views.document import Column, Kind, Node, Paragraph, Row, Table, Tone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.console import Console
+    from collections.abc import Iterator
 
 DEFAULT_LIMIT = 500  # rows: more than anyone reads, and quick to draw
 _NAME_KEEPS = 20  # cells: of a path or a long op type less says nothing
@@ -30,73 +22,61 @@ _LABELS = frozenset(
 )
 
 
-def render_table(
-    frame: pl.DataFrame, console: Console, title: str | None = None, limit: int = DEFAULT_LIMIT
-) -> None:
-    """Print a frame.
+def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[Node]:
+    """The first rows of a frame, without columns that hold nothing.
 
     Columns named `…_us` hold µs and are shown as durations, under a name without the `_us`.
 
     Args:
         frame: the rows to show.
-        console: where to print; its width is kept.
-        title: a line above the table.
         limit: rows to show at most; what is cut is said below.
     """
-    if title is not None:
-        console.print(text(title, "bold"))
-    shown = frame.head(limit)
-    filled = [name for name in frame.columns if frame[name].count()] or frame.columns
-    left_out = draw_grid([_column(shown, name) for name in filled], console)
-    if shown.height < frame.height:
-        rows = frame.height - shown.height
-        print_paragraph(f"{rows:,} more rows not shown; -o FILE writes all", console)
-    if left_out:
-        names = ", ".join(filled[-len(left_out) :])
-        print_paragraph(f"no room for: {names}; -o FILE writes all", console)
+    head = frame.head(limit)
+    filled = [name for name in frame.columns if head[name].count()] or frame.columns
+    rows = head.select(filled).with_columns(_texts(head.select(filled))).to_dicts()
+    columns = [_column(frame[name], "rewrite" in frame.columns) for name in filled]
+    said: list[Node] = [Table(columns, rows, more="-o FILE writes all")]
+    where = ""
+    if frame.height > limit:
+        said.append(Paragraph(f"{frame.height - limit:,} more rows not shown; -o FILE writes all"))
+        where = " in these rows"
     if empty := [name for name in frame.columns if name not in filled]:
-        print_paragraph(f"empty: {', '.join(empty)}", console)
+        said.append(Paragraph(f"empty{where}: {', '.join(empty)}"))
+    return said
 
 
-def duration(microseconds: float) -> str:
-    """µs for people, three digits: `12.5 µs`, `3.20 ms`, `1.75 s`, `2 min 05 s`."""
-    if microseconds < 0:
-        return f"-{duration(-microseconds)}"
-    for unit, size in (("µs", 1.0), ("ms", 1e3), ("s", 1e6)):
-        value = microseconds / size
-        if value < (59.95 if unit == "s" else 999.5):
-            if unit == "µs" and value == int(value):
-                return f"{int(value)} µs"
-            decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
-            return f"{value:.{decimals}f} {unit}"
-    seconds = round(microseconds / 1e6)
-    if seconds < 3600:
-        return f"{seconds // 60} min {seconds % 60:02} s"
-    minutes = round(seconds / 60)
-    return f"{minutes // 60:,} h {minutes % 60:02} min"
+def _texts(frame: pl.DataFrame) -> Iterator[pl.Expr]:
+    """What a table doesn't show as it is: truth values and lists."""
+    for name, kind in frame.schema.items():
+        if kind == pl.Boolean:
+            yes_or_no = {True: "yes", False: "no"}
+            yield pl.col(name).replace_strict(yes_or_no, return_dtype=pl.String)
+        elif kind == pl.List:
+            yield pl.col(name).cast(pl.List(pl.String)).list.join("; ")
 
 
-def _column(frame: pl.DataFrame, header: str) -> Column:
-    """A column as texts; null is empty."""
-    column, style = frame[header], list[str]()
-    kind = column.dtype
-    if header == "mode":
-        style = [MODES.get(mode, "") for mode in column]
-    elif header == "kernel" and "rewrite" in frame.columns:
-        style = ["" if made in {None, "none"} else REWRITTEN for made in frame["rewrite"]]
-    show: Callable[[Any], str] = str
-    if kind.is_numeric() and header.endswith("_us"):
-        header, show = header.removesuffix("_us"), duration
-    elif kind.is_integer() and header not in _LABELS:
-        show = "{:,}".format
-    elif kind.is_float():
-        show = "{:,.3f}".format
-    elif kind == pl.Boolean:
-        show = {True: "yes", False: "no"}.__getitem__
-    elif kind == pl.List:
-        column = column.cast(pl.List(pl.String)).list.join("; ")
-    cells = ["" if value is None else show(value) for value in column]
+def _column(values: pl.Series, has_rewrites: bool) -> Column:
+    name, type_ = values.name, values.dtype
     # Names may lose their middle, numbers and times may not.
-    whole = kind.is_numeric() or kind.is_temporal()
-    least = None if whole else _NAME_KEEPS
-    return Column(header, cells, is_number=kind.is_numeric(), least=least, style=style or "")
+    least = None if type_.is_numeric() or type_.is_temporal() else _NAME_KEEPS
+    kind: Kind = "text"
+    if type_.is_numeric() and name.endswith("_us"):
+        kind = "us"
+    elif type_.is_numeric():
+        kind = "label" if name in _LABELS else "number" if type_.is_float() else "count"
+    tone: Tone | Callable[[Row], Tone] = ""
+    if name == "mode":
+        tone = _mode
+    elif name == "kernel" and has_rewrites:
+        tone = _kernel
+    title = name.removesuffix("_us") if kind == "us" else name
+    return Column(name, title, kind, tone=tone, least=least)
+
+
+def _mode(row: Row) -> Tone:
+    mode: Tone = row["mode"] if row["mode"] in ("eager", "graph") else ""
+    return mode
+
+
+def _kernel(row: Row) -> Tone:
+    return "" if row["rewrite"] in (None, "none") else "rewritten"

@@ -9,9 +9,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tflogscope.model.activity import Activity, Gap, Lane
-from tflogscope.model.figures import count_of
-from tflogscope.views.pieces import EAGER, GRAPH, REWRITTEN, percent
-from tflogscope.views.table import duration
+from tflogscope.model.figures import count_of, duration, percent
+from tflogscope.views.terminal import STYLES
 from tflogscope.views.text import print_paragraph, safe, shorten, text
 
 if TYPE_CHECKING:
@@ -29,12 +28,12 @@ _TICK_CELLS = 12  # between two numbers on the axis
 _BLOCKS, _SIGNS = "▁▂▃▄▅▆▇█", ".:-=+*#@"
 _PLAIN = str.maketrans({"│": "|", "─": "-", "µ": "u", "…": "~", "–": "-", "·": "-", "×": "x"})
 _STYLES = {
-    ("eager", "ops"): EAGER,
-    ("eager", "oneDNN kernels"): REWRITTEN,
-    ("calls", ""): f"bold {GRAPH}",
-    ("graph", "oneDNN kernels"): REWRITTEN,
-    ("graph", ""): GRAPH,
-    ("oneDNN", ""): f"bold {REWRITTEN}",
+    ("eager", "ops"): STYLES["eager"],
+    ("eager", "oneDNN kernels"): STYLES["rewritten"],
+    ("calls", ""): f"bold {STYLES['graph']}",
+    ("graph", "oneDNN kernels"): STYLES["rewritten"],
+    ("graph", ""): STYLES["graph"],
+    ("oneDNN", ""): f"bold {STYLES['rewritten']}",
 }
 _SECOND = 1_000_000_000  # ns
 _STEPS = (1, 2, 5)
@@ -237,23 +236,23 @@ def _gaps(activity: Activity, slices: Slices, console: Console, *, plain: bool) 
 
 
 def gap_text(gap: Gap, clock: str) -> str:
-    """How long nothing ran, after and before what, and what was made ready meanwhile."""
+    """How long nothing ran, after and before what, and what was instantiated meanwhile."""
     size = (
         count_of(round(gap.duration_us), "line") if clock == "lines" else duration(gap.duration_us)
     )
     after = f", after line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
     before = f", before line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
-    return f"{size}{after}{before}{_ready(gap.ready)}"
+    return f"{size}{after}{before}{_instantiated(gap.ready)}"
 
 
-def _ready(functions: list[tuple[str, int | None]]) -> str:
-    """What TensorFlow made ready in a gap."""
+def _instantiated(functions: list[tuple[str, int | None]]) -> str:
+    """What TensorFlow instantiated in a gap."""
     if not functions:
         return ""
     known = [us for _, us in functions if us is not None]
     took = f" in {duration(sum(known))}" if known else ""
     who = functions[0][0] if len(functions) == 1 else count_of(len(functions), "function")
-    return f": {who} made ready{took}"
+    return f": {who} instantiated{took}"
 
 
 def _legend(

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from tflogscope.model.figures import duration
+from tflogscope.views.document import Full, Paragraph, Picture, Section
 from tflogscope.views.markup import Markup, element
-from tflogscope.views.pieces import heading
-from tflogscope.views.table import duration
-from tflogscope.views.text import print_paragraph
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Facts = dict[str, Any]
 _WIDTH, _HEIGHT = 640, 60
 
 
-def render_trend(series: list[Facts], console: Console) -> None:
-    """Print what changed, and since which run."""
-    heading("What changed", console)
-    for line in said_changes(series):
-        print_paragraph(line, console, "  ")
+def trend_section(
+    series: Sequence[Facts], figures: Sequence[tuple[str, str]], title: str = "What changed"
+) -> Section:
+    """What changed, and since which run; on a page a chart of each figure, by key and title."""
+    changes = [*map(Paragraph, said_changes(series))]
+    return Section(title, [*changes, Full(lambda: charts(series, figures))], "trend")
 
 
-def said_changes(series: list[Facts]) -> list[str]:
+def charts(series: Sequence[Facts], figures: Sequence[tuple[str, str]]) -> list[Picture]:
+    """A chart of each figure that is not always the same, for each series."""
+    drawn = [
+        _chart(each, key, ": ".join(filter(None, (each["series"], title))))
+        for each in series
+        for key, title in figures
+    ]
+    return [Picture(chart) for chart in drawn if chart is not None]
+
+
+def said_changes(series: Sequence[Facts]) -> list[str]:
     """A sentence for each change."""
     said = []
     for each in series:
@@ -52,17 +60,6 @@ def _value(figure: str, value: float) -> str:
 
 def _op(change: Facts, value: float) -> str:
     return f"{value:.0%}" if change["figure"] == "onednn_share" else f"{value:,.0f}"
-
-
-def trend_markup(series: list[Facts], figures: list[tuple[str, str]]) -> Markup:
-    """What changed, and a chart of each figure, named by key and title, for each series."""
-    said = [element("li", line) for line in said_changes(series)]
-    charts = [
-        _chart(each, key, ": ".join(filter(None, (each["series"], title))))
-        for each in series
-        for key, title in figures
-    ]
-    return element("div", element("ul", *said), *charts)
 
 
 def _chart(series: Facts, key: str, title: str) -> Markup | None:

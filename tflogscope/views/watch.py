@@ -14,11 +14,10 @@ from rich.text import Text
 
 from tflogscope.grammar.rewriters import ONEDNN
 from tflogscope.live.figures import Figures
-from tflogscope.model.figures import count_of, size_of
-from tflogscope.views.explain import render_explanation
+from tflogscope.model.figures import count_of, duration, percent, size_of
+from tflogscope.views.explain import explain_document
 from tflogscope.views.grid import Column, grid_rows
-from tflogscope.views.pieces import EAGER, ERROR, GRAPH, NAME_WIDTH, REWRITTEN, percent
-from tflogscope.views.table import duration
+from tflogscope.views.terminal import NAME_WIDTH, STYLES, draw
 from tflogscope.views.text import make_console, safe, shorten, text
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def explanation(facts: dict[str, Any], width: int, *, colour: bool) -> list[Text
     console = make_console(io.StringIO(), colour=colour)
     console.width = width
     with console.capture() as screen:
-        render_explanation(facts, console)
+        draw(explain_document(facts), console)
     return [Text.from_ansi(line) for line in screen.get().split("\n")]
 
 
@@ -186,7 +185,7 @@ def _strips(watched: Watched, width: int) -> list[Text]:
     lines = []
     count = max(10, width - _LABEL - 16)
     stopped = watched.ended or watched.undated >= _QUIET
-    for mode, style in (("eager", EAGER), ("graph", GRAPH)):
+    for mode, style in (("eager", STYLES["eager"]), ("graph", STYLES["graph"])):
         line = text(mode.ljust(_LABEL))
         if watched.hints.last is None:
             line.append("no record with a date yet")
@@ -223,7 +222,11 @@ def _onednn(figures: Figures) -> list[Text]:
         count = sum(each["runs"] for each in primitives)
         of_onednn = "" if figures.whose == ONEDNN else f" of {ONEDNN}"
         said.append(f"{count_of(count, 'primitive')}{of_onednn} in {took}: {some}")
-    return [_labelled(figures.whose, " · ".join(said) or "nothing yet", REWRITTEN if said else "")]
+    return [
+        _labelled(
+            figures.whose, " · ".join(said) or "nothing yet", STYLES["rewritten"] if said else ""
+        )
+    ]
 
 
 def _functions(figures: Figures, width: int) -> list[Text]:
@@ -269,11 +272,25 @@ def _ops(figures: Figures, shown: Shown, width: int, room: int) -> list[Text]:
     names = [mark + _name(op["op"]) for mark, op in zip(marks, part, strict=True)]
     columns = [
         Column(f"  op{more}", names, least=_NAME_KEEPS),
-        Column("eager", [_count(op["eager"]) for op in part], is_number=True, style=EAGER),
-        Column("time", [_time(op["eager_us"]) for op in part], is_number=True, style=EAGER),
-        Column("graph", [_count(op["graph"]) for op in part], is_number=True, style=GRAPH),
-        Column("time", [_time(op["graph_us"]) for op in part], is_number=True, style=GRAPH),
-        Column(whose, [_share(op) for op in part], is_number=True, stays=True, style=REWRITTEN),
+        Column(
+            "eager", [_count(op["eager"]) for op in part], is_number=True, style=STYLES["eager"]
+        ),
+        Column(
+            "time", [_time(op["eager_us"]) for op in part], is_number=True, style=STYLES["eager"]
+        ),
+        Column(
+            "graph", [_count(op["graph"]) for op in part], is_number=True, style=STYLES["graph"]
+        ),
+        Column(
+            "time", [_time(op["graph_us"]) for op in part], is_number=True, style=STYLES["graph"]
+        ),
+        Column(
+            whose,
+            [_share(op) for op in part],
+            is_number=True,
+            stays=True,
+            style=STYLES["rewritten"],
+        ),
     ]
     lines = _grid(columns, width)
     lines[1 + place - first].stylize("bold")
@@ -309,7 +326,7 @@ def _findings(watched: Watched, width: int, most: int) -> list[Text]:
         since = time.strftime("%H:%M:%S", time.localtime(each["since"]))
         said = f"{since} {'!' if is_error else '-'} {each['text']}"
         first, *more = wrap(safe(said), max(width - _INDENT, _INDENT), max_lines=2, placeholder="…")
-        style = ERROR if is_error else ""
+        style = STYLES["error"] if is_error else ""
         lines += [text(first, style), *(text(" " * _INDENT + line, style) for line in more)]
     rest = serious[most:] + [e for e in known if e["severity"] == "note"]
     if rest:

@@ -2,72 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from tflogscope.model.figures import count_of
+from tflogscope.model.figures import count_of, size_of
 from tflogscope.model.intervals import parts
-from tflogscope.views.markup import Markup, element
-from tflogscope.views.report.sections import paragraph, section
-from tflogscope.views.report.tables import line_link
+from tflogscope.views.document import Line, Node, Paragraph, Picture, Section
+from tflogscope.views.markup import element
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 _PARTS = 800  # of the time, in each of which the most that was held is shown
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-def size(count: float) -> str:
-    """Bytes for people: `512 bytes`, `7.96 MB`."""
-    for unit in _UNITS[:-1]:
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} {_UNITS[-1]}"
+_ABOUT = (
+    "What tensors held, counted from the records of their buffers (core/framework/log_memory.cc). "
+    "Buffers that TensorFlow or oneDNN takes otherwise have no such records."
+)
+_NONE = (
+    "The log has no record of buffers that can be followed. tflogscope record --memory records "
+    "them; without it, TF_CPP_MAX_VLOG_LEVEL=2 or TF_CPP_VMODULE=log_memory=2 does."
+)
 
 
-def memory(run: Run) -> Markup:
+def memory_section(run: Run) -> Sequence[Section]:
     """The section; the chart is drawn by a script, what it shows is said in words."""
-    memory_ = run.memory
-    if memory_ is None:
-        return Markup("")
-    frame = memory_.frame
-    about = paragraph(
-        "What tensors held, counted from the records of their buffers "
-        "(core/framework/log_memory.cc). Buffers that TensorFlow or oneDNN takes otherwise have no "
-        "such records.",
-        class_="hint",
-    )
-    unmatched = None
-    if memory_.without_id:
-        count = count_of(memory_.without_id, "record")
-        unmatched = paragraph(f"{count} can't be matched: the allocator gives no numbers.")
+    memory = run.memory
+    if memory is None:
+        return ()
+    frame = memory.frame
+    said: list[Node] = []
     if frame.is_empty():
-        return section(
-            "memory",
-            "Memory",
-            paragraph(
-                "The log has no record of buffers that can be followed. tflogscope record --memory "
-                "records them; without it, TF_CPP_MAX_VLOG_LEVEL=2 or "
-                "TF_CPP_VMODULE=log_memory=2 does."
-            ),
-            unmatched,
-        )
-    most = int(frame["live_bytes"].arg_max() or 0)
-    peak = size(int(frame["live_bytes"][most]))
-    name, line = frame.select("source", "line").row(most)
-    left = int(frame["live_bytes"][-1])
-    said = paragraph(
-        element("b", f"Most: {peak}"),
-        " on line ",
-        line_link(line, name),
-        f"; at the end {size(left)}; {count_of(frame.height, 'change')}.",
-    )
-    chart = element("div", id="memory-chart", class_="live", role="img", aria_label=f"Most: {peak}")
-    return section("memory", "Memory", said, chart, about, unmatched)
+        said.append(Paragraph(_NONE))
+    else:
+        most = int(frame["live_bytes"].arg_max() or 0)
+        peak, left = (size_of(int(frame["live_bytes"][at])) for at in (most, -1))
+        name, line = frame.select("source", "line").row(most)
+        end = f"; at the end {left}; {count_of(frame.height, 'change')}."
+        about = {"class_": "live", "role": "img", "aria_label": f"Most: {peak}"}
+        said = [
+            Paragraph((f"Most: {peak} on line ", Line(line, name), end)),
+            Picture(element("div", id="memory-chart", **about)),
+            Paragraph(_ABOUT, "hint"),
+        ]
+    if memory.without_id:
+        count = count_of(memory.without_id, "record")
+        said.append(Paragraph(f"{count} can't be matched: the allocator gives no numbers."))
+    return (Section("Memory", said, "memory"),)
 
 
 def memory_data(run: Run) -> dict[str, Any] | None:
@@ -75,10 +60,10 @@ def memory_data(run: Run) -> dict[str, Any] | None:
 
     Times are ms of the timeline.
     """
-    memory_, origin = run.memory, run.drawn.origin_us
-    if memory_ is None or origin is None:
+    memory, origin = run.memory, run.drawn.origin_us
+    if memory is None or origin is None:
         return None
-    frame = memory_.frame.drop_nulls("time")
+    frame = memory.frame.drop_nulls("time")
     if frame.is_empty():
         return None
     time = frame["time"].to_numpy() - origin

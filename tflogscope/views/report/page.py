@@ -10,21 +10,29 @@ import base64
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tflogscope.views.analyze import (
+    functions_section,
+    lines_section,
+    modes_section,
+    ops_section,
+)
 from tflogscope.views.chart import timeline_svg, whole_activity
+from tflogscope.views.document import Figures, Node, Picture, Room
+from tflogscope.views.findings import answers_section, findings_section
+from tflogscope.views.html import html
 from tflogscope.views.markup import Markup, element, joined
-from tflogscope.views.pieces import whose
-from tflogscope.views.report import sections
-from tflogscope.views.report.head import answers, findings, head
-from tflogscope.views.report.memory import memory, memory_data
-from tflogscope.views.report.onednn import onednn
+from tflogscope.views.onednn import onednn_section, whose
+from tflogscope.views.recorded import limits_section, recorded_section
+from tflogscope.views.report.memory import memory_data, memory_section
 from tflogscope.views.report.packed import json_block, packed
-from tflogscope.views.report.picture import Picture, gap_places, read_picture
+from tflogscope.views.report.picture import gap_places, read_picture
 from tflogscope.views.report.timeline import timeline
 from tflogscope.views.timeline import gap_text
 
 if TYPE_CHECKING:
+    from tflogscope.model.headline import Headline
     from tflogscope.model.run import Run
 
 _ASSETS = files("tflogscope.views.report") / "assets"
@@ -61,7 +69,7 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     """
     with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
         read, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
-        said = run.summary
+        facts = run.summary
         picture = read_picture(run, full=full)
         large = pool.map(packed, picture.large.values())
         activity = whole_activity(run)
@@ -71,48 +79,42 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         inputs.result()
     picture.data["gaps"] = gap_places(run, activity.gaps)
     picture.data.update(zip(picture.large, large, strict=True))
-    notes = list(picture.notes)
-    main = element(
-        "main",
-        head(run),
-        timeline(still, whose(said.rewriters), idle),
-        findings(run, said),
-        sections.ops(run, notes, answers(said), full=full),
-        sections.functions(said, notes, full=full),
-        sections.lines(said, notes, full=full),
-        onednn(run, said, notes, full=full),
-        memory(run),
-        sections.limits(run, said, notes, run.slices.clock, run.slices.left_out),
-        sections.recorded(run, said.recorded, made_by),
-    )
-    return _document(run, main, picture, memory_data(run))
-
-
-def _document(run: Run, main: Markup, picture: Picture, memory_: Any) -> str:
-    said = run.summary
-    names = said.recorded.sources
+    room = Room(full=full)
+    room.notes += picture.notes
+    document: list[Node] = [
+        Picture(_head(run.headline)),
+        Picture(timeline(still, whose(facts), idle)),
+        findings_section(run),
+        *answers_section(facts),
+        *modes_section(facts),
+        ops_section(run, room),
+        functions_section(facts, room),
+        lines_section(facts, room),
+        *onednn_section(run, room),
+        *memory_section(run),
+        *limits_section(run, room),
+        recorded_section(run, made_by),
+    ]
+    names = facts.recorded.sources
     title = f"tflogscope report: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-    style = joined(*(asset(name) for name in STYLES))
-    scripts = [asset(name) for name in SCRIPTS]
-    scripts[0] = Markup(f"/*! {asset(LICENCE)}*/\n{scripts[0]}")  # goes where the script goes
-    about = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy([style], scripts)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
-        element("style", style),
+    data = {"picture": picture.data, "memory-data": memory_data(run)}
+    blocks = (
+        element("script", Markup(json_block(value)), type="application/json", id=id_)
+        for id_, value in data.items()
     )
-    body = element(
-        "body",
-        _header(run.headline.facts, whose(said.rewriters)),
-        main,
-        element("script", Markup(json_block(picture.data)), type="application/json", id="picture"),
-        element("script", Markup(json_block(memory_)), type="application/json", id="memory-data"),
-        *(element("script", script) for script in scripts),
+    head = _header(run.headline.facts, whose(facts))
+    return page(title, joined(head, element("main", html(document)), *blocks), SCRIPTS)
+
+
+def _head(headline: Headline) -> Markup:
+    """The verdict, and the figures that it starts with."""
+    return element(
+        "section",
+        element("p", headline.verdict, id="verdict", class_=headline.id),
+        html([Figures(headline.figures, "way figures")]),
+        aria_label="Verdict",
+        id="head",
     )
-    return f"<!DOCTYPE html>\n{element('html', about, body, lang='en')}\n"
 
 
 def _header(facts: list[str], kernels: str) -> Markup:
@@ -132,6 +134,25 @@ def _header(facts: list[str], kernels: str) -> Markup:
     )
 
 
+def page(title: str, body: Markup, names: tuple[str, ...] = ()) -> str:
+    """A page that loads nothing, and runs nothing but the scripts that have these names."""
+    style = joined(*map(asset, STYLES))
+    scripts = [asset(name) for name in names]
+    if scripts:
+        scripts[0] = Markup(f"/*! {asset(LICENCE)}*/\n{scripts[0]}")  # goes where the script goes
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy([style], scripts)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        element("style", style),
+    )
+    whole = element("body", body, *(element("script", script) for script in scripts))
+    return f"<!DOCTYPE html>\n{element('html', head, whole, lang='en')}\n"
+
+
 def asset(name: str) -> Markup:
     """A file of the package. It must not end the element that it is written into."""
     text = _ASSETS.joinpath(name).read_text(encoding="utf-8")
@@ -140,7 +161,7 @@ def asset(name: str) -> Markup:
     return Markup(text)
 
 
-def policy(styles: list[Markup], scripts: list[Markup]) -> str:
+def _policy(styles: list[Markup], scripts: list[Markup]) -> str:
     """Nothing may be loaded, and nothing run but these texts."""
 
     def hashes(texts: list[Markup]) -> str:

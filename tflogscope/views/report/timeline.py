@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tflogscope.views.html import section
 from tflogscope.views.markup import Markup, element
-from tflogscope.views.report.sections import section
 
 # id of the class in assets/rows.js, what it is called; {}: whose kernels
 CLASSES = (
@@ -13,10 +13,10 @@ CLASSES = (
     ("graph", "in graphs"),
     ("onednn", "in graphs, rewritten to {} kernel"),
     ("data", "tf.data"),
-    ("folding", "constants worked out ahead"),
-    ("plumbing", "hands values on"),
+    ("folding", "constant folding"),
+    ("plumbing", "data transfer"),
     ("primitive", "primitives"),
-    ("preparation", "tracing, made ready, compiled"),
+    ("preparation", "tracing, instantiation, compilation"),
 )
 _KEYS = (
     ("+ −", "zoom"),

@@ -24,7 +24,7 @@
 
   /* The name of the group that an execution is in when rows are by function. */
   function functionName(texts, at) {
-    if (texts.mode[at] === "preparation") return "made ready";
+    if (texts.mode[at] === "preparation") return "instantiation";
     if (texts.kind[at] !== "call" && texts.mode[at] === "eager") return "eager ops";
     const name = texts.function[at];
     if (name === null) return texts.kind[at] === "call" ? texts.op[at] ?? "?" : "graph, function not known";

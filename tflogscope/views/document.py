@@ -1,0 +1,237 @@
+"""What a screen says, as a tree: made once, and drawn by `terminal`, `html` and `markdown`.
+
+All texts are plain: what a log says may be in any of them, and each renderer escapes it. JSON is
+not drawn of the tree: it has the facts that the tree is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from tflogscope.model.figures import duration
+from tflogscope.views.markup import Markup
+
+ROWS = 1000  # of a table, unless all are asked for
+Row: TypeAlias = Mapping[str, Any]
+Kind = Literal["text", "name", "count", "label", "us", "line", "list", "number", "share"]
+Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "hint"]
+NUMBERS = frozenset({"count", "label", "us", "line", "number"})
+
+
+class Code(str):
+    """A text of the program or of the log, such as the name of an op."""
+
+    __slots__ = ()
+
+
+class Line(NamedTuple):
+    """A line of the log, from 1, and of which log where there are several."""
+
+    number: int
+    source: str | None = None
+
+
+class Link(NamedTuple):
+    """A link to another page."""
+
+    text: str
+    place: str
+
+
+Text: TypeAlias = str | Line | Link | Sequence["Text"]
+
+
+class Paragraph(NamedTuple):
+    """A text in lines as wide as people read."""
+
+    text: Text
+    tone: Tone = ""
+
+
+class Item(NamedTuple):
+    """An item of a list, and what belongs to it. `mark`: what a terminal has before it."""
+
+    text: Text
+    children: Sequence[Node] = ()
+    mark: str = "- "
+    tone: Tone = ""
+
+
+class Fact(NamedTuple):
+    """A text behind its label; then as many of the `entries` as there is room for in `lines`.
+
+    Without a label it goes on with what the fact before it says.
+    """
+
+    label: str
+    text: Text
+    entries: Sequence[str] = ()
+    lines: int = 1
+    tone: Tone = ""
+    children: Sequence[Node] = ()
+
+
+class Figures(NamedTuple):
+    """Figures side by side: what each is, its value in words, and what it is made of."""
+
+    figures: Sequence[tuple[str, str, str]]
+    class_: str = "way"
+
+
+class Column(NamedTuple):
+    """A column of a table: the key of its values, its title, and what they are.
+
+    `name` is a text of the program, `count` an amount, `number` one that may have a fraction,
+    `label` a number that is not an amount, `us` a duration in µs, `line` a line of the log, `list`
+    texts joined by `;`, `share` a figure in words. `about` explains the column. Where there is no
+    room a name keeps `least` cells of a terminal, and what `stays` is left out after all others.
+    `page`: for a page alone; `paper`: whether it is printed.
+    """
+
+    key: str
+    title: str
+    kind: Kind = "text"
+    about: str | None = None
+    tone: Tone | Callable[[Row], Tone] = ""
+    stays: bool = False
+    least: int | None = None
+    page: bool = False
+    paper: bool = True
+
+
+class Table(NamedTuple):
+    """A table. With `tools`, a page lets readers filter, sort and copy it.
+
+    `titles`: whether a terminal shows them; `more` is where to find columns that have no room.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    caption: str = ""
+    id: str | None = None
+    tools: bool = False
+    titles: bool = True
+    more: str = ""
+
+
+class Finding(NamedTuple):
+    """A finding: what it is called, what was found, and what to do about it."""
+
+    severity: str
+    id: str
+    title: str
+    text: str
+    stake: str
+    python: str | None
+    details: Sequence[Node]
+
+
+class Findings(NamedTuple):
+    """Findings in full: sections of their own, on a page cards."""
+
+    findings: Sequence[Finding]
+
+
+class Picture(NamedTuple):
+    """What only a page can draw."""
+
+    markup: Markup
+
+
+class Section(NamedTuple):
+    """A heading, and what is below it. `id`: its anchor on a page.
+
+    `brief`: what is said behind the title where there is not all of it.
+    """
+
+    title: str
+    children: Sequence[Node]
+    id: str | None = None
+    tone: Tone = ""
+    brief: str = ""
+
+
+class Folded(NamedTuple):
+    """What a page shows when its title is clicked; elsewhere it has no title."""
+
+    title: str
+    children: Sequence[Node]
+
+
+class Brief(NamedTuple):
+    """For a terminal and for Markdown: a page has more of it."""
+
+    children: Sequence[Node]
+
+
+class Full(NamedTuple):
+    """For a page alone: made when a page is drawn."""
+
+    make: Callable[[], Iterable[Node]]
+
+
+Node: TypeAlias = (
+    Paragraph | Item | Fact | Figures | Table | Findings | Picture | Section | Folded | Brief | Full
+)
+Document: TypeAlias = Sequence[Node]
+
+
+class Room:
+    """How much of a table a page has room for, and in words what it leaves out."""
+
+    def __init__(self, *, full: bool = False) -> None:
+        """`full`: leave nothing out."""
+        self.full = full
+        self.notes: list[str] = []
+
+    def rows(self, rows: Sequence[Row], name: str) -> Sequence[Row]:
+        """The first rows of a table that has this name."""
+        if self.full or len(rows) <= ROWS:
+            return rows
+        self.notes.append(f"The table of {name} shows {ROWS:,} of {len(rows):,} rows.")
+        return rows[:ROWS]
+
+
+def plain(text: Text) -> str:
+    """A text without what tells its parts apart."""
+    if isinstance(text, str):
+        return str(text)
+    if isinstance(text, Link):
+        return text.text
+    return f"{text.number:,}" if isinstance(text, Line) else "".join(map(plain, text))
+
+
+def shown(column: Column, row: Row) -> Text:
+    """A cell as people read it; nothing where the value is null."""
+    value = row.get(column.key)
+    if value is None:
+        return ""
+    if isinstance(value, (str, tuple)):
+        return value.replace(";", "; ") if column.kind == "list" else value  # type: ignore[union-attr]
+    if column.kind == "us":
+        return duration(value)
+    if column.kind == "line":
+        return Line(value, row.get("source"))
+    if column.kind == "number":
+        return f"{value:,.3f}"
+    return f"{value:,}" if column.kind == "count" else str(value)
+
+
+def brief_columns(table: Table) -> list[Column]:
+    """The columns that are not for a page alone and hold something; all if none does."""
+    columns = [column for column in table.columns if not column.page]
+    return [each for each in columns if any(shown(each, row) for row in table.rows)] or columns
+
+
+def in_full(finding: Finding) -> Section:
+    """A finding as a section of its own."""
+    title = f"{finding.title} ({finding.severity}, {finding.id})"
+    body = (Paragraph(finding.text), *finding.details)
+    return Section(title, body, tone="error" if finding.severity == "error" else "")
+
+
+def first(entries: Sequence[str], count: int) -> str:
+    """The first entries of a list, and how many more there are."""
+    more = f" and {len(entries) - count} more" if len(entries) > count else ""
+    return ", ".join(entries[:count]) + more

@@ -1,0 +1,203 @@
+"""A document as HTML: plain elements, of which `report/assets/tables.js` makes sortable tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from tflogscope.model.figures import count_of
+from tflogscope.views.document import (
+    NUMBERS,
+    Brief,
+    Code,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    Finding,
+    Findings,
+    Folded,
+    Full,
+    Item,
+    Line,
+    Link,
+    Node,
+    Paragraph,
+    Picture,
+    Row,
+    Section,
+    Table,
+    Text,
+    plain,
+    shown,
+)
+from tflogscope.views.markup import Markup, element, joined
+
+_SEVERITIES = {"error": "Error", "warning": "Warning", "note": "Note"}
+_CARDS = 3  # findings that are not folded
+
+
+def html(document: Document, level: int = 2) -> Markup:
+    """The elements of a document, one after the other. `level`: that of its headings."""
+    parts = []
+    for kind, run in groupby(_flat(document), type):
+        nodes = list(run)
+        if kind is Item:
+            parts.append(element("ul", *map(_item, nodes)))  # type: ignore[arg-type]
+        elif kind is Fact:
+            parts.append(_facts(nodes))  # type: ignore[arg-type]
+        else:
+            parts += [_node(node, level) for node in nodes]
+    return joined(*parts)
+
+
+def _flat(nodes: Iterable[Node]) -> Iterator[Node]:
+    """What a page shows."""
+    for node in nodes:
+        if isinstance(node, Full):
+            yield from _flat(node.make())
+        elif not isinstance(node, Brief):
+            yield node
+
+
+def _node(node: Node, level: int) -> Markup:
+    if isinstance(node, Section):
+        return section(node.id, node.title, html(node.children, level + 1), level=level)
+    draw: Callable[[Any], Markup] = _DRAWN[type(node)]
+    return draw(node)
+
+
+def section(id_: str | None, title: str, *children: Markup | None, level: int = 2) -> Markup:
+    """A part of the page with a heading, a landmark for screen readers."""
+    labelled = None if id_ is None else f"{id_}-title"
+    heading = element(f"h{level}", title, id=labelled)
+    return element("section", heading, *children, id=id_, aria_labelledby=labelled)
+
+
+def inline(text: Text) -> Markup:
+    """A text: names in a typewriter's face, lines of the log as links."""
+    if isinstance(text, str):
+        return element("code", text) if isinstance(text, Code) else joined(text)
+    if isinstance(text, Link):
+        return element("a", text.text, href=text.place)
+    if isinstance(text, Line):  # to what the timeline shows of it
+        place, shown_ = f"#line-{text.number}", f"{text.number:,}"
+        return element("a", shown_, href=place, class_="line", data_source=text.source)
+    return joined(*map(inline, text))
+
+
+def _item(node: Item) -> Markup:
+    return element("li", inline(node.text), html(node.children))
+
+
+def _facts(nodes: Iterable[Fact]) -> Markup:
+    parts, last = [], ""
+    for node in nodes:
+        if node.label and node.label != last:
+            parts.append(element("dt", capital(node.label)))
+            last = node.label
+        said = joined(inline(node.text), ", ".join(node.entries))
+        parts.append(element("dd", said, html(node.children)))
+    return element("dl", *parts)
+
+
+def _figure(figure: tuple[str, str, str]) -> Markup:
+    name, value, about = figure
+    small = element("small", about) if about else None
+    return element("li", element("span", name), element("b", value), small)
+
+
+def capital(text: str) -> str:
+    """A text that begins with a capital."""
+    return text[:1].upper() + text[1:]
+
+
+# ---- findings ------------------------------------------------------------------------------------
+
+
+def _findings(node: Findings) -> Markup:
+    """Those with most at stake as cards, the others folded."""
+    cards = [*map(_card, node.findings)]
+    shown_ = element("ol", *cards[:_CARDS], class_="cards")
+    if len(cards) <= _CARDS:
+        return shown_
+    title = element("summary", count_of(len(cards) - _CARDS, "more finding"))
+    rest = element("ol", *cards[_CARDS:], class_="cards", start=_CARDS + 1)
+    return joined(shown_, element("details", title, rest))
+
+
+def _card(each: Finding) -> Markup:
+    python = None
+    if each.python is not None:
+        python = joined(" ", element("a", element("code", each.python), href="#lines"))
+    return element(
+        "li",
+        element("span", _SEVERITIES[each.severity], class_=f"severity {each.severity}"),
+        " ",
+        element("code", each.id),
+        element("span", each.stake, class_="stake") if each.stake else None,
+        python,
+        element("p", each.text),
+        element("details", element("summary", "What to do, and where"), html(each.details)),
+    )
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def table(node: Table) -> Markup:
+    """A table; columns that hold nothing are left out."""
+    columns = [
+        each for each in node.columns if any(row.get(each.key) is not None for row in node.rows)
+    ] or list(node.columns)
+    rows = (element("tr", *(_cell(each, row) for each in columns)) for row in node.rows)
+    return element(
+        "div",
+        element(
+            "table",
+            element("caption", element("span", node.caption)),
+            element("thead", element("tr", *map(_title, columns))),
+            element("tbody", *rows),
+            id=node.id,
+            data_tools=node.tools,
+        ),
+        class_="wide",
+        tabindex=0,
+        role="region",
+        aria_label=node.caption,
+    )
+
+
+def _class(column: Column) -> str | None:
+    """What `assets/report.css` knows a column by."""
+    number = "n" if column.kind in NUMBERS else "l" if column.kind == "list" else None
+    return " ".join(filter(None, (number, None if column.paper else "screen"))) or None
+
+
+def _title(column: Column) -> Markup:
+    return element(
+        "th", capital(column.title), scope="col", class_=_class(column), title=column.about
+    )
+
+
+def _cell(column: Column, row: Row) -> Markup:
+    value, said = row.get(column.key), shown(column, row)
+    if value is None:
+        return element("td", class_=_class(column))
+    if column.kind == "name" and isinstance(said, str):
+        said = Code(said)
+    words = plain(said)
+    exact = str(value) if column.kind in NUMBERS and str(value) != words else None
+    long = words if column.kind == "list" else None  # it may be cut
+    return element("td", inline(said), class_=_class(column), data_value=exact, title=long)
+
+
+_DRAWN = {
+    Paragraph: lambda node: element("p", inline(node.text), class_=node.tone or None),
+    Table: table,
+    Findings: _findings,
+    Folded: lambda node: element("details", element("summary", node.title), html(node.children)),
+    Figures: lambda node: element("ol", *map(_figure, node.figures), class_=node.class_),
+    Picture: lambda node: node.markup,
+}

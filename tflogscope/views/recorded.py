@@ -1,0 +1,170 @@
+"""What was recorded, and what the log can't tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.model.figures import count_of, duration, size_of
+from tflogscope.views.document import (
+    Code,
+    Column,
+    Fact,
+    Full,
+    Item,
+    Node,
+    Paragraph,
+    Room,
+    Section,
+    Table,
+    first,
+)
+
+if TYPE_CHECKING:
+    from tflogscope.model.facts import Recorded
+    from tflogscope.model.run import Run
+
+_SOURCES_SHOWN = 3
+
+
+def recorded_section(run: Run, made_by: str = "") -> Section:
+    """What was recorded; on a page also by which program, from which files."""
+    said = run.summary.recorded
+    full = Full(lambda: [*_origin(run), Fact("page made by", made_by)])
+    return Section("What was recorded", (*recorded_facts(said), full), "recorded")
+
+
+def recorded_facts(said: Recorded) -> Iterator[Fact]:
+    """The log, its format, when it was written, what its lines are."""
+    yield Fact("log", f"{size_of(said.bytes)}: {first(said.sources, _SOURCES_SHOWN)}")
+    yield Fact("format", " · ".join(_format(said)))
+    if said.span_us is not None:
+        span = f"{moment(said.first)} to {(moment(said.last) or '')[11:]}"
+        yield Fact("time", f"{span} ({duration(said.span_us)})")
+    kinds = {
+        "recognised": said.recognised,
+        "not used here": said.ignored,
+        "unknown": said.unknown,
+        "without a prefix": said.continuation,
+        "blank": said.blank,
+    }
+    counted = [f"{count:,} {words}" for words, count in kinds.items() if count]
+    yield Fact("lines", f"{said.lines:,}: {', '.join(counted)}")
+    if said.torn:
+        yield Fact("torn", _torn(said))
+
+
+def _torn(said: Recorded) -> str:
+    """What met in mid-line, what became of it, and how to record without it."""
+    unread = said.onednn_unread_lines
+    but = f", but for {count_of(unread, 'line')} of oneDNN that can't be read" if unread else ""
+    if _all_behind_others(said):
+        return (
+            f"{count_of(said.torn, 'line')}: other text comes before TensorFlow's "
+            "records, such as the times that CI and containers add; taken apart again"
+            f"{but}. Record without it (tflogscope record)."
+        )
+    return (
+        f"{count_of(said.torn, 'line')}: oneDNN's or the program's text (standard output) "
+        f"ran into TensorFlow's (standard error); taken apart again{but}. Two files prevent it, "
+        "but then nothing shows which op ran a primitive."
+    )
+
+
+def _all_behind_others(said: Recorded) -> bool:
+    """Whether there are records of TensorFlow, and not one of them begins its line."""
+    return said.tensorflow_dialect is None and said.vlog_level is not None
+
+
+def _format(said: Recorded) -> list[str]:
+    release, level = said.tensorflow_version, said.vlog_level
+    tensorflow = f"TensorFlow {release}" if release else "TensorFlow"
+    if _all_behind_others(said):
+        found = [f"{tensorflow} behind other text · VLOG level {level}"]
+    elif said.tensorflow_dialect is None:
+        found = [f"no record of {tensorflow}"]
+    else:
+        found = [
+            f"{tensorflow}{' ·' if release else ''} {said.tensorflow_dialect}",
+            "VLOG level not known" if level is None else f"VLOG level {level}",
+        ]
+    version, lines = said.onednn_version, said.onednn_verbose_lines
+    if not lines:
+        return [*found, "no line of oneDNN"]
+    found.append(f"oneDNN {version}" if version else "oneDNN without a header")
+    return [*found, count_of(lines, "verbose line")]
+
+
+def moment(microseconds: int | None, precision: str = "milliseconds") -> str | None:
+    """A time of the log, from µs since 1970, as it prints it."""
+    if microseconds is None:
+        return None
+    try:
+        found = datetime.fromtimestamp(microseconds / 1e6, UTC).replace(tzinfo=None)
+    except (OverflowError, ValueError, OSError):
+        return "a time out of range"
+    return found.isoformat(" ", precision)
+
+
+# ---- where a page comes from ---------------------------------------------------------------------
+
+
+def _origin(run: Run) -> Iterator[Fact]:
+    """The inputs, and what `tflogscope record` wrote above the log, which may hold anything."""
+    for each in run.inputs:
+        size = "" if each.size is None else f", {each.size:,} bytes"
+        yield Fact("input", (Code(each.name), f"{size}, SHA-256 ", Code(each.sha256)))
+    header: Mapping[str, Any] = run.recorded_as or {}
+    command = header.get("command")
+    if isinstance(command, list):
+        yield Fact("command", Code(" ".join(map(str, command))))
+    elif not header:
+        yield Fact("command", "not known: the log has no header line of tflogscope record")
+    for key, label in (("versions", "releases"), ("environment", "settings")):
+        values = header.get(key)
+        for name, value in values.items() if isinstance(values, dict) else ():
+            yield Fact(label, Code(f"{name}={value}"))
+    for key in ("started", "system", "processor"):
+        text = header.get(key)
+        if isinstance(text, str) and text:
+            yield Fact(key, text)
+
+
+# ---- what is not in the log ----------------------------------------------------------------------
+
+
+def limits_section(run: Run, room: Room) -> Sequence[Node]:
+    """What is not in the log; on a page also what it leaves out, and what each line is."""
+    items = [Item(limit.text) for limit in run.summary.limits]
+    section = Section(
+        "What this log can't tell", (*items, Full(lambda: _of_a_page(run, room))), "limits"
+    )
+    return (section if items else Full(lambda: (section,)),)
+
+
+def _of_a_page(run: Run, room: Room) -> Iterator[Node]:
+    slices, onednn = run.slices, run.summary.onednn
+    if slices.clock == "lines":
+        yield Item("When anything ran: the log has no times. A line counts as 1 µs.")
+    if slices.clock == "durations":
+        yield Item("When primitives ran: they are drawn one after the other.")
+    if slices.left_out:
+        count = count_of(slices.left_out, "execution")
+        yield Item(f"The timeline leaves out {count}: their records have no time.")
+    links = onednn.links if onednn else {}
+    for link, text in (
+        ("none", "of no known op"),
+        ("ambiguous", "whose op is the best of several that fit"),
+    ):
+        if links.get(link):
+            yield Item(f"oneDNN ran {count_of(links[link], 'primitive')} {text}")
+    if room.notes:
+        yield Paragraph("Left out to keep this page small; tflogscope report --full keeps it:")
+        yield from (Item(note) for note in room.notes)
+    rows = run.coverage.to_dicts()
+    columns = [
+        Column(name, name.replace("_", " "), "text" if isinstance(value, str) else "count")
+        for name, value in (rows[0] if rows else {}).items()
+    ]
+    yield Table(columns, rows, "What each line of the log is", "coverage-table")

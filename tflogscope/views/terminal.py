@@ -1,0 +1,154 @@
+"""A document in the terminal. Its texts reach the console as `rich.text.Text` only."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from tflogscope.views import grid
+from tflogscope.views.document import (
+    NUMBERS,
+    Brief,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    Findings,
+    Folded,
+    Item,
+    Node,
+    Paragraph,
+    Section,
+    Table,
+    Tone,
+    brief_columns,
+    first,
+    in_full,
+    plain,
+    shown,
+)
+from tflogscope.views.text import (
+    make_console,
+    paragraph_width,
+    print_paragraph,
+    safe,
+    shorten,
+    text,
+)
+
+# What colours mean, everywhere in the terminal; what they say is also there in words.
+STYLES: dict[Tone, str] = {
+    "": "",
+    "eager": "yellow",
+    "graph": "cyan",
+    "rewritten": "green",
+    "error": "red",
+    "passed": "bold green",
+    "failed": "bold red",
+    "hint": "",
+}
+NAME_WIDTH = 44  # cells of a name that comes from the log
+_LEAST_NAME = 12  # cells that a name keeps where there is no room
+_LABEL = 8
+_LOST = 15  # cells at the end of a line where the next word has no room
+_STEP = 2
+
+
+def drawn(document: Document, *, to_file: bool = False) -> str:
+    """A document as text, for the terminal or for a file."""
+    console = make_console(io.StringIO(), colour=False) if to_file else make_console()
+    with console.capture() as screen:  # printed after the progress bar is gone
+        draw(document, console)
+    return screen.get()
+
+
+def draw(document: Document, console: Console) -> None:
+    """Print a document; no line is wider than the terminal or ends with blanks."""
+    _Pen(console).draw(document, 0)
+
+
+class _Pen:
+    """Draws one node after the other."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._begun = False  # whether anything was printed: sections have an empty line above
+
+    def draw(self, nodes: Iterable[Node], indent: int) -> None:
+        for node in nodes:
+            if isinstance(node, Section):
+                self._section(node, indent)
+            elif isinstance(node, (Brief, Folded)):
+                self.draw(node.children, indent)
+            elif isinstance(node, Paragraph):
+                self._say(plain(node.text), " " * indent, node.tone)
+            elif isinstance(node, Item):
+                before = " " * max(indent - len(node.mark), 0) + node.mark
+                self._say(plain(node.text), before, node.tone)
+                self.draw(node.children, indent + _STEP)
+            elif isinstance(node, Fact):
+                self._fact(node, indent)
+            elif isinstance(node, Figures):
+                facts = (Fact(name, f"{value}: {about}") for name, value, about in node.figures)
+                self.draw(facts, indent)
+            elif isinstance(node, Table):
+                self._table(node, indent)
+            elif isinstance(node, Findings):
+                self.draw(map(in_full, node.findings), indent)
+
+    def _say(self, value: str, before: str, tone: Tone = "") -> None:
+        print_paragraph(value, self._console, before, STYLES[tone])
+        self._begun = True
+
+    def _gap(self) -> None:
+        if self._begun:
+            self._console.print()
+
+    def _section(self, node: Section, indent: int) -> None:
+        self._gap()
+        style = f"bold {STYLES[node.tone]}".strip()
+        title = text(" " * indent).append_text(text(node.title + node.brief, style))
+        self._console.print(title, soft_wrap=True)
+        self._begun = True
+        self.draw(node.children, indent + _STEP)
+
+    def _fact(self, node: Fact, indent: int) -> None:
+        before = f"{' ' * indent}{node.label.ljust(_LABEL - 1)} "
+        value = plain(node.text)
+        if node.entries:
+            room = paragraph_width(self._console) - cell_len(before)
+            room = room * node.lines - _LOST * (node.lines - 1)
+            count = len(node.entries)
+            while count > 1 and cell_len(safe(value + first(node.entries, count))) > room:
+                count -= 1
+            value += first(node.entries, count)
+        self._say(value, before, node.tone)
+        if node.children:
+            self._gap()
+            self.draw(node.children, indent + 2 * _STEP)
+            self._gap()
+
+    def _table(self, node: Table, indent: int) -> None:
+        columns = [_column(each, node) for each in brief_columns(node)]
+        left_out = grid.draw_grid(columns, self._console, indent=indent, titles=node.titles)
+        self._begun = True
+        if left_out and node.titles:
+            more = f"; {node.more}" if node.more else ""
+            self._say(f"no room for: {', '.join(left_out)}{more}", " " * indent)
+
+
+def _column(column: Column, table: Table) -> grid.Column:
+    is_name = column.kind in ("name", "list")
+    cells = [plain(shown(column, row)) for row in table.rows]
+    tone = column.tone
+    return grid.Column(
+        column.title,
+        [shorten(cell, NAME_WIDTH) for cell in cells] if is_name else cells,
+        is_number=column.kind in NUMBERS or column.kind == "share",
+        least=_LEAST_NAME if is_name and column.least is None else column.least,
+        stays=column.stays,
+        style=[STYLES[tone(row)] for row in table.rows] if callable(tone) else STYLES[tone],
+    )
