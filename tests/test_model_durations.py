@@ -11,7 +11,6 @@ import pytest
 from tests.conftest import Open
 from tests.makelog import Log, Node
 from tests.samples import run_of
-from tflogscope.model.facts import Implementation
 from tflogscope.views.analyze import summary_json
 
 NAMES = (
@@ -84,4 +83,4 @@ def test_an_implementation_without_a_name_has_none_anywhere(opened: Open) -> Non
     assert run.ops["implementations"].to_list() == [None]
     onednn = run.summary.onednn
     assert onednn
-    assert onednn.implementations == [Implementation("gemm_api", None, count=1, us=500.0)]
+    assert onednn.implementations.rows() == [("gemm_api", None, 1, 500.0)]

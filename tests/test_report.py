@@ -312,7 +312,8 @@ def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
     run = run_of("jit_beside__tf2.20.0__record")
     assert "what XLA compiled isn't counted" in run.headline.figures[2].about
     assert "XLA" not in run_of(KERAS).headline.figures[2].about
-    by_xla = [(each.function, each.xla_calls) for each in run.summary.functions if each.xla_calls]
+    compiled = run.summary.functions.filter(pl.col("xla_calls") > 0)
+    by_xla = compiled.select("function", "xla_calls").rows()
     assert by_xla == [("compiled", 5), ("compiled", 1)]  # of 32 and of 48 rows, as its program says
     assert "Of them XLA&#x27;s" in made(run)[0]
 
@@ -341,10 +342,10 @@ def test_calls_of_what_xla_compiled_are_known_in_the_timeline() -> None:
 
 @pytest.mark.parametrize("name", [KERAS, "jit_beside__tf2.13.1__record"])
 def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str) -> None:
-    for each in run_of(name).summary.functions:
-        if each.calls > 1 and each.first_us is not None and each.later_us is not None:
-            expected = each.first_us + (each.calls - 1) * each.later_us
-            assert each.took_us == pytest.approx(expected, abs=each.calls)
+    functions = run_of(name).summary.functions.drop_nulls(["first_us", "later_us"])
+    for each in functions.filter(pl.col("calls") > 1).to_dicts():
+        expected = each["first_us"] + (each["calls"] - 1) * each["later_us"]
+        assert each["took_us"] == pytest.approx(expected, abs=each["calls"])
 
 
 def test_functions_of_one_name_are_not_traces_of_one_function() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ import pytest
 from tests.samples import NAMES, run_of
 from tflogscope import Run
 from tflogscope.grammar.template import fields_of, tokens_of
-from tflogscope.model.facts import Answer, FindingRow, Limit
 from tflogscope.model.sentences import TYPES, rows, words
 
-Sentence = FindingRow | Answer | Limit
 FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
     (Path(__file__).parent / "sentences" / "facts.toml").read_text(encoding="utf-8")
 )
@@ -29,15 +26,15 @@ def said(run: Run, sentence: str) -> list[dict[str, Any]]:
     """All that is said of a run under one id."""
     kind, id_ = sentence.split()
     facts = run.summary
-    entries: dict[str, Sequence[Sentence]] = {
-        "finding": facts.findings,
-        "limit": facts.limits,
-        "answer": facts.answers,
+    entries: dict[str, list[dict[str, Any]]] = {
+        "finding": facts.findings.to_dicts(),
+        "limit": [each._asdict() for each in facts.limits],
+        "answer": [each._asdict() for each in facts.answers],
     }
     if kind == "verdict":
         verdict = {"id": run.headline.id, "text": run.headline.verdict}
         return [verdict] if verdict["id"] == id_ else []
-    return [vars(entry) for entry in entries[kind] if entry.id == id_]
+    return [entry for entry in entries[kind] if entry["id"] == id_]
 
 
 def fits(entry: dict[str, Any], fact: dict[str, Any]) -> bool:
@@ -89,10 +86,10 @@ def test_the_facts_can_be_read() -> None:
 def test_no_sentence_has_a_hole(log: str) -> None:
     run = run_of(log)
     facts, headline = run.summary, run.headline
-    entries: list[Sentence] = [*facts.findings, *facts.limits, *facts.answers]
-    texts = [headline.verdict, *(entry.text for entry in entries)]
+    texts = [headline.verdict, *facts.findings["text"]]
+    texts += [each.text for each in facts.limits] + [each.text for each in facts.answers]
     texts += [f"{each.value}; {each.about}." for each in headline.figures]
-    for text in texts + [finding.advice for finding in facts.findings]:
+    for text in [*texts, *facts.findings["advice"]]:
         assert not re.search(r"\bNone\b|\(\)|[.,;:] ?[.;]", text), text
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import cast
 
+import polars as pl
 import pytest
 
 from tests.conftest import Open
@@ -64,11 +65,13 @@ class Named:
 def summary(name: str, *, sources: int = 1, functions: int = 1) -> Run:
     """A real run with these names."""
     real = run_of(MLP).summary
-    function = replace(real.functions[0], function=name, function_uid=7, calls=2)
-    recorded = replace(
-        real.recorded, sources=[name] * sources, tensorflow_dialect=name, onednn_version=name
+    function = real.functions.head(1).with_columns(
+        function=pl.lit(name), function_uid=pl.lit(7, pl.UInt64), calls=pl.lit(2)
     )
-    facts = replace(real, recorded=recorded, functions=[function] * functions)
+    recorded = real.recorded._replace(
+        sources=[name] * sources, tensorflow_dialect=name, onednn_version=name
+    )
+    facts = real._replace(recorded=recorded, functions=pl.concat([function] * functions))
     headline = Headline([name], "nothing-ran", name, [Figure("Traces", name, name)])
     return cast("Run", Named(facts, headline))
 

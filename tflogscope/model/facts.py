@@ -1,52 +1,26 @@
-"""What `run.summary` holds: the facts that `analyze` shows, counted from the tables.
+"""What `run.summary` holds: frames counted from the tables, and figures beside them.
 
-Names that end in `_us` and `us` are durations in µs; None: the log does not say it. `_line` is a
+Names that end in `_us` and `us` are durations in µs; null: the log does not say it. `_line` is a
 line of the source, from 1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import polars as pl
 
 from tflogscope.events.onednn_header import HeaderFacts
 
 Mode = Literal["eager", "graph"]
 
 
-@dataclass(frozen=True)
-class Summary:
-    """The facts of a run. `onednn` is None where the log has no verbose line of oneDNN."""
-
-    recorded: Recorded
-    eager: ModeRuns
-    graph: ModeRuns
-    nested: Nested
-    ops: list[Op]
-    """The most time first; where none is known, the most runs."""
-    functions: list[Function]
-    rewriters: Rewriters
-    lines: list[ProgramLine]
-    """The most eager time first."""
-    onednn: OneDNN | None
-    libraries: list[Library]
-    rewrites: list[Rewrite]
-    eligible: Eligible
-    findings: list[FindingRow]
-    answers: list[Answer]
-    limits: list[Limit]
-
-    def mode(self, name: Mode) -> ModeRuns:
-        """What ran in one mode."""
-        return self.eager if name == "eager" else self.graph
-
-
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(NamedTuple):
     """What was read: sources, lines by kind (as in the table `coverage`), dialect, level, versions.
 
-    `first` and `last` are the times of the first and the last record: µs since 1970, in the local
-    time of the log.
+    `problems` says in words what is wrong with an input. `first` and `last` are the times of the
+    first and the last record: µs since 1970, in the local time of the log. `tensorflow_version` is
+    what `tflogscope record` wrote above the log.
     """
 
     sources: list[str]
@@ -67,31 +41,14 @@ class Recorded:
     onednn_unread_lines: int
     has_thread_ids: bool
     problems: list[str]
-    """What is wrong with an input, in words."""
     first: int | None
     last: int | None
     span_us: int | None
     recorded_by_tflogscope: bool
-    """Whether `tflogscope record` made the log."""
     tensorflow_version: str | None
-    """As `tflogscope record` wrote it above the log."""
 
 
-# ---- eager and graph -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ModeRuns:
-    """What ran in one mode. Graph time adds up what ran at the same time on several threads."""
-
-    kinds: dict[str, KindRuns]
-    """By `kind`, as in the table `timeline`."""
-    rewritten: RewrittenRuns
-    has_durations: bool
-
-
-@dataclass(frozen=True)
-class KindRuns:
+class KindRuns(NamedTuple):
     """Executions of one kind. `dead` ones, on a branch not taken, are not in the others."""
 
     executions: int
@@ -99,16 +56,22 @@ class KindRuns:
     total_us: int | None
 
 
-@dataclass(frozen=True)
-class RewrittenRuns:
+class RewrittenRuns(NamedTuple):
     """Executions of ops that were rewritten to a kernel of oneDNN or a plug-in."""
 
     executions: int
     total_us: int
 
 
-@dataclass(frozen=True)
-class Nested:
+class ModeRuns(NamedTuple):
+    """What ran in one mode, by `kind`. Graph time adds up what ran at once on several threads."""
+
+    kinds: dict[str, KindRuns]
+    rewritten: RewrittenRuns
+    has_durations: bool
+
+
+class Nested(NamedTuple):
     """What sums of time would count twice: calls in calls, eager ops in Python code inside calls.
 
     `outer_us` is the time of the calls that are not inside others, from entering to leaving; `ops`
@@ -120,92 +83,7 @@ class Nested:
     ops_us: int | None
 
 
-@dataclass(frozen=True)
-class Op:
-    """An op type, eager against graph. `source` has its first line."""
-
-    op: str | None
-    source: str
-    eager: OpRuns
-    graph: OpRuns
-
-
-@dataclass(frozen=True)
-class OpRuns:
-    """How often and how long an op type ran in one mode, and as which kernels.
-
-    `rewritten` counts the runs of rewritten ops that did not fail. Lines are None where it never
-    ran.
-    """
-
-    runs: int
-    us: int | None
-    first_line: int | None
-    last_line: int | None
-    rewritten: int
-    kernels: list[str | None]
-    rewrites: list[str]
-    rewritten_first_line: int | None
-    rewritten_last_line: int | None
-
-
-@dataclass(frozen=True)
-class Function:
-    """A row of the table `functions`, with its first call and the later ones.
-
-    `first_us` is the time of the first call, `later_us` the mean of the later ones and `took_us`
-    that of all, from entering to leaving: what made the function ready is in the first call.
-    `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the function, if it is
-    TensorFlow's own.
-    """
-
-    function: str | None
-    function_uid: int | None
-    flavour: str
-    traces: int
-    instantiated_line: int | None
-    instantiation_us: int | None
-    calls: int
-    total_us: int | None
-    mean_us: float | None
-    nodes: int
-    eligible_nodes: int
-    rewritten_nodes: int
-    first_line: int
-    python: str | None
-    first_us: int | None
-    later_us: float | None
-    took_us: int | None
-    xla_calls: int
-    made_by: str | None
-
-
-@dataclass(frozen=True)
-class ProgramLine:
-    """What a line of the program asked for; empty in logs that `record` did not make.
-
-    `function` is its function in Python. `eager_runs` and `eager_us` leave calls out; `ops` are
-    eager op types, the most time first (None: no eager op); `graph_runs` and `graph_us` are of
-    nodes that it made.
-    """
-
-    source: str
-    first_line: int
-    python: str
-    function: str
-    eager_runs: int
-    eager_us: int | None
-    calls: int
-    graph_runs: int
-    graph_us: int | None
-    ops: list[str | None] | None
-
-
-# ---- oneDNN and plug-ins -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rewriters:
+class Rewriters(NamedTuple):
     """Whose `kernels` ops were rewritten to, and whose `primitives` ran.
 
     `kernels` is oneDNN where no op was rewritten. `knows` says in words whose passes looked at the
@@ -217,76 +95,7 @@ class Rewriters:
     knows: str
 
 
-@dataclass(frozen=True)
-class OneDNN:
-    """What oneDNN ran. `links` counts the lines by how sure it is which op ran them."""
-
-    header: HeaderFacts
-    exec_lines: int
-    exec_us: float
-    links: dict[str, int]
-    linked_us: float
-    primitives: list[Primitive]
-    implementations: list[Implementation]
-    reference_implementations: list[Implementation]
-    reorders: list[Reorder]
-    first_use: FirstUse
-    created: list[Created]
-    ops: PrimitiveOps
-    unparsed: int
-
-
-@dataclass(frozen=True)
-class Library:
-    """What the library of a plug-in ran, as far as it prints lines of its own."""
-
-    library: str
-    exec_lines: int
-    exec_us: float | None
-    links: dict[str, int]
-    implementations: list[Implementation]
-
-
-@dataclass(frozen=True)
-class Primitive:
-    """Runs of a primitive."""
-
-    primitive: str | None
-    count: int
-    us: float
-
-
-@dataclass(frozen=True)
-class Implementation:
-    """Runs of an implementation of a primitive. `us` is None only where a plug-in ran it."""
-
-    primitive: str | None
-    implementation: str | None
-    count: int
-    us: float | None
-
-
-@dataclass(frozen=True)
-class Reorder:
-    """Reorders that a node caused."""
-
-    node: str | None
-    kernel: str | None
-    count: int
-    us: float
-
-
-@dataclass(frozen=True)
-class Created:
-    """Primitives that were created, by the event that says so: `create:cache_miss`."""
-
-    event: str
-    count: int
-    us: float
-
-
-@dataclass(frozen=True)
-class FirstUse:
+class FirstUse(NamedTuple):
     """First and later runs of each (primitive, implementation, problem) that ran again."""
 
     problems: int
@@ -295,8 +104,7 @@ class FirstUse:
     later_us: float
 
 
-@dataclass(frozen=True)
-class PrimitiveOps:
+class PrimitiveOps(NamedTuple):
     """Executions of ops that ran primitives, and the time of these primitives."""
 
     executions: int
@@ -304,77 +112,51 @@ class PrimitiveOps:
     primitive_us: float
 
 
-@dataclass(frozen=True)
-class Rewrite:
-    """Rewrites to one kernel, by whom; `never_ran` of them did not run."""
+class OneDNN(NamedTuple):
+    """What oneDNN ran. `links` counts the lines by how sure it is which op ran them.
 
-    by: str
-    to_op: str | None
-    count: int
-    never_ran: int
-    first_line: int
+    The frames have count and us (µs), the most time first, by primitive; by implementation, too;
+    by the node and kernel that caused a reorder; by event, `create:cache_miss`.
+    """
+
+    header: HeaderFacts
+    exec_lines: int
+    exec_us: float
+    links: dict[str, int]
+    linked_us: float
+    primitives: pl.DataFrame
+    implementations: pl.DataFrame
+    reference_implementations: pl.DataFrame
+    reorders: pl.DataFrame
+    first_use: FirstUse
+    created: pl.DataFrame
+    ops: PrimitiveOps
+    unparsed: int
 
 
-@dataclass(frozen=True)
-class Eligible:
-    """Nodes that ran and that oneDNN or a plug-in could run; the most frequent reason first."""
+class Library(NamedTuple):
+    """What the library of a plug-in ran, as far as it prints lines of its own; us may be null."""
+
+    library: str
+    exec_lines: int
+    exec_us: float | None
+    links: dict[str, int]
+    implementations: pl.DataFrame
+
+
+class Eligible(NamedTuple):
+    """Nodes that ran and that oneDNN or a plug-in could run.
+
+    `reasons` has a row for each reason (as in the table `nodes`) that kept some as they were, the
+    most frequent first: reason, nodes, executions, total_us, ops (op, nodes), first_line.
+    """
 
     nodes: int
     rewritten: int
-    reasons: list[Reason]
+    reasons: pl.DataFrame
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Nodes that a reason (as in the table `nodes`) kept as they were."""
-
-    reason: str
-    nodes: int
-    executions: int
-    total_us: int | None
-    ops: list[ReasonOp]
-    first_line: int
-
-
-@dataclass(frozen=True)
-class ReasonOp:
-    """How many of these nodes are of one op type."""
-
-    op: str | None
-    nodes: int
-
-
-# ---- sentences -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FindingRow:
-    """A row of the table `findings`."""
-
-    id: str
-    severity: str
-    subject: str
-    count: int
-    time_us: float | None
-    text: str
-    advice: str
-    source: str | None
-    line: int | None
-    lines: str | None
-    python: str | None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer to what people ask of such a log."""
-
-    id: str
-    text: str
-    evidence: list[Example]
-
-
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """An op that an answer is about, and where it ran.
 
     `eager_lines` are its first and its last line; None: the answer is not about eager runs.
@@ -386,9 +168,46 @@ class Example:
     graph_line: int | None
 
 
-@dataclass(frozen=True)
-class Limit:
+class Answer(NamedTuple):
+    """An answer to what people ask of such a log."""
+
+    id: str
+    text: str
+    evidence: list[Example]
+
+
+class Limit(NamedTuple):
     """What the log can't say, and why."""
 
     id: str
     text: str
+
+
+class Summary(NamedTuple):
+    """The facts of a run.
+
+    `ops`, `functions` and `lines` have a row for each op type, graph function and line of the
+    program (`summary.op_facts`, `function_facts`, `PythonLines.facts`), `rewrites` one for each
+    kernel that ops were rewritten to; `findings` is the table. `onednn` is None where the log has
+    no verbose line of oneDNN.
+    """
+
+    recorded: Recorded
+    eager: ModeRuns
+    graph: ModeRuns
+    nested: Nested
+    ops: pl.DataFrame
+    functions: pl.DataFrame
+    rewriters: Rewriters
+    lines: pl.DataFrame
+    onednn: OneDNN | None
+    libraries: list[Library]
+    rewrites: pl.DataFrame
+    eligible: Eligible
+    findings: pl.DataFrame
+    answers: list[Answer]
+    limits: list[Limit]
+
+    def mode(self, name: Mode) -> ModeRuns:
+        """What ran in one mode."""
+        return self.eager if name == "eager" else self.graph

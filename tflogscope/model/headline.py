@@ -91,14 +91,16 @@ def _verdict(said: Summary) -> tuple[str, str]:
 
 def _verdict_facts(said: Summary) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
-    findings, titles, span = said.findings, rows("finding"), said.recorded.span_us
-    errors = [each for each in findings if each.severity == "error"]
-    warnings = [each for each in findings if each.severity == "warning"]
+    titles, span = rows("finding"), said.recorded.span_us
+    findings = said.findings[["id", "severity", "subject", "time_us"]].to_dicts()
+    errors = [each for each in findings if each["severity"] == "error"]
+    warnings = [each for each in findings if each["severity"] == "warning"]
     first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
     if first and (errors or said.eager.kinds or said.graph.kinds):
-        time = first.time_us
-        facts |= {"title": titles[first.id].title, "subject": first.subject, "time": time}
+        time = first["time_us"]
+        title = titles[first["id"]].title
+        facts |= {"title": title, "subject": first["subject"], "time": time}
         facts["more"] = len(errors or warnings) - 1
         # Not of a whole that does not have the part in it.
         facts["span"] = span if span and time is not None and time <= span else None
@@ -182,11 +184,10 @@ def _traces(said: Summary, same: pl.DataFrame) -> Figure:
     # Two functions may have one name: Keras 3 calls its steps of training and of evaluation alike.
     keys = same.select("function", "function_uid", "python_function").rows()
     of = {(name, uid): number for name, uid, number in keys}
-    called = [
-        of.get((each.function, each.function_uid))
-        for each in said.functions
-        if each.flavour == "inference" and each.calls and not each.made_by
-    ]
+    own = said.functions.filter(
+        (pl.col("flavour") == "inference") & (pl.col("calls") > 0) & pl.col("made_by").is_null()
+    )
+    called = [of.get(key) for key in own.select("function", "function_uid").rows()]
     traces = Counter(called)
     again = sum(count > 1 for count in traces.values())
     if not traces:

@@ -11,7 +11,7 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.model import summary
 from tflogscope.model.executions import with_places
-from tflogscope.model.facts import FindingRow, Rewriters, Summary
+from tflogscope.model.facts import Rewriters, Summary
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.table import findings_table
 from tflogscope.model.limits import limit_facts
@@ -111,7 +111,7 @@ class LogRun(Run):
             libraries=library_facts(of.linked),
             rewrites=summary.rewrite_facts(self.rewrites),
             eligible=summary.reason_facts(self.nodes),
-            findings=[FindingRow(**row) for row in self.findings.to_dicts()],
+            findings=self.findings,
             answers=summary.story_facts(ops, self.ops, functions),
             limits=limit_facts(of, eager, graph),
         )

@@ -13,11 +13,15 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
-from tflogscope.model.facts import ProgramLine
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
 # that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
 _ARGUMENTS = ("_EagerConst", "Cast", "ReadVariableOp")
+
+_FACTS = (
+    *("source", "first_line", "python", "function", "eager_runs", "eager_us", "calls"),
+    *("graph_runs", "graph_us", "ops"),
+)
 
 
 class PythonLines:
@@ -184,10 +188,15 @@ class PythonLines:
         found = at.rename("at").to_frame().join(begins, on="at", how="left", maintain_order="left")
         return self.named(found["row"])
 
-    def facts(self) -> list[ProgramLine]:
-        """What each line asked for, the most eager time first."""
+    def facts(self) -> pl.DataFrame:
+        """What each line of the program asked for, the most eager time first.
+
+        Columns: source, first_line, python, function (of Python), eager_runs and eager_us without
+        calls, calls, graph_runs and graph_us of nodes that it made, ops: eager op types, the most
+        time first. Empty in logs that `record` did not make.
+        """
         if self.stacks.is_empty():
-            return []
+            return pl.DataFrame(schema=_FACTS)
         rows = self._executions.columns("at", "duration_us", "status", "mode", "kind", "op")
         rows = rows.with_columns(row=self.of_executions, op=pl.col("op").cast(pl.String))
         rows = rows.filter(pl.col("status") != "dead").drop_nulls("row")
@@ -214,7 +223,7 @@ class PythonLines:
             "eager_us", "eager_runs", "at", descending=[True, True, False], nulls_last=True
         )
         placed = with_places(self._events.spans, table)
-        return [ProgramLine(**row) for row in placed.rename({"line": "first_line"}).to_dicts()]
+        return placed.rename({"line": "first_line"}).select(_FACTS)
 
 
 def _read(text: str) -> tuple[str, str, str] | tuple[None, None, None]:

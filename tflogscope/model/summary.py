@@ -18,17 +18,11 @@ from tflogscope.model.facts import (
     Answer,
     Eligible,
     Example,
-    Function,
     KindRuns,
     Mode,
     ModeRuns,
     Nested,
-    Op,
-    OpRuns,
-    Reason,
-    ReasonOp,
     Recorded,
-    Rewrite,
     Rewriters,
     RewrittenRuns,
 )
@@ -103,10 +97,12 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
     )
 
 
-def op_facts(executions: Executions, statuses: pl.DataFrame) -> list[Op]:
-    """Eager against graph, one entry per op type, the most time (where none is known, runs) first.
+def op_facts(executions: Executions, statuses: pl.DataFrame) -> pl.DataFrame:
+    """Eager against graph, one row per op type, the most time (where none is known, runs) first.
 
-    Kernels are those that ran.
+    Columns: op, source (of its first line), and of each mode `eager_runs`, `_us`, `_first_line`,
+    `_last_line`, `_rewritten` (runs of rewritten ops that did not fail), `_kernels` (that ran),
+    `_rewrites`, `_rewritten_first_line`, `_rewritten_last_line`. Lines are null where it never ran.
     """
     frame = executions.frame.select("at", "signature", "status", "duration_us")
     signatures = executions.signatures.select(
@@ -155,30 +151,18 @@ def op_facts(executions: Executions, statuses: pl.DataFrame) -> list[Op]:
     table = joined.group_by("op").agg(*columns)
     time = pl.col("eager_us").fill_null(0) + pl.col("graph_us").fill_null(0)
     runs = pl.col("eager_runs") + pl.col("graph_runs")
-    rows = table.sort(time, runs, "op", descending=[True, True, False]).to_dicts()
-    return [
-        Op(row["op"], row["source"], eager=_runs_of(row, "eager"), graph=_runs_of(row, "graph"))
-        for row in rows
-    ]
-
-
-def _runs_of(row: dict[str, Any], mode: Mode) -> OpRuns:
-    return OpRuns(
-        **{
-            name.removeprefix(f"{mode}_"): value
-            for name, value in row.items()
-            if name.startswith(f"{mode}_")
-        }
-    )
+    return table.sort(time, runs, "op", descending=[True, True, False])
 
 
 def function_facts(
     functions: pl.DataFrame, calls: pl.DataFrame, same: pl.DataFrame, executions: Executions
-) -> list[Function]:
-    """One entry per function that ran or was called, with its first call and the later ones.
+) -> pl.DataFrame:
+    """The table `functions`, with the first call of each and the later ones.
 
-    Calls count from entering to leaving (`calls.read_calls`). `same` (`Run.python_functions`) says
-    which functions are TensorFlow's own: `made_by` is the file that makes them.
+    `first_us` is the time of the first call, which has the instantiation in it, `later_us` the mean
+    of the later ones and `took_us` that of all, from entering to leaving (`calls.read_calls`).
+    `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the function, if it is
+    TensorFlow's own (`same`: `Run.python_functions`).
     """
     compiled = compiled_runs(executions).filter(pl.col("dispatch").is_not_null())["call"].implode()
     per = calls.group_by("function", "function_uid").agg(
@@ -191,8 +175,8 @@ def function_facts(
     keys = ["function", "function_uid"]
     table = functions.join(per, on=keys, how="left", nulls_equal=True)
     table = table.join(own.unique(keys), on=keys, how="left", nulls_equal=True)
-    table = table.with_columns(pl.col("xla_calls").fill_null(0))
-    return [Function(**row) for row in table.sort("first_line").to_dicts()]
+    added = ("first_us", "later_us", "took_us", pl.col("xla_calls").fill_null(0), "made_by")
+    return table.sort("first_line").select(*functions.columns, *added)
 
 
 def nested_facts(executions: Executions, calls: pl.DataFrame) -> Nested:
@@ -207,7 +191,7 @@ def nested_facts(executions: Executions, calls: pl.DataFrame) -> Nested:
     )
 
 
-def story_facts(ops: list[Op], table: pl.DataFrame, functions: list[Function]) -> list[Answer]:
+def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Answer]:
     """Answers to what people ask of such a log, each with its evidence (line numbers).
 
     `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
@@ -217,63 +201,64 @@ def story_facts(ops: list[Op], table: pl.DataFrame, functions: list[Function]) -
     return [entry for entry in story if entry is not None]
 
 
-def _both_modes(ops: list[Op], table: pl.DataFrame, functions: list[Function]) -> Answer | None:
+def _both_modes(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> Answer | None:
     """Op types seen in both modes: where the eager ones stopped and the function began."""
-    both = [op for op in ops if op.eager.runs and op.graph.runs]
-    if not both:
+    both = ops.filter((pl.col("eager_runs") > 0) & (pl.col("graph_runs") > 0))
+    if both.is_empty():
         return None
-    first = sorted(both, key=lambda op: -(op.eager.runs + op.graph.runs))[:_EVIDENCE]
-    inside = table.filter((pl.col("mode") == "graph") & (pl.col("op") == first[0].op))
+    runs = pl.col("eager_runs") + pl.col("graph_runs")
+    first = both.sort(runs, descending=True, maintain_order=True).head(_EVIDENCE).to_dicts()
+    inside = table.filter((pl.col("mode") == "graph") & (pl.col("op") == first[0]["op"]))
     names = inside["functions"].drop_nulls().str.split(";").explode().drop_nulls()
-    called = [entry for entry in functions if entry.function in names.to_list()]
-    busiest = max(called, key=lambda entry: entry.total_us or 0, default=None)
+    called = functions.filter(pl.col("function").is_in(names.implode()))
+    time = pl.col("total_us").fill_null(0)
+    busiest = called.sort(time, descending=True, maintain_order=True)["function"].head(1).to_list()
     examples = [
         Example(
-            op.op,
-            op.source,
-            eager_lines=_lines(op.eager.first_line, op.eager.last_line),
-            graph_line=op.graph.first_line,
+            op["op"],
+            op["source"],
+            eager_lines=_lines(op["eager_first_line"], op["eager_last_line"]),
+            graph_line=op["graph_first_line"],
         )
         for op in first
     ]
-    function = busiest.function if busiest else None
-    return _answer("both-modes", examples, count=len(both), function=function)
+    function = busiest[0] if busiest else None
+    return _answer("both-modes", examples, count=both.height, function=function)
 
 
-def _never_eager(ops: list[Op]) -> Answer | None:
+def _never_eager(ops: pl.DataFrame) -> Answer | None:
     """Ops that run as oneDNN kernels in graphs and were never asked for eagerly.
 
     A log without any eager dispatch, as sessions write it, does not say what would be eager.
     """
-    if not any(op.eager.runs for op in ops):
+    if not ops["eager_runs"].sum():
         return None
-    absent = [
-        op
-        for op in ops
-        if op.graph.rewritten
-        and not op.eager.runs
-        and op.op in EAGER_OPS
+    by_onednn = pl.element().is_in(["none", *ONEDNN_REWRITES])
+    absent = ops.filter(
+        (pl.col("graph_rewritten") > 0)
+        & (pl.col("eager_runs") == 0)
+        & pl.col("op").is_in(list(EAGER_OPS))
         # Plug-ins rewrite other eager ops, or none.
-        and set(op.graph.rewrites) <= {"none", *ONEDNN_REWRITES}
-    ]
+        & pl.col("graph_rewrites").list.eval(by_onednn).list.all()
+    ).to_dicts()
     if not absent:
         return None
     examples = [
-        Example(op.op, op.source, eager_lines=None, graph_line=op.graph.first_line)
+        Example(op["op"], op["source"], eager_lines=None, graph_line=op["graph_first_line"])
         for op in absent[:_EVIDENCE]
     ]
-    return _answer("never-eager", examples, ops=[op.op for op in absent])
+    return _answer("never-eager", examples, ops=[op["op"] for op in absent])
 
 
-def _rewritten_eagerly(ops: list[Op]) -> Answer | None:
-    rewritten = [op for op in ops if op.eager.rewritten]
+def _rewritten_eagerly(ops: pl.DataFrame) -> Answer | None:
+    rewritten = ops.filter(pl.col("eager_rewritten") > 0).to_dicts()
     if not rewritten:
         return None
     examples = [
         Example(
-            op.op,
-            op.source,
-            eager_lines=_lines(op.eager.rewritten_first_line, op.eager.rewritten_last_line),
+            op["op"],
+            op["source"],
+            eager_lines=_lines(op["eager_rewritten_first_line"], op["eager_rewritten_last_line"]),
             graph_line=None,
         )
         for op in rewritten[:_EVIDENCE]
@@ -281,9 +266,9 @@ def _rewritten_eagerly(ops: list[Op]) -> Answer | None:
     return _answer(
         "eager-rewritten",
         examples,
-        count=sum(op.eager.rewritten for op in rewritten),
-        whose=names_of(by for op in rewritten for by in op.eager.rewrites),
-        ops=[op.op for op in rewritten],
+        count=sum(op["eager_rewritten"] for op in rewritten),
+        whose=names_of(by for op in rewritten for by in op["eager_rewrites"]),
+        ops=[op["op"] for op in rewritten],
     )
 
 
@@ -295,13 +280,15 @@ def _lines(first: int | None, last: int | None) -> tuple[int, int] | None:
     return None if first is None or last is None else (first, last)
 
 
-def rewrite_facts(rewrites: pl.DataFrame) -> list[Rewrite]:
-    """How many rewrites of each kind and target the log shows, and how many of them never ran."""
+def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
+    """How many rewrites of each kind and target the log shows, and how many of them never ran.
+
+    Columns: by, to_op, count, never_ran, first_line.
+    """
     table = rewrites.group_by("by", "to_op").agg(
         count=pl.len(), never_ran=(~pl.col("ran")).sum(), first_line=pl.col("line").min()
     )
-    table = table.sort("by", "count", "to_op", descending=[False, True, False])
-    return [Rewrite(**row) for row in table.to_dicts()]
+    return table.sort("by", "count", "to_op", descending=[False, True, False])
 
 
 def reason_facts(nodes: pl.DataFrame) -> Eligible:
@@ -326,8 +313,5 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
     return Eligible(
         nodes=eligible.height,
         rewritten=int(rewritten["nodes"].sum()),
-        reasons=[
-            Reason(**{**row, "ops": [ReasonOp(**op) for op in row["ops"]]})
-            for row in left.to_dicts()
-        ],
+        reasons=left,
     )

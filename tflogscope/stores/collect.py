@@ -7,7 +7,6 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -163,7 +162,7 @@ def _facts(run: LogRun, named: Named) -> Row:
         "onednn": oneDNN.version,
         "build": oneDNN.isa,
         "settings": json.dumps(settings, sort_keys=True) if isinstance(settings, dict) else None,
-        "rewriters": json.dumps(asdict(run.rewriters)),
+        "rewriters": json.dumps(run.rewriters._asdict()),
     }
     host, rank = _place_in_cluster(settings)
     if "rank" not in named.fields:

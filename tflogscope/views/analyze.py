@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from tflogscope.events.onednn_header import HeaderFacts
 from tflogscope.model.figures import count_of, duration, percent
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views.document import (
@@ -54,24 +57,24 @@ KINDS: dict[tuple[Mode, str], str] = {
 
 def summary_json(run: Run) -> dict[str, Any]:
     """Return everything the screen is made of, as values that JSON knows; durations in µs."""
-    facts = asdict(run.summary)
+    facts: dict[str, Any] = _plain(run.summary)
     recorded = facts["recorded"]
     for edge in ("first", "last"):
         recorded[edge] = moment(recorded[edge], "microseconds")
-    facts["ops"] = rows(run.summary.ops)
     return {"schema_version": SCHEMA_VERSION, **facts}
 
 
-def rows(facts: Sequence[Any]) -> list[dict[str, Any]]:
-    """Facts as rows of a table."""
-    found = []
-    for fact in facts:
-        row = asdict(fact) if is_dataclass(fact) and not isinstance(fact, type) else dict(fact)
-        for mode in ("eager", "graph"):
-            if isinstance(row.get(mode), dict):
-                row |= {f"{mode}_{name}": value for name, value in row.pop(mode).items()}
-        found.append(row)
-    return found
+def _plain(facts: Any) -> Any:
+    """Frames as rows, and tuples with names as objects."""
+    if isinstance(facts, pl.DataFrame):
+        return facts.to_dicts()
+    if isinstance(facts, HeaderFacts):
+        return asdict(facts)
+    if isinstance(facts, tuple) and hasattr(facts, "_asdict"):
+        facts = facts._asdict()
+    if isinstance(facts, dict):
+        return {name: _plain(value) for name, value in facts.items()}
+    return [*map(_plain, facts)] if isinstance(facts, list) else facts
 
 
 def parts_json(part: Part, runs: int) -> dict[str, Any]:
@@ -201,13 +204,13 @@ _SUMS = (
 def ops_section(run: Run, room: Room) -> Node:
     """Ops, the most time first: op types eager against graph; on a page, the table `ops`."""
     facts = run.summary
-    if not facts.ops:
+    if facts.ops.is_empty():
         return Full(lambda: [_empty("ops", "Ops", "No execution of an op is in the log.")])
-    ops = rows(facts.ops)
-    more = len(ops) - _OPS_SHOWN
-    rest = f" ({_OPS_SHOWN} of {len(ops)}; all: tflogscope ops LOG)" if more > 0 else ""
+    ops = facts.ops.head(_OPS_SHOWN).to_dicts()
+    more = facts.ops.height > _OPS_SHOWN
+    rest = f" ({_OPS_SHOWN} of {facts.ops.height}; all: tflogscope ops LOG)" if more else ""
     timed = any(op["eager_us"] or op["graph_us"] for op in ops)
-    by_type = [_op_type(op) for op in ops[:_OPS_SHOWN]]
+    by_type = [*map(_op_type, ops)]
     columns = (
         Column("name", "op", "name"),
         Column("eager_runs", "eager", "count", tone="eager"),
@@ -269,10 +272,10 @@ _LINES = (
 def lines_section(facts: Summary, room: Room) -> Node:
     """What each line of the program asked for, the most eager time first."""
     title = "Lines of the program"
-    if not facts.lines:
+    if facts.lines.is_empty():
         said = "The log has none. tflogscope record writes them down."
         return Full(lambda: [_empty("lines", title, said)])
-    every = [_line(row) for row in rows(facts.lines)]
+    every = [*map(_line, facts.lines.to_dicts())]
     eager = [row for row in every if row["eager_runs"]]
     more = len(eager) - _LINES_SHOWN
     rest = f" ({_LINES_SHOWN} of {len(eager)}; all: --json)" if more > 0 else ""
@@ -302,8 +305,8 @@ def ops_without_line(facts: Summary) -> str:
     Such are the gradients of a py_function's own ops: no frame of the program is on the stack.
     """
     ran = facts.eager.kinds["op"].executions if "op" in facts.eager.kinds else 0
-    left = ran - sum(line.eager_runs for line in facts.lines)
-    return count_of(left, "eager op") if facts.lines and left > 0 else ""
+    left = ran - int(facts.lines["eager_runs"].sum() or 0)
+    return count_of(left, "eager op") if facts.lines.height and left > 0 else ""
 
 
 # ---- functions -----------------------------------------------------------------------------------
@@ -330,7 +333,7 @@ _FUNCTIONS = (
 
 def functions_section(facts: Summary, room: Room) -> Node:
     """Functions, the most time first where there is no room for all; which were traced again."""
-    every = [_function(row) for row in rows(facts.functions)]
+    every = [*map(_function, facts.functions.to_dicts())]
     if not every:
         said = "No graph function is in the log."
         return Full(lambda: [_empty("functions", "Functions", said)])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from tflogscope.model.figures import count_of, duration
 from tflogscope.views.analyze import kind_rows
 from tflogscope.views.chart import timeline_svg, whole_activity
@@ -67,12 +69,11 @@ def _facts(run: Run) -> Iterator[Fact]:
             rewritten = facts.mode(mode).rewritten.executions
             said += f", {rewritten:,} on {whose(facts)} kernels"
         yield Fact(f"{mode} {what}", said)
-    called = [each for each in facts.functions if each.calls]
-    if called:
-        named = [
-            f"{shorten(each.function or '?', _NAME_WIDTH)} "
-            + ("" if each.function_uid is None else f"{each.function_uid} ")
-            + f"({count_of(each.calls, 'call')})"
-            for each in called
-        ]
+    called = facts.functions.filter(pl.col("calls") > 0)
+    named = [
+        f"{shorten(function or '?', _NAME_WIDTH)} {'' if uid is None else f'{uid} '}"
+        f"({count_of(calls, 'call')})"
+        for function, uid, calls in called.select("function", "function_uid", "calls").rows()
+    ]
+    if named:
         yield Fact("functions", first(named, _FUNCTIONS_SHOWN))

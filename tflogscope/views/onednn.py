@@ -23,15 +23,7 @@ from tflogscope.views.document import (
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import (
-        Eligible,
-        Implementation,
-        Library,
-        OneDNN,
-        PrimitiveOps,
-        Rewrite,
-        Summary,
-    )
+    from tflogscope.model.facts import Eligible, Library, OneDNN, PrimitiveOps, Summary
     from tflogscope.model.run import Run
 
 _NAME = 44  # cells
@@ -54,7 +46,7 @@ def onednn_section(run: Run, room: Room) -> Sequence[Node]:
     """What the log says; nothing, but on a page, if it says nothing."""
     facts = run.summary
     has_executions = bool(facts.eager.kinds or facts.graph.kinds)
-    has_kernels = has_executions or bool(facts.rewrites)
+    has_kernels = has_executions or facts.rewrites.height > 0
     names = dict.fromkeys(facts.rewriters.kernels + facts.rewriters.primitives)
     said: list[Node] = []
     if has_kernels:
@@ -69,19 +61,20 @@ def onednn_section(run: Run, room: Room) -> Sequence[Node]:
     return (section if said else Full(lambda: (section,)),)
 
 
-def _kernels(rewrites: Sequence[Rewrite], names: str) -> Iterator[Fact]:
+def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[Fact]:
     label = "kernels"
-    if not rewrites:
+    if rewrites.is_empty():
         yield Fact(label, f"no op was rewritten to a kernel of {names}")
+        return
     for by, words in _REWRITTEN.items():
-        here = [row for row in rewrites if row.by == by]
-        if here:
-            count = sum(row.count for row in here)
-            entries = [f"{row.to_op} {row.count:,}" for row in here]
-            yield Fact(label, f"{count:,} {words}: ", entries)
+        here = rewrites.filter(pl.col("by") == by)
+        if here.height:
+            entries = [
+                f"{to_op} {count:,}" for to_op, count in here.select("to_op", "count").rows()
+            ]
+            yield Fact(label, f"{here['count'].sum():,} {words}: ", entries)
             label = ""
-    phantoms = sum(row.never_ran for row in rewrites)
-    if phantoms:
+    if phantoms := rewrites["never_ran"].sum():
         said = f"{phantoms:,} of these never ran: their function was instantiated and not used"
         yield Fact("", said)
 
@@ -92,7 +85,8 @@ def _nodes(facts: Summary) -> Iterator[Fact]:
     if eligible.nodes:
         of = f"{eligible.rewritten:,} of {eligible.nodes:,}"
         said = f"{of} that {facts.rewriters.knows} are {whose(facts)} kernels"
-        kept = [f"{entry.nodes:,} {entry.reason}" for entry in eligible.reasons]
+        reasons = eligible.reasons.select("nodes", "reason").rows()
+        kept = [f"{nodes:,} {reason}" for nodes, reason in reasons]
         yield Fact("nodes", f"{said}; the others: " if kept else said, kept)
 
 
@@ -101,16 +95,26 @@ def _library(facts: Library) -> Iterator[Fact]:
     count = count_of(facts.exec_lines, "primitive")
     took = "" if facts.exec_us is None else f" in {duration(facts.exec_us)}"
     yield Fact(facts.library, f"{count}{took}; {_links(facts.links)}")
-    kinds = [
-        f"{_named(row)} {count_of(row.count, 'run') if row.us is None else duration(row.us)}"
-        for row in facts.implementations
-    ]
-    yield Fact("", "", kinds)
+    yield Fact("", "", _each(facts.implementations, "{name} {runs_or_time}"))
 
 
-def _named(row: Implementation) -> str:
-    # oneDNN names no implementation of gemm_api; a line that can't be read has no primitive.
-    return " ".join(filter(None, (row.primitive, row.implementation)))
+def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
+    """Implementations and nodes in words: what ran, how often and for how long."""
+    said = []
+    for row in rows.to_dicts():
+        us, runs = row["us"], count_of(row["count"], "run")
+        # oneDNN names no implementation of gemm_api; a line that can't be read has no primitive.
+        named = " ".join(filter(None, (row.get("primitive"), row.get("implementation"))))
+        said.append(
+            form.format(
+                name=named or shorten(row.get("node") or row.get("kernel") or "?", _NAME),
+                runs=runs,
+                time=duration(us or 0),
+                runs_or_time=runs if us is None else duration(us),
+                share=percent(us or 0, whole),
+            )
+        )
+    return said
 
 
 def _primitives(facts: OneDNN) -> Iterator[Fact]:
@@ -126,9 +130,8 @@ def _primitives(facts: OneDNN) -> Iterator[Fact]:
     else:
         yield Fact("runs", "no primitive ran, or none was printed")
     created = [
-        f"{entry.event.removeprefix('create:')} {entry.count:,}"
-        + (f" ({duration(entry.us)})" if entry.us else "")
-        for entry in facts.created
+        f"{event.removeprefix('create:')} {count:,}" + (f" ({duration(us)})" if us else "")
+        for event, count, us in facts.created.rows()
     ]
     if created:
         yield Fact("created", "", created)
@@ -141,26 +144,16 @@ def _runs(facts: OneDNN) -> Iterator[Fact]:
     total = facts.exec_us
     count = count_of(facts.exec_lines, "primitive")
     yield Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}")
-    kinds = [
-        f"{_named(row)} {duration(row.us or 0)} ({percent(row.us or 0, total)})"
-        for row in facts.implementations
-        if row.primitive
-    ]
-    yield Fact("time", "", kinds, lines=2)
+    known = facts.implementations.drop_nulls("primitive")
+    yield Fact("time", "", _each(known, "{name} {time} ({share})", total), lines=2)
     if facts.ops.total_us:
         yield Fact("ops", _share_of_ops(facts.ops))
-    slow = [
-        f"{_named(row)} {count_of(row.count, 'run')} {duration(row.us or 0)}"
-        for row in facts.reference_implementations
-    ]
-    if slow:
+    if facts.reference_implementations.height:
+        slow = _each(facts.reference_implementations, "{name} {runs} {time}")
         yield Fact("slow", "reference code, made to be right and not fast: ", slow)
-    worst = [
-        f"{shorten(row.node or row.kernel or '?', _NAME)} {duration(row.us)}"
-        for row in facts.reorders
-    ]
-    if worst:
-        whole = duration(sum(row.us for row in facts.reorders))
+    if facts.reorders.height:
+        whole = duration(float(facts.reorders["us"].sum()))
+        worst = _each(facts.reorders, "{name} {time}")
         yield Fact("reorder", f"{whole} to change layouts: ", worst)
     first = facts.first_use
     if first.later_runs:
@@ -250,16 +243,17 @@ def _tables(run: Run, room: Room) -> Iterator[Node]:
             yield Table(
                 _REASONS, reasons, f"Why nodes that {knows} stayed as they were", "reasons-table"
             )
-    if facts.rewrites:
-        rewrites = [vars(each) for each in facts.rewrites]
-        yield Table(_REWRITES, rewrites, f"Rewrites to {names} kernels", "rewrites-table")
+    if facts.rewrites.height:
+        yield Table(
+            _REWRITES, facts.rewrites.to_dicts(), f"Rewrites to {names} kernels", "rewrites-table"
+        )
     for library in facts.libraries:
         id_ = f"primitives-{library.library.lower()}-table"
         yield _implementations(library.implementations, library.exec_us, library.library, id_)
     if facts.onednn is None and not facts.libraries:
         yield Paragraph("No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1.")
     elif facts.onednn is not None:
-        if facts.onednn.implementations:
+        if facts.onednn.implementations.height:
             rows, whole = facts.onednn.implementations, facts.onednn.exec_us
             yield _implementations(rows, whole, "oneDNN", "primitives-table")
         problems = _problems(run)
@@ -269,16 +263,14 @@ def _tables(run: Run, room: Room) -> Iterator[Node]:
             yield Table(_PROBLEMS, kept, caption, "problems-table", tools=True)
 
 
-def _implementations(
-    rows: Sequence[Implementation], whole: float | None, name: str, id_: str
-) -> Table:
+def _implementations(frame: pl.DataFrame, whole: float | None, name: str, id_: str) -> Table:
     """Shares only where lines have times."""
-    shared = [
-        {**vars(row), "share": None if whole is None else percent(row.us or 0, whole)}
-        for row in rows
+    rows = [
+        {**row, "share": None if whole is None else percent(row["us"] or 0, whole)}
+        for row in frame.to_dicts()
     ]
     caption = f"{name} time by primitive and implementation"
-    return Table(_PRIMITIVES, shared, caption, id_, tools=True)
+    return Table(_PRIMITIVES, rows, caption, id_, tools=True)
 
 
 def _problems(run: Run) -> pl.DataFrame:
@@ -350,6 +342,6 @@ def _by_op(run: Run) -> pl.DataFrame:
 
 def _reasons(eligible: Eligible) -> list[dict[str, Any]]:
     return [
-        {**vars(row), "named": ", ".join(f"{op.op} {op.nodes:,}" for op in row.ops)}
-        for row in eligible.reasons
+        {**row, "named": ", ".join(f"{op['op']} {op['nodes']:,}" for op in row["ops"])}
+        for row in eligible.reasons.to_dicts()
     ]

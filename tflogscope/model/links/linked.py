@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
@@ -12,16 +11,7 @@ from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
 from tflogscope.model.executions import Executions
-from tflogscope.model.facts import (
-    Created,
-    FirstUse,
-    Implementation,
-    Library,
-    OneDNN,
-    Primitive,
-    PrimitiveOps,
-    Reorder,
-)
+from tflogscope.model.facts import FirstUse, Library, OneDNN, PrimitiveOps
 from tflogscope.model.figures import rounded, summed
 from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linker import link_primitives
@@ -108,12 +98,12 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneD
         exec_us=_sum(lines["duration_us"]),
         links=dict(lines["link"].value_counts().sort("link").rows()),
         linked_us=_sum(lines.drop_nulls("execution")["duration_us"]),
-        primitives=[Primitive(**row) for row in _by(lines, "primitive")],
-        implementations=_implementations(lines),
-        reference_implementations=_implementations(reference),
+        primitives=_by(lines, "primitive"),
+        implementations=_by(lines, "primitive", "implementation"),
+        reference_implementations=_by(reference, "primitive", "implementation"),
         reorders=_reorders(executions, lines),
         first_use=_first_use(rows),
-        created=[Created(**row) for row in _by(created, "event")],
+        created=_by(created, "event"),
         ops=PrimitiveOps(
             executions=timed.height,
             total_us=int(timed["duration_us"].sum()),
@@ -135,7 +125,9 @@ def library_facts(linked: Linked) -> list[Library]:
                     exec_lines=lines.height,
                     exec_us=lines.select(summed("duration_us")).item(),
                     links=dict(lines["link"].value_counts().sort("link").rows()),
-                    implementations=_implementations(lines, summed("duration_us")),
+                    implementations=_by(
+                        lines, "primitive", "implementation", time=summed("duration_us")
+                    ),
                 )
             )
     return found
@@ -154,31 +146,27 @@ def _sum(microseconds: pl.Series) -> float:
     return float(pl.select(rounded(pl.lit(microseconds).sum())).item())
 
 
-def _by(lines: pl.DataFrame, *keys: str, time: pl.Expr = _TIME) -> list[dict[str, Any]]:
+def _by(lines: pl.DataFrame, *keys: str, time: pl.Expr = _TIME) -> pl.DataFrame:
     grouped = lines.group_by(*keys).agg(count=pl.len(), us=time)
     descending = [True, *[False] * len(keys)]
-    return grouped.sort("us", *keys, descending=descending, nulls_last=True).to_dicts()
+    return grouped.sort("us", *keys, descending=descending, nulls_last=True)
 
 
-def _implementations(lines: pl.DataFrame, time: pl.Expr = _TIME) -> list[Implementation]:
-    return [Implementation(**row) for row in _by(lines, "primitive", "implementation", time=time)]
-
-
-def _reorders(executions: Executions, lines: pl.DataFrame) -> list[Reorder]:
+def _reorders(executions: Executions, lines: pl.DataFrame) -> pl.DataFrame:
     """Reorders by the node that caused them, the costliest first.
 
     What transposes and quantizes for the program is left out: no layout is changed there.
     """
     reorders = lines.filter((pl.col("primitive") == "reorder") & pl.col("execution").is_not_null())
     if reorders.is_empty():
-        return []
+        return pl.DataFrame(schema=("node", "kernel", "count", "us"))
     frame = executions.frame.select("definition", "signature")
     place = frame.select(pl.all().gather(reorders["execution"].cast(pl.UInt32)))
     nodes = executions.runs.definitions["node"].gather(place["definition"].cast(pl.UInt32))
     kernels = executions.signatures["kernel"].gather(place["signature"].cast(pl.UInt32))
     named = reorders.with_columns(node=nodes, kernel=kernels)
     named = named.filter(~pl.Series(families_of(kernels)).is_in(REORDERING))
-    return [Reorder(**row) for row in _by(named, "node", "kernel")]
+    return _by(named, "node", "kernel")
 
 
 def _first_use(rows: pl.DataFrame) -> FirstUse:

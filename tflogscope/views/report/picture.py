@@ -90,9 +90,8 @@ def read_picture(run: Run, *, full: bool) -> Picture:
 
 def _by_xla(run: Run, texts: pl.DataFrame) -> list[int]:
     """The texts of calls that ran code that XLA compiled."""
-    by_xla = {
-        (each.function, each.function_uid) for each in run.summary.functions if each.xla_calls
-    }
+    compiled = run.summary.functions.filter(pl.col("xla_calls") > 0)
+    by_xla = set(compiled.select("function", "function_uid").rows())
     rows = texts.select("kind", "status", "function", "function_uid").rows()
     return [
         at
