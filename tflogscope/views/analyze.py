@@ -12,20 +12,8 @@ import polars as pl
 from tflogscope.events.onednn_header import HeaderFacts
 from tflogscope.model.figures import count_of, duration, percent
 from tflogscope.model.names import CALLING_OPS, MERGED
-from tflogscope.views.document import (
-    Brief,
-    Column,
-    Document,
-    Full,
-    Node,
-    Paragraph,
-    Room,
-    Row,
-    Section,
-    Table,
-    Tone,
-    first,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column, first
 from tflogscope.views.findings import answers_section, findings_section
 from tflogscope.views.onednn import onednn_section, whose
 from tflogscope.views.recorded import limits_section, moment, recorded_section
@@ -43,7 +31,7 @@ _OPS_NAMED = 2  # of a line
 _FUNCTIONS_SHOWN = 8
 _TRACED_SHOWN = 20
 _NO_KERNELS = "none"
-MODES: dict[str, Tone] = {"eager": "eager", "graph": "graph"}
+MODES: dict[str, doc.Tone] = {"eager": "eager", "graph": "graph"}
 
 KINDS: dict[tuple[Mode, str], str] = {
     ("eager", "op"): "ops",
@@ -87,16 +75,16 @@ def parts_json(part: Part, runs: int) -> dict[str, Any]:
 
 def analyze_document(
     run: Run, part: Part | None = None, number: int = 0, runs: int = 1
-) -> Document:
+) -> doc.Document:
     """The whole answer. Of several runs, or parts of one, it begins with which one it is."""
-    facts, room = run.summary, Room()
+    facts, room = run.summary, doc.Room()
     head = ""
     if part is not None and runs > 1:
         head = f"Run {number + 1} of {runs} ({part.why}): {part.name}"
     elif part is not None and len(part.sources) > 1:
         head = f"{len(part.sources)} parts of one run ({part.why}): {part.name}"
     return [
-        *([Paragraph(head)] if head else ()),
+        *([doc.Paragraph(head)] if head else ()),
         recorded_section(run),
         *modes_section(facts),
         ops_section(run, room),
@@ -112,11 +100,11 @@ def analyze_document(
 # ---- eager and graph -----------------------------------------------------------------------------
 
 
-def _mode(row: Row) -> Tone:
+def _mode(row: doc.Row) -> doc.Tone:
     return MODES.get(row["mode"], "")
 
 
-def modes_section(facts: Summary) -> Sequence[Node]:
+def modes_section(facts: Summary) -> Sequence[doc.Node]:
     """What ran in each mode, and how much of it as rewritten kernels."""
     ran = []
     for mode, kind, what, counted, us in kind_rows(facts):
@@ -141,13 +129,13 @@ def modes_section(facts: Summary) -> Sequence[Node]:
             stays=True,
         ),
     )
-    said: list[Node] = [Table(columns, ran, "Eager and graph", "modes-table")]
+    said: list[doc.Node] = [doc.Table(columns, ran, "Eager and graph", "modes-table")]
     nested = facts.nested
     if nested.ops:
         took = "" if nested.ops_us is None else f" ({duration(nested.ops_us)})"
         text = f"{count_of(nested.ops, 'eager op')}{took} ran in Python code inside calls"
-        said.append(Paragraph(f"{text}: that time is in the calls and their nodes, too."))
-    return (Section("Eager and graph", said, "modes"),)
+        said.append(doc.Paragraph(f"{text}: that time is in the calls and their nodes, too."))
+    return (doc.Section("Eager and graph", said, "modes"),)
 
 
 def kind_rows(facts: Summary) -> list[tuple[Mode, str, str, KindRuns, int | None]]:
@@ -201,11 +189,11 @@ _SUMS = (
 )
 
 
-def ops_section(run: Run, room: Room) -> Node:
+def ops_section(run: Run, room: doc.Room) -> doc.Node:
     """Ops, the most time first: op types eager against graph; on a page, the table `ops`."""
     facts = run.summary
     if facts.ops.is_empty():
-        return Full(lambda: [_empty("ops", "Ops", "No execution of an op is in the log.")])
+        return doc.Full(lambda: [_empty("ops", "Ops", "No execution of an op is in the log.")])
     ops = facts.ops.head(_OPS_SHOWN).to_dicts()
     more = facts.ops.height > _OPS_SHOWN
     rest = f" ({_OPS_SHOWN} of {facts.ops.height}; all: tflogscope ops LOG)" if more else ""
@@ -219,24 +207,24 @@ def ops_section(run: Run, room: Room) -> Node:
         Column("graph_time", "time", "us", tone="graph"),
         Column("share", f"{whose(facts)} kernels", "share", tone="rewritten", stays=True),
     )
-    brief: list[Node] = [Table(columns, by_type)]
+    brief: list[doc.Node] = [doc.Table(columns, by_type)]
     waiting = [op["op"] for op in by_type if op["op"] and re.match(CALLING_OPS, op["op"])]
     if waiting:
         who = "it" if len(waiting) == 1 else "they"
         said = f"what {who} called and waited for is in the time of {', '.join(waiting)}"
-        brief.append(Paragraph(said))
+        brief.append(doc.Paragraph(said))
 
-    def full() -> Sequence[Node]:
+    def full() -> Sequence[doc.Node]:
         frame = run.ops.sort("total_us", "first_line", descending=[True, False], nulls_last=True)
         every = room.rows(frame.to_dicts(), "ops")
-        table = Table(_OPS, every, "Ops by mode, kernel and rewrite", "ops-table", tools=True)
-        return Paragraph(_SUMS, "hint"), table
+        table = doc.Table(_OPS, every, "Ops by mode, kernel and rewrite", "ops-table", tools=True)
+        return doc.Paragraph(_SUMS, "hint"), table
 
     title = f", by {'total time' if timed else 'runs'}{rest}"
-    return Section("Ops", (Brief(brief), Full(full)), "ops", brief=title)
+    return doc.Section("Ops", (doc.Brief(brief), doc.Full(full)), "ops", brief=title)
 
 
-def _op_type(op: Row) -> Row:
+def _op_type(op: doc.Row) -> doc.Row:
     """An op type: runs and times of both modes, and the share of rewritten kernels."""
     row = {**op, "name": op_name(op["op"]), "share": None}
     for mode in ("eager", "graph"):
@@ -269,12 +257,12 @@ _LINES = (
 )
 
 
-def lines_section(facts: Summary, room: Room) -> Node:
+def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
     """What each line of the program asked for, the most eager time first."""
     title = "Lines of the program"
     if facts.lines.is_empty():
         said = "The log has none. tflogscope record writes them down."
-        return Full(lambda: [_empty("lines", title, said)])
+        return doc.Full(lambda: [_empty("lines", title, said)])
     every = [*map(_line, facts.lines.to_dicts())]
     eager = [row for row in every if row["eager_runs"]]
     more = len(eager) - _LINES_SHOWN
@@ -283,18 +271,18 @@ def lines_section(facts: Summary, room: Room) -> Node:
     caption = "What each line of the program asked for"
     brief = [{**row, "eager_us": _known(row["eager_us"])} for row in eager[:_LINES_SHOWN]]
 
-    def full() -> Sequence[Node]:
-        return (Table(_LINES, room.rows(every, "lines"), caption, "lines-table", tools=True),)
+    def full() -> Sequence[doc.Node]:
+        return (doc.Table(_LINES, room.rows(every, "lines"), caption, "lines-table", tools=True),)
 
-    children: list[Node] = [Brief([Table(_LINES, brief)]), Full(full)]
+    children: list[doc.Node] = [doc.Brief([doc.Table(_LINES, brief)]), doc.Full(full)]
     if left := ops_without_line(facts):
-        children.append(Paragraph(f"{left} in no line of the program.", "hint"))
+        children.append(doc.Paragraph(f"{left} in no line of the program.", "hint"))
     order = f", by eager {'time' if timed else 'ops'}{rest}"
-    section = Section(title, children, "lines", brief=order)
-    return section if eager else Full(lambda: [section])
+    section = doc.Section(title, children, "lines", brief=order)
+    return section if eager else doc.Full(lambda: [section])
 
 
-def _line(row: Row) -> dict[str, Any]:
+def _line(row: doc.Row) -> dict[str, Any]:
     named = [op_name(op) for op in row["ops"] or ()]
     return {**row, "ops": None, "mostly": ", ".join(named[:_OPS_NAMED]) or None}
 
@@ -331,12 +319,12 @@ _FUNCTIONS = (
 )
 
 
-def functions_section(facts: Summary, room: Room) -> Node:
+def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     """Functions, the most time first where there is no room for all; which were traced again."""
     every = [*map(_function, facts.functions.to_dicts())]
     if not every:
         said = "No graph function is in the log."
-        return Full(lambda: [_empty("functions", "Functions", said)])
+        return doc.Full(lambda: [_empty("functions", "Functions", said)])
     of_data = [row for row in every if row["flavour"] == "dataset"]
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
@@ -346,27 +334,30 @@ def functions_section(facts: Summary, room: Room) -> Node:
     rewritten = Column("rewritten_nodes", whose(facts), "count", tone="rewritten", stays=True)
     columns = (*_FUNCTIONS, rewritten)
 
-    def full() -> Sequence[Node]:
+    def full() -> Sequence[doc.Node]:
         caption, kept = "Graph functions and their traces", room.rows(every, "functions")
-        return (Table(columns, kept, caption, "functions-table", tools=True),)
+        return (doc.Table(columns, kept, caption, "functions-table", tools=True),)
 
-    children: list[Node] = [Brief([Table(columns, brief)] if brief else ()), Full(full)]
+    children: list[doc.Node] = [
+        doc.Brief([doc.Table(columns, brief)] if brief else ()),
+        doc.Full(full),
+    ]
     if of_data:
         took = duration(sum(row["instantiation_us"] or 0 for row in of_data))
         said = f"{count_of(len(of_data), 'function')} of tf.data, instantiated in {took}"
-        children.append(Paragraph(f"{said}: in the time of the ops that asked for them"))
+        children.append(doc.Paragraph(f"{said}: in the time of the ops that asked for them"))
     known = [row for row in others if row["flavour"] == "inference" and not row["made_by"]]
     traces = {row["function"]: row["traces"] for row in known if row["traces"] > 1 and row["calls"]}
     if traces:
         named = [f"{name or '?'} {count_of(count, 'time')}" for name, count in traces.items()]
-        children.append(Paragraph(f"traced again: {first(named, _TRACED_SHOWN)}"))
+        children.append(doc.Paragraph(f"traced again: {first(named, _TRACED_SHOWN)}"))
     own = {row["function"]: row["made_by"] for row in others if row["made_by"]}
     for name, made_by in own.items():
-        children.append(Paragraph(f"{name} is TensorFlow's own ({made_by})"))
-    return Section("Functions", children, "functions", brief=rest)
+        children.append(doc.Paragraph(f"{name} is TensorFlow's own ({made_by})"))
+    return doc.Section("Functions", children, "functions", brief=rest)
 
 
-def _function(row: Row) -> dict[str, Any]:
+def _function(row: doc.Row) -> dict[str, Any]:
     """`train_function 809`, and what it is for where it is not simply called: `loss 7, forward`."""
     uid = "" if row["function_uid"] is None else f" {row['function_uid']}"
     flavour = "" if row["flavour"] == "inference" else f", {row['flavour']}"
@@ -374,7 +365,7 @@ def _function(row: Row) -> dict[str, Any]:
     return {**row, "name": name, "xla_calls": row["xla_calls"] or None}
 
 
-def _brief(row: Row) -> Row:
+def _brief(row: doc.Row) -> doc.Row:
     calls = row["calls"] or 0
     return {
         **row,
@@ -391,6 +382,6 @@ def _known(us: float | None) -> float | str:
     return "?" if us is None else us
 
 
-def _empty(id_: str, title: str, said: str) -> Section:
+def _empty(id_: str, title: str, said: str) -> doc.Section:
     """A section of a page that has nothing to show."""
-    return Section(title, (Paragraph(said),), id_)
+    return doc.Section(title, (doc.Paragraph(said),), id_)

@@ -6,19 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tflogscope.model.figures import count_of
-from tflogscope.views.document import (
-    Column,
-    Document,
-    Fact,
-    Item,
-    Line,
-    Node,
-    Paragraph,
-    Row,
-    Section,
-    Table,
-    Text,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
 
 _ROWS = 100  # violations of one check
 # Checks whose violations are counted, and what is counted; others have sentences.
@@ -29,51 +18,51 @@ _COUNTED = {
 }
 
 
-def verdict_document(verdict: dict[str, Any]) -> Document:
+def verdict_document(verdict: dict[str, Any]) -> doc.Document:
     """What `Verdict.facts` holds; of the runs of a store those that fail, at length."""
     return [*(_runs(verdict) if "runs" in verdict else _verdict(verdict))]
 
 
-def _verdict(verdict: dict[str, Any]) -> Iterator[Node]:
+def _verdict(verdict: dict[str, Any]) -> Iterator[doc.Node]:
     yield from map(_check, verdict["checks"])
-    yield from (Fact("note", note) for note in verdict["notes"])
+    yield from (doc.Fact("note", note) for note in verdict["notes"])
     failed = [check["name"] for check in verdict["checks"] if not check["passed"]]
     against = f"policy: {verdict['policy']}"
     if verdict["baseline"]:
         against += f"; baseline: {verdict['baseline']}"
     if not failed:
-        yield Paragraph(f"Check passed ({against})", "passed")
+        yield doc.Paragraph(f"Check passed ({against})", "passed")
         return
-    yield Paragraph(f"Check failed: {', '.join(failed)} ({against})", "failed")
+    yield doc.Paragraph(f"Check failed: {', '.join(failed)} ({against})", "failed")
     if any(check["violations"] for check in verdict["checks"]):
         hint = "To let pass what is there now, and fail on what is new: --write-baseline FILE"
-        yield Paragraph(hint)
+        yield doc.Paragraph(hint)
 
 
-def _runs(verdict: dict[str, Any]) -> Iterator[Node]:
+def _runs(verdict: dict[str, Any]) -> Iterator[doc.Node]:
     failed = [run for run in verdict["runs"] if not run["passed"]]
-    yield from (Fact("ok", run["run"]) for run in verdict["runs"] if run["passed"])
-    yield from (Section(run["run"], [*_verdict(run)]) for run in failed)
+    yield from (doc.Fact("ok", run["run"]) for run in verdict["runs"] if run["passed"])
+    yield from (doc.Section(run["run"], [*_verdict(run)]) for run in failed)
     said = f"{len(failed):,} of {count_of(len(verdict['runs']), 'run')} fail"
-    yield Section(said, (), tone="failed" if failed else "passed")
+    yield doc.Section(said, (), tone="failed" if failed else "passed")
 
 
-def _check(check: dict[str, Any]) -> Fact:
+def _check(check: dict[str, Any]) -> doc.Fact:
     said = f"{check['name']}: {check['text']}"
     if check["passed"]:
-        return Fact("ok", said)
+        return doc.Fact("ok", said)
     violations = check["violations"]
-    children: list[Node] = []
+    children: list[doc.Node] = []
     if check["key"] in _COUNTED and violations:
         children = [*_table(violations, _COUNTED[check["key"]])]
     else:
-        children = [Item(each["text"]) for each in violations]
+        children = [doc.Item(each["text"]) for each in violations]
     for cause, advice in _advice(violations).items():
-        children.append(Paragraph(f"{cause}: {advice}" if cause else advice))
-    return Fact("FAILED", said, tone="error", children=children)
+        children.append(doc.Paragraph(f"{cause}: {advice}" if cause else advice))
+    return doc.Fact("FAILED", said, tone="error", children=children)
 
 
-def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[Node]:
+def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node]:
     shown = violations[:_ROWS]
     sources = {each["source"] for each in shown}
     columns = [
@@ -84,7 +73,7 @@ def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[Node]:
         Column("baseline", "in baseline", "count"),
         *([Column("source", "log", "name")] if len(sources) > 1 else ()),
     ]
-    rows: list[Row] = [
+    rows: list[doc.Row] = [
         {
             **each["subject"],
             "amount": each["amount"],
@@ -95,18 +84,18 @@ def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[Node]:
         }
         for each in shown
     ]
-    yield Table(columns, rows)
+    yield doc.Table(columns, rows)
     if rest := violations[_ROWS:]:
         names = ", ".join(next(iter(each["subject"].values())) or "?" for each in rest)
-        yield Paragraph(f"and {len(rest)} more: {names}")
+        yield doc.Paragraph(f"and {len(rest)} more: {names}")
 
 
-def _lines(lines: Sequence[int]) -> Text:
+def _lines(lines: Sequence[int]) -> doc.Text:
     """The first three lines, and the last."""
-    said: list[Text] = []
+    said: list[doc.Text] = []
     for number, line in enumerate(lines[:3] if len(lines) > 4 else lines):
-        said += [" "] * bool(number) + [Line(line)]
-    return (*said, *((" … ", Line(lines[-1])) if len(lines) > 4 else ()))
+        said += [" "] * bool(number) + [doc.Line(line)]
+    return (*said, *((" … ", doc.Line(lines[-1])) if len(lines) > 4 else ()))
 
 
 def _advice(violations: Sequence[dict[str, Any]]) -> dict[str, str]:

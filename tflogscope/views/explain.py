@@ -7,20 +7,9 @@ from typing import Any
 
 from tflogscope.grammar.rewriters import REWRITERS, names_of
 from tflogscope.model.figures import count_of, duration
+from tflogscope.views import document as doc
 from tflogscope.views.analyze import MODES, op_name
-from tflogscope.views.document import (
-    Column,
-    Document,
-    Fact,
-    Item,
-    Line,
-    Node,
-    Paragraph,
-    Row,
-    Section,
-    Table,
-    Text,
-)
+from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
 Facts = dict[str, Any]
@@ -47,12 +36,12 @@ _DISPATCHED = {
 }
 
 
-def explain_document(facts: Facts) -> Document:
+def explain_document(facts: Facts) -> doc.Document:
     """Why executions ran where they ran: `facts` are those of `Run.explain`."""
     [(what, name)] = facts["asked"].items()
     title = f"line {name:,}" if what == "line" else shorten(str(name), _NAME)
     return [
-        Section(title, [*_ran(facts, what)]),
+        doc.Section(title, [*_ran(facts, what)]),
         *_asked(facts, what),
         *_why_eagerly(facts),
         *_why_in_graphs(facts),
@@ -61,57 +50,57 @@ def explain_document(facts: Facts) -> Document:
     ]
 
 
-def _section(title: str, said: Iterator[Node]) -> Iterator[Section]:
+def _section(title: str, said: Iterator[doc.Node]) -> Iterator[doc.Section]:
     children = list(said)
     if children:
-        yield Section(title, children)
+        yield doc.Section(title, children)
 
 
-def _more(count: int, shown: int = _GROUPS_SHOWN) -> Iterator[Node]:
+def _more(count: int, shown: int = _GROUPS_SHOWN) -> Iterator[doc.Node]:
     if count > shown:
-        yield Paragraph(f"and {count - shown} more (--json has all)")
+        yield doc.Paragraph(f"and {count - shown} more (--json has all)")
 
 
-def _said(text: Text, *children: Node) -> Item:
+def _said(text: doc.Text, *children: doc.Node) -> doc.Item:
     """A text with what belongs to it."""
-    return Item(text, children, mark="")
+    return doc.Item(text, children, mark="")
 
 
 # ---- what ran ------------------------------------------------------------------------------------
 
 
-def _ran(facts: Facts, what: str) -> Iterator[Node]:
+def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
     if "execution" in facts:
         yield from _execution(facts)
     else:
-        yield Paragraph(_modes(facts["eager"], facts["graph"]))
+        yield doc.Paragraph(_modes(facts["eager"], facts["graph"]))
     if what == "at":
         runs = sum(each["runs"] + each["dead"] for each in facts["ops"])
         if facts["itself"] < runs:
             said = f"self {facts['itself']:,}: code that it called asked for the others."
-            yield Paragraph(f"Total {runs:,}, {said}")
+            yield doc.Paragraph(f"Total {runs:,}, {said}")
     if facts.get("fused_into"):
-        yield Paragraph(
+        yield doc.Paragraph(
             f"More of them ran as part of {' and '.join(facts['fused_into'])}, which grappler made "
             "of several ops: that is asked for by its own name."
         )
     if what == "op" and facts["compiled_runs"]:
         runs = count_of(facts["compiled_runs"], "execution")
         xla = f"{runs} of the log ran code that XLA compiled. Which ops are in it does not show."
-        yield Paragraph(xla)
+        yield doc.Paragraph(xla)
 
 
-def _execution(facts: Facts) -> Iterator[Node]:
+def _execution(facts: Facts) -> Iterator[doc.Node]:
     one = facts["execution"]
-    end: Text = (" and ends on line ", Line(one["end_line"])) if one["end_line"] else ""
+    end: doc.Text = (" and ends on line ", doc.Line(one["end_line"])) if one["end_line"] else ""
     took = "" if one["duration_us"] is None else f", {duration(one['duration_us'])}"
     node = f" as node {one['node']}" if one["node"] else ""
     call = "" if one["call"] is None else f", in call {one['call']:,}"
     said = f"belongs to an execution of {facts['op']}{node}{call}: it begins on line "
-    yield Paragraph((said, Line(one["line"]), end, f" ({one['status']}{took})."))
+    yield doc.Paragraph((said, doc.Line(one["line"]), end, f" ({one['status']}{took})."))
     if one["failure"]:
         status = shorten(one["failure"]["status"], _STATUS)
-        yield Paragraph((f"It failed: {status} (line ", Line(one["failure"]["line"]), ")"))
+        yield doc.Paragraph((f"It failed: {status} (line ", doc.Line(one["failure"]["line"]), ")"))
 
 
 def _modes(eager: Facts, graph: Facts) -> str:
@@ -150,40 +139,40 @@ _ASKED = (
 )
 
 
-def _asked(facts: Facts, what: str) -> Iterator[Section]:
+def _asked(facts: Facts, what: str) -> Iterator[doc.Section]:
     """The ops, calls and nodes that a line of the program asked for."""
     if what != "at":
         return
     how = {"eager": "eagerly", "graph": "in graphs"}
-    rows: list[Row] = [
+    rows: list[doc.Row] = [
         each
         | {"name": op_name(each["op"])}
         | {"how": "a call" if each["kind"] == "call" else how[each["mode"]]}
         for each in facts["ops"][:_ASKED_SHOWN]
     ]
     more = _more(len(facts["ops"]), _ASKED_SHOWN)
-    yield Section("What it asked for", [Table(_ASKED, rows), *more])
+    yield doc.Section("What it asked for", [doc.Table(_ASKED, rows), *more])
 
 
 # ---- why there -----------------------------------------------------------------------------------
 
 
-def _why_eagerly(facts: Facts) -> Iterator[Section]:
+def _why_eagerly(facts: Facts) -> Iterator[doc.Section]:
     """Why it ran eagerly; of an op that oneDNN's eager registry knows, why it never did."""
     causes = facts["eager"]["causes"]
     if causes:
         said = [*map(_cause, causes[:_GROUPS_SHOWN]), *_more(len(causes))]
-        yield Section("Why eagerly", said, tone="eager")
+        yield doc.Section("Why eagerly", said, tone="eager")
     elif "op" in facts["asked"] and facts["eager_rewritable"]:
         never = (
             "Python code never asked for it outside a graph function. If it did, the op would be "
             "dispatched as its oneDNN kernel too, where shapes and types allow "
             "(core/common_runtime/eager/mkl_eager_op_rewrite.cc)."
         )
-        yield Section("Why never eagerly", [Paragraph(never)])
+        yield doc.Section("Why never eagerly", [doc.Paragraph(never)])
 
 
-def _cause(entry: Facts) -> Item:
+def _cause(entry: Facts) -> doc.Item:
     kernels = [each for each in entry["kernels"] if each["rewritten"]]
     counts = ", ".join(f"{each['runs']:,} as {each['kernel']}" for each in kernels)
     all_one = len(kernels) == 1 and kernels[0]["runs"] == entry["runs"]
@@ -191,36 +180,36 @@ def _cause(entry: Facts) -> Item:
     cause = "a call of a graph function" if entry["cause"] is None else entry["cause"]
     head = f"{cause}: {count_of(entry['runs'], 'time')}{_time(entry)}{as_kernel}"
     if entry["why"]:
-        return _said(head, Paragraph((f"{entry['why']} ", _lines(entry))), *_change(entry))
+        return _said(head, doc.Paragraph((f"{entry['why']} ", _lines(entry))), *_change(entry))
     why = "The log does not say. "
     if entry["cause"] is None:
         why = "Python called the function; what is in it ran as a graph. "
-    return _said(head, Paragraph((why, _lines(entry))))
+    return _said(head, doc.Paragraph((why, _lines(entry))))
 
 
-def _change(entry: Facts) -> tuple[Fact, Fact]:
+def _change(entry: Facts) -> tuple[doc.Fact, doc.Fact]:
     """What would change it, and where it is decided."""
-    return Fact("change", entry["change"]), Fact("where", entry["where"])
+    return doc.Fact("change", entry["change"]), doc.Fact("where", entry["where"])
 
 
-def _lines(entry: Facts) -> Text:
+def _lines(entry: Facts) -> doc.Text:
     shown = entry.get("evidence") or entry["lines"]
-    said: list[Text] = ["See line " if len(shown) == 1 else "See lines "]
+    said: list[doc.Text] = ["See line " if len(shown) == 1 else "See lines "]
     for number, line in enumerate(shown):
-        said += [", "] * bool(number) + [Line(line)]
+        said += [", "] * bool(number) + [doc.Line(line)]
     return (*said, ".")
 
 
-def _why_in_graphs(facts: Facts) -> Iterator[Section]:
+def _why_in_graphs(facts: Facts) -> Iterator[doc.Section]:
     functions = facts["graph"]["functions"]
     if functions:
         plugins = {each.id for each in REWRITERS}
         own = any(entry["rewrite"] in plugins for entry in facts["graph"]["kernels"])
         said = [*_functions(functions[:_GROUPS_SHOWN], own_remapper=own), *_more(len(functions))]
-        yield Section("Why in graphs", said, tone="graph")
+        yield doc.Section("Why in graphs", said, tone="graph")
 
 
-def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[Item]:
+def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[doc.Item]:
     """Functions whose nodes they are; why they are there once for all of the same reason.
 
     `own_remapper`: a plug-in may have fused ops in the place of grappler.
@@ -230,20 +219,20 @@ def _functions(entries: Sequence[Facts], *, own_remapper: bool) -> Iterator[Item
         together.setdefault(_why_there(entry, own_remapper), []).append(entry)
     for why, (*others, last) in together.items():
         yield from (_said(_function(entry)) for entry in others)
-        yield _said(_function(last), Paragraph(why))
+        yield _said(_function(last), doc.Paragraph(why))
 
 
-def _function(entry: Facts) -> Text:
+def _function(entry: Facts) -> doc.Text:
     name = shorten(entry["function"] or "a function that the log does not name", _NAME)
     uids = entry["function_uids"]
     traces = f" {uids[0]}" if len(uids) == 1 else f" ({len(uids)} traces)" * bool(uids)
-    call: Text = ""
+    call: doc.Text = ""
     if entry["first_call_line"]:
         calls = "its call" if entry["calls"] == 1 else f"the first of {entry['calls']:,} calls"
-        call = (f"{calls} on line ", Line(entry["first_call_line"]), ", ")
+        call = (f"{calls} on line ", doc.Line(entry["first_call_line"]), ", ")
     which = "on" if entry["runs"] == 1 else "the first run on"
     head = f"{name}{traces}: {count_of(entry['runs'], 'run')}{_time(entry)}, "
-    return head, call, f"{which} line ", Line(entry["lines"][0])
+    return head, call, f"{which} line ", doc.Line(entry["lines"][0])
 
 
 def _why_there(entry: Facts, own_remapper: bool) -> str:
@@ -274,7 +263,7 @@ def _origin(ops: list[str], own_remapper: bool) -> str:
 # ---- kernels and primitives ----------------------------------------------------------------------
 
 
-def _kernels(facts: Facts) -> Iterator[Node]:
+def _kernels(facts: Facts) -> Iterator[doc.Node]:
     """Kernels of nodes, then of eager ops, and what kept eager ops of the type from oneDNN."""
     nodes, dispatched = facts["graph"]["kernels"], facts["eager"]
     eager = dispatched["kernels"]
@@ -283,30 +272,30 @@ def _kernels(facts: Facts) -> Iterator[Node]:
     for entry in dispatched["rewritten"]:
         how = _DISPATCHED.get(entry["rewrite"], _REWRITES[entry["rewrite"]])
         head = f"{entry['kernel']}, run eagerly: {count_of(entry['runs'], 'run')}{_time(entry)}"
-        yield _said(head, Paragraph((f"{_whose(entry)} kernel: {how}. ", _lines(entry))))
+        yield _said(head, doc.Paragraph((f"{_whose(entry)} kernel: {how}. ", _lines(entry))))
     known = {entry["rule"] for entry in nodes}
     for entry in eager[:_GROUPS_SHOWN]:
         typed = entry["dtype"] and entry["reason"] != "not-supported-op"
         dtype = f" of {entry['dtype']}" if typed else ""
         head = f"{entry['kernel']}{dtype}, run eagerly"
         if entry["rule"] in known:
-            yield Paragraph((f"{head}: {entry['reason']} too. ", _lines(entry)))
+            yield doc.Paragraph((f"{head}: {entry['reason']} too. ", _lines(entry)))
         else:
             yield _said(head, *_refusal(entry))
             known.add(entry["rule"])
     yield from _more(len(eager))
 
 
-def _kernel(entry: Facts) -> Item:
+def _kernel(entry: Facts) -> doc.Item:
     said = f"{entry['kernel']}: {count_of(entry['nodes'], 'node')}, "
     example = shorten(entry["examples"][0] or "?", _NAME)
     head = f"{said}{count_of(entry['runs'], 'run')}{_time(entry)}, such as {example}"
     if entry["rewrite"] != "none":
         how = f"{_whose(entry)} kernel: {_REWRITES[entry['rewrite']]}. "
-        return _said(head, Paragraph((how, _lines(entry))))
+        return _said(head, doc.Paragraph((how, _lines(entry))))
     if entry["rule"]:
         return _said(head, *_refusal(entry))
-    return _said(head, Paragraph(("TensorFlow's own kernel. ", _lines(entry))))
+    return _said(head, doc.Paragraph(("TensorFlow's own kernel. ", _lines(entry))))
 
 
 def _whose(entry: Facts) -> str:
@@ -314,21 +303,21 @@ def _whose(entry: Facts) -> str:
     return f"{'An' if name[0] in 'AEIO' else 'A'} {name}"
 
 
-def _refusal(entry: Facts) -> Iterator[Node]:
+def _refusal(entry: Facts) -> Iterator[doc.Node]:
     """Why it stayed as it was, what would change that, and where it is decided."""
-    yield Paragraph((f"Not rewritten, {entry['reason']}: {entry['why']} ", _lines(entry)))
+    yield doc.Paragraph((f"Not rewritten, {entry['reason']}: {entry['why']} ", _lines(entry)))
     yield from _change(entry)
 
 
-def _primitives(primitives: Sequence[Facts]) -> Iterator[Section]:
+def _primitives(primitives: Sequence[Facts]) -> Iterator[doc.Section]:
     if primitives:
         libraries = dict.fromkeys(entry["library"] for entry in primitives)
         said = [*map(_primitive, primitives[:_GROUPS_SHOWN]), *_more(len(primitives))]
-        yield Section(" and ".join(libraries), said, tone="rewritten")
+        yield doc.Section(" and ".join(libraries), said, tone="rewritten")
 
 
-def _primitive(entry: Facts) -> Paragraph:
+def _primitive(entry: Facts) -> doc.Paragraph:
     name = " ".join(filter(None, (entry["primitive"], entry["implementation"])))
     took = "" if entry["us"] is None else f", {duration(entry['us'])}"
     said = f"{name}: {count_of(entry['count'], 'time')}{took} ({entry['link']}), the first on line "
-    return Paragraph((said, Line(entry["line"])))
+    return doc.Paragraph((said, doc.Line(entry["line"])))

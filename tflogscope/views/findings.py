@@ -7,22 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.model.figures import count_of, duration
 from tflogscope.model.sentences import rows as sentences
-from tflogscope.views.document import (
-    Brief,
-    Column,
-    Fact,
-    Finding,
-    Findings,
-    Folded,
-    Full,
-    Item,
-    Line,
-    Node,
-    Paragraph,
-    Section,
-    Table,
-    Text,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
@@ -40,44 +26,44 @@ _QUESTIONS = {
 }
 
 
-def findings_section(run: Run) -> Node:
+def findings_section(run: Run) -> doc.Node:
     """The gravest in words, other errors and warnings in a line each, notes by their names."""
     rows = run.findings.to_dicts()
     if not rows:
         said = "None."
         if not run.summary.eager.kinds and not run.summary.graph.kinds:
             said = "The log shows no execution, so nothing can be found in it."
-        return Full(lambda: [Section("Findings", [Paragraph(said)], "findings")])
+        return doc.Full(lambda: [doc.Section("Findings", [doc.Paragraph(said)], "findings")])
     several = len(run.summary.recorded.sources) > 1
-    full = Full(lambda: [Findings(findings(rows))])
-    both = (Brief([*_brief(rows, several=several)]), full)
-    return Section("Findings", both, "findings", brief=" (in full: tflogscope explain LOG)")
+    full = doc.Full(lambda: [doc.Findings(findings(rows))])
+    both = (doc.Brief([*_brief(rows, several=several)]), full)
+    return doc.Section("Findings", both, "findings", brief=" (in full: tflogscope explain LOG)")
 
 
-def _brief(rows: Sequence[Row], *, several: bool) -> Iterator[Node]:
+def _brief(rows: Sequence[Row], *, several: bool) -> Iterator[doc.Node]:
     """`several`: sources, so they are named."""
     serious = [row for row in rows if row["severity"] != "note"]
     for number, row in enumerate(serious):
         is_error = row["severity"] == "error"
         said = _sentence(row, several=several) if number < _SHOWN else _in_a_line(row)
-        yield Item(said, mark="! " if is_error else "- ", tone="error" if is_error else "")
+        yield doc.Item(said, mark="! " if is_error else "- ", tone="error" if is_error else "")
     notes = [row["id"] for row in rows if row["severity"] == "note"]
     if notes:
-        yield Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")
+        yield doc.Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")
 
 
-def _sentence(row: Row, *, several: bool) -> Text:
+def _sentence(row: Row, *, several: bool) -> doc.Text:
     if row["line"] is None:
         return str(row["text"])
     place = f" of {row['source']}" if several else ""
     python = "" if row["python"] is None else f", {row['python']} in the program"
-    return row["text"], " See line ", Line(row["line"], row["source"]), f"{place}{python}."
+    return row["text"], " See line ", doc.Line(row["line"], row["source"]), f"{place}{python}."
 
 
-def _in_a_line(row: Row) -> Text:
+def _in_a_line(row: Row) -> doc.Text:
     """What a finding is, what it is about, and the time at stake, as far as it is known."""
     subject = f", {shorten(row['subject'], _NAME)}" if row["subject"] else ""
-    line = "" if row["line"] is None else (", line ", Line(row["line"], row["source"]))
+    line = "" if row["line"] is None else (", line ", doc.Line(row["line"], row["source"]))
     return f"{row['id']}{subject}", f"{', ' * bool(_stake(row))}{_stake(row)}", line
 
 
@@ -85,10 +71,10 @@ def _stake(row: Row) -> str:
     return "" if row["time_us"] is None else f"{duration(row['time_us'])} at stake"
 
 
-def findings(rows: Sequence[Row]) -> list[Finding]:
+def findings(rows: Sequence[Row]) -> list[doc.Finding]:
     """Rows of the table `findings`, in full."""
     return [
-        Finding(
+        doc.Finding(
             row["severity"],
             row["id"],
             sentences("finding")[row["id"]].title,
@@ -101,18 +87,18 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     ]
 
 
-def _details(row: Row) -> Iterator[Node]:
+def _details(row: Row) -> Iterator[doc.Node]:
     """The lines that show it, what to do, and where in TensorFlow it is decided."""
     if row["lines"]:
-        lines: list[Text] = []
+        lines: list[doc.Text] = []
         for line in row["lines"].split(";"):
-            lines += [", "] * bool(lines) + [Line(int(line), row["source"])]
-        yield Fact("lines", tuple(lines))
+            lines += [", "] * bool(lines) + [doc.Line(int(line), row["source"])]
+        yield doc.Fact("lines", tuple(lines))
     if row["python"]:
-        yield Fact("program", row["python"])
+        yield doc.Fact("program", row["python"])
     if row["advice"]:
-        yield Fact("change", row["advice"])
-    yield Fact("where", sentences("finding")[row["id"]].where)
+        yield doc.Fact("change", row["advice"])
+    yield doc.Fact("where", sentences("finding")[row["id"]].where)
 
 
 # ---- answers -------------------------------------------------------------------------------------
@@ -125,36 +111,36 @@ _EXAMPLES = (
 )
 
 
-def answers_section(facts: Summary) -> Sequence[Node]:
+def answers_section(facts: Summary) -> Sequence[doc.Node]:
     """The first answer with a table of its evidence, the others with one line of it."""
     several = len(facts.recorded.sources) > 1
     said = [
-        Folded(_QUESTIONS[answer.id], (_answer(answer, several=several, briefly=number > 0),))
+        doc.Folded(_QUESTIONS[answer.id], (_answer(answer, several=several, briefly=number > 0),))
         for number, answer in enumerate(facts.answers)
     ]
-    return [Section("What it means", said, "answers")] if said else []
+    return [doc.Section("What it means", said, "answers")] if said else []
 
 
-def _answer(answer: Answer, *, several: bool, briefly: bool) -> Item:
+def _answer(answer: Answer, *, several: bool, briefly: bool) -> doc.Item:
     first = answer.evidence[0]
     line = first.eager_lines[0] if first.eager_lines else first.graph_line
-    text: Text = answer.text
+    text: doc.Text = answer.text
     if briefly and line is not None:
         place = f" of {first.source}" if several else ""
-        text = answer.text, " See line ", Line(line, first.source), f"{place}."
+        text = answer.text, " See line ", doc.Line(line, first.source), f"{place}."
     rows = [_example(each, several=several) for each in answer.evidence]
-    shown: list[Node] = [Full(lambda: [Table(_EXAMPLES, rows, "Such as")])]
+    shown: list[doc.Node] = [doc.Full(lambda: [doc.Table(_EXAMPLES, rows, "Such as")])]
     if not briefly:
-        shown.append(Brief([Table(_EXAMPLES, rows[:_EVIDENCE_SHOWN], titles=False)]))
-    return Item(text, shown)
+        shown.append(doc.Brief([doc.Table(_EXAMPLES, rows[:_EVIDENCE_SHOWN], titles=False)]))
+    return doc.Item(text, shown)
 
 
 def _example(example: Example, *, several: bool) -> Row:
     row: dict[str, Any] = {"op": example.op or "(cut off)", "eager": None, "graph": None}
     if example.eager_lines:
-        first, last = (Line(line, example.source) for line in example.eager_lines)
+        first, last = (doc.Line(line, example.source) for line in example.eager_lines)
         same = ("eager on line ", first)
         row["eager"] = same if first == last else ("eager on lines ", first, "–", last)
     if example.graph_line:
-        row["graph"] = "in a graph from line ", Line(example.graph_line, example.source), " on"
+        row["graph"] = "in a graph from line ", doc.Line(example.graph_line, example.source), " on"
     return row | {"source": example.source if several else None}

@@ -7,62 +7,39 @@ from itertools import groupby
 from typing import Any
 
 from tflogscope.model.figures import count_of
-from tflogscope.views.document import (
-    NUMBERS,
-    Brief,
-    Code,
-    Column,
-    Document,
-    Fact,
-    Figures,
-    Finding,
-    Findings,
-    Folded,
-    Full,
-    Item,
-    Line,
-    Link,
-    Node,
-    Paragraph,
-    Picture,
-    Row,
-    Section,
-    Table,
-    Text,
-    plain,
-    shown,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import plain, shown
 from tflogscope.views.markup import Markup, element, joined
 
 _SEVERITIES = {"error": "Error", "warning": "Warning", "note": "Note"}
 _CARDS = 3  # findings that are not folded
 
 
-def html(document: Document, level: int = 2) -> Markup:
+def html(document: doc.Document, level: int = 2) -> Markup:
     """The elements of a document, one after the other. `level`: that of its headings."""
     parts = []
     for kind, run in groupby(_flat(document), type):
         nodes = list(run)
-        if kind is Item:
+        if kind is doc.Item:
             parts.append(element("ul", *map(_item, nodes)))  # type: ignore[arg-type]
-        elif kind is Fact:
+        elif kind is doc.Fact:
             parts.append(_facts(nodes))  # type: ignore[arg-type]
         else:
             parts += [_node(node, level) for node in nodes]
     return joined(*parts)
 
 
-def _flat(nodes: Iterable[Node]) -> Iterator[Node]:
+def _flat(nodes: Iterable[doc.Node]) -> Iterator[doc.Node]:
     """What a page shows."""
     for node in nodes:
-        if isinstance(node, Full):
+        if isinstance(node, doc.Full):
             yield from _flat(node.make())
-        elif not isinstance(node, Brief):
+        elif not isinstance(node, doc.Brief):
             yield node
 
 
-def _node(node: Node, level: int) -> Markup:
-    if isinstance(node, Section):
+def _node(node: doc.Node, level: int) -> Markup:
+    if isinstance(node, doc.Section):
         return section(node.id, node.title, html(node.children, level + 1), level=level)
     draw: Callable[[Any], Markup] = _DRAWN[type(node)]
     return draw(node)
@@ -75,23 +52,23 @@ def section(id_: str | None, title: str, *children: Markup | None, level: int = 
     return element("section", heading, *children, id=id_, aria_labelledby=labelled)
 
 
-def inline(text: Text) -> Markup:
+def inline(text: doc.Text) -> Markup:
     """A text: names in a typewriter's face, lines of the log as links."""
     if isinstance(text, str):
-        return element("code", text) if isinstance(text, Code) else joined(text)
-    if isinstance(text, Link):
+        return element("code", text) if isinstance(text, doc.Code) else joined(text)
+    if isinstance(text, doc.Link):
         return element("a", text.text, href=text.place)
-    if isinstance(text, Line):  # to what the timeline shows of it
+    if isinstance(text, doc.Line):  # to what the timeline shows of it
         place, shown_ = f"#line-{text.number}", f"{text.number:,}"
         return element("a", shown_, href=place, class_="line", data_source=text.source)
     return joined(*map(inline, text))
 
 
-def _item(node: Item) -> Markup:
+def _item(node: doc.Item) -> Markup:
     return element("li", inline(node.text), html(node.children))
 
 
-def _facts(nodes: Iterable[Fact]) -> Markup:
+def _facts(nodes: Iterable[doc.Fact]) -> Markup:
     parts, last = [], ""
     for node in nodes:
         if node.label and node.label != last:
@@ -116,7 +93,7 @@ def capital(text: str) -> str:
 # ---- findings ------------------------------------------------------------------------------------
 
 
-def _findings(node: Findings) -> Markup:
+def _findings(node: doc.Findings) -> Markup:
     """Those with most at stake as cards, the others folded."""
     cards = [*map(_card, node.findings)]
     shown_ = element("ol", *cards[:_CARDS], class_="cards")
@@ -127,7 +104,7 @@ def _findings(node: Findings) -> Markup:
     return joined(shown_, element("details", title, rest))
 
 
-def _card(each: Finding) -> Markup:
+def _card(each: doc.Finding) -> Markup:
     python = None
     if each.python is not None:
         python = joined(" ", element("a", element("code", each.python), href="#lines"))
@@ -146,7 +123,7 @@ def _card(each: Finding) -> Markup:
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def table(node: Table) -> Markup:
+def table(node: doc.Table) -> Markup:
     """A table; columns that hold nothing are left out."""
     columns = [
         each for each in node.columns if any(row.get(each.key) is not None for row in node.rows)
@@ -169,35 +146,37 @@ def table(node: Table) -> Markup:
     )
 
 
-def _class(column: Column) -> str | None:
+def _class(column: doc.Column) -> str | None:
     """What `assets/report.css` knows a column by."""
-    number = "n" if column.kind in NUMBERS else "l" if column.kind == "list" else None
+    number = "n" if column.kind in doc.NUMBERS else "l" if column.kind == "list" else None
     return " ".join(filter(None, (number, None if column.paper else "screen"))) or None
 
 
-def _title(column: Column) -> Markup:
+def _title(column: doc.Column) -> Markup:
     return element(
         "th", capital(column.title), scope="col", class_=_class(column), title=column.about
     )
 
 
-def _cell(column: Column, row: Row) -> Markup:
+def _cell(column: doc.Column, row: doc.Row) -> Markup:
     value, said = row.get(column.key), shown(column, row)
     if value is None:
         return element("td", class_=_class(column))
     if column.kind == "name" and isinstance(said, str):
-        said = Code(said)
+        said = doc.Code(said)
     words = plain(said)
-    exact = str(value) if column.kind in NUMBERS and str(value) != words else None
+    exact = str(value) if column.kind in doc.NUMBERS and str(value) != words else None
     long = words if column.kind == "list" else None  # it may be cut
     return element("td", inline(said), class_=_class(column), data_value=exact, title=long)
 
 
 _DRAWN = {
-    Paragraph: lambda node: element("p", inline(node.text), class_=node.tone or None),
-    Table: table,
-    Findings: _findings,
-    Folded: lambda node: element("details", element("summary", node.title), html(node.children)),
-    Figures: lambda node: element("ol", *map(_figure, node.figures), class_=node.class_),
-    Picture: lambda node: node.markup,
+    doc.Paragraph: lambda node: element("p", inline(node.text), class_=node.tone or None),
+    doc.Table: table,
+    doc.Findings: _findings,
+    doc.Folded: lambda node: element(
+        "details", element("summary", node.title), html(node.children)
+    ),
+    doc.Figures: lambda node: element("ol", *map(_figure, node.figures), class_=node.class_),
+    doc.Picture: lambda node: node.markup,
 }

@@ -12,31 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tflogscope.escapes import safe
-from tflogscope.views.document import (
-    NUMBERS,
-    Brief,
-    Code,
-    Column,
-    Document,
-    Fact,
-    Figures,
-    Findings,
-    Folded,
-    Item,
-    Line,
-    Link,
-    Node,
-    Paragraph,
-    Row,
-    Section,
-    Table,
-    Text,
-    brief_columns,
-    first,
-    in_full,
-    plain,
-    shown,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import brief_columns, first, in_full, plain, shown
 
 _ENTRIES = 8  # of a list
 _DEEPEST = 6  # levels of headings
@@ -48,54 +25,56 @@ _START = re.compile(r"^(\s*(?:\d+(?=[.)](?:\s|$))|(?=[-+=>])))")
 _NO_CODE = re.compile(r"[`|]|^\s|\s$|^$|\\x3a:|\\x23#")
 
 
-def markdown(document: Document, level: int = 2) -> str:
+def markdown(document: doc.Document, level: int = 2) -> str:
     """A document as text. `level`: that of its headings."""
     return "\n".join(_blocks(document, level)).strip("\n") + "\n"
 
 
-def _blocks(nodes: Iterable[Node], level: int) -> Iterator[str]:
+def _blocks(nodes: Iterable[doc.Node], level: int) -> Iterator[str]:
     """Lines, an empty one between blocks; those of a list follow each other."""
-    last: Node | None = None
+    last: doc.Node | None = None
     for node in nodes:
         draw = _DRAWN.get(type(node))
         if draw is None:
             continue
-        if last is not None and not (isinstance(node, (Item, Fact)) and type(node) is type(last)):
+        if last is not None and not (
+            isinstance(node, (doc.Item, doc.Fact)) and type(node) is type(last)
+        ):
             yield ""
         last = node
         yield from draw(node, level)
 
 
-def _section(node: Section, level: int) -> Iterator[str]:
+def _section(node: doc.Section, level: int) -> Iterator[str]:
     yield f"{'#' * min(level, _DEEPEST)} {_begun(node.title + node.brief)}"
     if node.children:
         yield ""
         yield from _blocks(node.children, level + 1)
 
 
-def _paragraph(node: Paragraph, _level: int) -> Iterator[str]:
+def _paragraph(node: doc.Paragraph, _level: int) -> Iterator[str]:
     bold = "**" if node.tone in ("passed", "failed") else ""
     yield f"{bold}{_begun(node.text)}{bold}"
 
 
-def _item(node: Item, level: int) -> Iterator[str]:
+def _item(node: doc.Item, level: int) -> Iterator[str]:
     yield f"- {_begun(node.text)}"
     yield from _inside(node.children, level)
 
 
-def _fact(node: Fact, level: int) -> Iterator[str]:
+def _fact(node: doc.Fact, level: int) -> Iterator[str]:
     said = escaped((node.text, first(node.entries, _ENTRIES)))
     label = f"**{escaped(node.label)}** " if node.label else ""
     yield f"- {label}{said}"
     yield from _inside(node.children, level)
 
 
-def _figures(node: Figures, level: int) -> Iterator[str]:
+def _figures(node: doc.Figures, level: int) -> Iterator[str]:
     for name, value, about in node.figures:
-        yield from _fact(Fact(name, f"{value}: {about}"), level)
+        yield from _fact(doc.Fact(name, f"{value}: {about}"), level)
 
 
-def _inside(children: Iterable[Node], level: int) -> Iterator[str]:
+def _inside(children: Iterable[doc.Node], level: int) -> Iterator[str]:
     """What belongs to an item of a list: further in, below an empty line."""
     for number, line in enumerate(_blocks(children, level)):
         if not number:
@@ -103,10 +82,10 @@ def _inside(children: Iterable[Node], level: int) -> Iterator[str]:
         yield f"  {line}" if line else line
 
 
-def _table(node: Table, _level: int) -> Iterator[str]:
+def _table(node: doc.Table, _level: int) -> Iterator[str]:
     columns = brief_columns(node)
     yield _cells(escaped(column.title) for column in columns)
-    yield _cells("--:" if column.kind in {*NUMBERS, "share"} else "---" for column in columns)
+    yield _cells("--:" if column.kind in {*doc.NUMBERS, "share"} else "---" for column in columns)
     for row in node.rows:
         yield _cells(_cell(column, row) for column in columns)
 
@@ -115,22 +94,22 @@ def _cells(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(column: Column, row: Row) -> str:
+def _cell(column: doc.Column, row: doc.Row) -> str:
     value = shown(column, row)
     named = column.kind == "name" and isinstance(value, str) and value
-    return escaped(Code(value) if named else value)
+    return escaped(doc.Code(value) if named else value)
 
 
-def _begun(text: Text) -> str:
+def _begun(text: doc.Text) -> str:
     """A text at the start of a line: blanks there would make code of it."""
     return escaped(text).lstrip()
 
 
-def escaped(text: Text) -> str:
+def escaped(text: doc.Text) -> str:
     """A text whose marks have no effect; a name as code, if it can be."""
-    if isinstance(text, Code) and not _NO_CODE.search(safe(text)):
+    if isinstance(text, doc.Code) and not _NO_CODE.search(safe(text)):
         return f"`{safe(text)}`"
-    if not isinstance(text, (str, Line, Link)):
+    if not isinstance(text, (str, doc.Line, doc.Link)):
         return "".join(map(escaped, text))
     said = _MARKS.sub(r"\\\g<0>", safe(plain(text)))
     said = said.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@<!-- -->")
@@ -138,13 +117,13 @@ def escaped(text: Text) -> str:
 
 
 _DRAWN: dict[type, Callable[[Any, int], Iterator[str]]] = {
-    Section: _section,
-    Brief: lambda node, level: _blocks(node.children, level),
-    Folded: lambda node, level: _blocks(node.children, level),
-    Findings: lambda node, level: _blocks(map(in_full, node.findings), level),
-    Paragraph: _paragraph,
-    Item: _item,
-    Fact: _fact,
-    Figures: _figures,
-    Table: _table,
+    doc.Section: _section,
+    doc.Brief: lambda node, level: _blocks(node.children, level),
+    doc.Folded: lambda node, level: _blocks(node.children, level),
+    doc.Findings: lambda node, level: _blocks(map(in_full, node.findings), level),
+    doc.Paragraph: _paragraph,
+    doc.Item: _item,
+    doc.Fact: _fact,
+    doc.Figures: _figures,
+    doc.Table: _table,
 }

@@ -9,17 +9,8 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.figures import count_of, duration, percent
-from tflogscope.views.document import (
-    Column,
-    Fact,
-    Figures,
-    Full,
-    Node,
-    Paragraph,
-    Room,
-    Section,
-    Table,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
 
 if TYPE_CHECKING:
@@ -42,29 +33,29 @@ def whose(facts: Summary) -> str:
     return " and ".join(facts.rewriters.kernels)
 
 
-def onednn_section(run: Run, room: Room) -> Sequence[Node]:
+def onednn_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
     """What the log says; nothing, but on a page, if it says nothing."""
     facts = run.summary
     has_executions = bool(facts.eager.kinds or facts.graph.kinds)
     has_kernels = has_executions or facts.rewrites.height > 0
     names = dict.fromkeys(facts.rewriters.kernels + facts.rewriters.primitives)
-    said: list[Node] = []
+    said: list[doc.Node] = []
     if has_kernels:
         said += [*_kernels(facts.rewrites, whose(facts)), *_nodes(facts)]
     for library in facts.libraries:
         said += _library(library)
     if facts.onednn is not None:
         said += _primitives(facts.onednn)
-    section = Section(
-        " and ".join(names) or "oneDNN", (*said, Full(lambda: _tables(run, room))), "onednn"
+    section = doc.Section(
+        " and ".join(names) or "oneDNN", (*said, doc.Full(lambda: _tables(run, room))), "onednn"
     )
-    return (section if said else Full(lambda: (section,)),)
+    return (section if said else doc.Full(lambda: (section,)),)
 
 
-def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[Fact]:
+def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
     label = "kernels"
     if rewrites.is_empty():
-        yield Fact(label, f"no op was rewritten to a kernel of {names}")
+        yield doc.Fact(label, f"no op was rewritten to a kernel of {names}")
         return
     for by, words in _REWRITTEN.items():
         here = rewrites.filter(pl.col("by") == by)
@@ -72,14 +63,14 @@ def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[Fact]:
             entries = [
                 f"{to_op} {count:,}" for to_op, count in here.select("to_op", "count").rows()
             ]
-            yield Fact(label, f"{here['count'].sum():,} {words}: ", entries)
+            yield doc.Fact(label, f"{here['count'].sum():,} {words}: ", entries)
             label = ""
     if phantoms := rewrites["never_ran"].sum():
         said = f"{phantoms:,} of these never ran: their function was instantiated and not used"
-        yield Fact("", said)
+        yield doc.Fact("", said)
 
 
-def _nodes(facts: Summary) -> Iterator[Fact]:
+def _nodes(facts: Summary) -> Iterator[doc.Fact]:
     """How many nodes are of types that can be rewritten, and what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
@@ -87,15 +78,15 @@ def _nodes(facts: Summary) -> Iterator[Fact]:
         said = f"{of} that {facts.rewriters.knows} are {whose(facts)} kernels"
         reasons = eligible.reasons.select("nodes", "reason").rows()
         kept = [f"{nodes:,} {reason}" for nodes, reason in reasons]
-        yield Fact("nodes", f"{said}; the others: " if kept else said, kept)
+        yield doc.Fact("nodes", f"{said}; the others: " if kept else said, kept)
 
 
-def _library(facts: Library) -> Iterator[Fact]:
+def _library(facts: Library) -> Iterator[doc.Fact]:
     """What a plug-in's own library printed."""
     count = count_of(facts.exec_lines, "primitive")
     took = "" if facts.exec_us is None else f" in {duration(facts.exec_us)}"
-    yield Fact(facts.library, f"{count}{took}; {_links(facts.links)}")
-    yield Fact("", "", _each(facts.implementations, "{name} {runs_or_time}"))
+    yield doc.Fact(facts.library, f"{count}{took}; {_links(facts.links)}")
+    yield doc.Fact("", "", _each(facts.implementations, "{name} {runs_or_time}"))
 
 
 def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
@@ -117,50 +108,50 @@ def _each(rows: pl.DataFrame, form: str, whole: float = 0) -> list[str]:
     return said
 
 
-def _primitives(facts: OneDNN) -> Iterator[Fact]:
+def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
     header = facts.header
     said = [
         header.isa or "not known: no header",
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
         count_of(header.threads, "thread") if header.threads else None,
     ]
-    yield Fact("build", " · ".join(part for part in said if part))
+    yield doc.Fact("build", " · ".join(part for part in said if part))
     if facts.exec_lines:
         yield from _runs(facts)
     else:
-        yield Fact("runs", "no primitive ran, or none was printed")
+        yield doc.Fact("runs", "no primitive ran, or none was printed")
     created = [
         f"{event.removeprefix('create:')} {count:,}" + (f" ({duration(us)})" if us else "")
         for event, count, us in facts.created.rows()
     ]
     if created:
-        yield Fact("created", "", created)
+        yield doc.Fact("created", "", created)
     if facts.unparsed:
         count = count_of(facts.unparsed, "verbose line")
-        yield Fact("unread", f"{count} of no known form, kept as `unparsed`")
+        yield doc.Fact("unread", f"{count} of no known form, kept as `unparsed`")
 
 
-def _runs(facts: OneDNN) -> Iterator[Fact]:
+def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
     total = facts.exec_us
     count = count_of(facts.exec_lines, "primitive")
-    yield Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}")
+    yield doc.Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}")
     known = facts.implementations.drop_nulls("primitive")
-    yield Fact("time", "", _each(known, "{name} {time} ({share})", total), lines=2)
+    yield doc.Fact("time", "", _each(known, "{name} {time} ({share})", total), lines=2)
     if facts.ops.total_us:
-        yield Fact("ops", _share_of_ops(facts.ops))
+        yield doc.Fact("ops", _share_of_ops(facts.ops))
     if facts.reference_implementations.height:
         slow = _each(facts.reference_implementations, "{name} {runs} {time}")
-        yield Fact("slow", "reference code, made to be right and not fast: ", slow)
+        yield doc.Fact("slow", "reference code, made to be right and not fast: ", slow)
     if facts.reorders.height:
         whole = duration(float(facts.reorders["us"].sum()))
         worst = _each(facts.reorders, "{name} {time}")
-        yield Fact("reorder", f"{whole} to change layouts: ", worst)
+        yield doc.Fact("reorder", f"{whole} to change layouts: ", worst)
     first = facts.first_use
     if first.later_runs:
         once = duration(first.first_us / first.problems)
         later = duration(first.later_us / first.later_runs)
         said = f"the first run of each shape and type took {once} on average, later ones {later}"
-        yield Fact("first", said)
+        yield doc.Fact("first", said)
 
 
 def _links(links: Mapping[str, int]) -> str:
@@ -231,27 +222,29 @@ _REWRITES = (
 )
 
 
-def _tables(run: Run, room: Room) -> Iterator[Node]:
+def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     """The way from traced ops to oneDNN, and what ran there."""
     facts = run.summary
     names, knows = whose(facts), facts.rewriters.knows
     if run.nodes.height:
         yield _way(run)
         caption = f"Ops of graph functions that {knows}"
-        yield Table(_BY_OP, _by_op(run).to_dicts(), caption, "eligible-table", tools=True)
+        yield doc.Table(_BY_OP, _by_op(run).to_dicts(), caption, "eligible-table", tools=True)
         if reasons := _reasons(facts.eligible):
-            yield Table(
+            yield doc.Table(
                 _REASONS, reasons, f"Why nodes that {knows} stayed as they were", "reasons-table"
             )
     if facts.rewrites.height:
-        yield Table(
+        yield doc.Table(
             _REWRITES, facts.rewrites.to_dicts(), f"Rewrites to {names} kernels", "rewrites-table"
         )
     for library in facts.libraries:
         id_ = f"primitives-{library.library.lower()}-table"
         yield _implementations(library.implementations, library.exec_us, library.library, id_)
     if facts.onednn is None and not facts.libraries:
-        yield Paragraph("No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1.")
+        yield doc.Paragraph(
+            "No verbose line of oneDNN is in the log: record with ONEDNN_VERBOSE=1."
+        )
     elif facts.onednn is not None:
         if facts.onednn.implementations.height:
             rows, whole = facts.onednn.implementations, facts.onednn.exec_us
@@ -260,17 +253,17 @@ def _tables(run: Run, room: Room) -> Iterator[Node]:
         if problems.height:
             kept = room.rows(problems.to_dicts(), "problems of primitives")
             caption = "oneDNN time by shape of the problem"
-            yield Table(_PROBLEMS, kept, caption, "problems-table", tools=True)
+            yield doc.Table(_PROBLEMS, kept, caption, "problems-table", tools=True)
 
 
-def _implementations(frame: pl.DataFrame, whole: float | None, name: str, id_: str) -> Table:
+def _implementations(frame: pl.DataFrame, whole: float | None, name: str, id_: str) -> doc.Table:
     """Shares only where lines have times."""
     rows = [
         {**row, "share": None if whole is None else percent(row["us"] or 0, whole)}
         for row in frame.to_dicts()
     ]
     caption = f"{name} time by primitive and implementation"
-    return Table(_PRIMITIVES, rows, caption, id_, tools=True)
+    return doc.Table(_PRIMITIVES, rows, caption, id_, tools=True)
 
 
 def _problems(run: Run) -> pl.DataFrame:
@@ -295,7 +288,7 @@ def _distinct(column: str) -> pl.Expr:
     return pl.col(column).drop_nulls().unique().sort().str.join(";")
 
 
-def _way(run: Run) -> Figures:
+def _way(run: Run) -> doc.Figures:
     """Three facts that are not the same: rewritten, run as such a kernel, primitives run."""
     facts = run.summary
     ran = run.nodes.filter((pl.col("executions") > 0) & (pl.col("node").is_not_null()))
@@ -315,7 +308,7 @@ def _way(run: Run) -> Figures:
     by_xla = int(run.ops.filter(pl.col("kind") == "call")["primitives"].sum())
     xla = f", {by_xla:,} in XLA's code" if by_xla else ""
     steps += [(f"primitives run by {name}{xla}", count) for name, count in ran_by.items()]
-    return Figures([(what, f"{count:,}", "") for what, count in steps])
+    return doc.Figures([(what, f"{count:,}", "") for what, count in steps])
 
 
 def _by_op(run: Run) -> pl.DataFrame:

@@ -6,18 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tflogscope.model.figures import count_of, duration
-from tflogscope.views.document import (
-    Brief,
-    Column,
-    Document,
-    Full,
-    Node,
-    Paragraph,
-    Picture,
-    Row,
-    Section,
-    Table,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element
 
 Facts = dict[str, Any]
@@ -26,27 +16,27 @@ _CELL = 12  # of the heat map, in pixels
 _STEPS = 400
 
 
-def ranks_document(groups: Sequence[Facts]) -> Document:
+def ranks_document(groups: Sequence[Facts]) -> doc.Document:
     """What differs between the ranks of each run, and who waits for whom."""
     return [node for facts in groups for node in _group(facts)]
 
 
-def _group(facts: Facts) -> Iterator[Node]:
+def _group(facts: Facts) -> Iterator[doc.Node]:
     name = f" of {facts['group']}" if facts["group"] else ""
-    yield Section(f"{len(facts['ranks'])} ranks{name}", ())
+    yield doc.Section(f"{len(facts['ranks'])} ranks{name}", ())
     yield from ranks_sections(facts)
 
 
-def ranks_sections(facts: Facts) -> Sequence[Node]:
+def ranks_sections(facts: Facts) -> Sequence[doc.Node]:
     """The ranks of one run; on a page with a heat map of ranks by steps: how late each came."""
-    waits: list[Node] = [*map(Paragraph, said_waits(facts))]
+    waits: list[doc.Node] = [*map(doc.Paragraph, said_waits(facts))]
     if facts["steps"]:
-        picture = Full(lambda: [Picture(_heat_map(facts))])
-        waits += [Brief([*_steps(facts["steps"])]), picture]
-    differences = [*map(Paragraph, said_differences(facts))]
+        picture = doc.Full(lambda: [doc.Picture(_heat_map(facts))])
+        waits += [doc.Brief([*_steps(facts["steps"])]), picture]
+    differences = [*map(doc.Paragraph, said_differences(facts))]
     return (
-        Section("What should be equal and is not", differences),
-        Section("Who waits for whom", waits),
+        doc.Section("What should be equal and is not", differences),
+        doc.Section("Who waits for whom", waits),
     )
 
 
@@ -85,7 +75,7 @@ def said_waits(facts: Facts) -> list[str]:
     return said
 
 
-def _steps(steps: Sequence[Facts]) -> Iterator[Node]:
+def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
     columns = [
         Column("step", "step", "label"),
         Column("last", "last", "name"),
@@ -95,7 +85,7 @@ def _steps(steps: Sequence[Facts]) -> Iterator[Node]:
             for rank in steps[0]["ranks"]
         ),
     ]
-    rows: list[Row] = [
+    rows: list[doc.Row] = [
         {
             "step": step["step"],
             "last": step["slowest"],
@@ -104,10 +94,10 @@ def _steps(steps: Sequence[Facts]) -> Iterator[Node]:
         }
         for step in steps[:_ROWS]
     ]
-    yield Table(columns, rows, more="--json has all")
-    yield Paragraph("time of the call, and in collectives")
+    yield doc.Table(columns, rows, more="--json has all")
+    yield doc.Paragraph("time of the call, and in collectives")
     if len(steps) > _ROWS:
-        yield Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
+        yield doc.Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
 
 
 def _both(rank: Facts) -> str:

@@ -7,19 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.model.figures import count_of, duration, size_of
-from tflogscope.views.document import (
-    Code,
-    Column,
-    Fact,
-    Full,
-    Item,
-    Node,
-    Paragraph,
-    Room,
-    Section,
-    Table,
-    first,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column, first
 
 if TYPE_CHECKING:
     from tflogscope.model.facts import Recorded
@@ -28,20 +17,20 @@ if TYPE_CHECKING:
 _SOURCES_SHOWN = 3
 
 
-def recorded_section(run: Run, made_by: str = "") -> Section:
+def recorded_section(run: Run, made_by: str = "") -> doc.Section:
     """What was recorded; on a page also by which program, from which files."""
     said = run.summary.recorded
-    full = Full(lambda: [*_origin(run), Fact("page made by", made_by)])
-    return Section("What was recorded", (*recorded_facts(said), full), "recorded")
+    full = doc.Full(lambda: [*_origin(run), doc.Fact("page made by", made_by)])
+    return doc.Section("What was recorded", (*recorded_facts(said), full), "recorded")
 
 
-def recorded_facts(said: Recorded) -> Iterator[Fact]:
+def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
     """The log, its format, when it was written, what its lines are."""
-    yield Fact("log", f"{size_of(said.bytes)}: {first(said.sources, _SOURCES_SHOWN)}")
-    yield Fact("format", " · ".join(_format(said)))
+    yield doc.Fact("log", f"{size_of(said.bytes)}: {first(said.sources, _SOURCES_SHOWN)}")
+    yield doc.Fact("format", " · ".join(_format(said)))
     if said.span_us is not None:
         span = f"{moment(said.first)} to {(moment(said.last) or '')[11:]}"
-        yield Fact("time", f"{span} ({duration(said.span_us)})")
+        yield doc.Fact("time", f"{span} ({duration(said.span_us)})")
     kinds = {
         "recognised": said.recognised,
         "not used here": said.ignored,
@@ -50,9 +39,9 @@ def recorded_facts(said: Recorded) -> Iterator[Fact]:
         "blank": said.blank,
     }
     counted = [f"{count:,} {words}" for words, count in kinds.items() if count]
-    yield Fact("lines", f"{said.lines:,}: {', '.join(counted)}")
+    yield doc.Fact("lines", f"{said.lines:,}: {', '.join(counted)}")
     if said.torn:
-        yield Fact("torn", _torn(said))
+        yield doc.Fact("torn", _torn(said))
 
 
 def _torn(said: Recorded) -> str:
@@ -110,61 +99,61 @@ def moment(microseconds: int | None, precision: str = "milliseconds") -> str | N
 # ---- where a page comes from ---------------------------------------------------------------------
 
 
-def _origin(run: Run) -> Iterator[Fact]:
+def _origin(run: Run) -> Iterator[doc.Fact]:
     """The inputs, and what `tflogscope record` wrote above the log, which may hold anything."""
     for each in run.inputs:
         size = "" if each.size is None else f", {each.size:,} bytes"
-        yield Fact("input", (Code(each.name), f"{size}, SHA-256 ", Code(each.sha256)))
+        yield doc.Fact("input", (doc.Code(each.name), f"{size}, SHA-256 ", doc.Code(each.sha256)))
     header: Mapping[str, Any] = run.recorded_as or {}
     command = header.get("command")
     if isinstance(command, list):
-        yield Fact("command", Code(" ".join(map(str, command))))
+        yield doc.Fact("command", doc.Code(" ".join(map(str, command))))
     elif not header:
-        yield Fact("command", "not known: the log has no header line of tflogscope record")
+        yield doc.Fact("command", "not known: the log has no header line of tflogscope record")
     for key, label in (("versions", "releases"), ("environment", "settings")):
         values = header.get(key)
         for name, value in values.items() if isinstance(values, dict) else ():
-            yield Fact(label, Code(f"{name}={value}"))
+            yield doc.Fact(label, doc.Code(f"{name}={value}"))
     for key in ("started", "system", "processor"):
         text = header.get(key)
         if isinstance(text, str) and text:
-            yield Fact(key, text)
+            yield doc.Fact(key, text)
 
 
 # ---- what is not in the log ----------------------------------------------------------------------
 
 
-def limits_section(run: Run, room: Room) -> Sequence[Node]:
+def limits_section(run: Run, room: doc.Room) -> Sequence[doc.Node]:
     """What is not in the log; on a page also what it leaves out, and what each line is."""
-    items = [Item(limit.text) for limit in run.summary.limits]
-    section = Section(
-        "What this log can't tell", (*items, Full(lambda: _of_a_page(run, room))), "limits"
+    items = [doc.Item(limit.text) for limit in run.summary.limits]
+    section = doc.Section(
+        "What this log can't tell", (*items, doc.Full(lambda: _of_a_page(run, room))), "limits"
     )
-    return (section if items else Full(lambda: (section,)),)
+    return (section if items else doc.Full(lambda: (section,)),)
 
 
-def _of_a_page(run: Run, room: Room) -> Iterator[Node]:
+def _of_a_page(run: Run, room: doc.Room) -> Iterator[doc.Node]:
     slices, onednn = run.slices, run.summary.onednn
     if slices.clock == "lines":
-        yield Item("When anything ran: the log has no times. A line counts as 1 µs.")
+        yield doc.Item("When anything ran: the log has no times. A line counts as 1 µs.")
     if slices.clock == "durations":
-        yield Item("When primitives ran: they are drawn one after the other.")
+        yield doc.Item("When primitives ran: they are drawn one after the other.")
     if slices.left_out:
         count = count_of(slices.left_out, "execution")
-        yield Item(f"The timeline leaves out {count}: their records have no time.")
+        yield doc.Item(f"The timeline leaves out {count}: their records have no time.")
     links = onednn.links if onednn else {}
     for link, text in (
         ("none", "of no known op"),
         ("ambiguous", "whose op is the best of several that fit"),
     ):
         if links.get(link):
-            yield Item(f"oneDNN ran {count_of(links[link], 'primitive')} {text}")
+            yield doc.Item(f"oneDNN ran {count_of(links[link], 'primitive')} {text}")
     if room.notes:
-        yield Paragraph("Left out to keep this page small; tflogscope report --full keeps it:")
-        yield from (Item(note) for note in room.notes)
+        yield doc.Paragraph("Left out to keep this page small; tflogscope report --full keeps it:")
+        yield from (doc.Item(note) for note in room.notes)
     rows = run.coverage.to_dicts()
     columns = [
         Column(name, name.replace("_", " "), "text" if isinstance(value, str) else "count")
         for name, value in (rows[0] if rows else {}).items()
     ]
-    yield Table(columns, rows, "What each line of the log is", "coverage-table")
+    yield doc.Table(columns, rows, "What each line of the log is", "coverage-table")

@@ -8,28 +8,9 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.console import Console
 
+from tflogscope.views import document as doc
 from tflogscope.views import grid
-from tflogscope.views.document import (
-    NUMBERS,
-    Brief,
-    Column,
-    Document,
-    Fact,
-    Figures,
-    Findings,
-    Folded,
-    Item,
-    Node,
-    Paragraph,
-    Section,
-    Table,
-    Tone,
-    brief_columns,
-    first,
-    in_full,
-    plain,
-    shown,
-)
+from tflogscope.views.document import brief_columns, first, in_full, plain, shown
 from tflogscope.views.text import (
     make_console,
     paragraph_width,
@@ -40,7 +21,7 @@ from tflogscope.views.text import (
 )
 
 # What colours mean, everywhere in the terminal; what they say is also there in words.
-STYLES: dict[Tone, str] = {
+STYLES: dict[doc.Tone, str] = {
     "": "",
     "eager": "yellow",
     "graph": "cyan",
@@ -57,7 +38,7 @@ _LOST = 15  # cells at the end of a line where the next word has no room
 _STEP = 2
 
 
-def drawn(document: Document, *, to_file: bool = False) -> str:
+def drawn(document: doc.Document, *, to_file: bool = False) -> str:
     """A document as text, for the terminal or for a file."""
     console = make_console(io.StringIO(), colour=False) if to_file else make_console()
     with console.capture() as screen:  # printed after the progress bar is gone
@@ -65,7 +46,7 @@ def drawn(document: Document, *, to_file: bool = False) -> str:
     return screen.get()
 
 
-def draw(document: Document, console: Console) -> None:
+def draw(document: doc.Document, console: Console) -> None:
     """Print a document; no line is wider than the terminal or ends with blanks."""
     _Pen(console).draw(document, 0)
 
@@ -77,29 +58,29 @@ class _Pen:
         self._console = console
         self._begun = False  # whether anything was printed: sections have an empty line above
 
-    def draw(self, nodes: Iterable[Node], indent: int) -> None:
+    def draw(self, nodes: Iterable[doc.Node], indent: int) -> None:
         for node in nodes:
-            if isinstance(node, Section):
+            if isinstance(node, doc.Section):
                 self._section(node, indent)
-            elif isinstance(node, (Brief, Folded)):
+            elif isinstance(node, (doc.Brief, doc.Folded)):
                 self.draw(node.children, indent)
-            elif isinstance(node, Paragraph):
+            elif isinstance(node, doc.Paragraph):
                 self._say(plain(node.text), " " * indent, node.tone)
-            elif isinstance(node, Item):
+            elif isinstance(node, doc.Item):
                 before = " " * max(indent - len(node.mark), 0) + node.mark
                 self._say(plain(node.text), before, node.tone)
                 self.draw(node.children, indent + _STEP)
-            elif isinstance(node, Fact):
+            elif isinstance(node, doc.Fact):
                 self._fact(node, indent)
-            elif isinstance(node, Figures):
-                facts = (Fact(name, f"{value}: {about}") for name, value, about in node.figures)
+            elif isinstance(node, doc.Figures):
+                facts = (doc.Fact(name, f"{value}: {about}") for name, value, about in node.figures)
                 self.draw(facts, indent)
-            elif isinstance(node, Table):
+            elif isinstance(node, doc.Table):
                 self._table(node, indent)
-            elif isinstance(node, Findings):
+            elif isinstance(node, doc.Findings):
                 self.draw(map(in_full, node.findings), indent)
 
-    def _say(self, value: str, before: str, tone: Tone = "") -> None:
+    def _say(self, value: str, before: str, tone: doc.Tone = "") -> None:
         print_paragraph(value, self._console, before, STYLES[tone])
         self._begun = True
 
@@ -107,7 +88,7 @@ class _Pen:
         if self._begun:
             self._console.print()
 
-    def _section(self, node: Section, indent: int) -> None:
+    def _section(self, node: doc.Section, indent: int) -> None:
         self._gap()
         style = f"bold {STYLES[node.tone]}".strip()
         title = text(" " * indent).append_text(text(node.title + node.brief, style))
@@ -115,7 +96,7 @@ class _Pen:
         self._begun = True
         self.draw(node.children, indent + _STEP)
 
-    def _fact(self, node: Fact, indent: int) -> None:
+    def _fact(self, node: doc.Fact, indent: int) -> None:
         before = f"{' ' * indent}{node.label.ljust(_LABEL - 1)} "
         value = plain(node.text)
         if node.entries:
@@ -131,7 +112,7 @@ class _Pen:
             self.draw(node.children, indent + 2 * _STEP)
             self._gap()
 
-    def _table(self, node: Table, indent: int) -> None:
+    def _table(self, node: doc.Table, indent: int) -> None:
         columns = [_column(each, node) for each in brief_columns(node)]
         left_out = grid.draw_grid(columns, self._console, indent=indent, titles=node.titles)
         self._begun = True
@@ -140,14 +121,14 @@ class _Pen:
             self._say(f"no room for: {', '.join(left_out)}{more}", " " * indent)
 
 
-def _column(column: Column, table: Table) -> grid.Column:
+def _column(column: doc.Column, table: doc.Table) -> grid.Column:
     is_name = column.kind in ("name", "list")
     cells = [plain(shown(column, row)) for row in table.rows]
     tone = column.tone
     return grid.Column(
         column.title,
         [shorten(cell, NAME_WIDTH) for cell in cells] if is_name else cells,
-        is_number=column.kind in NUMBERS or column.kind == "share",
+        is_number=column.kind in doc.NUMBERS or column.kind == "share",
         least=_LEAST_NAME if is_name and column.least is None else column.least,
         stays=column.stays,
         style=[STYLES[tone(row)] for row in table.rows] if callable(tone) else STYLES[tone],

@@ -8,16 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 from tflogscope.model.figures import count_of
-from tflogscope.views.document import (
-    Column,
-    Document,
-    Fact,
-    Link,
-    Node,
-    Paragraph,
-    Section,
-    Table,
-)
+from tflogscope.views import document as doc
+from tflogscope.views.document import Column
 from tflogscope.views.html import capital, html
 from tflogscope.views.markup import element, joined
 from tflogscope.views.report.page import page
@@ -69,7 +61,7 @@ def page_of(run: str) -> str:
     return f"{quote(run, safe='')}.html"
 
 
-def store_page(name: str, rows: list[Row], folder: str, more: Document) -> str:
+def store_page(name: str, rows: list[Row], folder: str, more: doc.Document) -> str:
     """The overview as text.
 
     Args:
@@ -80,15 +72,17 @@ def store_page(name: str, rows: list[Row], folder: str, more: Document) -> str:
     """
     shown = [_shown(row, folder) for row in rows]
     sections = (
-        Section("Runs", [Table(_RUNS, shown, f"{len(rows)} runs by time", "all-runs")], "runs"),
-        Section("What differs between them", _differences(rows), "differences"),
+        doc.Section(
+            "Runs", [doc.Table(_RUNS, shown, f"{len(rows)} runs by time", "all-runs")], "runs"
+        ),
+        doc.Section("What differs between them", _differences(rows), "differences"),
     )
     return _page(f"tflogscope store: {name}", [*sections, *more])
 
 
 def _shown(row: Row, folder: str) -> Row:
     done = row["state"] == "done"
-    link = Link(row["run"], f"{quote(folder)}/{quote(page_of(row['run']))}")
+    link = doc.Link(row["run"], f"{quote(folder)}/{quote(page_of(row['run']))}")
     share = {"eager": "eager_share", "onednn_runs": "onednn_share"}
     shares = {key: _share(row.get(column)) for key, column in share.items()}
     return {**row, **shares, "link": link if done else row["run"]}
@@ -98,19 +92,19 @@ def _share(value: float | None) -> str | None:
     return None if value is None else f"{value:.0%}"
 
 
-def _differences(rows: list[Row]) -> list[Node]:
+def _differences(rows: list[Row]) -> list[doc.Node]:
     """Columns of `runs`, and settings, in which not all agree: how many runs have each value."""
     done = [row for row in rows if row["state"] == "done"]
     every = [{name: row[name] for name in _DIFFER} | _settings(row) for row in done]
-    found: list[Node] = []
+    found: list[doc.Node] = []
     for name in dict.fromkeys(name for each in every for name in each):
         counts = Counter(_said(name, each, row) for each, row in zip(every, done, strict=True))
         if len(counts) > 1:
             most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
             said = [f"{value}: {count_of(count, 'run')}" for value, count in most[:_MOST]]
             said += [f"and {len(most) - _MOST} more"] if len(most) > _MOST else []
-            found.append(Fact(name, "; ".join(said)))
-    return found or [Paragraph("Releases, build and settings are the same.")]
+            found.append(doc.Fact(name, "; ".join(said)))
+    return found or [doc.Paragraph("Releases, build and settings are the same.")]
 
 
 def _said(name: str, facts: Row, row: Row) -> str:
@@ -132,14 +126,14 @@ def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]
         ("functions", _FUNCTIONS, functions),
     )
     sections = [
-        Section(capital(id_), [Table(columns, of, capital(id_), f"all-{id_}")], id_)
+        doc.Section(capital(id_), [doc.Table(columns, of, capital(id_), f"all-{id_}")], id_)
         for id_, columns, of in tables
     ]
-    known = [Fact(name, str(value)) for name, value in row.items() if value is not None]
-    recorded = Section("What was recorded", known, "recorded")
+    known = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
+    recorded = doc.Section("What was recorded", known, "recorded")
     return _page(f"tflogscope run: {row['run']}", [*sections, recorded])
 
 
-def _page(title: str, document: Document) -> str:
+def _page(title: str, document: doc.Document) -> str:
     head = element("header", element("h1", title))
     return page(title, joined(head, element("main", html(document))))
