@@ -18,6 +18,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling  # type: ignore[import
 import tests.deep  # noqa: F401  for its profile
 import tflogscope
 from tests.makelog import Log
+from tests.samples import NAMES
 from tflogscope.api import LogRun as Run
 
 Open = Callable[..., Run]
@@ -65,8 +66,23 @@ def _sample_of(nodeid: str) -> str:
     return found[0] if found else ""
 
 
+# A quick run takes small ones: eager ops, functions, Python inside of them, an old release, another
+# writer of oneDNN's lines. Tests of the other sample logs are thorough.
+_QUICK = {
+    "eager_basics__tf2.8.4__vlog2",
+    "function_mlp__tf2.13.1__vlog2",
+    "py_function__tf2.21.0__vlog2",
+    "torch_mlp__torch2.13.0__vlog2",
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _sample_of(item.nodeid))
+    left_out = set(NAMES) - _QUICK
+    for item in items:
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if left_out.intersection(value for value in parameters if isinstance(value, str)):
+            item.add_marker("thorough")
 
 
 class _BySample(LoadScopeScheduling):  # type: ignore[misc]

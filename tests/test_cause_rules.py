@@ -293,6 +293,7 @@ def open_text(path: Path, text: str) -> Run:
     return open_log(path)
 
 
+@pytest.mark.thorough
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=4),
     st.lists(st.integers(0, 40), max_size=8),
@@ -316,6 +317,7 @@ def test_constants_anywhere_change_nothing(
     assert all(a == b for a, b in pairs), list(zip(words, pairs, strict=True))
 
 
+@pytest.mark.thorough
 @given(
     st.lists(st.sampled_from(NO_VARIABLES), min_size=1, max_size=3),
     st.lists(st.sampled_from(NO_VARIABLES), min_size=1, max_size=3),

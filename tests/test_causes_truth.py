@@ -98,6 +98,7 @@ HARD = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", WITH_FRAMES)
 def test_causes_are_those_of_the_frames(name: str) -> None:
     compared, wrong = judged(name)
@@ -105,6 +106,7 @@ def test_causes_are_those_of_the_frames(name: str) -> None:
     assert len(wrong) <= HARD.get(name, 0.03) * compared, wrong
 
 
+@pytest.mark.thorough
 def test_of_all_hundred_ninety_nine_are_right() -> None:
     judgements = [judged(name) for name in WITH_FRAMES if name not in HARD]
     compared = sum(number for number, _ in judgements)
@@ -123,6 +125,7 @@ def test_what_has_a_cause(name: str) -> None:
     assert not given.filter(~pl.col("due"))["given"].any()
 
 
+@pytest.mark.thorough
 def test_hardly_any_cause_is_unknown() -> None:
     causes = pl.concat(
         run_of(name).timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))

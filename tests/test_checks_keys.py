@@ -239,6 +239,7 @@ def real(name: str, key: str, value: Any) -> Check:
     return found
 
 
+@pytest.mark.thorough
 def test_real_logs() -> None:
     keras = "keras_fit_mlp__tf2.13.1__vlog2"
     assert real(keras, "require_kernels", ("_MklNativeFusedMatMul", "_MklMatMul")).passed

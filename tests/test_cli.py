@@ -152,6 +152,7 @@ def test_a_traceback_is_shown_when_asked_for(cli: Run, monkeypatch: pytest.Monke
     assert "Traceback" in err
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_characters="/\x00")) | st.sampled_from(stub.HOSTILE))
 def test_names_in_errors_have_no_effect(cli: Run, name: str) -> None:
@@ -169,6 +170,7 @@ def test_long_names_in_errors_are_cut(cli: Run) -> None:
     assert len(err) < 2000
 
 
+@pytest.mark.thorough
 def test_a_reader_that_went_away_ends_it_quietly() -> None:
     for arguments in (["ops", "big"], ["ops", "big", "--format", "json"], ["--help"]):
         process = spawn(*arguments)
@@ -178,6 +180,7 @@ def test_a_reader_that_went_away_ends_it_quietly() -> None:
         assert (process.returncode, err) == (141, b""), arguments
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 @pytest.mark.parametrize(
     "arguments",
@@ -192,6 +195,7 @@ def test_a_full_disk_on_standard_output_is_said(arguments: list[str]) -> None:
     assert err.decode() == "tflogscope: standard output: can't write: No space left on device\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("form", ["csv", "parquet", "table"])
 def test_a_write_that_ends_early_is_said(tmp_path: Path, form: str, unbuffered: str) -> None:
@@ -213,6 +217,7 @@ LOG = ROOT / "sample_logs" / "eager_basics__tf2.8.4__vlog2.log.zst"
 CLOSED = b"tflogscope: standard output: can't write: Bad file descriptor\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "closed", "ends"),
     [
@@ -239,6 +244,7 @@ def test_closed_descriptors(
         assert (tmp_path / "out.csv").stat().st_size > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "module", ["typer", "polars", "numpy", "rich.console", "tflogscope.cli.app"]
 )
@@ -330,6 +336,7 @@ def test_the_suffix_or_the_option_says_the_format(cli: Run, tmp_path: Path, suff
     assert named.stat().st_size > 100
 
 
+@pytest.mark.thorough
 def test_binary_formats_go_through_a_pipe() -> None:
     out, err = spawn("ops", "x", "--format", "parquet").communicate()
     assert err == b""
@@ -422,6 +429,7 @@ def on_a_terminal(*arguments: str, **environment: str) -> tuple[int, str]:
     return process.wait(), data.decode()
 
 
+@pytest.mark.thorough
 def test_a_terminal_gets_a_table_in_colour() -> None:
     code, out = on_a_terminal("ops", "x")
     assert code == 0

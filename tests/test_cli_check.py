@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import tflogscope
+from tests.command import run_command
 from tests.makelog import ADD, MATMUL, Log
 from tests.samples import path_of
 from tflogscope.cli.main import main
@@ -142,6 +143,7 @@ def test_the_policy_of_the_project_is_found_and_one_that_is_named_comes_before_i
     assert "(policy: strict.toml)" in out
 
 
+@pytest.mark.thorough
 def test_a_baseline_is_written_and_held_against(check: Check, tmp_path: Path) -> None:
     code, out, _ = check(PYTHON, "--write-baseline", "baseline.json")
     assert code == 0
@@ -192,6 +194,7 @@ def test_each_format_goes_to_standard_output_and_to_a_file(
     assert ET.fromstring((tmp_path / "check.xml").read_text()).tag == "testsuites"
 
 
+@pytest.mark.thorough
 def test_json_is_short_for_its_format(check: Check) -> None:
     assert check(PYTHON, "--json") == check(PYTHON, "--format", "json")
     facts = json.loads(check(PYTHON, "--json")[1])
@@ -225,6 +228,7 @@ def test_the_log_is_never_replaced(check: Check, tmp_path: Path) -> None:
     assert (tmp_path / "run.json").read_bytes() == Path(PYTHON).read_bytes()
 
 
+@pytest.mark.thorough
 def test_in_github_actions_annotations_are_added(
     check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,19 +247,14 @@ def test_in_github_actions_annotations_are_added(
     assert check(PYTHON)[1] == plain
 
 
-def test_a_pipe_is_read(tmp_path: Path) -> None:
-    with open(PYTHON, "rb") as log:
-        done = subprocess.run(
-            [sys.executable, "-m", "tflogscope", "check", "--json"],
-            stdin=log,
-            capture_output=True,
-            cwd=tmp_path,
-            check=False,
-        )
+def test_a_pipe_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_command("check", "--json", stdin=Path(PYTHON).read_bytes())
     assert done.returncode == 1
     assert json.loads(done.stdout)["checks"][0]["measured"] == 37
 
 
+@pytest.mark.thorough
 def test_an_ascii_terminal_gets_the_verdict_too(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tflogscope", "check", PYTHON],

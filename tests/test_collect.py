@@ -81,6 +81,7 @@ def test_a_store_has_the_tables_of_each_run(logs: Path, tmp_path: Path) -> None:
             assert getattr(store.run(id_), table).equals(here)
 
 
+@pytest.mark.thorough
 def test_a_row_of_runs_says_what_the_log_says(logs: Path, tmp_path: Path) -> None:
     collected(logs, tmp_path / "store")
     rows = tflogscope.open_store(tmp_path / "store").runs.collect()
@@ -95,6 +96,7 @@ def test_a_row_of_runs_says_what_the_log_says(logs: Path, tmp_path: Path) -> Non
     assert row["error"] is None
 
 
+@pytest.mark.thorough
 def test_duckdb_reads_a_store(logs: Path, tmp_path: Path) -> None:
     collected(logs, tmp_path / "store")
     connection = duckdb.connect()
@@ -110,6 +112,7 @@ def test_duckdb_reads_a_store(logs: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_what_is_there_is_not_done_again(logs: Path, tmp_path: Path) -> None:
     collected(logs, tmp_path / "store")
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.parquet")}
@@ -119,6 +122,7 @@ def test_what_is_there_is_not_done_again(logs: Path, tmp_path: Path) -> None:
     assert again == times
 
 
+@pytest.mark.thorough
 def test_a_log_that_changed_replaces_its_run(logs: Path, tmp_path: Path) -> None:
     collected(logs, tmp_path / "store")
     shutil.copy(path_of(SESSION), logs / "mlp/1/rank0.log.zst")
@@ -131,6 +135,7 @@ def test_a_log_that_changed_replaces_its_run(logs: Path, tmp_path: Path) -> None
     assert store.run("mlp.1.0").ops.height == run_of(SESSION).ops.height
 
 
+@pytest.mark.thorough
 def test_one_bad_log_fails_its_run_alone(
     logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,6 +222,7 @@ def test_an_id_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
         name_runs([str(tmp_path)], None, TAKEN)
 
 
+@pytest.mark.thorough
 def test_half_a_store_and_another_schema_are_said(logs: Path, tmp_path: Path) -> None:
     collected(logs, tmp_path / "store")
     (file,) = (tmp_path / "store/ops/run=mlp.1.0").iterdir()
@@ -260,6 +266,7 @@ def die(value: int) -> int:
     return value
 
 
+@pytest.mark.thorough
 def test_a_lost_process_takes_no_other_run_along(tmp_path: Path) -> None:
     tasks = [(str(tmp_path / "died"), value) for value in range(5)]
     assert sorted(found for _, found in Processes(2).run(die_once, tasks)) == [0, 1, 2, 3, 4]
@@ -267,6 +274,7 @@ def test_a_lost_process_takes_no_other_run_along(tmp_path: Path) -> None:
     assert found == {(0,): 0, (1,): 1, (2,): LOST, (3,): 3}
 
 
+@pytest.mark.thorough
 def test_a_collector_killed_midway_is_continued(logs: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     command = [sys.executable, "-m", "tflogscope", "collect", str(logs), "-o", str(store)]
@@ -286,6 +294,7 @@ def test_a_collector_killed_midway_is_continued(logs: Path, tmp_path: Path) -> N
         assert one.equals(other)
 
 
+@pytest.mark.thorough
 def test_two_collectors_at_once_make_one_store(logs: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     command = [sys.executable, "-m", "tflogscope", "collect", str(logs), "-o", str(store)]

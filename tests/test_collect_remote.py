@@ -25,6 +25,8 @@ from tflogscope.stores.collect import collect
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.pools import Cluster
 
+pytestmark = pytest.mark.thorough
+
 NAMES = ("function_mlp__tf2.13.1__vlog2", "eager_basics__tf2.8.4__vlog2", "error__tf2.13.1__vlog2")
 
 

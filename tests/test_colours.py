@@ -48,6 +48,7 @@ SCREENS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [60, 120])
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: "-".join(screen[:2]))
 def test_without_colour_the_text_is_the_same(
@@ -59,6 +60,7 @@ def test_without_colour_the_text_is_the_same(
     assert any(words(coloured, colour) for colour in (EAGER, GRAPH, ONEDNN, ERROR))
 
 
+@pytest.mark.thorough
 def test_eager_graph_and_kernels_of_onednn_have_their_colours(printed: Print) -> None:
     screen = printed("FORCE_COLOR", 120, "analyze", "keras_fit_mlp__tf2.13.1__vlog2")
     assert words(screen, EAGER).startswith("eager eager ")

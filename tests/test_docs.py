@@ -18,6 +18,8 @@ import polars as pl
 import pytest
 import typer
 
+from tests.command import run_command
+from tests.deep import first_quick
 from tests.samples import MANIFEST, raw_log, run_of
 from tflogscope import Run
 from tflogscope.cli.app import app
@@ -159,13 +161,7 @@ def test_ci_runs_the_test_line_of_the_readme() -> None:
 
 
 def test_the_version_has_one_source() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tflogscope", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    version = done.stdout.split()[1]
+    version = run_command("--version").stdout.decode().split()[1]
     assert f"## [{version}] - " in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -249,7 +245,21 @@ def test_there_are_shell_examples_in_each_document_that_has_commands() -> None:
     assert {"README.md", "docs/commands.md"} <= {name for name, _, _ in shell_examples()}
 
 
-@pytest.mark.parametrize(("document", "command", "shown"), shell_examples())
+def in_shell(command: str) -> bool:
+    return not command.startswith("tflogscope ") or bool(re.search(r"[|<>*;&]", command))
+
+
+IN_SHELL = [example for example in shell_examples() if in_shell(example[1])]
+IN_PROCESS = [example for example in shell_examples() if not in_shell(example[1])]
+
+
+@pytest.mark.parametrize(
+    ("document", "command", "shown"),
+    [
+        *first_quick(IN_PROCESS, lambda example: example[1].split()[1]),
+        *(pytest.param(*example, marks=pytest.mark.thorough) for example in IN_SHELL),
+    ],
+)
 def test_shell_examples_run_and_print_what_is_shown(
     document: str, command: str, shown: str, desk: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,7 +269,7 @@ def test_shell_examples_run_and_print_what_is_shown(
     if "zcat" in tools:
         text = raw_log("function_mlp__tf2.13.1__vlog2")
         (desk / "run.log.gz").write_bytes(gzip.compress(text, 1))
-    if re.search(r"[|<>*;&]", command) or tools != ["tflogscope"]:
+    if in_shell(command):
         done = subprocess.run(
             ["bash", "-c", command],
             capture_output=True,
@@ -280,7 +290,9 @@ def test_shell_examples_run_and_print_what_is_shown(
             assert line in printed, f"{document} shows a line that is not printed there: {line}"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "document", first_quick((path,) for path in DOCUMENTS), ids=lambda path: path.stem
+)
 @pytest.mark.usefixtures("desk")
 def test_python_examples_print_what_is_shown(
     document: Path, monkeypatch: pytest.MonkeyPatch
@@ -371,6 +383,7 @@ def test_columns_and_types_are_those_of_the_frame(table: str) -> None:
     assert [(row["column"], row["type"]) for row in documented(table)] == real
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", tables_of_a_run())
 def test_columns_that_are_never_null_are_not(table: str) -> None:
     never = [row["column"] for row in documented(table) if row["null"] == "never"]
@@ -380,6 +393,7 @@ def test_columns_that_are_never_null_are_not(table: str) -> None:
         assert not any(nulls.values()), f"{name}: {nulls}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", tables_of_a_run())
 def test_what_is_said_to_be_unfilled_is(table: str) -> None:
     for name, frame in frames(table):
@@ -391,6 +405,7 @@ def test_what_is_said_to_be_unfilled_is(table: str) -> None:
                 assert not column.sum(), f"{name}: {column.name} is filled now"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("table", "column"), [(table, column) for table in VALUES for column in VALUES[table]]
 )

@@ -54,6 +54,7 @@ def test_safe_text_has_no_effect_and_stays_as_it_is(text: str) -> None:
     assert safe(shown) == shown
 
 
+@pytest.mark.thorough
 def test_polars_and_python_read_the_class_alike() -> None:
     pattern = f"^{unsafe_class(last=0xD7FF)}$"
     characters = [chr(code) for code in range(0xD800)]

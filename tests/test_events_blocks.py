@@ -43,6 +43,7 @@ def test_a_start_glued_to_an_end_is_not_lost(
     assert account(opened, log)["torn"] == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("block_size", [1, 7, 64, 100, 333, 1000, 5000])
 def test_borders_of_blocks_change_nothing(
     opened: Open, monkeypatch: pytest.MonkeyPatch, block_size: int
@@ -71,6 +72,7 @@ def test_borders_of_blocks_change_nothing(
     assert expected[0]["end_line"].to_list() == [3, 8, 13]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [

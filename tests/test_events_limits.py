@@ -22,6 +22,7 @@ PREFIX = "2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor.
 MEMORY = 3 << 30  # bytes of addresses, of which polars alone reserves one
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS as Linux has it")
 def test_many_bare_prefixes_before_a_long_line_need_little_memory(tmp_path: Path) -> None:
     log = tmp_path / "run.log"
@@ -47,6 +48,7 @@ def test_a_message_completes_the_last_of_several_bare_prefixes(opened: Open) -> 
     assert rows["at"].to_list() == [1]  # the second record of the first line
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damaged", ["1026", "9026", "2926", "2326", "2027", "1780"])
 def test_a_few_dates_with_a_flipped_digit_are_no_times(opened: Open, damaged: str) -> None:
     text = raw_log(NAME)

@@ -67,6 +67,7 @@ def graph(opened: Open, log: Log) -> pl.DataFrame:
 # ---- A ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("gemm", [GEMM_2, GEMM_3])
 def test_a_a_start_glued_to_a_time(opened: Open, dialect: Dialect, gemm: str) -> None:
@@ -117,6 +118,7 @@ def test_a_with_an_eager_op(opened: Open) -> None:
     assert rows.select("line", "op", "kernel").rows() == [(2, "MatMul", "_MklMatMul")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "value", ["51.1692", "0.0161133", "3.1e-05", "12", "0.000976562", "1234.5"]
 )
@@ -131,6 +133,7 @@ def test_a_any_time_is_cut_before_the_date(opened: Open, value: str) -> None:
 # ---- B ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("between", [[], [""], ["program says hello"], ["", GEMM_3]])
 def test_b_a_verbose_line_between_prefix_and_message(
@@ -245,6 +248,7 @@ def test_e_text_without_a_line_end_before_a_record(opened: Open, dialect: Dialec
     assert (row["recognised"], row["torn"]) == (2, 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("before", "after"), [("2026-11-21T17:36:33.123Z ", ""), ("\x1b[1;32m", "\x1b[0m"), ("| ", "")]
 )
@@ -299,6 +303,7 @@ FAKES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fake", FAKES)
 def test_f_prints_that_look_like_records(opened: Open, fake: str) -> None:
     log = Torn()

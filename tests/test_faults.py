@@ -22,6 +22,8 @@ import pytest
 from tests.deep import DEEP
 from tests.samples import raw_log
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parent.parent
 OLD = b"what was there before"
 ENDS = "sh -c 'echo trained; exit 7'"

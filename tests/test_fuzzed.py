@@ -8,6 +8,8 @@ import pytest
 
 from tests.fuzzing import KEPT, TARGETS, seeds
 
+pytestmark = pytest.mark.thorough
+
 FOUND = sorted(path for path in KEPT.glob("*/*"))
 
 

@@ -12,6 +12,8 @@ import zstandard
 from tflogscope.grammar import exact, fast
 from tflogscope.grammar.load import load_grammar
 
+pytestmark = pytest.mark.thorough
+
 GRAMMAR = load_grammar()
 SAMPLE_LOGS = Path(__file__).parent.parent / "sample_logs"
 #: Distinct texts of each message that pyparsing reads; it is slow.

@@ -124,6 +124,7 @@ class Writer:
         return f'"{text}"' if field.type == "quoted" else text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("message", GRAMMAR.by_id.values(), ids=lambda message: message.id)
 @given(data=st.data())
 @settings(max_examples=examples(15))

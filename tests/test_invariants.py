@@ -33,6 +33,8 @@ from tflogscope.views.report.page import report_page
 from tflogscope.views.terminal import draw
 from tflogscope.views.timeline import render_timeline
 
+pytestmark = pytest.mark.thorough
+
 LINES = 400
 BUCKETS = ("recognised", "ignored", "unknown", "continuation", "blank")
 # Line numbers begin again in each file, and each file has its name.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.command import Ended, run_command
 
 TENSORFLOW = {
     "pywrap_tfe": """
@@ -74,18 +75,10 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def record(
-    *command: str, options: tuple[str, ...] = ()
-) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
+def record(*command: str, options: tuple[str, ...] = ()) -> tuple[Ended, list[list[str]]]:
     """Record a program; its lines, as words."""
-    recorder = [sys.executable, "-m", "tflogscope", "record", *options, "--force", "-o", "run.log"]
-    done = subprocess.run(
-        [*recorder, "--", sys.executable, *command],
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=60,
-    )
+    recorder = ["record", *options, "--force", "-o", "run.log", "--", sys.executable]
+    done = run_command(*recorder, *command)
     lines = Path("run.log").read_text().splitlines()
     return done, [line.split(" ")[1:] for line in lines if line.startswith("tflogscope ")]
 
@@ -102,7 +95,7 @@ KINDS = {"op", "node", "gradient"}
 @pytest.mark.usefixtures("program")
 def test_each_op_and_each_node_has_its_line() -> None:
     done, lines = record("train.py")
-    assert done.stdout == "(1, 2) (3, 3)\n"
+    assert done.stdout == b"(1, 2) (3, 3)\n"
     assert places(lines) == [
         ("op", "AddV2", ["train.py", 13, "<module>"]),
         ("op", "AddV2", ["train.py", 7, "twice"]),
@@ -127,7 +120,7 @@ def test_a_stack_is_spelled_once() -> None:
 def test_the_users_own_sitecustomize_still_runs(program: Path) -> None:
     (program / "packages" / "sitecustomize.py").write_text("import sys; sys.mine = 7")
     Path("train.py").write_text("import sys; print(sys.mine)")
-    assert record("train.py")[0].stdout == "7\n"
+    assert record("train.py")[0].stdout == b"7\n"
 
 
 @pytest.mark.usefixtures("program")
@@ -139,7 +132,7 @@ def test_an_error_inside_switches_it_off_with_one_line() -> None:
         "print('trained')\n"
     )
     done, lines = record("train.py")
-    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert (done.returncode, done.stdout) == (0, b"trained\n")
     assert [words[0] for words in lines] == ["stack", "op", "off"]
     assert lines[-1][2:] == ["ValueError:_very_odd"]
 
@@ -174,7 +167,7 @@ def test_names_can_not_leave_their_line() -> None:
 @pytest.mark.usefixtures("program")
 def test_without_lines_nothing_is_added() -> None:
     done, lines = record("train.py", options=("--no-lines",))
-    assert done.stdout == "(1, 2) (3, 3)\n"
+    assert done.stdout == b"(1, 2) (3, 3)\n"
     assert lines == []
 
 

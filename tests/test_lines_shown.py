@@ -74,6 +74,7 @@ def test_a_log_without_lines_has_no_such_table(capsys: pytest.CaptureFixture[str
     assert shown_lines(text) == []
 
 
+@pytest.mark.thorough
 def test_explain_at_a_line_shows_all_that_it_asked_for(run: Run) -> None:
     for line in set(ASKS.values()):
         facts = run.explain(at=line)
@@ -124,6 +125,7 @@ def test_primitives_have_the_line_of_their_execution(run: Run) -> None:
     assert others["python"].null_count() == others.height
 
 
+@pytest.mark.thorough
 def test_findings_have_the_line_that_asked_for_most_of_them(run: Run) -> None:
     findings = dict(run.findings.select("id", "python").rows())
     assert findings["py-function"] == ASKS["Expm1"]
@@ -267,6 +269,7 @@ def test_without_lines_annotations_point_at_the_log() -> None:
 # ---- names that mean harm ------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*HOSTILE, "../../x", "a:b:c", "2026-11-21 04:09:48.123456: I"])
 def test_hostile_names_are_text_everywhere(
     opened: Open,

@@ -109,6 +109,7 @@ def test_what_is_linked_adds_up(name: str) -> None:
     assert run.ops["primitive_us"].sum() == pytest.approx(total)
 
 
+@pytest.mark.thorough
 def test_links_are_named() -> None:
     links = pl.concat(run_of(name).primitives.select("event", "link") for name in NAMES)
     named = links.drop_nulls("link")

@@ -121,6 +121,7 @@ def test_the_last_seconds_are_those_before_the_last_record() -> None:
         assert sum(per_second) == ran.filter(mode=mode).height
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(8))
 @given(st.integers(0, 2**32), st.integers(1, 30_000))
 def test_any_parts_give_the_same(seed: int, largest: int) -> None:
@@ -159,6 +160,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "long_line"])
 def test_a_damaged_log_is_followed(kind: str) -> None:
     raw = raw_log("python_threads__tf2.21.0__vlog2")[-300_000:]
@@ -496,6 +498,7 @@ def screen(log: bytes) -> tuple[Watched, Shown]:
     return watched, Shown()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [10, 40, 60, 80, 120, 160])
 @pytest.mark.parametrize("height", [3, 12, 24, 50])
 def test_the_screen_is_as_wide_and_as_high_as_the_terminal(width: int, height: int) -> None:

@@ -16,6 +16,8 @@ from tflogscope import Run, open_log
 from tflogscope.cli.main import main
 from tflogscope.errors import NothingRecognised
 
+pytestmark = pytest.mark.thorough
+
 # Small logs of all dialects, with eager ops, functions, threads, sessions and verbose lines.
 LOGS = [
     "eager_basics__tf2.8.4__vlog2",

@@ -34,6 +34,7 @@ def cut_at_3(verbose: pl.DataFrame, before: pl.DataFrame, newline: bool = False)
     return join_cut(lines_of(verbose), torn, np.array([newline] * len(torn)), before).frame()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("end", range(len("onednn_verbose,"), len(LINE)))
 def test_a_cut_line_gets_its_rest(end: int) -> None:
     assert joined(LINE[:end], LINE[end:]) == [OTHER, LINE, OTHER, OTHER]

@@ -243,6 +243,7 @@ ERAS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("era", ERAS)
 @given(data=st.data())
 def test_what_is_rendered_is_read(era: str, data: st.DataObject) -> None:
@@ -284,6 +285,7 @@ def check_number(line: str, row: dict[str, object]) -> None:
     assert row["duration_us"] == pytest.approx(float(last) * 1000, rel=1e-12, abs=1e-9)
 
 
+@pytest.mark.thorough
 @given(st.sampled_from(EXEC), st.data())
 def test_a_damaged_line_is_read_or_kept_with_a_reason(line: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(line) - 1))
@@ -309,6 +311,7 @@ def test_a_damaged_line_is_read_or_kept_with_a_reason(line: str, data: st.DataOb
         assert "primitive" not in row
 
 
+@pytest.mark.thorough
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_kept(text: str) -> None:
     for line in (text, f"onednn_verbose,{text}", f"onednn_verbose,v1,primitive,exec,{text}"):

@@ -124,6 +124,7 @@ def test_rewrites_of_real_logs_are_in_the_file(name: str) -> None:
             assert release(layout) <= release(version), f"{op}: layout of {ROW}; seen in {version}"
 
 
+@pytest.mark.thorough
 def test_the_registry_replaces_its_ops_and_the_pass_the_others() -> None:
     """An eager op that the registry has no entry for meets the pass in the function around it."""
     ops = pl.concat(run_of(name).ops.select("mode", "op", "rewrite") for name in NAMES)

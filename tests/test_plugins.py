@@ -394,6 +394,7 @@ print(json.dumps([rows, rewrites, run.rewriters.kernels, recorded]))
 """
 
 
+@pytest.mark.thorough
 def test_the_next_plugin_is_an_entry(tmp_path: Path) -> None:
     """No Python knows it: a copy of the package with one more file in grammars/plugins/ does."""
     skip = shutil.ignore_patterns("runtime", "__pycache__")

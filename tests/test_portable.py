@@ -52,10 +52,12 @@ def python(program: str, **environment: str) -> str:
     return done.stdout.decode(environment.get("PYTHONIOENCODING", "utf-8"))
 
 
+@pytest.mark.thorough
 def test_no_module_needs_posix_when_it_is_imported() -> None:
     python(WITHOUT_POSIX + IMPORT_ALL)
 
 
+@pytest.mark.thorough
 def test_a_log_is_analyzed_without_posix_and_with_an_old_code_page() -> None:
     shown = python(
         WITHOUT_POSIX + ANALYZE, PYTHONIOENCODING="cp1252", PYTHONWARNDEFAULTENCODING="1"

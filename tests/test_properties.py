@@ -22,6 +22,8 @@ from tests.samples import path_of, raw_log, run_of
 from tflogscope import Run, open_log
 from tflogscope.errors import NothingRecognised
 
+pytestmark = pytest.mark.thorough
+
 QUICK = settings(
     max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

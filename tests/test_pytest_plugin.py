@@ -64,6 +64,7 @@ def test_pytest_does_not_wait_for_polars() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.thorough
 def test_the_examples_of_the_document_pass(pytester: pytest.Pytester) -> None:
     tensorflow(pytester, CLEAN)
     training, *tests = EXAMPLES
@@ -110,6 +111,7 @@ def test_the_example_passes_on_real_tensorflow_and_fails_where_it_runs_eagerly(
 # ---- what may be passed --------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("stand_in")
 def test_files_get_arguments_and_functions_may_stand_in_a_package(
     pytester: pytest.Pytester,
@@ -134,6 +136,7 @@ def test_files_get_arguments_and_functions_may_stand_in_a_package(
     run_pytest(pytester).assert_outcomes(passed=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("stand_in")
 def test_what_can_not_be_run_elsewhere_is_refused(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
@@ -167,6 +170,7 @@ def test_what_can_not_be_run_elsewhere_is_refused(pytester: pytest.Pytester) -> 
 # ---- what may go wrong ---------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("stand_in")
 def test_programs_that_fail_hang_or_write_no_log(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(

@@ -150,6 +150,7 @@ def test_any_text_is_a_condition_or_an_error(text: str) -> None:
 DEEP = 3000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
@@ -164,6 +165,7 @@ def test_a_long_condition_is_as_good_as_a_short_one(condition: str, expected: li
     assert rows(condition) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "condition", ["not " * DEEP + "ran", "(ran or " * DEEP + "ran" + ")" * DEEP], ids=["not", "or"]
 )

@@ -19,6 +19,8 @@ from tflogscope.stores.naming import name_runs
 from tflogscope.stores.ranks import rank_facts
 from tflogscope.views.ranks import said_differences, said_waits
 
+pytestmark = pytest.mark.thorough
+
 LOGS = Path(__file__).parent / "ranks"
 RELEASES = ("2.13.1", "2.20.0")
 GROUPS = [f"{name}.{release}" for name in ("healthy2", "mixed4", "slow2") for release in RELEASES]

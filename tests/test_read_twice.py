@@ -44,6 +44,7 @@ def test_a_log_that_is_another_one_by_now(tmp_path: Path, change: str) -> None:
             getattr(run, second)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_report_of_a_log_that_is_another_one_by_now(
     tmp_path: Path,

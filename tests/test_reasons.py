@@ -160,6 +160,7 @@ def test_reasons_of_the_sample_logs(name: str) -> None:
     assert set(elementwise["reason"]) <= {"no-kernel"}
 
 
+@pytest.mark.thorough
 def test_eligible_nodes_are_counted_by_function() -> None:
     for name in NAMES:
         run = run_of(name)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import Ended, run_command
 from tests.makelog import CPU, MATMUL
 from tests.samples import unpacked
 from tflogscope import open_log
@@ -35,14 +36,11 @@ DUMP = (
 
 def record(
     tmp_path: Path, program: str, *options: str, name: str = "run.log"
-) -> tuple[subprocess.CompletedProcess[bytes], Path]:
+) -> tuple[Ended, Path]:
     """Record a Python program; its log is `name`."""
     log = tmp_path / name
-    command = [sys.executable, "-m", "tflogscope", "record", *options, "-o", str(log), "--"]
-    done = subprocess.run(
-        [*command, sys.executable, "-c", program], capture_output=True, check=False, timeout=60
-    )
-    return done, log
+    recorded = ["--", sys.executable, "-c", program]
+    return run_command("record", *options, "-o", log, *recorded), log
 
 
 def test_the_programs_own_output_goes_on_and_the_log_does_not(tmp_path: Path) -> None:
@@ -90,24 +88,21 @@ def test_an_existing_log_needs_force(tmp_path: Path) -> None:
 
 
 def test_what_can_not_be_started_is_said(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tflogscope", "record", "-o", str(tmp_path / "x.log"), "--"]
-    done = subprocess.run([*command, "no-such-program"], capture_output=True, check=False)
+    command = ["record", "-o", str(tmp_path / "x.log"), "--"]
+    done = run_command(*command, "no-such-program")
     assert done.returncode == 2
     assert b"no-such-program: can't be started: No such file or directory" in done.stderr
-    done = subprocess.run(command[:-1], capture_output=True, check=False)
+    done = run_command(*command[:-1])
     assert done.returncode == 2
     assert b"no program is named" in done.stderr
 
 
 def test_what_can_not_be_started_destroys_no_recording(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
-    command = [sys.executable, "-m", "tflogscope", "record", "-o", str(log)]
-    subprocess.run([*command, "--", "/no/such/program"], capture_output=True, check=False)
+    assert run_command("record", "-o", log, "--", "/no/such/program").returncode == 2
     assert not log.exists()
     log.write_text("an hour's recording")
-    subprocess.run(
-        [*command, "--force", "--", "/no/such/program"], capture_output=True, check=False
-    )
+    run_command("record", "-o", log, "--force", "--", "/no/such/program")
     assert log.read_text() == "an hour's recording"
 
 
@@ -207,6 +202,7 @@ def test_a_termination_is_handed_on(tmp_path: Path) -> None:
     assert open_log(log).timeline.height == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
 )
@@ -318,6 +314,7 @@ def test_the_users_own_least_severity_is_obeyed(
 KEPT_BACK = "TensorFlow wrote no record"
 
 
+@pytest.mark.thorough
 def test_a_program_that_keeps_its_records_back_is_said_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

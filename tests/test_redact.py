@@ -70,6 +70,7 @@ def test_no_word_of_the_program_is_left(name: str) -> None:
     assert not names & words
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tables_are_the_same(name: str) -> None:
     before, after, redactor = run_of(name), redacted_run(name), redacted(name)[0]
@@ -99,6 +100,7 @@ def test_the_checks_are_the_same(name: str) -> None:
 SAID = ["id", "severity", "count", "time_us", "advice", "lines"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [
@@ -206,6 +208,7 @@ def log(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.thorough
 def test_pseudonyms_depend_on_the_key(tmp_path: Path, log: str) -> None:
     first, same_key, other = (tmp_path / name for name in ("1.log", "2.log", "3.log"))
     names = tmp_path / "map.json"
@@ -218,6 +221,7 @@ def test_pseudonyms_depend_on_the_key(tmp_path: Path, log: str) -> None:
     assert set(some_words(first)) <= set(mapped)
 
 
+@pytest.mark.thorough
 def test_kept_names_and_packing(tmp_path: Path, log: str) -> None:
     out = tmp_path / "out.log.zst"
     assert main(["redact", log, "-o", str(out), "--keep", "functions"]) == 0

@@ -8,8 +8,6 @@ import hashlib
 import json
 import re
 import runpy
-import subprocess
-import sys
 from datetime import UTC, datetime
 from html import escape
 from html.parser import HTMLParser
@@ -21,6 +19,7 @@ import polars as pl
 import pytest
 
 import tflogscope
+from tests.command import Ended, run_command
 from tests.conftest import Open
 from tests.makelog import Log, Node
 from tests.samples import NAMES, ROOT, page_of, path_of, raw_log, run_of
@@ -185,6 +184,7 @@ def test_a_log_without_times_says_so(opened: Open) -> None:
     assert any("the log has no times" in said for said in page.texts["li"])
 
 
+@pytest.mark.thorough
 def test_the_same_log_gives_the_same_page() -> None:
     one, other = (report_page(tflogscope.open_log(path_of(KERAS)), "tests 1") for _ in range(2))
     assert one == other
@@ -348,6 +348,7 @@ def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str
         assert each["took_us"] == pytest.approx(expected, abs=each["calls"])
 
 
+@pytest.mark.thorough
 def test_functions_of_one_name_are_not_traces_of_one_function() -> None:
     # Keras 3: multi_step_on_iterator is the step of fit, and another function is that of evaluate.
     two = run_of("fit_cycle__tf2.20.0__record").headline.figures[-1]
@@ -375,6 +376,7 @@ def test_the_header_of_a_recorded_log_is_shown(tmp_path: Path) -> None:
     assert "TF_CPP_MAX_VLOG_LEVEL=2" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("header", [b"{", b"[1]", b'{"command": 3, "versions": [], "started": {}}'])
 def test_a_broken_header_breaks_nothing(header: bytes, tmp_path: Path) -> None:
     path = tmp_path / "run.log"
@@ -385,6 +387,7 @@ def test_a_broken_header_breaks_nothing(header: bytes, tmp_path: Path) -> None:
 # ---- size ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_what_is_left_out_is_said_and_full_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(KERAS)
     monkeypatch.setattr(picture, "SLICES", 100)
@@ -480,9 +483,8 @@ def test_a_log_without_records_of_memory_says_so() -> None:
 # ---- the command ---------------------------------------------------------------------------------
 
 
-def report(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "tflogscope", "report", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, check=False, cwd=ROOT)
+def report(*arguments: str | Path, stdin: bytes = b"") -> Ended:
+    return run_command("report", *arguments, stdin=stdin)
 
 
 def test_a_file_is_replaced_only_if_asked_to(tmp_path: Path) -> None:
@@ -520,6 +522,7 @@ def test_a_redacted_page_has_none_of_the_names(name: str, tmp_path: Path) -> Non
     assert not re.search(r"/tmp|redacted-1.log/", text)
 
 
+@pytest.mark.thorough
 def test_python_redacts_a_page_as_the_command_does(tmp_path: Path) -> None:
     log, target = tmp_path / "thesecret.log", tmp_path / "report.html"
     log.write_bytes(raw_log("function_mlp__tf2.13.1__vlog2").replace(b"e_train_", b"e_mystep_"))
@@ -540,8 +543,7 @@ def test_the_log_itself_is_never_replaced(tmp_path: Path) -> None:
 
 def test_a_piped_log_has_its_checksum(tmp_path: Path) -> None:
     log = raw_log("torch_mlp__torch2.13.0__vlog2")
-    command = [sys.executable, "-m", "tflogscope", "report", "-", "-o", str(tmp_path / "r.html")]
-    subprocess.run(command, input=log, check=True, cwd=ROOT)
+    assert report("-", "-o", tmp_path / "r.html", stdin=log).returncode == 0
     assert hashlib.sha256(log).hexdigest() in (tmp_path / "r.html").read_text()
 
 

@@ -164,6 +164,7 @@ LOGS = st.lists(
 )
 
 
+@pytest.mark.thorough
 @given(pieces=LOGS, cut=st.integers(0, 60), block_size=st.sampled_from((1, 9, 150, 700, 1 << 20)))
 @settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -180,6 +181,7 @@ def test_made_logs(
         agree(tmp_path / "run.log")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_damaged_logs(kind: str, tmp_path: Path) -> None:
     for seed, name in enumerate(
@@ -198,6 +200,7 @@ def test_a_full_output_is_scanned_on(monkeypatch: pytest.MonkeyPatch) -> None:
     agree(path_of("py_function__tf2.13.1__vlog2"))
 
 
+@pytest.mark.thorough
 def test_a_scan_is_under_way_before_polars_is_imported() -> None:
     """The import takes as long as 100 MB do."""
     program = """

@@ -62,6 +62,7 @@ def unpack(tmp_path: Path) -> Callable[..., tuple[bytes, SourceAccount]]:
 Unpack = Callable[..., tuple[bytes, SourceAccount]]
 
 
+@pytest.mark.thorough
 @every_format
 @pytest.mark.parametrize(
     "text", [b"", b"one\n", TEXT, TEXT * 100], ids=["0", "1", "many", "blocks"]
@@ -118,6 +119,7 @@ def test_second_member_that_ends_early(unpack: Unpack, name: str) -> None:
     assert account.problem == f"{name} archive ends early"
 
 
+@pytest.mark.thorough
 @every_format
 def test_damage_in_the_middle_is_never_fatal(unpack: Unpack, name: str) -> None:
     archive = COMPRESS[name](TEXT)
@@ -150,6 +152,7 @@ def test_gzip_without_its_trailer_gives_all_text(unpack: Unpack, more: int) -> N
     assert account.problem == "gzip archive ends early"
 
 
+@pytest.mark.thorough
 @every_format
 def test_damage_late_in_a_large_archive_keeps_what_comes_before(unpack: Unpack, name: str) -> None:
     noise = random.Random(1).randbytes(1 << 20).hex().encode()
@@ -192,6 +195,7 @@ def test_archive_that_asks_for_too_much_memory_is_damaged(unpack: Unpack) -> Non
     assert "xz archive is damaged" in account.problem
 
 
+@pytest.mark.thorough
 @every_format
 @pytest.mark.parametrize("filler", [b"\0", b"x"])
 def test_bomb_costs_bounded_memory(tmp_path: Path, name: str, filler: bytes) -> None:
@@ -217,6 +221,7 @@ def test_encodings_inside_archives(unpack: Unpack, name: str) -> None:
     assert unpack(COMPRESS[name](words.encode("utf-8-sig")))[0].decode() == words.replace("\r", "")
 
 
+@pytest.mark.thorough
 @every_format
 def test_second_pass_and_positions(tmp_path: Path, name: str) -> None:
     path = tmp_path / "run.log"

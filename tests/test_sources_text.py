@@ -248,6 +248,7 @@ def test_bad_bytes_far_apart_in_a_large_block() -> None:
     assert account.bad_bytes == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("junk", [b"\0", b"x", b"\xff"])
 def test_one_endless_line_costs_bounded_memory(tmp_path: Path, junk: bytes) -> None:
     path = tmp_path / "run.log"

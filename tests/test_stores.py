@@ -40,6 +40,7 @@ def printed(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int 
     return capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_ops_and_export_have_the_run_first(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
         json.loads(line)
@@ -74,6 +75,7 @@ def test_a_table_of_one_run_needs_no_other(store: str) -> None:
     assert "PROJECT 1/" in plan or "PROJECT 2/" in plan
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("log", [MLP, EAGERLY, SESSION])
 def test_check_of_a_run_is_that_of_its_log(
     store: str, log: str, capsys: pytest.CaptureFixture[str]
@@ -155,6 +157,7 @@ def test_half_a_store_is_not_taken_for_logs(
     assert "has lost its table of runs" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["ops {}", "trend {}", "report {} -o {}.html", "query {} SQL"])
 @pytest.mark.parametrize("damage", ["empty", "half", "pages", "schema"])
 def test_a_damaged_file_is_no_fault_of_the_statement(
@@ -178,6 +181,7 @@ def test_a_damaged_file_is_no_fault_of_the_statement(
     assert tflogscope.open_store(copy).timeline.collect().height
 
 
+@pytest.mark.thorough
 def test_parts_in_another_order_than_that_of_their_times_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,6 +228,7 @@ def halves(tmp_path: Path, name: str) -> list[str]:
     return [str(file) for file in files]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("log", "why"),
     [
@@ -241,6 +246,7 @@ def test_parts_of_one_run_are_added_up(
     assert facts["recorded"]["lines"] == raw_log(log).count(b"\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     "log", [MLP, "retrace__tf2.20.0__vlog2", "eager_basics__tf2.8.4__vlog2", SESSION]
@@ -269,6 +275,7 @@ def test_parts_of_two_runs_are_put_together(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_two_runs_are_never_added_up(capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(path_of(MLP)), str(path_of(NEWER))]
     text = printed(["analyze", *files], capsys)
@@ -299,6 +306,7 @@ def test_two_streams_of_one_process_are_one_run(
     assert "2 parts of one run (only one of them has executions of TensorFlow)" in text
 
 
+@pytest.mark.thorough
 def test_two_processes_at_one_time_are_two_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

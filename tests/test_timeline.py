@@ -133,6 +133,7 @@ def test_hostile_names_are_shown_by_their_codes(opened: Open) -> None:
     assert r"[red]\x1b[31m" in picture
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("seconds", "ticks"),
     [(0.001, "500 µs"), (1, "500 ms"), (50, "20 s"), (3600, "15:00 min"), (90_000, "6:00 h")],
@@ -178,6 +179,7 @@ def as_json(capfd: pytest.CaptureFixture[str], *options: str) -> dict[str, list[
     return found
 
 
+@pytest.mark.thorough
 def test_options_choose_what_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     timeline = run_of(KERAS).timeline.filter(pl.col("status") != "dead")
     call = as_json(capfd, "--call", "2")["all"]
@@ -193,6 +195,7 @@ def test_options_choose_what_is_shown(capfd: pytest.CaptureFixture[str]) -> None
     assert [lane["runs"] for lane in calls] == [1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options",
     [

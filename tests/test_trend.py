@@ -44,6 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "store")
 
 
+@pytest.mark.thorough
 def test_the_change_is_named_with_the_run_from_which_it_holds(store: str) -> None:
     (series,) = trend_facts(tflogscope.open_store(store))
     assert series["series"] == "train_step, rank 0"
@@ -98,6 +99,7 @@ def against(log: Path, store: str, capsys: pytest.CaptureFixture[str]) -> dict[s
     return {each["key"]: each for each in checks if each["key"].startswith("against_")}
 
 
+@pytest.mark.thorough
 def test_check_against_a_store_compares_with_its_last_runs(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from tflogscope.errors import OutputError, QueryError, UsageError
 KERAS, EAGER = "keras_fit_mlp__tf2.13.1__vlog2", "run_eagerly__tf2.13.1__vlog2"
 
 
+@pytest.mark.thorough
 def test_check_says_what_the_command_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,12 +47,14 @@ def test_query_answers_over_the_tables() -> None:
         run.query("DROP TABLE timeline")
 
 
+@pytest.mark.thorough
 def test_diff_is_that_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(path_of(KERAS)), str(path_of(EAGER)), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert json.loads(json.dumps(run_of(KERAS).diff(run_of(EAGER)))) == printed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("use", "name"), [("report", "run.html"), ("trace", "run.folded"), ("trace", "run.json.gz")]
 )

@@ -96,6 +96,7 @@ def append(path: Path, data: bytes) -> None:
         stream.write(data)
 
 
+@pytest.mark.thorough
 def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     raw, log = raw_log(NAME), tmp_path / "run.log"
     middle = raw.index(b"Exiting eager executing local operation '__inference_train_function")
@@ -140,6 +141,7 @@ def test_a_log_that_grows_with_all_keys(start: Start, tmp_path: Path) -> None:
     assert "q quit" not in printed
 
 
+@pytest.mark.thorough
 def test_what_is_printed_at_the_end_is_what_analyze_prints(
     start: Start,
     tmp_path: Path,
@@ -161,6 +163,7 @@ def test_what_is_printed_at_the_end_is_what_analyze_prints(
     )
 
 
+@pytest.mark.thorough
 def test_files_that_are_replaced_or_cut_short(start: Start, tmp_path: Path) -> None:
     raw, log = raw_log(NAME), tmp_path / "run.log"
     parts = [part + b"\n" for part in raw[:900_000].split(b"\n")][:3_000]
@@ -188,6 +191,7 @@ def test_a_log_of_yesterday_has_had_no_line_since(start: Start, tmp_path: Path) 
     terminal.wait_for("no new line for 24 h")
 
 
+@pytest.mark.thorough
 def test_a_pipe(start: Start, tmp_path: Path) -> None:
     (tmp_path / "run.log").write_bytes(raw_log(NAME))
     terminal = start()
@@ -202,6 +206,7 @@ def test_a_pipe(start: Start, tmp_path: Path) -> None:
     terminal.wait_for("What this log can't tell")
 
 
+@pytest.mark.thorough
 def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     (tmp_path / "of.log").write_bytes(raw_log(NAME))
     (tmp_path / "train.py").write_text(
@@ -226,6 +231,7 @@ def test_a_recording_is_watched(start: Start, tmp_path: Path) -> None:
     assert "are in new.log.zst" in printed
 
 
+@pytest.mark.thorough
 def test_what_a_program_said_before_it_failed_is_shown(start: Start, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import no_such_module\n")
     terminal = start()
@@ -252,6 +258,7 @@ def test_an_interrupt_ends_it_and_leaves_the_terminal_as_it_was(
     terminal.wait_for("$ echo typed text")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(
     start: Start, tmp_path: Path, number: signal.Signals
@@ -269,6 +276,7 @@ def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(
     terminal.wait_for("$ echo typed text")
 
 
+@pytest.mark.thorough
 def test_a_recording_that_is_quit_leaves_the_terminal_as_it_was(
     start: Start, tmp_path: Path
 ) -> None:
@@ -288,6 +296,7 @@ def test_a_recording_that_is_quit_leaves_the_terminal_as_it_was(
     terminal.wait_for("$ echo typed text")
 
 
+@pytest.mark.thorough
 def test_a_fifo_in_the_place_of_the_log_can_be_left(start: Start, tmp_path: Path) -> None:
     log = tmp_path / "run.log"
     log.write_bytes(raw_log(NAME))
@@ -301,6 +310,7 @@ def test_a_fifo_in_the_place_of_the_log_can_be_left(start: Start, tmp_path: Path
     terminal.wait_for("it ended with 0")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("width", "colour"), [(60, "NO_COLOR=1"), (160, "FORCE_COLOR=1")])
 def test_narrow_and_wide_with_and_without_colour(
     start: Start, tmp_path: Path, width: int, colour: str

@@ -207,6 +207,7 @@ def test_the_action_passes_logs_that_keep_to_the_policy(runner: Path) -> None:
     assert (runner.parent / "installed").read_text() == f"pipx install {ROOT}\n"
 
 
+@pytest.mark.thorough
 def test_the_action_fails_until_the_baseline_knows_it(runner: Path) -> None:
     log, check = str(path_of(EAGER)), ACTION["runs"]["steps"]
     status, output = act(check, logs=log)
@@ -218,6 +219,7 @@ def test_the_action_fails_until_the_baseline_knows_it(runner: Path) -> None:
     assert act(check, logs=log, baseline="known.json")[0] == 0
 
 
+@pytest.mark.thorough
 def test_the_action_takes_a_policy(runner: Path) -> None:
     (runner / "strict.toml").write_text("[tool.tflogscope.check]\nforbid_implementations = ['*']\n")
     status, _ = act(ACTION["runs"]["steps"], logs=str(path_of(CLEAN)), policy="strict.toml")
@@ -225,6 +227,7 @@ def test_the_action_takes_a_policy(runner: Path) -> None:
     assert results()
 
 
+@pytest.mark.thorough
 def test_the_steps_of_the_docs_run(runner: Path) -> None:
     (runner / "log").write_bytes(raw_log(CLEAN))
     (runner / "train.py").write_text("import sys; sys.stdout.write(open('log').read())\n")

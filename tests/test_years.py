@@ -46,6 +46,7 @@ def log_and_run(
     return year, log, tflogscope.open_log(log)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_log_of_any_year_can_be_shown(
     tmp_path: Path,
@@ -62,6 +63,7 @@ def test_a_log_of_any_year_can_be_shown(
     assert main(arguments) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("year", YEARS)
 def test_a_picture_begins_when_the_log_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], year: str
@@ -95,6 +97,7 @@ def test_a_primitive_of_another_century_is_drawn_where_its_line_is(opened: Open)
     assert int(frame["end_ns"].to_numpy().max()) < 10**9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", ["9999-12-31", "0001-01-01", "+999999999999h"])
 def test_a_moment_far_from_the_log_is_one_where_nothing_ran(tmp_path: Path, when: str) -> None:
     log = tmp_path / "run.log"

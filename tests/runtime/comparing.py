@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from pathlib import Path
-
-# Processes of a test share what Python compiled, also where it is told to leave no such files.
-ENVIRONMENT = {
-    **os.environ,
-    "PYTHONDONTWRITEBYTECODE": "",
-    "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "tflogscope-tests-compiled"),
-}
 
 _TIMES = re.compile(r" (?:- )?\d+(?:ms|us|s)(?:/(?:epoch|step))?\b| - ETA: \S+")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")

@@ -14,6 +14,8 @@ import polars as pl
 import pytest
 
 import tflogscope
+from tests.command import run_command
+from tests.deep import first_quick
 from tests.runtime import emitted
 from tflogscope.runtime.emitter.dialects import DIALECTS, SITES, dialect
 from tflogscope.runtime.emitter.faults import FAULTS, faults_named
@@ -39,7 +41,10 @@ def wrong(verdict: emitted.Verdict, release: str = "2.13") -> list[object]:
     return found
 
 
-@pytest.mark.parametrize(("release", "threads"), CLEAN)
+@pytest.mark.parametrize(
+    ("release", "threads"),
+    first_quick(CLEAN),
+)
 def test_tables_are_the_truth(tmp_path: Path, release: str, threads: int) -> None:
     verdict = emitted.compare(*emitted.write(tmp_path, release, threads))
     assert verdict.executions > 800
@@ -50,6 +55,7 @@ def test_tables_are_the_truth(tmp_path: Path, release: str, threads: int) -> Non
     assert verdict.coverage["unknown"] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("release", ["2.13", "2.21"])
 def test_times_of_the_truth_are_those_of_the_records(tmp_path: Path, release: str) -> None:
     log, truth = emitted.write(tmp_path, release, 2)
@@ -82,18 +88,19 @@ def test_a_running_constant_shows_its_dtype_only(tmp_path: Path) -> None:
     assert not any("value=" in line or "_XlaHasReferenceVars" in line for line in ran)
 
 
+@pytest.mark.thorough
 def test_kernels_of_one_shape_at_once_are_told_apart_by_their_direction(tmp_path: Path) -> None:
     program = Path(__file__).parent / "programs" / "cnn_fit.py"
     log, truth = tmp_path / "run.log", tmp_path / "truth.jsonl"
-    command = [sys.executable, "-m", "tflogscope", "simulate", str(program), "--threads", "8"]
-    command += ["-o", str(log), "--truth", str(truth)]
-    subprocess.run(command, check=True, capture_output=True)
+    options = ("--threads", "8", "-o", log, "--truth", truth)
+    run_command("simulate", program, *options).check_returncode()
     verdict = emitted.compare(log, truth)
     assert not verdict.missed
     assert not wrong(verdict)
     assert verdict.linked == verdict.primitives > 150
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("release", "threads", "faults"), FAULTY)
 def test_through_faults_nothing_is_lost_and_nothing_wrong_is_certain(
     tmp_path: Path, release: str, threads: int, faults: tuple[str, ...]
@@ -121,6 +128,7 @@ def test_late_blocks_end_at_4096_bytes(tmp_path: Path) -> None:
     assert cut is not None
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
@@ -185,6 +193,7 @@ def test_thread_ids_are_those_of_the_truth(tmp_path: Path) -> None:
     assert all(threads[line] == thread for line, thread in rows)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("release", ["2.13", "2.21"])
 def test_large_logs_without_running_anything(tmp_path: Path, release: str) -> None:
     log, script = tmp_path / "large.log", ROOT / "benchmarks" / "synthetic.py"

@@ -5,8 +5,6 @@ primitives as TensorFlow's own logs of them show.
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -14,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.comparing import ENVIRONMENT
+from tests.command import run_command
+from tests.deep import first_quick
 from tests.runtime.record_programs import PROGRAMS, recorded, what_ran
 
 HERE = Path(__file__).parent
@@ -31,9 +30,8 @@ def likeness(name: str, release: str) -> tuple[float, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "run.log"
         series = release.rpartition(".")[0]
-        command = [sys.executable, "-m", "tflogscope", "simulate", f"{HERE}/programs/{name}.py"]
-        command += ["-o", str(log), "--dialect", series]
-        subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True)
+        program = HERE / "programs" / f"{name}.py"
+        run_command("simulate", program, "-o", log, "--dialect", series).check_returncode()
         ours, primitives = what_ran(log)
     theirs, others = (
         Counter({tuple(row[:-1]): row[-1] for row in rows})
@@ -55,13 +53,17 @@ def f1(one: Counter[Any], other: Counter[Any]) -> float:
     return 2 * (one & other).total() / total if total else 1.0
 
 
-@pytest.mark.parametrize(("name", "release"), RUNS)
+@pytest.mark.parametrize(
+    ("name", "release"),
+    first_quick(RUNS),
+)
 def test_it_runs_the_same_ops(name: str, release: str) -> None:
     executions, _, primitives = likeness(name, release)
     assert executions > 0.9
     assert primitives > 0.6  # NB: separable convolutions are not here
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("release", WANTED)
 def test_the_means_are_as_wanted(release: str) -> None:
     rows = [likeness(name, each) for name, each in RUNS if each == release]

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.runtime.comparing import ENVIRONMENT
+from tests.command import run_command
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = Path(__file__).parent / "programs"
@@ -40,17 +38,18 @@ tf.Tensor(11, shape=(), dtype=int32)
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_it_prints_what_the_document_shows(name: str) -> None:
-    command = [sys.executable, "-m", "tflogscope", "simulate", f"{PROGRAMS}/{name}.py"]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
-    printed = iter(done.stdout.splitlines())
+    done = run_command("simulate", PROGRAMS / f"{name}.py")
+    assert done.returncode == 0
+    printed = iter(done.stdout.decode().splitlines())
     for line in SHOWN[name].splitlines():
         assert any(line == other for other in printed), f"{line!r} is not printed, or not there"
 
 
+@pytest.mark.thorough
 def test_the_example_of_figure_5_prints_a_row_for_each_batch_size() -> None:
-    command = [sys.executable, "-m", "tflogscope", "simulate", "examples/staging.py", "0", "1", "4"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    heading, *rows = done.stdout.splitlines()
+    done = run_command("simulate", ROOT / "examples" / "staging.py", "0", "1", "4")
+    assert done.returncode == 0
+    heading, *rows = done.stdout.decode().splitlines()
     assert heading.split() == ["batch", "eager/s", "staged/s", "improvement"]
     assert [row.split()[0] for row in rows] == ["1", "4"]
     assert all(row.endswith(" %") for row in rows)

@@ -10,17 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.comparing import ENVIRONMENT
+from tests.command import run_command
 
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-def simulate(*arguments: str, cwd: Path | None = None) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "tflogscope", "simulate", *arguments]
-    done = subprocess.run(
-        command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout, done.stderr
+def simulate(*arguments: str) -> tuple[int, str, str]:
+    done = run_command("simulate", *arguments)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def program(folder: Path, text: str) -> str:
