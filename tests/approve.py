@@ -1,4 +1,5 @@
-"""Golden files: what `analyze` and `timeline` print for a few sample logs.
+"""Golden files: what `analyze` and `timeline` print for a few sample logs, and where the lines of
+oneDNN are linked in each.
 
 `python -m tests.approve` rewrites them after an intended change; look at the difference before you
 commit it.
@@ -11,9 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.samples import LOGS, ROOT, path_of
+import polars as pl
+
+from tests.samples import LOGS, NAMES, ROOT, path_of, run_of
 
 GOLDEN = ROOT / "tests" / "golden"
+LINKS = GOLDEN / "links.csv"
 SHOWN = (
     ("analyze", "keras_fit_mlp__tf2.13.1__vlog2"),
     ("analyze", "eager_basics__tf2.8.4__vlog2"),
@@ -46,8 +50,23 @@ def printed(command: str, name: str) -> str:
     return found.stdout
 
 
+def linked(name: str) -> pl.DataFrame:
+    """How many lines of a primitive have a link to runs of a kernel, and how far away they are.
+
+    `apart`: the physical lines between the starts of the runs and the lines, added up.
+    """
+    run = run_of(name)
+    kernels = run.timeline.select("kernel", timeline_line="line")
+    lines = run.primitives.filter(event="exec").join(kernels, on="timeline_line", how="left")
+    keys = ["primitive", "kernel", "link"]
+    apart = pl.col("line").cast(pl.Int64) - pl.col("timeline_line").cast(pl.Int64)
+    sums = lines.group_by(keys).agg(lines=pl.len().cast(pl.Int64), apart=apart.sum())
+    return sums.sort(keys).select(pl.lit(name).alias("log"), *sums.columns)
+
+
 def approve() -> None:
     GOLDEN.mkdir(exist_ok=True)
+    pl.concat(linked(name) for name in NAMES).write_csv(LINKS)
     for shown in SHOWN:
         golden_of(*shown).write_text(printed(*shown), encoding="utf-8")
         sys.stdout.write(f"{golden_of(*shown).relative_to(ROOT)}\n")
