@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Open
@@ -23,9 +23,7 @@ from tflogscope.model.causes.eager_ops import read_eager_ops
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import Shown, cause_grammar
 
-QUICK = settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+QUICK = settings(max_examples=10)
 DIALECTS: tuple[Dialect, ...] = ("classic", "tid", "absl")
 TAPE = "./tensorflow/c/eager/tape.h"
 FUNCTION = "__inference_f_7"

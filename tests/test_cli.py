@@ -14,7 +14,7 @@ from typing import IO
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tflogscope
@@ -153,7 +153,6 @@ def test_a_traceback_is_shown_when_asked_for(cli: Run, monkeypatch: pytest.Monke
 
 
 @pytest.mark.thorough
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_characters="/\x00")) | st.sampled_from(stub.HOSTILE))
 def test_names_in_errors_have_no_effect(cli: Run, name: str) -> None:
     hostile = "missing" + name.replace("/", "")

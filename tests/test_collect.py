@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -282,7 +283,8 @@ def test_a_collector_killed_midway_is_continued(logs: Path, tmp_path: Path) -> N
     started = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
     while started.poll() is None and not list(store.glob("runs/*.parquet")):
         time.sleep(0.01)
-    os.killpg(started.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # it may have been done before
+        os.killpg(started.pid, signal.SIGKILL)
     started.wait()
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     collected(logs, tmp_path / "other")

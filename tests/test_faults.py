@@ -21,6 +21,7 @@ import pytest
 
 from tests.deep import DEEP
 from tests.samples import raw_log
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.thorough
 
@@ -207,7 +208,7 @@ def test_signals_at_any_moment(folder: Path, name: str, command: str) -> None:
         os.close(begun)
         time.sleep(moments.uniform(0, 1.2))
         process.send_signal(number)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=PATIENCE_S)
         done = subprocess.CompletedProcess([], process.returncode, out, errors)
         ends = {128 + number, -number} if kind == "runs" else {SIGNALS[number]}
         if number == signal.SIGKILL:

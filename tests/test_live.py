@@ -25,6 +25,7 @@ from tests.deep import examples
 from tests.makelog import Log, Node, wrapped
 from tests.mutations import KINDS
 from tests.samples import NAMES, path_of, raw_log, run_of, unpacked
+from tests.waiting import PATIENCE_S
 from tflogscope.cli.keys import split
 from tflogscope.errors import InputError, UsageError
 from tflogscope.escapes import safe
@@ -154,7 +155,7 @@ def test_a_run_so_far_stays_as_it_is_when_more_comes(tmp_path: Path) -> None:
 
 def wait_until(is_so: Callable[[], bool]) -> None:
     """Wait, and fail if that never becomes so."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE_S
     while not is_so():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -300,7 +301,7 @@ class Reading:
 
     def wait_for(self, *texts: bytes) -> None:
         """Wait for these texts; fail when they don't come."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE_S
         while self.texts != list(texts) and time.monotonic() < until:
             time.sleep(0.01)
         assert self.texts == list(texts)
@@ -334,7 +335,7 @@ def test_a_line_that_is_half_written_waits_for_its_end(followed: Followed) -> No
     reading.wait_for(b"one\ntwo\n")
     file.stop()
     reading.wait_for(b"one\ntwo\nthree\n")
-    assert reading.has_ended(20)
+    assert reading.has_ended(PATIENCE_S)
 
 
 def test_a_file_in_its_place_is_read_from_its_beginning(followed: Followed) -> None:
@@ -381,7 +382,7 @@ def test_a_pipe_is_read_as_it_comes_and_ends() -> None:
     reading.wait_for(b"one\ntwo\n")
     assert not reading.has_ended(0.2)
     written.put(b"")
-    assert reading.has_ended(20)
+    assert reading.has_ended(PATIENCE_S)
 
 
 def test_a_large_pipe_is_not_kept() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.deep import examples
@@ -24,9 +24,7 @@ from tflogscope.errors import NothingRecognised
 
 pytestmark = pytest.mark.thorough
 
-QUICK = settings(
-    max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+QUICK = settings(max_examples=examples(20))
 BUCKETS = ("recognised", "ignored", "unknown", "continuation", "blank")
 TABLES = ("timeline", "ops", "functions", "nodes", "rewrites", "primitives")
 SMALL = ["eager_basics__tf2.8.4__vlog2", "python_threads__tf2.13.1__vlog2"]

@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from tests.command import Ended, run_command
 from tests.makelog import CPU, MATMUL
 from tests.samples import unpacked
+from tests.waiting import PATIENCE_S, has_ended, wait_until
 from tflogscope import open_log
 from tflogscope.cli.main import main
 from tflogscope.errors import NothingRecognised
@@ -167,7 +167,7 @@ def test_exact_timestamps_are_asked_for_where_onednn_has_them() -> None:
 
 WAITS = (
     f"import sys, time; sys.stdout.write({NODE!r})\n"
-    "try: print('ready', flush=True); time.sleep(60)\n"
+    "try: print('ready', flush=True); time.sleep(600)\n"
     "except KeyboardInterrupt: print('interrupted'); raise SystemExit(5)"
 )
 
@@ -189,7 +189,7 @@ def _waiting(tmp_path: Path, program: str = WAITS) -> tuple[subprocess.Popen[byt
 def test_an_interrupt_is_the_programs_to_obey(tmp_path: Path) -> None:
     process, log = _waiting(tmp_path)
     os.killpg(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (5, b"interrupted\n")
     assert open_log(log).timeline.height == 1
 
@@ -197,7 +197,7 @@ def test_an_interrupt_is_the_programs_to_obey(tmp_path: Path) -> None:
 def test_a_termination_is_handed_on(tmp_path: Path) -> None:
     process, log = _waiting(tmp_path)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + signal.SIGTERM
     assert open_log(log).timeline.height == 1
 
@@ -209,18 +209,15 @@ def test_a_termination_is_handed_on(tmp_path: Path) -> None:
 def test_a_signal_that_only_record_gets_reaches_all_that_it_runs(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    child = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    child = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     process, _ = _waiting(tmp_path, f"print('ready', flush=True); {parent}")
     assert process.stdout is not None
     started = int(process.stdout.readline())
     process.send_signal(number)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, b"goes on" in errors) == (128 + number, False)
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(started)], capture_output=True, check=False
-    )
-    assert state.stdout.strip()[:1] in {b"", b"Z"}
+    wait_until(lambda: has_ended(started))
 
 
 def test_what_the_program_leaves_running_does_not_keep_record(tmp_path: Path) -> None:
@@ -236,7 +233,7 @@ def test_a_second_signal_ends_record_whatever_the_program_does(tmp_path: Path) -
     ignoring = (
         "import os, signal, time\n"
         "for number in (2, 15): signal.signal(number, signal.SIG_IGN)\n"
-        "print('ready', flush=True); print(os.getpid(), flush=True); time.sleep(60)"
+        "print('ready', flush=True); print(os.getpid(), flush=True); time.sleep(600)"
     )
     process, log = _waiting(tmp_path, ignoring)
     assert process.stdout is not None
@@ -246,7 +243,7 @@ def test_a_second_signal_ends_record_whatever_the_program_does(tmp_path: Path) -
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=1)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     finally:
         os.kill(program, signal.SIGKILL)
     assert process.returncode == 128 + signal.SIGINT
@@ -256,11 +253,9 @@ def test_a_second_signal_ends_record_whatever_the_program_does(tmp_path: Path) -
 
 def test_a_recording_that_was_killed_can_be_read(tmp_path: Path) -> None:
     process, log = _waiting(tmp_path)
-    deadline = time.monotonic() + 30
-    while log.stat().st_size < 500 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: log.stat().st_size >= 500)
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_S)
     assert open_log(log).timeline.height == 1
 
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mutations import KINDS
@@ -166,9 +166,7 @@ LOGS = st.lists(
 
 @pytest.mark.thorough
 @given(pieces=LOGS, cut=st.integers(0, 60), block_size=st.sampled_from((1, 9, 150, 700, 1 << 20)))
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300)
 def test_made_logs(
     pieces: list[tuple[str, str]], cut: int, block_size: int, tmp_path: Path
 ) -> None:
