@@ -14,9 +14,10 @@ from tflogscope.grammar.onednn_ops import FAMILIES
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import open_pairs
 from tflogscope.model.links.kernels import families_of, roles
-from tflogscope.model.links.late import may_be_late
+from tflogscope.model.links.late import are_late, late_by_marks, link_late, may_be_late
 from tflogscope.model.links.pairs import MAIN, Graded
 from tflogscope.model.links.problems import read_problems
+from tflogscope.model.links.signs import NO, UNKNOWN, YES, shape_fit
 from tflogscope.model.links.tensors import TensorOutputs
 
 KEY = ("unknown", "vague", "odd", "seldom", "apart")
@@ -144,6 +145,51 @@ def test_problems_give_sizes(
     assert {name: row[name][0] for name in expected} == expected
 
 
+SHAPES = {
+    **dict.fromkeys(("src", "wei", "dst"), pl.String),
+    **dict.fromkeys(("src_count", "wei_count", "dst_count", "b", "m", "k", "n"), pl.Int64),
+}
+CONVOLUTION = {"src": "2x8x12x12", "wei": "3x3x8x16", "dst": "2x10x10x16"}
+PROBLEM = "mb2_ic8oc16_ih12oh10kh3sh1dh0ph0_iw12ow10kw3sw1dw0pw0"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "primitive", "problem", "shape", "expected"),
+    [
+        ("_MklMatMul", "gemm_api", "2x3:3x4", {"b": 1, "m": 2, "k": 3, "n": 4}, YES),
+        ("_MklMatMul", "gemm_api", "2x3:3x4", {"b": 1, "m": 2, "k": 3, "n": 5}, NO),
+        ("_MklMatMul", "gemm_api", "2x3:3x4", {"b": 1, "m": 2}, UNKNOWN),  # one size may be chance
+        ("_MklMatMul", "gemm_api", "2x3:3x4", {"m": 2, "n": 4}, YES),
+        ("_MklMatMul", "gemm_api", "2x3:3x4", {}, UNKNOWN),
+        ("_MklBatchMatMulV2", "matmul", "5x2x3:5x3x4", {"b": 6, "m": 2, "k": 3, "n": 4}, NO),
+        # Eigen splits a product into smaller ones; they have no more than its sizes.
+        ("MatMul", "gemm_api", "2x3:3x4", {"m": 2, "k": 3, "n": 4}, YES),
+        ("MatMul", "gemm_api", "2x3:3x4", {"m": 20, "k": 30, "n": 40}, UNKNOWN),
+        ("MatMul", "gemm_api", "2x3:3x4", {"m": 20, "k": 2, "n": 40}, NO),
+        ("_MklNativeConv2D", "convolution", PROBLEM, CONVOLUTION, YES),
+        ("_MklNativeConv2D", "convolution", PROBLEM, {"src": "2x8x12x12"}, YES),
+        ("_MklNativeConv2D", "convolution", PROBLEM, {**CONVOLUTION, "wei": "3x3x8x17"}, NO),
+        ("_MklNativeConv2D", "convolution", PROBLEM, {}, UNKNOWN),
+        # A reorder works on any operand, also laid flat; another size fits if one is unknown.
+        ("_MklNativeConv2D", "reorder", "16x8x3x3", CONVOLUTION, YES),
+        ("_MklNativeConv2D", "reorder", "16x8x3x5", CONVOLUTION, NO),
+        ("_MklNativeConv2D", "reorder", "16x8x3x5", {**CONVOLUTION, "dst": None}, UNKNOWN),
+        ("_MklNativeConv2D", "reorder", "1152", {**CONVOLUTION, "wei_count": 1152}, YES),
+        ("_MklNativeConv2D", "reorder", "1153", CONVOLUTION, UNKNOWN),
+        ("_MklEinsum", "reorder", "16x8x3x5", CONVOLUTION, UNKNOWN),
+    ],
+)
+def test_shapes_fit_what_a_primitive_worked_on(
+    kernel: str, primitive: str, problem: str, shape: dict[str, object], expected: int
+) -> None:
+    said = {"primitive": [primitive], "prop_kind": ["undef"], "problem": [problem]}
+    problems = read_problems(pl.DataFrame(said))
+    shapes = pl.DataFrame({name: [shape.get(name)] for name in SHAPES}, schema=SHAPES)
+    first = np.array([0])
+    family = np.array([family_of(kernel)])
+    assert shape_fit(problems, first, shapes, first, family).tolist() == [expected]
+
+
 def test_tensor_outputs_have_reference_and_shape() -> None:
     head = 'kernel_name: "a/b"'
     texts = [
@@ -177,6 +223,86 @@ def test_open_pairs_are_lines_inside_intervals() -> None:
 )
 def test_only_some_releases_hold_lines_back(version: str | None, *, late: bool) -> None:
     assert may_be_late(version) == late
+
+
+def late_linked(
+    lines: list[tuple[int, int | None]], runs: list[tuple[str, int, int, int | None]]
+) -> list[tuple[int, bool]]:
+    """What `link_late` says of lines (at, m; None: cut) and runs (kernel, at, end_at, m)."""
+    made = pl.DataFrame(lines, schema={"at": pl.Int64, "m": pl.Int64}, orient="row")
+    schema = {"kernel": pl.String, "at": pl.Int64, "end_at": pl.Int64, "m": pl.Int64}
+    ran = pl.DataFrame(runs, schema=schema, orient="row")
+    k, n = (pl.when(pl.col("m").is_not_null()).then(size) for size in (3, 4))
+    sizes = [frame.select("m", k=k, n=n) for frame in (made, ran)]
+    candidates = ran.select("at", "end_at", family=pl.Series(families_of(ran["kernel"])))
+    found, by_size = link_late(made.select("at").hstack(sizes[0]), candidates, sizes[1])
+    return list(zip(found.tolist(), by_size.tolist(), strict=True))
+
+
+MKL = "_MklMatMul"
+
+
+@pytest.mark.parametrize(
+    ("lines", "runs", "expected"),
+    [
+        # The first of a size belongs to the first that was done, whatever began before.
+        ([(90, 2), (91, 2)], [(MKL, 1, 9, 2), (MKL, 2, 5, 2)], [(1, True), (0, True)]),
+        ([(90, 7), (91, 2)], [(MKL, 1, 5, 2), (MKL, 6, 9, 7)], [(1, True), (0, True)]),
+        # Eigen's may have other lines too, so oneDNN's own kernels come first.
+        ([(90, 2), (91, 2)], [("MatMul", 1, 2, 2), (MKL, 3, 4, 2)], [(1, True), (0, True)]),
+        # More lines than runs of a size: which are whose is not known.
+        ([(90, 2), (91, 2)], [(MKL, 1, 5, 2)], [(0, False), (-1, False)]),
+        # None comes before its kernel began, by size or by order.
+        ([(1, 2)], [(MKL, 1, 5, 2)], [(-1, False)]),
+        ([(1, 2)], [(MKL, 1, 5, None)], [(-1, False)]),
+        # By order alone: to runs of unknown size, of oneDNN's kernels only, and each once.
+        ([(90, 2), (91, 7)], [(MKL, 1, 5, None), (MKL, 6, 9, 7)], [(0, False), (1, True)]),
+        ([(90, 2)], [("MatMul", 1, 5, None)], [(-1, False)]),
+        ([(90, 2)], [(MKL, 1, 5, 7)], [(-1, False)]),
+        # A line that was cut has the size of the run at its place.
+        ([(90, 2), (91, None)], [(MKL, 1, 5, 2), (MKL, 6, 9, 7)], [(0, True), (1, True)]),
+        ([(90, None)], [(MKL, 1, 5, None)], [(0, False)]),
+        ([(90, 2)], [("AddV2", 1, 5, 2)], [(-1, False)]),
+        ([(90, 2)], [], [(-1, False)]),
+    ],
+)
+def test_late_lines_go_by_size_and_then_by_order(
+    lines: list[tuple[int, int | None]],
+    runs: list[tuple[str, int, int, int | None]],
+    expected: list[tuple[int, bool]],
+) -> None:
+    assert late_linked(lines, runs) == expected
+
+
+@pytest.mark.parametrize(
+    ("placed", "candidate", "after", "late"),
+    [
+        ([False, False], [0, 1], [True, True], True),
+        ([True, True], [0, 1], [True, True], False),  # what was open explains them
+        ([False, False], [-1, -1], [], False),  # nothing explains them: grappler ran them
+        ([False, False], [0, 1], [False, False], False),  # in their place, but of another kind
+        ([True, False], [0, 1], [False, True], True),
+    ],
+)
+def test_lines_are_late_if_only_their_order_explains_them(
+    placed: list[bool], candidate: list[int], after: list[bool], *, late: bool
+) -> None:
+    found = are_late(np.array(placed), np.array(candidate), np.array(after, bool))
+    assert found == late
+
+
+@pytest.mark.parametrize(
+    ("gemm_at", "late"),
+    [([15, 35], False), ([15, 90], True), ([90, 91], True), ([20, 35], False)],
+)
+def test_lines_are_late_that_do_not_follow_their_mark(gemm_at: list[int], *, late: bool) -> None:
+    kernels = families_of(pl.Series([MKL, MKL, "_MklSoftmax"]))
+    runs = {"family": kernels, "at": [10, 30, 11], "end_at": [20, 40, 12], "thread": [None] * 3}
+    candidates = pl.DataFrame(runs, schema_overrides={"thread": pl.Int64})
+    marks = pl.DataFrame({"at": [14, 34, 50], "thread": [-1, -1, -1]})
+    assert late_by_marks(marks, np.array(gemm_at), candidates) == late
+    nothing = late_by_marks(marks.clear(), np.array(gemm_at), candidates)
+    assert nothing is None
 
 
 @st.composite

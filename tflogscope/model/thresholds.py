@@ -18,11 +18,6 @@ STRAY_LINES = 5000
 
 With an end: up to 213 lines, with four Python threads. Without: up to 1,179, at level 3.
 """
-MISFITS = 0.05
-"""Of the lines of a kind of primitive: if more fit nothing, the shapes are read wrongly.
-
-No kind of primitive had one in any log; a wrong reading makes nearly all lines misfits.
-"""
 
 # ---- links: what is odd, and habit ---------------------------------------------------------------
 

@@ -206,8 +206,7 @@ class _Linker:
         `sole` has the execution of each line that is settled, else -1; these lines are evidence
         of habits. Last comes which lines lost a rival to a settled line.
         """
-        sure = (GEMM,) if self.may_be_late else ()
-        fitting = without_misfits(pairs, self.lines["primitive"], sure=sure)
+        fitting = without_misfits(pairs, self.lines["primitive"])
         all_graded = graded(fitting, self.events, self.lines, self.candidates)
         pairs, rivals = self._left_open(all_graded, sole)
         is_reorder = self._is("reorder")

@@ -14,7 +14,7 @@ from tflogscope.model.links.assignment import NO_SLOT
 from tflogscope.model.links.candidates import open_pairs
 from tflogscope.model.links.kernels import ONCE, VAGUE, roles
 from tflogscope.model.links.signs import NO, UNKNOWN, habits, oddities, shape_fit
-from tflogscope.model.thresholds import HABITS, MISFITS
+from tflogscope.model.thresholds import HABITS
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
@@ -104,23 +104,11 @@ def read_pairs(
     return Pairs(line, candidate, role, fit, problem[line])
 
 
-def without_misfits(pairs: Pairs, primitive: pl.Series, *, sure: tuple[str, ...]) -> Pairs:
-    """Leave out pairs whose shapes contradict each other.
-
-    If many lines of a kind of primitive fit nothing that is open, our reading of its shapes is
-    at fault (a new release?), and they prove nothing for that kind, if it is not one of `sure`.
-    """
-    has_pairs, fits, has_main = (np.zeros(len(primitive), bool) for _ in range(3))
-    has_pairs[pairs.line] = True
-    fits[pairs.line[pairs.fit > NO]] = True
-    kinds = pl.DataFrame({"kind": primitive, "misfit": has_pairs & ~fits, "all": has_pairs})
-    shares = kinds.group_by("kind").agg(share=pl.col("misfit").sum() / pl.col("all").sum())
-    many = shares.filter((pl.col("share") > MISFITS) & ~pl.col("kind").is_in(sure))
-    doubted = many["kind"].implode()
-    doubt = primitive.is_in(doubted).to_numpy()[pairs.line]
-    pairs = replace(pairs, fit=np.where(doubt & (pairs.fit == NO), UNKNOWN, pairs.fit))
+def without_misfits(pairs: Pairs, primitive: pl.Series) -> Pairs:
+    """Leave out pairs whose shapes contradict each other."""
     pairs = pairs.where(pairs.fit > NO)
     # What a kernel runs rarely is no rival to a kernel that runs it always.
+    has_main = np.zeros(len(primitive), bool)
     has_main[pairs.line[pairs.role == MAIN]] = True
     is_reorder = (primitive == "reorder").to_numpy()
     rare = (pairs.role == BESIDE) & has_main[pairs.line] & ~is_reorder[pairs.line]

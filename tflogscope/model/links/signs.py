@@ -52,7 +52,6 @@ def shape_fit(
     known = sum(shapes[role].is_not_null().to_numpy()[run].astype(int) for role in BAGS)
     whole = (operands >= 2) & (known == operands)
     fit[is_reorder & ~any_equal & whole & ~flat & ~blocks] = NO
-    fit[blocks & ~by_size & (fit == NO)] = UNKNOWN
     return fit
 
 
@@ -110,14 +109,11 @@ def oddities(
     duration = primitives["duration_us"].fill_null(0.0).to_numpy()[line]
     start = candidates["time"].cast(pl.Float64).to_numpy()[candidate]
     end = candidates["end_time"].cast(pl.Float64).to_numpy()[candidate]
-    first_after = _time_after(events, primitives["at"].to_numpy())
-    after = first_after[line]
+    after = _time_after(events, primitives["at"].to_numpy())[line]
     odd = np.zeros(len(line), np.int64)
     with np.errstate(invalid="ignore"):  # no time is NaN, and nothing is odd about it
         odd += duration > (end - start) * DURATION_FACTOR + DURATION_SLACK
         odd += start + duration > after + CLOCK_SLACK
-        began = _beginnings(primitives, first_after)[line]
-        odd += (began < start - CLOCK_SLACK) | (began + duration > end + CLOCK_SLACK)
     matmul = (candidates["family"] == NUMBERS["matmul"]).to_numpy()[candidate]
     matmul &= (primitives["primitive"] == "gemm_api").to_numpy()[line]
     at = primitives["at"].gather(line[matmul])
@@ -132,21 +128,6 @@ def _time_after(events: Events, at: Integers) -> NDArray[np.float64]:
     One that is glued to the line had its time before it was written, and waited for the line.
     """
     return events.executor_time_from((at // PLACES + 1) * PLACES)
-
-
-def _beginnings(primitives: pl.DataFrame, after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """When each primitive began, on the log's clock, where the verbose lines have timestamps.
-
-    They are UTC, other records local time: whole quarter-hours lie between. `after` is the time of
-    the record after each line.
-    """
-    if "time" not in primitives.columns or not primitives["time"].count():
-        return np.full(primitives.height, np.nan)
-    time = primitives["time"].cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64).to_numpy()
-    if not np.isfinite(after - time).any():
-        return np.full(primitives.height, np.nan)
-    quarter = 15 * 60 * 1_000_000
-    return np.asarray(time + np.round(np.nanmedian(after - time) / quarter) * quarter)
 
 
 def _without_mark(events: Events, at: pl.Series, runs: pl.DataFrame) -> Booleans:
