@@ -33,9 +33,11 @@ _M_MMAP_THRESHOLD = -3
 if platform.libc_ver()[0] == "glibc":
     ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 17)
 
-# The process that starts the tests may ignore it, as nohup does; children would inherit that.
+# What starts the tests may ignore these, as nohup and `&` do; children would inherit that.
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -264,6 +264,20 @@ def test_where_no_end_is_printed_the_next_node_bounds_a_kernel(opened: Open) -> 
     assert links(opened(log)) == [(one, first, "certain"), (two, second, "certain")]
 
 
+def test_where_no_end_is_printed_a_kernel_ends_with_its_call(opened: Open) -> None:
+    log = Log()
+    a = product(3, "a")
+    log.instantiate("__inference_f_7", 1)
+    log.executing("__inference_f_7")
+    log.running("__inference_f_7", 2)
+    log.make_executor("__inference_f_7", a)
+    start = log.start(a, STEP)
+    inside = gemm(log, "2x3:3x4")
+    log.ran("__inference_f_7", 2)
+    after = gemm(log, "2x3:3x4")
+    assert links(opened(log)) == [(inside, start, "certain"), (after, None, "none")]
+
+
 def test_late_lines_go_to_the_executions_that_were_done(opened: Open) -> None:
     log = Log()
     log.raw("onednn_verbose,info,oneDNN v2.7.3 (commit N/A)")

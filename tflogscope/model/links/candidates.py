@@ -160,14 +160,7 @@ def _until(found: pl.DataFrame, executions: Executions) -> pl.Series:
     consumer = _first_consumer(found, executions)
     calls = executions.dispatches.calls.select("call", call_end="end_at")
     call_end = found.join(calls, on="call", how="left", maintain_order="left")["call_end"]
-    frame = executions.frame.select("at", "step_row").drop_nulls("step_row")
-    ends = frame.group_by("step_row").agg(step_end=pl.col("at").max())
-    step_end = found.join(ends, on="step_row", how="left", maintain_order="left")["step_end"]
-    # The last node of a step has nothing after it that would show its end.
-    last = found["at"] >= step_end
-    return pl.select(
-        pl.coalesce(printed, after, consumer, call_end, pl.when(~last).then(step_end))
-    ).to_series()
+    return pl.select(pl.coalesce(printed, after, consumer, call_end)).to_series()
 
 
 def _first_consumer(found: pl.DataFrame, executions: Executions) -> pl.Series:

@@ -2,7 +2,7 @@
 
 The executor prints what each kernel put out (core/framework/log_memory.cc, RecordTensorOutput,
 called by ExecutorState::ProcessOutputs at VLOG 2); what a node takes in is what the nodes before
-it put out. Constants print nothing: their shapes are in their definitions.
+it put out. Constants print nothing.
 """
 
 from __future__ import annotations
@@ -80,13 +80,8 @@ def node_shapes(
         row=pl.int_range(pl.len())
     )
     wanted = runs.join(used, on=["definition", "family"]).sort("at", maintain_order=True)
-    names = used["reference"].unique()
-    printed = outputs.named(names).sort("at", maintain_order=True)
+    printed = outputs.named(used["reference"].unique()).sort("at", maintain_order=True)
     shapes = pl.concat([_put_out(wanted, printed), _taken_in(wanted, printed)])
-    constants = _constants(definitions, names)
-    shapes = shapes.join(constants, on="reference", how="left").select(
-        "row", "role", "output_at", shape=pl.coalesce("shape", "constant")
-    )
     for role in OPERANDS:
         one = shapes.filter(pl.col("role") == role).select("row", pl.col("shape").alias(role))
         runs = runs.join(one, on="row", how="left", maintain_order="left")
@@ -157,16 +152,6 @@ def _taken_in(wanted: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
     steady = steady.unique(["step", "reference"], keep="first").drop("at")
     found = wanted.filter(~pl.col("own")).join(steady, on=["step", "reference"], how="left")
     return found.select("row", "role", "reference", "shape", output_at=pl.lit(None, pl.Int64))
-
-
-def _constants(definitions: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
-    """Shapes of `Const` nodes by name (reference, constant), where all of that name agree."""
-    const = definitions.filter(
-        (pl.col("kernel") == "Const") & pl.col("node").is_in(names.implode())
-    )
-    printed = pl.col("attributes").str.extract(r"value=Tensor<type: \w+ shape: \[([\d,]*)\]", 1)
-    found = const.select(reference="node", constant=printed).drop_nulls().unique()
-    return found.filter(pl.len().over("reference") == 1)
 
 
 def _measures(distinct: pl.DataFrame) -> pl.DataFrame:
