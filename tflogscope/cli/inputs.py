@@ -154,7 +154,7 @@ def opened_each(
 
         name, id_ = stored
         if id_ is None:
-            hint = "ops, query, export, check and report take all runs, diff takes two (STORE#ID)."
+            hint = "Name one run (STORE#ID); ops, query, export, check and report take all."
             raise UsageError("this is a store of many runs", name, hint)
         store = open_store(name)
         yield [Part((), "")], iter([StoredRun(store, store.row(id_))])

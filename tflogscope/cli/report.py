@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -64,8 +64,10 @@ def report(
         if redacted:
             hint = "Redact the logs, and collect those: tflogscope redact LOG -o REDACTED.log.zst"
             raise UsageError("the pages of a store can't be redacted", inputs[0], hint)
-        _report_store(*stored, path, force=force)
-        return
+        name, id_ = stored
+        if id_ is None:
+            _report_store(name, path, force=force)
+            return
     with opened(inputs, grammar) as run:
         from tflogscope.api import page
 
@@ -75,35 +77,27 @@ def report(
         stream.write(text.encode())
 
 
-def _report_store(name: str, id_: str | None, path: str | None, *, force: bool) -> None:
-    """Write the overview of a store with a page for each run, or the page of one run."""
+def _report_store(name: str, path: str | None, *, force: bool) -> None:
+    """Write the overview of a store, with a page for each run."""
     from tflogscope.stores.figures import read_figures
     from tflogscope.stores.store import open_store
     from tflogscope.stores.stored_run import StoredRun
     from tflogscope.views.report.store import PAGES, page_of, run_page, store_page
 
-    store = open_store(name)
-
-    def page(row: dict[str, Any]) -> str:
-        run = StoredRun(store, row)
-        tables = (run.findings, run.ops.sort("total_us", descending=True), run.functions)
-        return run_page(row, *(table.to_dicts() for table in tables))
-
-    if id_ is not None:
-        text = page(store.row(id_))
-    elif path is None:
+    if path is None:
         raise UsageError("the pages of a store are files", None, "Name one: -o report.html")
-    else:
-        folder = Path(f"{path}{PAGES}")
-        folder.mkdir(exist_ok=True)
-        rows = read_figures(store).to_dicts()
-        for row in rows:
-            with atomic_file(folder / page_of(row["run"]), force=True) as stream:
-                stream.write(page(store.row(row["run"])).encode())
-        failed = store.rows.filter(state="failed").to_dicts()
-        text = store_page(name, [*rows, *failed], folder.name, _more(store))
-    place = standard_output() if path is None else atomic_file(path, force=force)
-    with place as stream:
+    store, folder = open_store(name), Path(f"{path}{PAGES}")
+    folder.mkdir(exist_ok=True)
+    rows = read_figures(store).to_dicts()
+    for row in rows:
+        run = StoredRun(store, store.row(row["run"]))
+        tables = (run.findings, run.ops.sort("total_us", descending=True), run.functions)
+        page = run_page(run.row, *(table.to_dicts() for table in tables))
+        with atomic_file(folder / page_of(row["run"]), force=True) as stream:
+            stream.write(page.encode())
+    failed = store.rows.filter(state="failed").to_dicts()
+    text = store_page(name, [*rows, *failed], folder.name, _more(store))
+    with atomic_file(path, force=force) as stream:
         stream.write(text.encode())
 
 

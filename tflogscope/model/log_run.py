@@ -43,7 +43,7 @@ class LogRun(Run):
         sources: Sequence[Source] = (),
         recorded_as: Mapping[str, Any] | None = None,
     ) -> None:
-        self.events, self.sources, self.recorded_as = events, sources, recorded_as
+        self.events, self.sources = events, sources
         self.stages = Evidence(events, recorded_as)
 
     def __repr__(self) -> str:
@@ -63,6 +63,11 @@ class LogRun(Run):
     def executions(self) -> pl.DataFrame:
         """See `Tables.executions`."""
         return self.stages.timeline.encoded.hstack(self.asked)
+
+    @property
+    def recorded_as(self) -> Mapping[str, Any] | None:
+        """See `Run.recorded_as`."""
+        return self.stages.recorded_as
 
     @property
     def start(self) -> int | None:

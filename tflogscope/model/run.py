@@ -30,10 +30,13 @@ class Run(Tables):
     first line; the columns are those of the contract. Durations are in µs.
     """
 
-    recorded_as: Mapping[str, Any] | None
-    """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
     sources: Sequence[Source]
     """The logs themselves, to read them once more; none for a run of a store."""
+
+    @property
+    def recorded_as(self) -> Mapping[str, Any] | None:
+        """What `tflogscope record` wrote above the log (`recording/header.py`), if it did."""
+        raise NotImplementedError
 
     @property
     def start(self) -> datetime | int | None:

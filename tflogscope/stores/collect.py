@@ -19,7 +19,9 @@ from tflogscope.model.opening import open_with
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.sources import Source
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
+from tflogscope.stores.kept import kept
 from tflogscope.stores.layout import (
+    KEPT,
     RUN_COLUMNS,
     STORED,
     Row,
@@ -92,7 +94,10 @@ def collect_run(store: str, named: Named, version: str, grammar: str | None = No
             run = _open(sources, grammar)
             row |= _facts(run, named) | {"state": "done"}
             for table in STORED:
-                folder.write(table_file(row, table), parquet(getattr(run, table), table))
+                folder.write(
+                    table_file(row, table),
+                    parquet(kept(run) if table == KEPT else getattr(run, table), table),
+                )
     except InputError as error:
         where = f"{error.where}: " if error.where else ""
         row = failed(named, version, f"{where}{error.what}")

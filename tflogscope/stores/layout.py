@@ -24,7 +24,9 @@ from tflogscope.stores.folder import RUNS, Folder
 Row = dict[str, Any]
 PARQUET = b"PAR1"  # the end of each of its files
 
-STORED = (*TABLES, *BESIDE)
+KEPT = "summary"
+"""What `analyze` says of the run, see `kept`."""
+STORED = (*TABLES, *BESIDE, KEPT)
 RUN_COLUMNS = {name: kind for name, kind in schema(RUNS).items() if name != "run"}
 """The columns of `runs` after `run` and the fields of the template."""
 

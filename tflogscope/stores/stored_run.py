@@ -6,16 +6,17 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tflogscope.errors import InputError
-from tflogscope.model.facts import Rewriters
+from tflogscope.model.facts import Rewriters, Summary
 from tflogscope.model.origin import Input
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
-from tflogscope.stores.layout import Row, again
+from tflogscope.stores.kept import read_kept
+from tflogscope.stores.layout import KEPT, Row, again
 
 if TYPE_CHECKING:
     from tflogscope.stores.store import Store
@@ -28,8 +29,6 @@ class StoredRun(Run):
 
     def __init__(self, store: Store, row: Row) -> None:
         self._store, self.row = store, row
-        settings = row["settings"]
-        self.recorded_as = {"environment": json.loads(settings)} if settings else None
 
     def __repr__(self) -> str:
         return f"{self._store.name}#{self.row['run']}"
@@ -43,8 +42,28 @@ class StoredRun(Run):
         try:
             return self._store.table(name, [self.row]).drop("run").collect()
         except (OSError, pl.exceptions.PolarsError) as error:
-            hint = again(self._store.name, self.row)
-            raise InputError(f"its table {name} can't be read", repr(self), hint) from error
+            raise self._unreadable(name) from error
+
+    def _unreadable(self, table: str) -> InputError:
+        hint = again(self._store.name, self.row)
+        return InputError(f"its table {table} can't be read", repr(self), hint)
+
+    @cached_property
+    def _kept(self) -> tuple[Summary, dict[str, Any] | None]:
+        try:
+            return read_kept(self.table(KEPT))
+        except (ValueError, TypeError, LookupError, pl.exceptions.PolarsError) as error:
+            raise self._unreadable(KEPT) from error
+
+    @cached_property
+    def summary(self) -> Summary:
+        """See `Run.summary`."""
+        return self._kept[0]
+
+    @property
+    def recorded_as(self) -> dict[str, Any] | None:
+        """See `Run.recorded_as`."""
+        return self._kept[1]
 
     @property
     def start(self) -> datetime | None:
