@@ -213,17 +213,8 @@ def _both_modes(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame)
     called = functions.filter(pl.col("function").is_in(names.implode()))
     time = pl.col("total_us").fill_null(0)
     busiest = called.sort(time, descending=True, maintain_order=True)["function"].head(1).to_list()
-    examples = [
-        Example(
-            op["op"],
-            op["source"],
-            eager_lines=_lines(op["eager_first_line"], op["eager_last_line"]),
-            graph_line=op["graph_first_line"],
-        )
-        for op in first
-    ]
-    function = busiest[0] if busiest else None
-    return _answer("both-modes", examples, count=both.height, function=function)
+    examples = [_example(op, "eager_", op["graph_first_line"]) for op in first]
+    return _answer("both-modes", examples, count=both.height, function=next(iter(busiest), None))
 
 
 def _never_eager(ops: pl.DataFrame) -> Answer | None:
@@ -243,10 +234,7 @@ def _never_eager(ops: pl.DataFrame) -> Answer | None:
     ).to_dicts()
     if not absent:
         return None
-    examples = [
-        Example(op["op"], op["source"], eager_lines=None, graph_line=op["graph_first_line"])
-        for op in absent[:_EVIDENCE]
-    ]
+    examples = [_example(op, None, op["graph_first_line"]) for op in absent[:_EVIDENCE]]
     return _answer("never-eager", examples, ops=[op["op"] for op in absent])
 
 
@@ -254,18 +242,9 @@ def _rewritten_eagerly(ops: pl.DataFrame) -> Answer | None:
     rewritten = ops.filter(pl.col("eager_rewritten") > 0).to_dicts()
     if not rewritten:
         return None
-    examples = [
-        Example(
-            op["op"],
-            op["source"],
-            eager_lines=_lines(op["eager_rewritten_first_line"], op["eager_rewritten_last_line"]),
-            graph_line=None,
-        )
-        for op in rewritten[:_EVIDENCE]
-    ]
     return _answer(
         "eager-rewritten",
-        examples,
+        [_example(op, "eager_rewritten_", None) for op in rewritten[:_EVIDENCE]],
         count=sum(op["eager_rewritten"] for op in rewritten),
         whose=names_of(by for op in rewritten for by in op["eager_rewrites"]),
         ops=[op["op"] for op in rewritten],
@@ -276,8 +255,11 @@ def _answer(id_: str, evidence: list[Example], **facts: Any) -> Answer:
     return Answer(id_, rows("answer")[id_].words(**facts), evidence)
 
 
-def _lines(first: int | None, last: int | None) -> tuple[int, int] | None:
-    return None if first is None or last is None else (first, last)
+def _example(op: dict[str, Any], eager: str | None, graph_line: int | None) -> Example:
+    """An op with its first and last eager line, in the columns that begin so, if it has them."""
+    lines = None if eager is None else (op[f"{eager}first_line"], op[f"{eager}last_line"])
+    known = None if lines is None or None in lines else lines
+    return Example(op["op"], op["source"], eager_lines=known, graph_line=graph_line)
 
 
 def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:

@@ -19,11 +19,6 @@ Row = Mapping[str, Any]
 _SHOWN = 3  # findings in words
 _EVIDENCE_SHOWN = 4  # of the first answer; of each other one the first
 _NAME = 44  # cells
-_QUESTIONS = {
-    "both-modes": "Why did an op run eagerly here and in a graph there?",
-    "never-eager": "Which ops ran as oneDNN kernels in graphs only?",
-    "eager-rewritten": "Which eager ops were rewritten?",
-}
 
 
 def findings_section(run: Run) -> doc.Node:
@@ -115,7 +110,10 @@ def answers_section(facts: Summary) -> Sequence[doc.Node]:
     """The first answer with a table of its evidence, the others with one line of it."""
     several = len(facts.recorded.sources) > 1
     said = [
-        doc.Folded(_QUESTIONS[answer.id], (_answer(answer, several=several, briefly=number > 0),))
+        doc.Folded(
+            sentences("answer")[answer.id].title,
+            (_answer(answer, several=several, briefly=number > 0),),
+        )
         for number, answer in enumerate(facts.answers)
     ]
     return [doc.Section("What it means", said, "answers")] if said else []

@@ -270,27 +270,14 @@ def _ops(figures: Figures, shown: Shown, width: int, room: int) -> list[Text]:
     more = f" ({len(part)} of {len(kept)})" if len(kept) > len(part) else ""
     marks = [("› " if op is kept[place] else "  ") for op in part]
     names = [mark + _name(op["op"]) for mark, op in zip(marks, part, strict=True)]
+    eager, graph, rewritten = (STYLES[tone] for tone in ("eager", "graph", "rewritten"))
     columns = [
         Column(f"  op{more}", names, least=_NAME_KEEPS),
-        Column(
-            "eager", [_count(op["eager"]) for op in part], is_number=True, style=STYLES["eager"]
-        ),
-        Column(
-            "time", [_time(op["eager_us"]) for op in part], is_number=True, style=STYLES["eager"]
-        ),
-        Column(
-            "graph", [_count(op["graph"]) for op in part], is_number=True, style=STYLES["graph"]
-        ),
-        Column(
-            "time", [_time(op["graph_us"]) for op in part], is_number=True, style=STYLES["graph"]
-        ),
-        Column(
-            whose,
-            [_share(op) for op in part],
-            is_number=True,
-            stays=True,
-            style=STYLES["rewritten"],
-        ),
+        Column("eager", [_count(op["eager"]) for op in part], is_number=True, style=eager),
+        Column("time", [_time(op["eager_us"]) for op in part], is_number=True, style=eager),
+        Column("graph", [_count(op["graph"]) for op in part], is_number=True, style=graph),
+        Column("time", [_time(op["graph_us"]) for op in part], is_number=True, style=graph),
+        Column(whose, [_share(op) for op in part], is_number=True, stays=True, style=rewritten),
     ]
     lines = _grid(columns, width)
     lines[1 + place - first].stylize("bold")
