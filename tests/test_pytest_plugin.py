@@ -86,8 +86,8 @@ def test_the_example_fails_with_ops_lines_and_advice(pytester: pytest.Pytester) 
             "*assert run.unexpected_eager.is_empty()",
             "*- tflogscope check *train0*run.log.zst -*",
             "FAILED  unexpected_eager: 326 unexpected eager executions; allowed: 0.*",
-            "  ReadVariableOp * run-eagerly *58  12,*",
-            "  run-eagerly: *compile(run_eagerly=True)*",
+            "    ReadVariableOp * run-eagerly *58  12,*",
+            "    run-eagerly: *compile(run_eagerly=True)*",
         ]
     )
 
