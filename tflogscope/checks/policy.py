@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tflogscope.checks import values
 from tflogscope.errors import InputError, UsageError
@@ -25,8 +24,7 @@ _TABLE = ("tool", "tflogscope", "check")
 _FUNCTIONS = "functions"
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """The keys that a table of the policy names; `pattern` None: the policy's own table."""
 
     pattern: str | None
@@ -39,8 +37,7 @@ class Section:
         return function is not None and fnmatchcase(function, self.pattern)
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(NamedTuple):
     """Sections in the order in which they are asked: those for functions, then the policy's own."""
 
     name: str  # where it is from, for people

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NamedTuple, cast
 
 import typer
 
@@ -55,8 +54,7 @@ _FIRST_ON_SCREEN = {
 _LAST_ON_SCREEN = "source"
 
 
-@dataclass(frozen=True)
-class Destination:
+class Destination(NamedTuple):
     """A place for one table."""
 
     path: str | None  # None: standard output

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import polars as pl
 
@@ -34,8 +34,7 @@ _MOST_TEMPLATES = 16  # of a log; a damaged one may have any number
 _NEEDED = {"primitive", "milliseconds"}
 
 
-@dataclass(frozen=True)
-class HeaderFacts:
+class HeaderFacts(NamedTuple):
     """What the header says; None or empty where it does not. `threads` is nthr of the CPU."""
 
     version: str | None = None

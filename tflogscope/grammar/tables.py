@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import polars as pl
 
@@ -22,8 +22,7 @@ _TYPES: dict[str, pl.DataType] = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column. `null`: when it has no value; `source`: where the fact is read from."""
 
     name: str

@@ -9,7 +9,7 @@ these records only shapes, so they are scanned once more, when a picture asks fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,8 +27,7 @@ _GIVEN_BACK = r' allocation_id: (\d{1,15}) allocator_name: "([^"]*)"'
 _SCHEMA = {"at": pl.Int64, "bytes": pl.Int64, "allocator": pl.String, "id": pl.Int64}
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(NamedTuple):
     """What the buffers of tensors took.
 
     `frame`, one row per record that changed it: source, line, time (µs since the epoch as the log

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.sources import Source
 
@@ -23,8 +22,7 @@ KEPT_BACK = (
 """Why a recording may hold no record of TensorFlow, and what to do."""
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """One input: its name as the user gave it, its bytes as they came, and their SHA-256."""
 
     name: str

@@ -7,7 +7,7 @@ cut anywhere stays one run, and the counts of two runs don't add up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -24,8 +24,7 @@ _LEAST_OVERLAP = 100_000
 """µs in which two files have executions. Threads of one process write a bit out of order."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Files of one run, and why they are taken as that.
 
     `in_order`: their names by their times, where they are not named so.
@@ -41,8 +40,7 @@ class Part:
         return ", ".join(each.name for each in self.sources)
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(NamedTuple):
     source: Source
     recorded: bool  # has a header of `record`
     started: tuple[str, ...]  # what says here that it starts, before it does anything

@@ -13,8 +13,7 @@ LINE_CAP = 1 << 20
 """Most bytes of text in one line; the longest real line seen has 65,371."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Some whole lines of one source."""
 
     text: bytes

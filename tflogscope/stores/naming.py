@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from tflogscope.errors import InputError, UsageError
 from tflogscope.sources import find_sources
@@ -23,8 +23,7 @@ OWN_FIELDS = ("host", "pid", "rank")
 """Fields of a template that the table `runs` has a column for anyway."""
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(NamedTuple):
     """A run before it is read: its id, its fields by the template, its files and their bytes."""
 
     run: str

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.events.onednn_header import HeaderFacts
 from tflogscope.model.figures import count_of, duration, percent
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views import document as doc
@@ -56,8 +54,6 @@ def _plain(facts: Any) -> Any:
     """Frames as rows, and tuples with names as objects."""
     if isinstance(facts, pl.DataFrame):
         return facts.to_dicts()
-    if isinstance(facts, HeaderFacts):
-        return asdict(facts)
     if isinstance(facts, tuple) and hasattr(facts, "_asdict"):
         facts = facts._asdict()
     if isinstance(facts, dict):

@@ -6,7 +6,6 @@ record that it wrote, so it took that long or longer.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -172,8 +171,7 @@ def _merged(
         pl.Series(name, place[slices.flows[name].to_numpy()], dtype=slices.flows[name].dtype)
         for name in ("from_slice", "to_slice")
     )
-    return replace(
-        slices,
+    return slices._replace(
         frame=both.drop("before"),
         texts=pl.concat([slices.texts, texts], how="diagonal_relaxed"),
         tracks=tracks,

@@ -6,8 +6,8 @@ slices nest: a call holds its ops, an op its primitives.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,8 +24,7 @@ _MOST_LINES = 1 << 40  # of one source
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Slices:
+class Slices(NamedTuple):
     """What a run looks like on a time axis.
 
     `frame`, one row per slice, in the order of their begins:
