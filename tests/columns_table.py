@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tflogscope.grammar.tables import Column, tables
+from tflogscope.grammar.tables import ColumnMeaning, tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "tables.md"
 _HEAD = "| column | type | meaning | null | source of the fact |\n|---|---|---|---|---|\n"
 _TABLE = re.compile(r"(?ms)^(## (\w+)\n.*?)^\| column \| type \|[^\n]*\n(?:\|[^\n]*\n)+")
 
 
-def columns_table(columns: tuple[Column, ...]) -> str:
+def columns_table(columns: tuple[ColumnMeaning, ...]) -> str:
     rows = ((each.name, each.type, each.meaning, each.null, each.source) for each in columns)
     return _HEAD + "".join(
         "|".join(("", *(f" {cell} " if cell else " " for cell in row), "\n")) for row in rows

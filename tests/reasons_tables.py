@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tflogscope.grammar.onednn_ops import FAMILIES, Op
-from tflogscope.model.reasons.rules import RULES, Rule
+from tflogscope.model.reasons.rules import RULES, ReasonRule
 
 PAGE = Path(__file__).parent.parent / "docs" / "reasons.md"
 _TABLE = re.compile(r"(?m)^\| (?:rule|op) \|.*\n(?:\|.*\n)+")
@@ -36,7 +36,7 @@ def _facts(op: Op) -> list[str]:
     ]
 
 
-def places_of(rule: Rule) -> str:
+def places_of(rule: ReasonRule) -> str:
     """The places in TensorFlow for all ops of a rule."""
     return "; ".join(filter(None, dict.fromkeys([rule.where, *rule.places.values()])))
 

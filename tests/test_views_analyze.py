@@ -16,7 +16,7 @@ from tflogscope import Run
 from tflogscope.model.figures import percent
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.document import Fact
-from tflogscope.views.grid import Column, draw_grid
+from tflogscope.views.grid import GridColumn, draw_grid
 from tflogscope.views.terminal import draw
 from tflogscope.views.text import make_console, print_paragraph
 
@@ -281,7 +281,7 @@ def test_a_grid_measures_what_is_shown() -> None:
     console.width = 12
     with console.capture() as captured:
         left_out = draw_grid(
-            [Column("op", ["\x1b\x1b\x1b"], least=12), Column("b", ["x"])], console
+            [GridColumn("op", ["\x1b\x1b\x1b"], least=12), GridColumn("b", ["x"])], console
         )
         print_paragraph("\x1b[31m a b c", console, "- ")
     assert left_out == ["b"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tflogscope.checks.baseline import Baseline
-from tflogscope.checks.evidence import Evidence, matching
+from tflogscope.checks.evidence import CheckedRun, matching
 from tflogscope.checks.policy import Policy, default_policy
 from tflogscope.checks.rules import ROUNDING, RULES, Asked, Broken, Found
 from tflogscope.checks.values import KEYS, PARTS, Key
@@ -27,7 +27,7 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
     """
     policy = policy or default_policy()
     baseline = Baseline() if baseline is None else baseline.copy()
-    evidence = Evidence(run)
+    evidence = CheckedRun(run)
     start = run.timeline["start"].min()
     return Verdict(
         policy.name,
@@ -39,7 +39,7 @@ def check_run(run: Run, policy: Policy | None = None, baseline: Baseline | None 
     )
 
 
-def _checks(evidence: Evidence, policy: Policy, baseline: Baseline) -> Iterator[Check]:
+def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterator[Check]:
     """Yield a check for each section that says what a key allows."""
     for key in KEYS.values():
         for section in policy.checked(key.id) if key.id in RULES else ():
@@ -82,7 +82,7 @@ def _violation(key: Key, broken: Broken, found: Found, baseline: Baseline) -> Vi
     )
 
 
-def _notes(evidence: Evidence, policy: Policy) -> Iterator[str]:
+def _notes(evidence: CheckedRun, policy: Policy) -> Iterator[str]:
     """Say which sections checked nothing: a pattern may be mistyped."""
     for section in policy.sections:
         pattern = section.pattern

@@ -20,7 +20,7 @@ _SOURCE_BITS = 40  # of a place: lines of one source
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CheckedRun:
     """A run as the checks see it."""
 
     run: Run

@@ -13,7 +13,7 @@ import polars as pl
 
 from tflogscope.checks.evidence import (
     LINES,
-    Evidence,
+    CheckedRun,
     evidence_columns,
     lines_of,
     matching,
@@ -33,7 +33,7 @@ ROUNDING = 1e-9  # shares that differ by less are the same
 class Asked(NamedTuple):
     """A key of a policy, as one of its sections names it."""
 
-    evidence: Evidence
+    evidence: CheckedRun
     policy: Policy
     key: str
     section: Section
@@ -144,7 +144,7 @@ def max_retraces(asked: Asked) -> Found | None:
 
 
 @once
-def _traces(evidence: Evidence) -> pl.DataFrame:
+def _traces(evidence: CheckedRun) -> pl.DataFrame:
     """How often each function was traced again: function, source, line (of each trace), retraces.
 
     The first trace of a Python function is none; each further uid of it that is called is one.
@@ -222,7 +222,7 @@ def require_kernels(asked: Asked) -> Found:
 
 
 @once
-def _alive(evidence: Evidence) -> pl.DataFrame:
+def _alive(evidence: CheckedRun) -> pl.DataFrame:
     """What ran: nodes by their function, eager ops by the function that they belong to."""
     columns = ("source", "line", "op", "kernel", "status", "python")
     timeline = evidence.run.timeline.filter(pl.col("mode") == "graph")

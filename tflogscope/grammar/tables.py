@@ -22,7 +22,7 @@ _TYPES: dict[str, pl.DataType] = {
 }
 
 
-class Column(NamedTuple):
+class ColumnMeaning(NamedTuple):
     """One column. `null`: when it has no value; `source`: where the fact is read from."""
 
     name: str
@@ -33,10 +33,10 @@ class Column(NamedTuple):
 
 
 @cache
-def tables() -> dict[str, tuple[Column, ...]]:
+def tables() -> dict[str, tuple[ColumnMeaning, ...]]:
     """The columns of each table, in their order. Raises GrammarError if the file is damaged."""
     return {
-        table: tuple(Column(name, **facts) for name, facts in columns.items())
+        table: tuple(ColumnMeaning(name, **facts) for name, facts in columns.items())
         for table, columns in packaged_toml(_FILE).items()
     }
 

@@ -106,7 +106,7 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-class Activity:
+class ThreadTime:
     """What the records show of each thread's time: eager ops, calls, instantiations."""
 
     def __init__(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _GAP = 2  # cells between columns
 
 
-class Column(NamedTuple):
+class GridColumn(NamedTuple):
     """A column: its title and cells, any texts.
 
     Numbers (`is_number`) are right-aligned. Names may lose their middle, but keep `least` cells;
@@ -38,7 +38,7 @@ class Column(NamedTuple):
 
 
 def draw_grid(
-    columns: list[Column], console: Console, *, indent: int = 0, titles: bool = True
+    columns: list[GridColumn], console: Console, *, indent: int = 0, titles: bool = True
 ) -> list[str]:
     """Print columns beside each other, below their titles, and return the titles of those left out.
 
@@ -52,7 +52,7 @@ def draw_grid(
 
 
 def grid_rows(
-    columns: list[Column], width: int, *, titles: bool = True
+    columns: list[GridColumn], width: int, *, titles: bool = True
 ) -> tuple[list[Text], list[str]]:
     """The rows of such a table, and the titles of the columns that are left out."""
     columns = [each._replace(title=safe(each.title), cells=_safe(each)) for each in columns]
@@ -66,17 +66,17 @@ def grid_rows(
     return rows, [column.title for column in columns if column not in shown]
 
 
-def _safe(column: Column) -> list[str]:
+def _safe(column: GridColumn) -> list[str]:
     """Cells with codes for characters that have an effect: before they are measured."""
     return [safe(cell) for cell in column.cells]
 
 
-def _styles(column: Column) -> list[str]:
+def _styles(column: GridColumn) -> list[str]:
     return [column.style] * len(column.cells) if isinstance(column.style, str) else column.style
 
 
 def _row(
-    cells: Sequence[str], columns: list[Column], widths: list[int], styles: Sequence[str]
+    cells: Sequence[str], columns: list[GridColumn], widths: list[int], styles: Sequence[str]
 ) -> Text:
     row = Text()
     for number, (cell, column, width, style) in enumerate(
@@ -92,7 +92,7 @@ def _row(
     return row
 
 
-def _fit(columns: list[Column], room: int) -> tuple[list[Column], list[int]]:
+def _fit(columns: list[GridColumn], room: int) -> tuple[list[GridColumn], list[int]]:
     """The columns that there is room for, and their widths, the widest names shortened first."""
     shown = list(columns)
     while True:

@@ -121,11 +121,11 @@ class _Pen:
             self._say(f"no room for: {', '.join(left_out)}{more}", " " * indent)
 
 
-def _column(column: doc.Column, table: doc.Table) -> grid.Column:
+def _column(column: doc.Column, table: doc.Table) -> grid.GridColumn:
     is_name = column.kind in ("name", "list")
     cells = [plain(shown(column, row)) for row in table.rows]
     tone = column.tone
-    return grid.Column(
+    return grid.GridColumn(
         column.title,
         [shorten(cell, NAME_WIDTH) for cell in cells] if is_name else cells,
         is_number=column.kind in doc.NUMBERS or column.kind == "share",

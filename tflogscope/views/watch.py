@@ -16,7 +16,7 @@ from tflogscope.grammar.rewriters import ONEDNN
 from tflogscope.live.figures import Figures
 from tflogscope.model.figures import count_of, duration, percent, size_of
 from tflogscope.views.explain import explain_document
-from tflogscope.views.grid import Column, grid_rows
+from tflogscope.views.grid import GridColumn, grid_rows
 from tflogscope.views.terminal import NAME_WIDTH, STYLES, draw
 from tflogscope.views.text import make_console, safe, shorten, text
 
@@ -238,16 +238,16 @@ def _functions(figures: Figures, width: int) -> list[Text]:
     latest = [each for each in called if each["last_call"] >= since]
     more = f" ({len(latest)} of {len(called)})" if len(called) > len(latest) else ""
     columns = [
-        Column(f"calls of{more}", [_name(each["name"]) for each in latest], least=_NAME_KEEPS),
-        Column("calls", [f"{each['calls']:,}" for each in latest], is_number=True),
-        Column("last", [_time(*each["last_us"][-1:]) for each in latest], is_number=True),
-        Column("mean", [_time(each["mean_us"]) for each in latest], is_number=True),
-        Column("the last ones", [_bars(each["last_us"]) for each in latest]),
+        GridColumn(f"calls of{more}", [_name(each["name"]) for each in latest], least=_NAME_KEEPS),
+        GridColumn("calls", [f"{each['calls']:,}" for each in latest], is_number=True),
+        GridColumn("last", [_time(*each["last_us"][-1:]) for each in latest], is_number=True),
+        GridColumn("mean", [_time(each["mean_us"]) for each in latest], is_number=True),
+        GridColumn("the last ones", [_bars(each["last_us"]) for each in latest]),
     ]
     return [Text(), *_grid(columns, width)]
 
 
-def _grid(columns: list[Column], width: int) -> list[Text]:
+def _grid(columns: list[GridColumn], width: int) -> list[Text]:
     (title, _rule, *rows), _ = grid_rows(columns, width)
     return [title, *rows]
 
@@ -272,12 +272,12 @@ def _ops(figures: Figures, shown: Shown, width: int, room: int) -> list[Text]:
     names = [mark + _name(op["op"]) for mark, op in zip(marks, part, strict=True)]
     eager, graph, rewritten = (STYLES[tone] for tone in ("eager", "graph", "rewritten"))
     columns = [
-        Column(f"  op{more}", names, least=_NAME_KEEPS),
-        Column("eager", [_count(op["eager"]) for op in part], is_number=True, style=eager),
-        Column("time", [_time(op["eager_us"]) for op in part], is_number=True, style=eager),
-        Column("graph", [_count(op["graph"]) for op in part], is_number=True, style=graph),
-        Column("time", [_time(op["graph_us"]) for op in part], is_number=True, style=graph),
-        Column(whose, [_share(op) for op in part], is_number=True, stays=True, style=rewritten),
+        GridColumn(f"  op{more}", names, least=_NAME_KEEPS),
+        GridColumn("eager", [_count(op["eager"]) for op in part], is_number=True, style=eager),
+        GridColumn("time", [_time(op["eager_us"]) for op in part], is_number=True, style=eager),
+        GridColumn("graph", [_count(op["graph"]) for op in part], is_number=True, style=graph),
+        GridColumn("time", [_time(op["graph_us"]) for op in part], is_number=True, style=graph),
+        GridColumn(whose, [_share(op) for op in part], is_number=True, stays=True, style=rewritten),
     ]
     lines = _grid(columns, width)
     lines[1 + place - first].stylize("bold")

@@ -16,7 +16,7 @@ from tflogscope.events.events import Events
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
 from tflogscope.model.causes.frames import frame_rules
 from tflogscope.model.causes.patterns import Codes
-from tflogscope.model.causes.rules import CauseGrammar, Rule, cause_grammar
+from tflogscope.model.causes.rules import CauseGrammar, CauseRule, cause_grammar
 from tflogscope.model.executions import Executions
 from tflogscope.model.frames import Integers, alike, where
 from tflogscope.model.instantiations import Instantiations
@@ -32,7 +32,7 @@ class Causes:
     """
 
     at: Integers
-    rules: tuple[Rule, ...]
+    rules: tuple[CauseRule, ...]
     rule: Integers
     proof: dict[str, Integers]
 
@@ -44,7 +44,7 @@ class Causes:
 
     @cached_property
     def own(self) -> pl.Series:
-        """Whether TensorFlow or Keras asked for each dispatch itself (`Rule.own`)."""
+        """Whether TensorFlow or Keras asked for each dispatch itself (`CauseRule.own`)."""
         own = pl.Series([*(rule.own for rule in self.rules), False])
         return own[self.rule % len(own)]
 

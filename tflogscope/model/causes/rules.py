@@ -26,7 +26,7 @@ class Shown(NamedTuple):
     within: str | None = None
 
 
-class Rule(NamedTuple):
+class CauseRule(NamedTuple):
     """One reason for an execution outside graph functions, or outside calls."""
 
     id: str
@@ -53,8 +53,8 @@ class CauseGrammar(NamedTuple):
 
     causes: dict[str, Cause]
     """By id."""
-    rules: tuple[Rule, ...]
-    graph_rules: tuple[Rule, ...]
+    rules: tuple[CauseRule, ...]
+    graph_rules: tuple[CauseRule, ...]
     """Of graph rows that no call covers; `steps.read_steps` gives them."""
     words: Words
     variables: dict[str, str]
@@ -77,8 +77,8 @@ def cause_grammar() -> CauseGrammar:
     )
 
 
-def _rule(*, shown: list[dict[str, str]] | None = None, **entry: Any) -> Rule:
-    return Rule(**entry, shown=tuple(Shown(**each) for each in shown or ()))
+def _rule(*, shown: list[dict[str, str]] | None = None, **entry: Any) -> CauseRule:
+    return CauseRule(**entry, shown=tuple(Shown(**each) for each in shown or ()))
 
 
 @cache

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
-from tflogscope.model.calls import Activity, read_calls
+from tflogscope.model.calls import ThreadTime, read_calls
 from tflogscope.model.executions import spelled
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
@@ -85,9 +85,9 @@ class Evidence(Stages):
         return first.join(tracing, on="name", how="left", maintain_order="left")
 
     @cached_property
-    def activity(self) -> Activity:
+    def activity(self) -> ThreadTime:
         """What the records show of each thread's time."""
-        return Activity(self.events, self.executions, self.instantiations, self.calls)
+        return ThreadTime(self.events, self.executions, self.instantiations, self.calls)
 
     @cached_property
     def failures(self) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from tflogscope.model.links.kernels import REORDERING, families_of
 from tflogscope.model.links.linked import REFERENCE
 from tflogscope.model.names import DTYPE, PRODUCTS
 from tflogscope.model.reasons.plugins import plugins_of
-from tflogscope.model.reasons.rules import NOTHING, RULES, Rule
+from tflogscope.model.reasons.rules import NOTHING, RULES, ReasonRule
 
 _BFLOAT16_CPU = r"(?i)bfloat16|bf16|amx"
 # A shorter float32 product gains nothing. Measured with TensorFlow 2.13.1 and 2.20.0 and without
@@ -105,7 +105,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("not-rewritten", str(reason), nodes.height, time, at, facts)
 
 
-def _passes(evidence: Evidence, rules: list[Rule]) -> list[str]:
+def _passes(evidence: Evidence, rules: list[ReasonRule]) -> list[str]:
     """Whose pass knows nodes: who has the rules, or whoever works where no rule fits."""
     names = {each.id: each.name for each in REWRITERS}
     ruled = {rule.by for rule in rules}

@@ -31,7 +31,7 @@ from tflogscope.model.reasons.plugins import (
     passes_know,
     plugins_of,
 )
-from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, Rule
+from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, ReasonRule
 
 _NONE = -1
 _ALL = slice(None)
@@ -125,7 +125,7 @@ class _Facts:
         ops, first = np.unique(self._op, return_index=True)
         self._ops = dict(zip(nodes["op"][first], ops.tolist(), strict=True))
 
-    def of(self, fact: str, rule: Rule, row: Integers) -> Integers:
+    def of(self, fact: str, rule: ReasonRule, row: Integers) -> Integers:
         """The line that proves a fact of a rule for each of these rows."""
         if not len(row):
             return np.zeros(0, np.int64)

@@ -18,7 +18,7 @@ _FILE = "reasons.toml"
 _LAYOUT = "core/common_runtime/mkl_layout_pass.cc"
 
 
-class Rule(NamedTuple):
+class ReasonRule(NamedTuple):
     """A row of `grammars/reasons.toml`, or of a plug-in's file, whose keys its fields are.
 
     `eligible`: whether oneDNN, or the plug-in, could have run the node; None: the log does not say
@@ -58,10 +58,10 @@ def _rule(
     attributes: str | None = None,
     eligible: bool | str = True,
     **entry: Any,
-) -> Rule:
+) -> ReasonRule:
     refused = refused_by(entry["id"])
     first = ", ".join(f"{op} {OPS[op].layout}" for op in refused)
-    return Rule(
+    return ReasonRule(
         why=why.replace("${first}", first),
         ops=tuple(refused) if ops == "refusals" else tuple(ops),
         facts=tuple(facts),
