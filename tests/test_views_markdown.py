@@ -141,6 +141,7 @@ def test_a_table_has_a_row_for_each_row(names: list[str]) -> None:
     assert READER.render("\n".join(lines)).count("<tr>") == 1 + len(rows)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MEAN)
 def test_the_same_document_is_harmless_in_the_terminal_and_on_a_page(name: str) -> None:
     assert_harmless(drawn(everywhere(name)))
