@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import tracemalloc
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -303,16 +305,35 @@ def test_file_that_is_truncated_meanwhile_is_a_problem(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_read_error_is_an_input_error(tmp_path: Path) -> None:
+def test_read_error_is_an_input_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.log"
     path.write_bytes(b"line\n")
 
-    class Broken(io.FileIO):
-        def read(self, _size: int | None = -1, /) -> bytes:
-            raise OSError(5, "Input/output error")
+    def broken(*_: object) -> bytes:
+        raise OSError(5, "Input/output error")
 
-    with Broken(path) as file, pytest.raises(InputError, match=r"run\.log.*Input/output error"):
+    monkeypatch.setattr("tflogscope.sources.readers._read", broken)
+    with io.FileIO(path) as file, pytest.raises(InputError, match=r"run\.log.*Input/output error"):
         list(read_blocks(PlainFile(file, "run.log"), SourceAccount()))
+
+
+@pytest.mark.parametrize("by_position", [True, False])
+def test_passes_that_share_a_place_in_a_file_may_run_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, by_position: bool
+) -> None:
+    if not by_position:  # as on Windows
+        monkeypatch.delattr(os, "pread", raising=False)
+    path = tmp_path / "run.log"
+    text = b"".join(b"%07d\n" % number for number in range(20_000))
+    path.write_bytes(text)
+    with io.FileIO(path) as file, ThreadPoolExecutor(4) as threads:
+
+        def read(_: int) -> bytes:
+            with io.FileIO(os.dup(file.fileno())) as again:
+                blocks = read_blocks(PlainFile(again, "run.log"), SourceAccount(), block_size=800)
+                return b"".join(block.text for block in blocks)
+
+        assert set(threads.map(read, range(4))) == {text}
 
 
 @given(st.binary(max_size=30))

@@ -14,6 +14,7 @@ from typing import BinaryIO, Protocol
 from tflogscope.errors import InputError
 
 _PIPE_READ = 1 << 20
+_MOVING = threading.Lock()
 
 
 class Reader(Protocol):
@@ -44,8 +45,7 @@ class PlainFile:
         """See `Reader`. Fewer bytes, too, where the file has been truncated meanwhile."""
         count = self.reach(position + count) - position
         try:
-            self._file.seek(self._start + position)
-            data = _read_all(self._file, count)
+            data = _read_all(self._file, self._start + position, count)
         except OSError as error:
             raise unreadable(self._name, error) from error
         return data
@@ -87,8 +87,7 @@ class Spool:
         """See `Reader`."""
         with self._lock:
             count = self._fill(position + count) - position
-            self._kept.seek(position)
-            return _read_all(self._kept, count)
+            return _read_all(self._kept, position, count)
 
     def reach(self, position: int) -> int:
         """See `Reader`. Waits for the writer of the pipe."""
@@ -146,14 +145,26 @@ def _no_room(name: str, error: OSError) -> InputError:
     )
 
 
-def _read_all(file: io.FileIO | BinaryIO, count: int) -> bytes:
+def _read_all(file: io.FileIO | BinaryIO, position: int, count: int) -> bytes:
     """`count` bytes, or all there are. Nearly always one read does it, and nothing is copied."""
-    data = file.read(count) or b""
+    data = _read(file, position, count)
     if len(data) == count or not data:
         return data
     parts = [data]
     missing = count - len(data)
-    while missing and (data := file.read(missing) or b""):
+    while missing and (data := _read(file, position + count - missing, missing)):
         parts.append(data)
         missing -= len(data)
     return b"".join(parts)
+
+
+def _read(file: io.FileIO | BinaryIO, position: int, count: int) -> bytes:
+    """Some bytes, none at the end.
+
+    All passes over a shell's `< run.log` share one place in the file, and two may run at once.
+    """
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), count, position)
+    with _MOVING:
+        file.seek(position)
+        return file.read(count) or b""
