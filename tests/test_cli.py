@@ -270,6 +270,7 @@ def test_too_little_memory_is_said(cli: Run) -> None:
         assert "of tflogscope's own" not in err
 
 
+@pytest.mark.thorough
 def test_an_ascii_terminal_gets_escapes_not_errors() -> None:
     process = spawn(
         "ops", "x", "--format", "table", env={**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -440,6 +441,7 @@ def test_a_terminal_gets_a_table_in_colour() -> None:
     assert plain == on_a_terminal("ops", "x", TERM="dumb")[1]
 
 
+@pytest.mark.thorough
 def test_binary_formats_are_not_for_a_terminal() -> None:
     code, out = on_a_terminal("ops", "x", "--format", "parquet")
     assert code == 2

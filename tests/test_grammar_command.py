@@ -217,6 +217,7 @@ def test_watch_follows_by_the_users_grammar(own: Path, log: Path) -> None:
     assert watching.growing.run().timeline["node"].to_list() == ["a"]
 
 
+@pytest.mark.thorough
 def test_a_store_is_collected_again_when_the_grammar_changes(own: Path, log: Path) -> None:
     store = str(own.parent / "store")
 

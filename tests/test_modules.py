@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 from tflogscope.exports.formats import FORMATS
 from tflogscope.model.reasons.rules import RULES
 
@@ -106,6 +108,7 @@ def test_no_method_is_there_for_tests_alone() -> None:
     assert unused == CALLED
 
 
+@pytest.mark.thorough
 def test_each_dependency_is_imported() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]

@@ -76,6 +76,7 @@ def test_the_examples_of_the_document_pass(pytester: pytest.Pytester) -> None:
     run_pytest(pytester).assert_outcomes(passed=4)
 
 
+@pytest.mark.thorough
 def test_the_example_fails_with_ops_lines_and_advice(pytester: pytest.Pytester) -> None:
     tensorflow(pytester, PYTHON)
     pytester.makepyfile(training=EXAMPLES[0], test_training=EXAMPLES[1])

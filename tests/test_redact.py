@@ -55,6 +55,7 @@ def redacted_run(name: str) -> Run:
         return tflogscope.open_log(path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_no_word_of_the_program_is_left(name: str) -> None:
     redactor, text = redacted(name)

@@ -59,6 +59,7 @@ def test_ops_and_export_have_the_run_first(store: str, capsys: pytest.CaptureFix
     assert main(["export", f"{store}#{MLP}", "--table", "runs"]) == 2
 
 
+@pytest.mark.thorough
 def test_query_reads_the_table_of_runs_too(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     statement = (
         "SELECT run, COUNT(*) AS n FROM timeline JOIN runs USING (run) "
@@ -85,6 +86,7 @@ def test_check_of_a_run_is_that_of_its_log(
     assert json.loads(printed(["check", f"{store}#{log}", "--json"], capsys, code)) == of_log
 
 
+@pytest.mark.thorough
 def test_check_has_one_verdict_and_a_suite_for_each_run(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
