@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import polars as pl
 import pytest
@@ -12,19 +10,26 @@ from hypothesis import strategies as st
 
 from tflogscope.grammar.onednn_ops import FAMILIES
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
-from tflogscope.model.links.candidates import open_pairs
+from tflogscope.model.links.candidates import FOREVER, open_pairs
 from tflogscope.model.links.kernels import families_of, roles
-from tflogscope.model.links.late import are_late, late_by_marks, link_late, may_be_late
-from tflogscope.model.links.pairs import MAIN, Graded
+from tflogscope.model.links.late import are_late, link_late, may_be_late
+from tflogscope.model.links.pairs import grades
 from tflogscope.model.links.problems import read_problems
 from tflogscope.model.links.signs import NO, UNKNOWN, YES, shape_fit
 from tflogscope.model.links.tensors import TensorOutputs
+from tflogscope.model.names import op_of_kernel, rewrite_of_kernel
 
-KEY = ("unknown", "vague", "odd", "seldom", "apart")
+
+def families(*kernels: str) -> list[int]:
+    kernel = pl.col("kernel")
+    signatures = pl.DataFrame({"kernel": kernels}, schema={"kernel": pl.String}).with_columns(
+        op=op_of_kernel(kernel), rewrite=rewrite_of_kernel(kernel)
+    )
+    return [int(number) for number in families_of(signatures)]
 
 
 def family_of(kernel: str) -> int:
-    return int(families_of(pl.Series([kernel]))[0])
+    return families(kernel)[0]
 
 
 def name_of(kernel: str) -> str | None:
@@ -71,9 +76,9 @@ def test_kernels_have_their_family(kernel: str, name: str | None) -> None:
     assert name_of(kernel) == name
 
 
-def test_families_of_a_column_are_those_of_its_kernels() -> None:
-    kernels = pl.Series(["_MklMatMul", None, "AddV2", "_MklMatMul"])
-    assert families_of(kernels).tolist() == [family_of("_MklMatMul"), -1, -1, 0]
+def test_a_kernel_that_is_not_known_has_no_family() -> None:
+    signatures = pl.DataFrame({"op": ["AddN"], "kernel": [None], "rewrite": ["none"]})
+    assert families_of(signatures).tolist() == [-1]
 
 
 def test_roles_say_what_a_family_runs() -> None:
@@ -158,7 +163,6 @@ PROBLEM = "mb2_ic8oc16_ih12oh10kh3sh1dh0ph0_iw12ow10kw3sw1dw0pw0"
     [
         ("_MklMatMul", "gemm_api", "2x3:3x4", {"b": 1, "m": 2, "k": 3, "n": 4}, YES),
         ("_MklMatMul", "gemm_api", "2x3:3x4", {"b": 1, "m": 2, "k": 3, "n": 5}, NO),
-        ("_MklMatMul", "gemm_api", "2x3:3x4", {"b": 1, "m": 2}, UNKNOWN),  # one size may be chance
         ("_MklMatMul", "gemm_api", "2x3:3x4", {"m": 2, "n": 4}, YES),
         ("_MklMatMul", "gemm_api", "2x3:3x4", {}, UNKNOWN),
         ("_MklBatchMatMulV2", "matmul", "5x2x3:5x3x4", {"b": 6, "m": 2, "k": 3, "n": 4}, NO),
@@ -171,11 +175,11 @@ PROBLEM = "mb2_ic8oc16_ih12oh10kh3sh1dh0ph0_iw12ow10kw3sw1dw0pw0"
         ("_MklNativeConv2D", "convolution", PROBLEM, {**CONVOLUTION, "wei": "3x3x8x17"}, NO),
         ("_MklNativeConv2D", "convolution", PROBLEM, {}, UNKNOWN),
         # A reorder works on any operand, also laid flat; another size fits if one is unknown.
-        ("_MklNativeConv2D", "reorder", "16x8x3x3", CONVOLUTION, YES),
+        ("_MklNativeConv2D", "reorder", "16x8x3x3", CONVOLUTION, UNKNOWN),
         ("_MklNativeConv2D", "reorder", "16x8x3x5", CONVOLUTION, NO),
         ("_MklNativeConv2D", "reorder", "16x8x3x5", {**CONVOLUTION, "dst": None}, UNKNOWN),
-        ("_MklNativeConv2D", "reorder", "1152", {**CONVOLUTION, "wei_count": 1152}, YES),
-        ("_MklNativeConv2D", "reorder", "1153", CONVOLUTION, UNKNOWN),
+        ("_MklNativeConv2D", "reorder", "1152", {**CONVOLUTION, "wei_count": 1152}, UNKNOWN),
+        ("_MklNativeConv2D", "reorder", "1153", {**CONVOLUTION, "wei_count": 1152}, NO),
         ("_MklEinsum", "reorder", "16x8x3x5", CONVOLUTION, UNKNOWN),
     ],
 )
@@ -201,12 +205,12 @@ def test_tensor_outputs_have_reference_and_shape() -> None:
     codes = np.array([0, 1, 2, 3, 0])
     outputs = TensorOutputs(np.arange(5), np.full(5, 7), codes, pl.Series(texts))
     found = outputs.named(pl.Series(["a/b", "a/b:1", "a/b:2", "a/b:3"]))
-    assert found["shape"].to_list() == ["2x30", "", "0x4", None, "2x30"]
-    assert outputs.named(pl.Series(["a/b:1"]))["at"].to_list() == [1]
+    assert found["shape"].to_list() == ["2x30", "", "0x4", None]
+    assert outputs.named(pl.Series(["a/b:1"])).rows() == [(1, "a/b:1", "")]
 
 
 def test_open_pairs_are_lines_inside_intervals() -> None:
-    until = pl.Series([5, 20, None])
+    until = np.array([5, 20, FOREVER])
     line, interval = open_pairs(np.array([1, 4, 9]), np.array([0, 4, 9]), until)
     assert list(zip(line.tolist(), interval.tolist(), strict=True)) == [
         (0, 0),
@@ -234,7 +238,9 @@ def late_linked(
     ran = pl.DataFrame(runs, schema=schema, orient="row")
     k, n = (pl.when(pl.col("m").is_not_null()).then(size) for size in (3, 4))
     sizes = [frame.select("m", k=k, n=n) for frame in (made, ran)]
-    candidates = ran.select("at", "end_at", family=pl.Series(families_of(ran["kernel"])))
+    kernels = ran["kernel"].to_list()
+    family = pl.Series(families(*kernels), dtype=pl.Int64)
+    candidates = ran.select("at", "end_at", family=family)
     found, by_size = link_late(made.select("at").hstack(sizes[0]), candidates, sizes[1])
     return list(zip(found.tolist(), by_size.tolist(), strict=True))
 
@@ -291,20 +297,6 @@ def test_lines_are_late_if_only_their_order_explains_them(
     assert found == late
 
 
-@pytest.mark.parametrize(
-    ("gemm_at", "late"),
-    [([15, 35], False), ([15, 90], True), ([90, 91], True), ([20, 35], False)],
-)
-def test_lines_are_late_that_do_not_follow_their_mark(gemm_at: list[int], *, late: bool) -> None:
-    kernels = families_of(pl.Series([MKL, MKL, "_MklSoftmax"]))
-    runs = {"family": kernels, "at": [10, 30, 11], "end_at": [20, 40, 12], "thread": [None] * 3}
-    candidates = pl.DataFrame(runs, schema_overrides={"thread": pl.Int64})
-    marks = pl.DataFrame({"at": [14, 34, 50], "thread": [-1, -1, -1]})
-    assert late_by_marks(marks, np.array(gemm_at), candidates) == late
-    nothing = late_by_marks(marks.clear(), np.array(gemm_at), candidates)
-    assert nothing is None
-
-
 @st.composite
 def matchings(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]]]:
     """Intervals, and a point in each of them, all points different."""
@@ -342,22 +334,13 @@ def test_a_slot_keeps_the_better_line_and_the_other_goes_on() -> None:
     assert got.tolist() == [-1, 1]
 
 
-def graded(**parts: list[int]) -> Graded:
-    """Pairs of one line, with these parts of their grades; the others are 0."""
-    count = len(next(iter(parts.values())))
-    zero = np.zeros(count, np.int64)
-    own = {name: np.array(column) for name, column in parts.items()}
-    key = {name: own.get(name, zero) for name in KEY}
-    return Graded(zero, np.arange(count), zero + MAIN, zero, zero, **key)
-
-
 def test_grades_are_compared_part_by_part() -> None:
-    for first, second in pairwise(KEY):
-        better, worse = graded(**{first: [0, 1], second: [9, 0]}).grade
-        assert better < worse, (first, second)
-    alike, other = graded(odd=[2, 2], seldom=[1, 1]), graded(odd=[2, 2], seldom=[1, 0])
-    assert len(set(alike.grade)) == 1
-    assert len(set(other.grade)) == 2
+    better, worse = grades(np.array([0, 1]), np.array([9, 0]), np.array([0, 0]))
+    assert better < worse
+    better, worse = grades(np.array([1, 1]), np.array([2, 2]), np.array([1, 3]))
+    assert better < worse
+    one, other = grades(np.array([2, 2]), np.array([1, 1]))
+    assert one == other
 
 
 def test_there_is_room_for_any_number_without_a_slot() -> None:

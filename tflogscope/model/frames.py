@@ -8,6 +8,7 @@ except for one to encode each key column of strings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar, overload
 
 import numpy as np
@@ -63,6 +64,15 @@ def first_of_each(frame: pl.DataFrame, keys: str | list[str]) -> pl.DataFrame:
     return frame.unique(keys, keep="first", maintain_order=True)
 
 
+def filled(column: pl.Series, missing: int = -1) -> Integers:
+    """A column of whole numbers below 2^53, with a number where it has none."""
+    values = column.to_numpy()
+    if not column.null_count():
+        return values.astype(np.int64)
+    unknown = np.isnan(values)
+    return np.where(unknown, missing, np.where(unknown, 0, values).astype(np.int64))
+
+
 def first_with(numbers: Integers, height: int) -> Integers:
     """For each of `height` rows the place in `numbers` that has its number first; -1: none has."""
     found = np.full(height + 1, -1)  # the last place is that of the numbers -1
@@ -72,7 +82,7 @@ def first_with(numbers: Integers, height: int) -> Integers:
 
 def alike(*frames: pl.DataFrame) -> list[Integers]:
     """Number the keys of frames: those that are equal, and no others, have the same number."""
-    columns = [_integers(pl.concat(column)) for column in zip(*frames, strict=True)]
+    columns = [_integers(column) for column in zip(*frames, strict=True)]
     number = columns[0]
     if len(columns) > 1:
         order = np.lexsort(columns)
@@ -104,11 +114,12 @@ def running(values: NDArray[np.generic], new: NDArray[np.bool_]) -> Integers:
     return np.array(total - (total - values)[first], np.int64)
 
 
-def _integers(column: pl.Series) -> Integers:
-    """A number for each value of a column, which is not that of another one."""
-    if column.dtype.is_integer() and not column.null_count():
-        return np.array(column.to_numpy(), np.int64)
-    codes = column.cast(pl.String).cast(pl.Categorical).to_physical().to_numpy()
+def _integers(columns: Sequence[pl.Series]) -> Integers:
+    """A number for each value of columns, which is not that of another one."""
+    if all(each.dtype.is_integer() and not each.null_count() for each in columns):
+        return np.concatenate([each.to_numpy().astype(np.int64) for each in columns])
+    texts = pl.concat([each.cast(pl.String) for each in columns])
+    codes = texts.cast(pl.Categorical).to_physical().to_numpy()
     return np.array(np.nan_to_num(codes, nan=-1), np.int64) + 1
 
 

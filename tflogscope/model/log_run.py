@@ -17,7 +17,7 @@ from tflogscope.model.findings.table import findings_table
 from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
-from tflogscope.model.links.linked import library, library_facts, onednn_facts
+from tflogscope.model.links.linked import library_facts, onednn_facts
 from tflogscope.model.memory import Memory, read_memory, scan_buffers
 from tflogscope.model.node_tables import functions_table, nodes_table
 from tflogscope.model.ops_table import ops_table
@@ -132,8 +132,8 @@ def _asked(of: Evidence) -> pl.DataFrame:
 
 
 def _links(of: Evidence) -> pl.DataFrame:
-    execution = pl.col("execution").cast(pl.UInt32)
-    return of.linked.links.select(execution, library=library(of.events.primitives))
+    links = of.linked.links
+    return pl.DataFrame([links["execution"].cast(pl.UInt32), links["library"]])
 
 
 def _reasons(of: Evidence) -> pl.DataFrame:

@@ -43,8 +43,7 @@ several (36). Another node's is seen by chance: in less than 0.4 of them (2,191 
 LOST = 0.02
 """Of the lines that should be in an execution and are not, as records are torn.
 
-Lines that `MKL DNN SGEMM called` announces: none is missing in 35 logs, 97 to 100 % in the 5 logs
-that were buffered. Without these records: up to 4 % with four Python threads, 11 to 100 % buffered.
+Up to 4 % with four Python threads, 11 to 100 % where standard output was buffered.
 """
 AFTER = 0.1
 """Of the lines that come after the end of their execution by order: up to 7 %; buffered: 98 %."""

@@ -43,7 +43,7 @@ class Timeline:
         executions, causes, lines = self.executions, self._causes, self._lines
         asked, steps, frame = executions.asked, executions.steps["cause"], executions.frame
         whole = with_places(executions.spans, frame.select("at", "end_at"))
-        whole = whole.hstack(self._linked.by_execution(frame.height).drop("execution"))
+        whole = whole.hstack(self._linked.by_execution(frame.height))
         stack = lines.of_executions
         ids = pl.Series([*(rule.id for rule in causes.rules), None], dtype=pl.Categorical)
         proof = with_places(executions.spans, pl.DataFrame({"at": causes.proven_at}))["line"]

@@ -10,7 +10,8 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
-from tflogscope.model.links.kernels import REORDERING, families_of
+from tflogscope.model.links.candidates import families
+from tflogscope.model.links.kernels import REORDERING
 from tflogscope.model.links.linked import REFERENCE
 from tflogscope.model.names import DTYPE, PRODUCTS
 from tflogscope.model.reasons.plugins import plugins_of
@@ -130,7 +131,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     ran = ran.select("execution", "at", what=pl.struct("definition", "signature")).with_columns(
         node=executions.runs.definitions["node"].gather(ran["definition"].cast(pl.UInt32)),
         kernel=kernel,
-        family=pl.Series(families_of(kernel)),
+        family=pl.Series(families(executions)[ran["execution"].to_numpy()]),
     )
     ran = _with_problems(evidence, ran)
     first = pl.col("at") == pl.col("at").min().over("what", "problem")

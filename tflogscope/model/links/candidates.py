@@ -17,89 +17,69 @@ from tflogscope.events.events import PLACES, Events
 from tflogscope.events.scan import SourceSpan
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.executions import Executions
+from tflogscope.model.frames import Integers, alike, filled, first_after, row_with, rows, where
 from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
 from tflogscope.model.once import once
 from tflogscope.model.thresholds import LINES_WITHOUT_END, MOST_PAIRS
 
-Integers = NDArray[np.int64]
-_FOREVER = np.iinfo(np.int64).max
+FOREVER = np.iinfo(np.int64).max
 
 
 def read_candidates(executions: Executions) -> pl.DataFrame:
     """Executions whose kernel can run primitives, one row each, in the order of their starts.
 
-    Columns: execution (row of `Executions.frame`; of compiled code that of the call), at, end_at
-    (null: not printed), until (the last line that can be theirs, null: nothing bounds it), time,
-    end_time, thread, step (id), step_row, definition, call, family, where (equal for runs of one
-    node of one function, or of one eager op).
+    Columns without nulls: row (of `Executions.frame`), execution (the same; of compiled code that
+    of the call), at, end_at (-1: not printed), until (the last line that can be theirs, FOREVER:
+    nothing bounds it), thread, step (id), step_row, definition, call (-1: none), family, node
+    (equal for runs of one node of one function, or of one eager op); also time and duration_us.
     """
-    frame = executions.frame
+    frame, steps = executions.frame, executions.steps
     family = families(executions)
-    alive = (frame["status"] != "dead").to_numpy()
-    rows = np.flatnonzero(alive & (family >= 0))
-    steps = executions.steps
-    names = steps["name"].rank("dense").fill_null(0)
-    found = frame.select(pl.all().gather(rows)).select(
-        "at",
-        "end_at",
-        "time",
-        "end_time",
-        "thread",
-        "step_row",
-        "definition",
-        "call",
-        "signature",
-        execution=_rows_of_calls(executions, rows, family[rows]),
-        family=pl.Series(family[rows]),
-        step=pl.lit(steps["step"]).gather(pl.col("step_row")),
-        function=pl.lit(names).gather(pl.col("step_row")),
+    row = where((frame["status"] != "dead") & pl.Series(family >= 0))
+    names = ("at", "end_at", "thread", "step_row", "definition", "call", "signature")
+    found = {name: filled(rows(frame[name], row)) for name in names}
+    found |= {"row": row, "family": family[row]}
+    step_row = found["step_row"]
+    found["step"] = np.append(steps["step"].to_numpy(), -1)[step_row]
+    (function,) = alike(steps[["name"]])
+    found["function"] = np.append(function, -1)[step_row]
+    (found["node"],) = alike(
+        pl.DataFrame({n: found[n] for n in ("definition", "function", "signature")})
     )
-    found = found.with_columns(
-        where=pl.struct("definition", "function", "signature").rank("dense").cast(pl.Int64) - 1
-    )
-    return found.with_columns(until=_until(found, executions)).drop("function", "signature")
+    found["execution"] = _rows_of_calls(executions, found)
+    found["until"] = _until(found, executions)
+    return pl.DataFrame(found).hstack(rows(frame[["time", "duration_us"]], row))
 
 
 @once
 def families(executions: Executions) -> Integers:
     """The family of each row of `Executions.frame`, -1: its kernel runs no primitives."""
-    frame, definitions = executions.frame, executions.runs.definitions
-    eager = executions.dispatches.eager
-    jit = definitions["attributes"].str.contains(COMPILED_ATTRIBUTE, literal=True)
-    is_jit = jit.fill_null(value=False).to_numpy()
-    of_nodes = np.where(is_jit, COMPILED, families_of(definitions["kernel"]))
-    is_call = eager["is_call"].to_numpy()
-    of_calls = np.where(compiled_calls(executions), COMPILED, -1)
-    of_eager = np.where(is_call, of_calls, families_of(eager["kernel"]))
-    table = np.concatenate([of_nodes, of_eager, [-1]])
-    kind = pl.coalesce("definition", pl.col("dispatch") + definitions.height)
-    row = frame.select(kind.fill_null(len(table) - 1)).to_series().to_numpy()
-    return np.asarray(table.astype(np.int16)[row], np.int16)
+    frame, signatures = executions.frame, executions.signatures
+    of_kernels = np.where(signatures["kind"] == "call", -1, families_of(signatures))
+    found = of_kernels[frame["signature"].to_numpy()].astype(np.int16)
+    attributes = executions.runs.definitions["attributes"]
+    jit = where(attributes.str.contains(COMPILED_ATTRIBUTE, literal=True))
+    calls = where(pl.Series(compiled_calls(executions)))
+    for column, compiled in (("definition", jit), ("dispatch", calls)):
+        if len(compiled):
+            found[np.isin(frame[column].to_numpy(), compiled)] = COMPILED
+    return np.asarray(found)
 
 
 @once
 def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
-    eager, runs = executions.dispatches.eager, executions.dispatches.runs
-    nodes = executions.frame.lazy().filter(pl.col("definition").is_not_null())
-    inside = (
-        nodes.select(pl.col("call").drop_nulls().unique())
-        .collect(engine="in-memory")["call"]
-        .implode()
-    )
-    ran = pl.int_range(eager.height, eager=True).is_in(runs["dispatch"].unique().implode())
+    eager, components = executions.dispatches.eager, executions.dispatches.runs
+    calls = filled(executions.steps["call"])
+    whole = eager["is_call"].to_numpy() & ~np.isin(filled(eager["call"], -2), calls)
+    if components.height:
+        return np.asarray(
+            whole & ~np.isin(np.arange(eager.height), components["dispatch"].to_numpy())
+        )
     # Where the log has no lines of components, a node of unknown call may be the call's own.
-    unknown = (
-        nodes.filter(pl.col("call").is_null())
-        .select("at")
-        .collect(engine="in-memory")["at"]
-        .to_numpy()
-    )
-    end = eager["end_at"].fill_null(_FOREVER).to_numpy()
-    count = np.searchsorted(unknown, end) - np.searchsorted(unknown, eager["at"].to_numpy())
-    silent = ~ran.to_numpy() if runs.height else count == 0
-    whole = eager["is_call"] & ~eager["call"].is_in(inside).fill_null(value=False)
-    return np.asarray(whole.to_numpy() & silent, bool)
+    unknown = executions.runs.at[calls[executions.runs.step] < 0]
+    end = np.searchsorted(unknown, filled(eager["end_at"], FOREVER))
+    return np.asarray(whole & (end == np.searchsorted(unknown, eager["at"].to_numpy())))
 
 
 @once
@@ -109,23 +89,21 @@ def compiled_runs(executions: Executions) -> pl.DataFrame:
     A call is known by what did not run in it, so nothing can be said where no node has a record.
     """
     frame = executions.frame
-    if not frame["definition"].count():
+    if not len(executions.runs):
         return frame.clear()
-    alive = frame["status"].is_in(["done", "unknown"])
-    return frame.filter(alive & pl.Series(families(executions) == COMPILED))
+    alive = (frame["status"] == "done") | (frame["status"] == "unknown")
+    return rows(frame, where(alive & pl.Series(families(executions) == COMPILED)))
 
 
-def _rows_of_calls(executions: Executions, rows: Integers, family: Integers) -> pl.Series:
-    """`rows`, but the row of the call around it for a node that runs compiled code."""
-    frame = executions.frame
-    is_call = executions.dispatches.eager["is_call"]
-    calls = frame.with_row_index("call_row").select("call_row", "call", "dispatch").drop_nulls()
-    calls = calls.filter(pl.lit(is_call).gather(pl.col("dispatch")))
-    found = frame.select(pl.col("call").gather(rows)).join(
-        calls.unique("call", keep="first"), on="call", how="left", maintain_order="left"
-    )
-    call_row = found["call_row"].cast(pl.Int64).fill_null(-1).to_numpy()
-    return pl.Series(np.where((family == COMPILED) & (call_row >= 0), call_row, rows))
+def _rows_of_calls(executions: Executions, found: dict[str, Integers]) -> Integers:
+    """The row of each candidate, but of the call around it for a node that runs compiled code."""
+    compiled = found["family"] == COMPILED
+    if not compiled.any():
+        return found["row"]
+    calls = executions.calls
+    place = row_with(pl.DataFrame({"call": found["call"]}), calls[["call"]])
+    call_row = np.append(calls["row"].to_numpy(), -1)[place]
+    return np.where(compiled & (place >= 0), call_row, found["row"])
 
 
 def sources_apart(executions: Executions, primitives: pl.DataFrame) -> tuple[list[str], list[str]]:
@@ -149,55 +127,52 @@ def _sources_of(spans: Sequence[SourceSpan], at: pl.Series) -> list[str]:
     ]
 
 
-def _until(found: pl.DataFrame, executions: Executions) -> pl.Series:
+def _until(found: dict[str, Integers], executions: Executions) -> Integers:
     """The line of the end; where none is printed, one at which the kernel must have been done."""
-    printed = found["end_at"]
-    if not printed.null_count():
-        return printed
-    eager = executions.dispatches.eager.select("at", "thread", is_eager=pl.lit(value=True))
-    behind = found.select(pl.col("at") + 1, "thread", is_eager=pl.col("definition").is_null())
-    after = _first_from(behind, eager, by=["thread", "is_eager"])
-    consumer = _first_consumer(found, executions)
-    calls = executions.dispatches.calls.select("call", call_end="end_at")
-    call_end = found.join(calls, on="call", how="left", maintain_order="left")["call_end"]
-    return pl.select(pl.coalesce(printed, after, consumer, call_end)).to_series()
+    until = found["end_at"].copy()
+    endless = np.flatnonzero(until < 0)
+    if not len(endless):
+        return until
+    asked = rows(pl.DataFrame({name: found[name] for name in _ASKED}), endless)
+    eager, calls = executions.dispatches.eager, executions.dispatches.calls
+    # The thread that ran an eager op dispatches the next one.
+    after = first_after(asked[["at", "thread"]], eager[["at", "thread"]])
+    after[asked["definition"].to_numpy() >= 0] = -1
+    call = row_with(asked[["call"]], calls[["call"]])
+    ends = (
+        np.append(eager["at"].to_numpy(), -1)[after],
+        _first_consumer(asked, executions),
+        np.append(filled(calls["end_at"]), -1)[call],
+    )
+    until[endless] = FOREVER
+    for end in reversed(ends):
+        until[endless[end >= 0]] = end[end >= 0]
+    return until
 
 
-def _first_consumer(found: pl.DataFrame, executions: Executions) -> pl.Series:
-    """The line at which a node began, in the same step, that takes what the run put out."""
-    definitions = executions.runs.definitions
-    nodes = definitions.select("node").with_row_index("produced")
-    mine = found["definition"].drop_nulls().unique()
-    nodes = nodes.filter(pl.col("produced").is_in(mine.implode()))
+_ASKED = ("at", "thread", "step_row", "definition", "call")
+
+
+def _first_consumer(asked: pl.DataFrame, executions: Executions) -> Integers:
+    """The line at which a node of the same step began that takes what the run put out."""
+    runs = executions.runs
+    number = np.unique(asked["definition"].to_numpy())
+    produced = rows(runs.definitions["node"], number[number >= 0])
+    makers = pl.DataFrame({"node": produced, "produced": number[number >= 0]})
+    taken = pl.col("inputs").str.split(", ")
+    node = pl.col("node").str.replace(r":\d+$", "").str.strip_prefix("^")
     edges = (
-        definitions.select(pl.col("inputs").str.split(", "))
-        .with_row_index("definition")
-        .explode("inputs", empty_as_null=False)
-        .select("definition", node=pl.col("inputs").str.replace(r":\d+$", "").str.strip_prefix("^"))
-        .join(nodes, on="node")
-        .unique()
+        runs.definitions.select(definition=pl.int_range(pl.len()), node=taken)
+        .explode("node", empty_as_null=False)
+        .with_columns(node)
+        .join(makers, on="node")
+        .unique(["definition", "produced"])
     )
-    begun = executions.frame.select("at", "definition", "step_row").drop_nulls()
-    asked = found.select("at", "step_row", produced="definition")
-    return _first_from(asked, begun.join(edges, on="definition"), by=["step_row", "produced"])
-
-
-def _first_from(asked: pl.DataFrame, lines: pl.DataFrame, by: list[str]) -> pl.Series:
-    """For each row of `asked` the first `at` of `lines` that is not before it and equal in `by`."""
-    later = lines.select(*by, found="at").sort("found")
-    joined = (
-        asked.with_row_index("row")
-        .sort("at")
-        .join_asof(
-            later,
-            left_on="at",
-            right_on="found",
-            by=by,
-            strategy="forward",
-            check_sortedness=False,
-        )
-    )
-    return joined.sort("row")["found"]
+    began = pl.DataFrame({"at": runs.at, "step_row": runs.step, "definition": runs.definition})
+    began = began.cast(pl.Int64).join(edges, on="definition")
+    key = ["at", "step_row", "produced"]
+    found = first_after(asked.rename({"definition": "produced"})[key], began[key])
+    return np.append(began["at"].to_numpy(), -1)[found]
 
 
 def eager_ends_are_doubtful(events: Events, dispatches: Dispatches) -> bool:
@@ -207,21 +182,20 @@ def eager_ends_are_doubtful(events: Events, dispatches: Dispatches) -> bool:
     """
     if events.has_threads:
         return False
-    eager = dispatches.eager.filter(~pl.col("is_call"))
-    ended = eager.sort("at").select(before=pl.col("end_at").cum_max().shift(1), at="at")
-    return bool((ended["before"] > ended["at"]).any())
+    ops = where(~dispatches.eager["is_call"])
+    at, end_at = (filled(dispatches.eager[name])[ops] for name in ("at", "end_at"))
+    order = np.argsort(at, kind="stable")
+    return bool((np.maximum.accumulate(end_at[order])[:-1] > at[order][1:]).any())
 
 
-def open_pairs(lines: Integers, start: Integers, until: pl.Series) -> tuple[Integers, Integers]:
+def open_pairs(lines: Integers, start: Integers, until: Integers) -> tuple[Integers, Integers]:
     """Return (line, interval) for each line that lies in an interval, as row numbers.
 
     `lines` is sorted. Lines at the very ends count: two records glued together have one number.
     """
-    last = until.fill_null(_FOREVER).to_numpy()
     first_line = np.searchsorted(lines, start)
-    count = np.searchsorted(lines, last, side="right") - first_line
-    unbounded = until.is_null().to_numpy()
-    count = np.clip(count, 0, np.where(unbounded, LINES_WITHOUT_END, len(lines)))
+    count = np.searchsorted(lines, until, side="right") - first_line
+    count = np.clip(count, 0, np.where(until == FOREVER, LINES_WITHOUT_END, len(lines)))
     while count.sum() > MOST_PAIRS:  # a log made to be slow
         count = np.minimum(count, max(1, int(count.max()) // 2))
     interval = np.repeat(np.arange(len(start)), count)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tflogscope.grammar.onednn_ops import FAMILIES
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.names import is_rewritten, op_of_kernel
+from tflogscope.model.frames import Integers
 
-OUTPUT = -1  # an operand that is the kernel's first output
+OUTPUT, NO_TENSOR = -1, -2  # of OPERANDS: the kernel's first output; none, or it is not known which
 NUMBERS = {family.name: number for number, family in enumerate(FAMILIES)}
 COMPILED = NUMBERS["compiled"]
 # Kernels whose own work is a reorder: transposes and quantization that the program asked for.
@@ -24,9 +24,12 @@ REORDERING = tuple(
     number for number, family in enumerate(FAMILIES) if family.primitives == ("reorder",)
 )
 ONCE = np.array([not family.many for family in FAMILIES])
-# Kernels of which it is not known what they run.
-VAGUE = np.array([not family.primitives for family in FAMILIES])
 BLOCKS = np.array([family.blocks for family in FAMILIES])
+MULTIPLIES = np.array([family.product is not None for family in FAMILIES])
+# Which input of its node each operand (src, wei, dst) is.
+OPERANDS = np.array(
+    [[NO_TENSOR if n is None else n for n in (each.src, each.wei, each.dst)] for each in FAMILIES]
+)
 # Of a node that calls a function made with jit_compile=True (compiler/jit/defs.cc).
 COMPILED_ATTRIBUTE = "_XlaMustCompile=true"
 
@@ -38,18 +41,19 @@ _PATTERNS = tuple(re.compile(family.kernels) for family in FAMILIES)
 _DIRECTIONS = ("forward", "backward")  # how a prop_kind begins that says something
 
 
-def families_of(kernels: pl.Series) -> NDArray[np.int64]:
-    """Return the number of each kernel's family in FAMILIES, -1 if it runs no primitives."""
-    distinct = kernels.drop_nulls().unique().to_frame("kernel")
-    named = distinct.with_columns(
-        op=op_of_kernel(pl.col("kernel")), rewritten=is_rewritten(pl.col("kernel"))
-    )
-    known = {row[0]: _family(*row) for row in named.rows()}
-    found = kernels.replace_strict(known, default=-1, return_dtype=pl.Int64)
-    return found.fill_null(-1).to_numpy()
+def families_of(signatures: pl.DataFrame) -> Integers:
+    """Return the number of each kernel's family in FAMILIES, -1 if it runs no primitives.
+
+    `signatures` has the columns op, kernel and rewrite (`none` if the kernel is TensorFlow's own).
+    """
+    rows = signatures[["op", "kernel", "rewrite"]].rows()
+    return np.array([_family(*row) for row in rows], np.int64)
 
 
-def _family(kernel: str, op: str, rewritten: bool) -> int:
+def _family(op: str, kernel: str | None, rewrite: str | None) -> int:
+    if kernel is None:
+        return -1
+    rewritten = rewrite != "none"
     if rewritten and op in _OF_OPS:
         return _OF_OPS[op]
     matching = (number for number, each in enumerate(_PATTERNS) if each.fullmatch(kernel))

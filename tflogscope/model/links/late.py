@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.model.frames import Integers, alike, begins, filled, row_with, running
 from tflogscope.model.links.kernels import NUMBERS
 from tflogscope.model.thresholds import AFTER, LOST
 
-Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
-_SIZES = ("m", "k", "n")
+SIZES = ("m", "k", "n")
 _MATMUL, _EIGEN_MATMUL = NUMBERS["matmul"], NUMBERS["eigen_matmul"]
 
 
@@ -28,23 +28,6 @@ def may_be_late(version: str | None) -> bool:
         return True
     numbers = tuple(int(part) for part in version.split(".")[:2])
     return (2, 7) <= numbers < (3, 2)
-
-
-def late_by_marks(marks: pl.DataFrame, gemm_at: Integers, candidates: pl.DataFrame) -> bool | None:
-    """Whether `gemm_api` lines came late, by what `_MklMatMul` says; None: it says nothing.
-
-    `marks`: at, thread of `MKL DNN SGEMM called` (kernels/mkl/mkl_matmul_op.cc), which comes just
-    before the call, so that a line is to follow before the kernel's end.
-    """
-    runs = candidates.filter(pl.col("family") == _MATMUL).select("at", "end_at", "thread")
-    runs = runs.drop_nulls("end_at").with_columns(pl.col("thread").fill_null(-1)).sort("at")
-    marked = marks.sort("at").join_asof(runs, on="at", by="thread", check_sortedness=False)
-    marked = marked.filter(pl.col("at") <= pl.col("end_at"))
-    if marked.is_empty():
-        return None
-    before = np.searchsorted(gemm_at, marked["at"].to_numpy())
-    count = np.searchsorted(gemm_at, marked["end_at"].to_numpy(), side="right") - before
-    return bool((count == 0).mean() > LOST)
 
 
 def are_late(placed: Booleans, candidate: Integers, after: Booleans) -> bool:
@@ -59,75 +42,51 @@ def are_late(placed: Booleans, candidate: Integers, after: Booleans) -> bool:
 
 
 def link_late(
-    lines: pl.DataFrame, candidates: pl.DataFrame, shapes: pl.DataFrame
+    lines: pl.DataFrame, candidates: pl.DataFrame, sizes: pl.DataFrame
 ) -> tuple[Integers, Booleans]:
     """Return for each line the candidate it belongs to (-1: not known), and if by its size.
 
-    `lines`: at, m, k, n (null: the line was cut), in the order of the log. The first line of a
-    size belongs to the first run of that size that was done, the second to the second. What is
-    left goes by order alone, to runs of unknown size (those of eager ops).
+    `lines`: at, m, k, n (null: the line was cut), in the order of the log; `sizes`: m, k, n of each
+    candidate (null: not known). The first line of a size belongs to the first run of that size
+    that was done, the second to the second. What is left goes by order alone, to runs of unknown
+    size (those of eager ops).
     """
-    runs = candidates.select(
-        "at",
-        # Eigen's kernels may split their work, so they come second.
-        second=pl.col("family") != _MATMUL,
-        able=pl.col("family").is_in([_MATMUL, _EIGEN_MATMUL]),
-        candidate=pl.int_range(pl.len(), dtype=pl.Int64),
-        done=pl.coalesce("end_at", "at"),
-    ).hstack(shapes.select(_SIZES))
-    runs = runs.filter("able").sort("second", "done")
-    lines = _with_cut_sizes(lines, runs).with_row_index("line")
-    known = lines.drop_nulls(_SIZES)
-    enough = _count(known, runs.drop_nulls(_SIZES)) >= _count(known, known)
-    ranked = known.with_columns(rank=_rank(known)).filter(enough)
-    sized = runs.drop_nulls(_SIZES).with_columns(rank=_rank(runs.drop_nulls(_SIZES)))
-    found = ranked.join(
-        sized.select("rank", "candidate", *_SIZES, begun="at"), on=["rank", *_SIZES]
-    ).filter(pl.col("begun") < pl.col("at"))
-    result = np.full(lines.height, -1, np.int64)
-    result[found["line"].to_numpy()] = found["candidate"].to_numpy()
-    by_size = result >= 0
-    taken = found["candidate"].implode()
-    _by_order(result, lines, runs.filter(~pl.col("candidate").is_in(taken) & ~pl.col("second")))
-    return result, by_size
+    at, end_at, family = (candidates[name].to_numpy() for name in ("at", "end_at", "family"))
+    # Eigen's kernels may split their work, so they come second.
+    order = np.lexsort((np.where(end_at < 0, at, end_at), family != _MATMUL))
+    runs = order[np.isin(family[order], (_MATMUL, _EIGEN_MATMUL))]
+    own = runs[family[runs] == _MATMUL]
+    mine, its = (np.column_stack([filled(frame[n]) for n in SIZES]) for frame in (lines, sizes))
+    # A line that was cut has the size of the run at its place.
+    cut = np.flatnonzero((mine < 0).all(axis=1))
+    cut = cut[cut < len(own)]
+    mine[cut] = its[own[cut]]
+    line_size, run_size = alike(pl.DataFrame(mine), pl.DataFrame(its))
+    sized = np.flatnonzero((mine >= 0).all(axis=1))
+    left = runs[(its[runs] >= 0).all(axis=1)]
+    enough = np.bincount(run_size[left], minlength=line_size.max() + 1)
+    sized = sized[
+        (enough >= np.bincount(line_size[sized], minlength=len(enough)))[line_size[sized]]
+    ]
+    place = row_with(_in_turn(line_size[sized]), _in_turn(run_size[left]))
+    found = np.full(len(mine), -1)
+    found[sized] = np.append(left, -1)[place]
+    begun = lines["at"].to_numpy()
+    found[begun <= np.append(at, 0)[found]] = -1
+    by_size = found >= 0
+    rest = np.flatnonzero(~by_size)
+    unsized = (its[own] < 0).any(axis=1) | np.isin(run_size[own], line_size[rest])
+    left = own[unsized & ~np.isin(own, found)][: len(rest)]
+    rest = rest[: len(left)]
+    fits = (mine[rest] < 0) | (its[left] < 0) | (mine[rest] == its[left])
+    fits = fits.all(axis=1) & (at[left] < begun[rest])
+    found[rest[fits]] = left[fits]
+    return found, by_size
 
 
-def _with_cut_sizes(lines: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
-    """Give lines that were cut the size of the run that is in their place in the order."""
-    own = runs.filter(~pl.col("second")).select(_SIZES).head(lines.height)
-    place = own.select(pl.all().name.suffix("_place")).with_row_index("row")
-    joined = lines.with_row_index("row").join(place, on="row", how="left", maintain_order="left")
-    cut = pl.all_horizontal(pl.col(_SIZES).is_null())
-    return joined.select(
-        "at", *[pl.when(cut).then(f"{name}_place").otherwise(name).alias(name) for name in _SIZES]
-    )
-
-
-def _rank(frame: pl.DataFrame) -> pl.Series:
-    return frame.select(pl.int_range(pl.len()).over(_SIZES)).to_series()
-
-
-def _count(frame: pl.DataFrame, of: pl.DataFrame) -> pl.Series:
-    """For each row of `frame` the number of rows of `of` that have its size."""
-    counts = of.group_by(_SIZES).agg(count=pl.len())
-    joined = frame.join(counts, on=_SIZES, how="left", maintain_order="left")
-    return joined["count"].fill_null(0)
-
-
-def _by_order(result: Integers, lines: pl.DataFrame, runs: pl.DataFrame) -> None:
-    """Place the rest where its number fits: the first of them to the first run that is left."""
-    rest = np.flatnonzero(result < 0)
-    runs = runs.filter(
-        pl.any_horizontal(pl.col(_SIZES).is_null())
-        | (_count(runs, lines.filter(pl.Series(result < 0))) > 0)
-    )
-    count = min(len(rest), runs.height)
-    if not count:
-        return
-    rest, runs = rest[:count], runs.sort("done").head(count)
-    fits = runs["at"].to_numpy() < lines["at"].to_numpy()[rest]
-    for name in _SIZES:
-        mine = lines[name].fill_null(-1).to_numpy()[rest]
-        its = runs[name].fill_null(-1).to_numpy()
-        fits &= (mine < 0) | (its < 0) | (mine == its)
-    result[rest[fits]] = runs["candidate"].to_numpy()[fits]
+def _in_turn(sizes: Integers) -> pl.DataFrame:
+    """Sizes, and which of those that are equal each is: the first, the second."""
+    order = np.argsort(sizes, kind="stable")
+    turn = np.empty_like(sizes)
+    turn[order] = running(np.ones_like(sizes), begins(sizes[order]))
+    return pl.DataFrame({"size": sizes, "turn": turn})

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
-from tflogscope.model.executions import Executions
+from tflogscope.model.executions import Executions, spelled
 from tflogscope.model.facts import FirstUse, Library, OneDNN, PrimitiveOps
 from tflogscope.model.figures import rounded, summed
-from tflogscope.model.links.kernels import REORDERING, families_of
+from tflogscope.model.frames import alike, first_with, rows, where
+from tflogscope.model.links.candidates import families
+from tflogscope.model.links.kernels import REORDERING
 from tflogscope.model.links.linker import link_primitives
 from tflogscope.model.links.tensors import TensorOutputs
 
@@ -22,9 +25,9 @@ from tflogscope.model.links.tensors import TensorOutputs
 class Linked:
     """Which execution each line belongs to, and how sure that is.
 
-    `links`: at, execution (row of `Executions.frame`, null: none) and link, a row per row of
-    `Events.primitives`. `lines`: the same of `exec` lines, with duration_us, implementation,
-    primitive and library (whose it is: oneDNN, or that of a plug-in).
+    `links`: at, execution (row of `Executions.frame`, null: none), link and library (whose it is:
+    oneDNN, or that of a plug-in), a row per row of `Events.primitives`. `lines`: the same of `exec`
+    lines, with duration_us, implementation and primitive.
     """
 
     links: pl.DataFrame
@@ -32,45 +35,38 @@ class Linked:
 
     def of(self, library: str) -> Linked:
         """The lines of one library only."""
-        return replace(self, lines=self.lines.filter(library=library))
+        return replace(self, lines=rows(self.lines, where(self.lines["library"] == library)))
 
     @cached_property
     def executions(self) -> pl.DataFrame:
         """Executions that ran lines: execution (ascending), primitives, primitive_us."""
-        found = self.lines.drop_nulls("execution").group_by("execution")
-        return found.agg(
-            primitives=pl.len().cast(pl.UInt32), primitive_us=summed("duration_us")
-        ).sort("execution")
+        found = rows(self.lines, where(self.lines["execution"] >= 0)).group_by("execution")
+        time = summed("duration_us")
+        ran = found.agg(primitives=pl.len().cast(pl.UInt32), primitive_us=time)
+        return rows(ran, np.argsort(ran["execution"].to_numpy()))
 
     def by_execution(self, executions: int) -> pl.DataFrame:
-        """Return per row of `Executions.frame` how many lines it ran, and their time in µs."""
-        rows = pl.DataFrame({"execution": pl.int_range(executions, dtype=pl.Int64, eager=True)})
-        found = rows.join(self.executions, on="execution", how="left", maintain_order="left")
-        return found.with_columns(pl.col("primitives").fill_null(0))
+        """Return per row of `Executions.frame` primitives, how many it ran, and primitive_us."""
+        ran = self.executions
+        row = ran["execution"].to_numpy()
+        count = np.zeros(executions, np.uint32)
+        count[row] = ran["primitives"].to_numpy()
+        time = rows(ran["primitive_us"], first_with(row, executions))
+        return pl.DataFrame([pl.Series("primitives", count), time])
 
 
 def read_links(events: Events, executions: Executions) -> Linked:
     """Link all primitives of a log."""
-    rows = events.primitives
-    tensors = events.tensors
-    outputs = TensorOutputs(
-        at=tensors["at"].to_numpy(),
-        step=tensors["step"].to_numpy(),
-        text=tensors["text"].to_numpy(),
-        texts=events.tensor_texts,
-    )
+    primitives, tensors = events.primitives, events.tensors
+    at, step, text = (tensors[name].to_numpy() for name in ("at", "step", "text"))
+    outputs = TensorOutputs(at, step, text, events.tensor_texts)
     links = link_primitives(events, executions, outputs)
-    columns = rows.select(
-        "event", "duration_us", "implementation", "primitive", library=library(rows)
-    )
-    lines = links.hstack(columns).filter(pl.col("event") == "exec").drop("event")
-    return Linked(links, lines)
-
-
-def library(primitives: pl.DataFrame) -> pl.Series:
-    """Whose each line is: oneDNN's, or that of a plug-in's library."""
     names = {each.id: each.name for each in REWRITERS}
-    return primitives["marker"].replace_strict(names, default=ONEDNN, return_dtype=pl.String)
+    marker = primitives["marker"]
+    library = marker.replace_strict(names, default=ONEDNN, return_dtype=pl.String)
+    links = links.hstack([library.alias("library")])
+    columns = primitives[["duration_us", "implementation", "primitive"]]
+    return Linked(links, rows(links.hstack(columns), where(primitives["event"] == "exec")))
 
 
 def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneDNN | None:
@@ -78,62 +74,67 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneD
 
     None if the log has no verbose line of oneDNN.
     """
-    rows = events.primitives.filter(~_OF_PLUGINS)
-    if rows.is_empty():
+    primitives = rows(events.primitives, where(linked.links["library"] == ONEDNN))
+    if primitives.is_empty():
         return None
     linked = linked.of(ONEDNN)
-    lines = linked.lines
-    ran = linked.executions
-    frame = executions.frame.select("duration_us", "signature")
-    ran = ran.hstack(frame.select(pl.all().gather(ran["execution"].cast(pl.UInt32))))
+    lines, ran = linked.lines, linked.executions
+    around = rows(executions.frame[["duration_us", "signature"]], ran["execution"])
     # A call that ran primitives itself was compiled by XLA, which is in its duration, too.
-    is_call = pl.lit(executions.signatures["kind"] == "call").gather(pl.col("signature"))
-    ran = ran.filter(~is_call)
-    timed = ran.drop_nulls("duration_us")
-    created = rows.filter(pl.col("event").str.starts_with("create:"))
-    reference = lines.filter(pl.col("implementation").str.contains(REFERENCE))
+    is_call = (executions.signatures["kind"] == "call")[around["signature"]]
+    timed = where(~is_call & (around["duration_us"] >= 0))
+    first, later = _first_and_later(primitives)
+    times = (
+        lines["duration_us"],
+        rows(lines["duration_us"], where(lines["execution"] >= 0)),
+        rows(ran["primitive_us"], timed),
+        first,
+        later,
+    )
+    sums = pl.select(rounded(pl.lit(time).sum()).alias(str(n)) for n, time in enumerate(times))
+    exec_us, linked_us, primitive_us, first_us, later_us = sums.row(0)
+    implementations = _by(lines, "primitive", "implementation")
+    event = primitives["event"]
     return OneDNN(
-        header=header_facts(rows),
+        header=header_facts(primitives),
         exec_lines=lines.height,
-        exec_us=_sum(lines["duration_us"]),
-        links=dict(lines["link"].value_counts().sort("link").rows()),
-        linked_us=_sum(lines.drop_nulls("execution")["duration_us"]),
+        exec_us=exec_us,
+        links=_counts(lines["link"]),
+        linked_us=linked_us,
         primitives=_by(lines, "primitive"),
-        implementations=_by(lines, "primitive", "implementation"),
-        reference_implementations=_by(reference, "primitive", "implementation"),
-        reorders=_reorders(executions, lines),
-        first_use=_first_use(rows),
-        created=_by(created, "event"),
-        ops=PrimitiveOps(
-            executions=timed.height,
-            total_us=int(timed["duration_us"].sum()),
-            primitive_us=_sum(timed["primitive_us"]),
+        implementations=implementations,
+        reference_implementations=implementations.filter(
+            pl.col("implementation").str.contains(REFERENCE)
         ),
-        unparsed=rows.filter(pl.col("event") == "unparsed").height,
+        reorders=_reorders(executions, lines),
+        first_use=FirstUse(len(first), first_us, len(later), later_us),
+        created=_by(rows(primitives, where(event.str.starts_with("create:"))), "event"),
+        ops=PrimitiveOps(
+            executions=len(timed),
+            total_us=int(rows(around["duration_us"], timed).sum()),
+            primitive_us=primitive_us,
+        ),
+        unparsed=int((event == "unparsed").sum()),
     )
 
 
 def library_facts(linked: Linked) -> list[Library]:
     """What the libraries of plug-ins ran. A time is None where no line has one."""
     found = []
-    for name in linked.lines["library"].unique().sort():
+    time = summed("duration_us")
+    for name in sorted(set(linked.lines["library"].to_list()) - {ONEDNN}):
         lines = linked.of(name).lines
-        if name != ONEDNN:
-            found.append(
-                Library(
-                    library=name,
-                    exec_lines=lines.height,
-                    exec_us=lines.select(summed("duration_us")).item(),
-                    links=dict(lines["link"].value_counts().sort("link").rows()),
-                    implementations=_by(
-                        lines, "primitive", "implementation", time=summed("duration_us")
-                    ),
-                )
+        found.append(
+            Library(
+                library=name,
+                exec_lines=lines.height,
+                exec_us=lines.select(time).item(),
+                links=_counts(lines["link"]),
+                implementations=_by(lines, "primitive", "implementation", time=time),
             )
+        )
     return found
 
-
-_OF_PLUGINS = pl.col("marker").is_in([each.id for each in REWRITERS]).fill_null(value=False)
 
 # Implementations that oneDNN has for completeness, not for speed (src/cpu/ref_*, simple_*).
 REFERENCE = r"(?:^|[:_])(?:ref|simple)(?:[:_]|$)"
@@ -142,8 +143,8 @@ REFERENCE = r"(?:^|[:_])(?:ref|simple)(?:[:_]|$)"
 _TIME = rounded(pl.col("duration_us").sum())
 
 
-def _sum(microseconds: pl.Series) -> float:
-    return float(pl.select(rounded(pl.lit(microseconds).sum())).item())
+def _counts(links: pl.Series) -> dict[str, int]:
+    return dict(sorted(links.value_counts().rows()))
 
 
 def _by(lines: pl.DataFrame, *keys: str, time: pl.Expr = _TIME) -> pl.DataFrame:
@@ -157,31 +158,20 @@ def _reorders(executions: Executions, lines: pl.DataFrame) -> pl.DataFrame:
 
     What transposes and quantizes for the program is left out: no layout is changed there.
     """
-    reorders = lines.filter((pl.col("primitive") == "reorder") & pl.col("execution").is_not_null())
-    if reorders.is_empty():
-        return pl.DataFrame(schema=("node", "kernel", "count", "us"))
-    frame = executions.frame.select("definition", "signature")
-    place = frame.select(pl.all().gather(reorders["execution"].cast(pl.UInt32)))
-    nodes = executions.runs.definitions["node"].gather(place["definition"].cast(pl.UInt32))
-    kernels = executions.signatures["kernel"].gather(place["signature"].cast(pl.UInt32))
-    named = reorders.with_columns(node=nodes, kernel=kernels)
-    named = named.filter(~pl.Series(families_of(kernels)).is_in(REORDERING))
-    return _by(named, "node", "kernel")
+    reorders = rows(lines, where((lines["primitive"] == "reorder") & (lines["execution"] >= 0)))
+    own = np.isin(families(executions)[reorders["execution"].to_numpy()], REORDERING)
+    reorders = rows(reorders, np.flatnonzero(~own))
+    names = executions.columns("node", "kernel", rows=reorders["execution"])
+    return _by(reorders.hstack(spelled(names)), "node", "kernel")
 
 
-def _first_use(rows: pl.DataFrame) -> FirstUse:
-    """What the first run of each (primitive, problem) cost, and the later ones on average."""
-    runs = rows.filter(pl.col("event") == "exec").drop_nulls("duration_us")
-    # Most problems of a log may run once; and polars' windows are slow with keys that are strings.
-    runs = runs.filter(pl.col("problem").is_duplicated())
-    key = pl.struct("primitive", "implementation", "problem")
-    ranked = runs.select(
-        "duration_us", first=key.is_first_distinct(), again=key.is_duplicated()
-    ).filter("again")
-    first, later = ranked.filter("first"), ranked.filter(~pl.col("first"))
-    return FirstUse(
-        problems=first.height,
-        first_us=_sum(first["duration_us"]),
-        later_runs=later.height,
-        later_us=_sum(later["duration_us"]),
-    )
+def _first_and_later(primitives: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """Times in µs of problems that were run more than once: of the first runs, of the others."""
+    timed = where((primitives["event"] == "exec") & (primitives["duration_us"] >= 0))
+    runs = rows(primitives, timed)
+    (problem,) = alike(runs[["primitive", "implementation", "problem"]])
+    _, first, count = np.unique(problem, return_index=True, return_counts=True)
+    again = np.ones(len(problem), bool)
+    again[first] = False
+    time = runs["duration_us"]
+    return rows(time, np.sort(first[count > 1])), rows(time, np.flatnonzero(again))

@@ -5,7 +5,7 @@ See docs/linking.md for how it goes about it, with an example.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,88 +14,74 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES, Events
 from tflogscope.model.executions import Executions
+from tflogscope.model.frames import Integers, alike, first_after, first_with, holds, rows, where
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import (
+    FOREVER,
     eager_ends_are_doubtful,
+    open_pairs,
     read_candidates,
     sources_apart,
 )
-from tflogscope.model.links.kernels import ONCE
-from tflogscope.model.links.late import are_late, late_by_marks, link_late, may_be_late
-from tflogscope.model.links.pairs import (
-    MAIN,
-    Graded,
-    Pairs,
-    graded,
-    preferring,
-    read_pairs,
-    without_misfits,
-)
+from tflogscope.model.links.kernels import ONCE, roles
+from tflogscope.model.links.late import SIZES, are_late, link_late, may_be_late
+from tflogscope.model.links.pairs import BESIDE, MAIN, Graded, Pairs, grades
 from tflogscope.model.links.problems import KEY, read_problems
-from tflogscope.model.links.reorders import distances, main_lines, serves
+from tflogscope.model.links.reorders import serves
+from tflogscope.model.links.signs import NO, UNKNOWN, habits, oddities, shape_fit
 from tflogscope.model.links.sole import sole_executions
-from tflogscope.model.links.tensors import TensorOutputs, node_shapes
-from tflogscope.model.thresholds import STRAY_LINES
+from tflogscope.model.links.tensors import Shapes, TensorOutputs, node_shapes
+from tflogscope.model.thresholds import HABITS, LOST, STRAY_LINES
 
-LINKS = ("certain", "inferred", "ambiguous", "none")
+LINKS = pl.Series(["certain", "inferred", "ambiguous", "none"])
 CERTAIN, INFERRED, AMBIGUOUS, NONE = range(len(LINKS))
-GEMM = "gemm_api"
 CUT = ""  # what a line says it ran, if it was cut before that
-_FOREVER = np.iinfo(np.int64).max
-Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 
-def link_primitives(
-    events: Events, executions: Executions, outputs: TensorOutputs | None
-) -> pl.DataFrame:
+def link_primitives(events: Events, executions: Executions, outputs: TensorOutputs) -> pl.DataFrame:
     """Link all lines of oneDNN: at, execution (row of `Executions.frame` or null), link.
 
-    One row per row of `events.primitives`. `outputs` are the shapes of what nodes put out, None if
-    the log has none. A line of a creation has the link of the run that follows it.
+    One row per row of `events.primitives`. `outputs` are the shapes of what nodes put out. A line
+    of a creation has the link of the run that follows it.
     """
     primitives = events.primitives
+    execution, link = (np.full(primitives.height, value) for value in (-1, NONE))
+    placed = _placed(events)
     # A log of oneDNN alone, or a file of its own for it.
-    if executions.frame.is_empty() or sources_apart(executions, primitives)[0]:
-        return primitives.select("at", execution=pl.lit(None, pl.Int64), link=pl.lit(LINKS[NONE]))
-    placed = (primitives["event"] == "exec").fill_null(value=False)
-    if late := events.late_plugins:
-        placed &= ~primitives["marker"].is_in(late).fill_null(value=False)
-    rows = np.flatnonzero(placed.to_numpy())
-    rows = rows[np.argsort(primitives["at"].to_numpy()[rows], kind="stable")]
-    execution = np.full(primitives.height, -1, np.int64)
-    link = np.full(primitives.height, NONE, np.int64)
-    if len(rows):
-        lines = primitives.select(pl.all().gather(rows)).with_columns(
-            primitive=pl.col("primitive_kind").fill_null(CUT)
-        )
-        execution[rows], link[rows] = _Linker(events, executions, lines, outputs).solve()
-    linked = primitives.select("at", "event", *[pl.col(name).fill_null("") for name in KEY])
-    linked = linked.with_columns(
-        execution=pl.Series(execution).set(pl.Series(execution < 0), None),
-        link=pl.Series(LINKS).gather(link),
-    )
-    return _with_creations(executions, linked).select("at", "execution", "link")
+    alone = executions.frame.is_empty() or sources_apart(executions, primitives)[0]
+    if len(placed) and not alone:
+        primitive = pl.col("primitive_kind").fill_null(CUT)
+        lines = rows(primitives, placed).with_columns(primitive=primitive)
+        execution[placed], link[placed] = _Linker(events, executions, lines, outputs).solve()
+        _link_creations(primitives, executions, execution, link)
+    found = pl.Series("execution", execution).set(pl.Series(execution < 0), None)
+    return pl.DataFrame([primitives["at"], found, LINKS[link].alias("link")])
 
 
-def _with_creations(executions: Executions, linked: pl.DataFrame) -> pl.DataFrame:
+def _placed(events: Events) -> Integers:
+    """Lines of runs that are where they were written, in the order of the log."""
+    primitives = events.primitives
+    placed = primitives["event"] == "exec"
+    if events.late_plugins:
+        placed &= ~holds(primitives["marker"].is_in(events.late_plugins))
+    found = where(placed)
+    return found[np.argsort(primitives["at"].to_numpy()[found], kind="stable")]
+
+
+def _link_creations(
+    primitives: pl.DataFrame, executions: Executions, execution: Integers, link: Integers
+) -> None:
     """Give a line of a primitive's creation the execution that then runs it, if it was open."""
-    begun = executions.frame.select(pl.int_range(pl.len(), dtype=pl.Int64).alias("new"), begun="at")
-    runs = (
-        linked.filter((pl.col("event") == "exec") & pl.col("execution").is_not_null())
-        .select("at", *KEY, new="execution", new_link="link")
-        .join(begun, on="new")
-        .sort("at")
-    )
-    made = linked.with_row_index("row").filter(pl.col("event").str.starts_with("create"))
-    made = made.sort("at").join_asof(
-        runs, on="at", by=list(KEY), strategy="forward", check_sortedness=False
-    )
-    made = made.filter(pl.col("begun") <= pl.col("at")).select("row", "new", "new_link")
-    joined = linked.with_row_index("row").join(made, on="row", how="left", maintain_order="left")
-    return joined.with_columns(
-        execution=pl.coalesce("new", "execution"), link=pl.coalesce("new_link", "link")
-    )
+    made = where(primitives["event"].str.starts_with("create"))
+    runs = where((primitives["event"] == "exec") & pl.Series(execution >= 0))
+    if not len(made) or not len(runs):
+        return
+    keys = primitives[["at", *KEY]]
+    found = first_after(rows(keys, made), rows(keys, runs))
+    made, run = made[found >= 0], runs[found[found >= 0]]
+    begun = executions.frame["at"].to_numpy()[execution[run]] <= primitives["at"].to_numpy()[made]
+    execution[made[begun]], link[made[begun]] = execution[run[begun]], link[run[begun]]
 
 
 @dataclass
@@ -105,9 +91,9 @@ class _Linker:
     events: Events
     executions: Executions
     lines: pl.DataFrame
-    outputs: TensorOutputs | None
+    outputs: TensorOutputs
 
-    # ---- what is given -------------------------------------------------------------------------
+    # ---- what is given, and made only where some line needs it ----------------------------------
 
     @cached_property
     def at(self) -> Integers:
@@ -117,205 +103,207 @@ class _Linker:
     def candidates(self) -> pl.DataFrame:
         return read_candidates(self.executions)
 
-    @cached_property
-    def shapes(self) -> pl.DataFrame:
-        return node_shapes(self.candidates, self.executions.runs.definitions, self.outputs)
+    def column(self, name: str) -> Integers:
+        """A column of the candidates."""
+        return self.candidates[name].to_numpy()
 
     @cached_property
-    def until(self) -> pl.Series:
-        """The last line that can belong to each candidate; its output is printed after that."""
-        return pl.select(
-            pl.min_horizontal(self.candidates["until"], self.shapes["output_at"])
-        ).to_series()
+    def _numbered(self) -> tuple[pl.DataFrame, Integers]:
+        (number,) = alike(self.lines[KEY])
+        _, first, problem = np.unique(number, return_index=True, return_inverse=True)
+        return read_problems(rows(self.lines[KEY], first)), problem
 
-    @cached_property
+    @property
     def problems(self) -> pl.DataFrame:
-        return read_problems(self.lines)
+        """What the distinct problems of the lines say."""
+        return self._numbered[0]
 
-    @cached_property
+    @property
     def problem(self) -> Integers:
         """The row in `problems` of each line."""
-        number = self.lines.select(KEY).join(
-            self.problems.select(KEY).with_row_index("number"),
-            on=KEY,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        return number["number"].cast(pl.Int64).to_numpy()
+        return self._numbered[1]
+
+    @cached_property
+    def roles(self) -> NDArray[np.int8]:
+        """What each family's kernels do with each problem, see `kernels.roles`."""
+        kinds = self.problems[["primitive", "prop_kind"]].rows()
+        return roles([(primitive, prop_kind or "") for primitive, prop_kind in kinds])
 
     def _is(self, primitive: str) -> Booleans:
         return (self.lines["primitive"] == primitive).to_numpy()
+
+    @cached_property
+    def until(self) -> Integers:
+        """The last line that can belong to each candidate; its output is printed after that."""
+        return self.column("until").copy()
+
+    def _shapes(self, candidates: Integers) -> Shapes:
+        runs = rows(self.candidates, candidates)
+        shapes = node_shapes(runs, self.executions.runs.definitions, self.outputs)
+        printed = shapes.output_at >= 0
+        known, output_at = candidates[printed], shapes.output_at[printed]
+        self.until[known] = np.minimum(self.until[known], output_at)
+        return shapes
 
     # ---- the whole -----------------------------------------------------------------------------
 
     def solve(self) -> tuple[Integers, Integers]:
         """Return for each line the row of its execution (-1: none) and its link's number."""
-        pairs = read_pairs(
-            self.lines,
-            self.candidates,
-            problems=self.problems,
-            problem=self.problem,
-            shapes=self.shapes,
-            until=self.until,
-        )
-        late, late_candidate, late_link = self._late_lines(pairs)
-        sole = np.where(late, -1, sole_executions(self.executions, self.at))
-        sole[self._contradicted(sole, pairs)] = -1
-        pairs, slot, got, rivals = self._place(pairs.where(~late[pairs.line]), sole)
-        candidate, link = _classify(pairs, slot, got)
-        link[(link == CERTAIN) & rivals] = INFERRED
-        candidate[late], link[late] = late_candidate, late_link
-        settled = sole >= 0
-        self._place_strays(candidate, link, got, late | settled)
-        execution = np.append(self.candidates["execution"].to_numpy(), -1)[candidate]
-        execution = np.where(settled, sole, execution)
-        link[settled] = CERTAIN
+        execution = sole_executions(self.executions, self.at)
+        link = np.full(len(execution), CERTAIN)
+        late, candidate, late_link = self._late_lines(execution)
+        execution[late] = -1
+        rest = np.flatnonzero((execution < 0) & ~late)
+        if len(rest):
+            found, link[rest] = self._link_open(rest, execution)
+            execution[rest] = np.append(self.column("execution"), -1)[found]
+        if late.any():
+            execution[late] = np.append(self.column("execution"), -1)[candidate]
+            link[late] = late_link
         if eager_ends_are_doubtful(self.events, self.executions.dispatches):
             dispatched = self.executions.frame["dispatch"].is_not_null().to_numpy()
             link[(link == CERTAIN) & np.append(dispatched, False)[execution]] = INFERRED
         return execution, link
 
-    def _contradicted(self, sole: Integers, pairs: Pairs) -> Booleans:
-        """Lines whose only open execution is of a kernel that is known not to run their primitive.
+    def _pairs(self, lines: Integers) -> Pairs:
+        """Pairs of these lines (numbered from 0) and executions that can have run them.
 
-        They came late, with a buffer that was written out while it ran.
+        Those are open at the line, run its primitive, and their shapes don't contradict it.
         """
-        row = self.candidates["execution"].to_numpy()
-        able = np.zeros(self.lines.height, bool)
-        able[pairs.line[row[pairs.candidate] == sole[pairs.line]]] = True
-        return np.isin(sole, row) & ~able & ~self._is(CUT)
+        at, family = self.at[lines], self.column("family")
+        line, candidate = open_pairs(at, self.column("at"), self.until)
+        problem = self.problem[lines][line]
+        role = self.roles[family[candidate], problem].astype(np.int64)
+        pairs = Pairs(line, candidate, role, role, problem).where(role > 0)
+        used, place = np.unique(pairs.candidate, return_inverse=True)
+        shapes = self._shapes(used)
+        of_pairs = family[pairs.candidate]
+        row = shapes.row[place]
+        fit = shape_fit(self.problems, pairs.problem, shapes.distinct, row, of_pairs)
+        before_output = at[pairs.line] <= self.until[pairs.candidate]
+        pairs = replace(pairs, fit=fit).where(before_output & (fit > NO))
+        # What a kernel runs rarely is no rival to a kernel that runs it always.
+        has_main = np.zeros(len(lines), bool)
+        has_main[pairs.line[pairs.role == MAIN]] = True
+        rare = (pairs.role == BESIDE) & has_main[pairs.line]
+        return pairs.where(~rare | self._is("reorder")[lines][pairs.line])
 
-    def _left_open(self, pairs: Graded, sole: Integers) -> tuple[Graded, Booleans]:
-        """The pairs of lines that are not settled, and which of these lines lost a rival.
+    # ---- lines that several executions, or none, are open around -------------------------------
 
-        A kernel that runs its main primitive once has none left for another line.
+    def _link_open(self, rest: Integers, sole: Integers) -> tuple[Integers, Integers]:
+        """Return for each of these lines its candidate (-1: none) and its link's number.
+
+        `sole` has the execution of each line that is settled, else -1.
         """
-        row = self.candidates["execution"].to_numpy()[pairs.candidate]
-        main = pairs.role == MAIN
-        own = main & (row == sole[pairs.line])
-        once = ONCE[self.candidates["family"].to_numpy()[pairs.candidate]]
-        taken = main & once & np.isin(pairs.candidate, pairs.candidate[own])
-        rivals = np.zeros(self.lines.height, bool)
-        rivals[pairs.line[taken]] = True
-        return pairs.where((sole[pairs.line] < 0) & ~taken), rivals
+        lines, family = rows(self.lines, rest), self.column("family")
+        settled = np.flatnonzero(sole >= 0)
+        ran = first_with(self.column("row"), self.executions.frame.height)[sole[settled]]
+        settled, ran = settled[ran >= 0], ran[ran >= 0]
+        problem = self.problem[settled]
+        pairs = self._graded(self._pairs(rest), lines, ran, problem)
+        # A kernel that runs its main primitive once has none left for another line.
+        full = ran[ONCE[family[ran]] & (self.roles[family[ran], problem] == MAIN)]
+        lost = (pairs.role == MAIN) & np.isin(pairs.candidate, full)
+        rivals = np.isin(np.arange(len(rest)), pairs.line[lost])
+        pairs, slot, got = self._place(pairs.where(~lost), lines, self.problem[rest])
+        candidate, link = _classify(pairs, slot, got)
+        link[(link == CERTAIN) & rivals] = INFERRED
+        used = np.concatenate([ran, candidate[got >= 0]])
+        strays = np.flatnonzero((got < 0) & ~self._is("reorder")[rest])
+        chosen = self._stray(rest[strays], used)
+        strays, chosen = strays[chosen >= 0], chosen[chosen >= 0]
+        candidate[strays], link[strays] = chosen, AMBIGUOUS
+        return candidate, link
 
-    def _place(self, pairs: Pairs, sole: Integers) -> tuple[Graded, Integers, Integers, Booleans]:
-        """Return the pairs that are possible, their slots, and which pair each line got.
-
-        `sole` has the execution of each line that is settled, else -1; these lines are evidence
-        of habits. Last comes which lines lost a rival to a settled line.
-        """
-        fitting = without_misfits(pairs, self.lines["primitive"])
-        all_graded = graded(fitting, self.events, self.lines, self.candidates)
-        pairs, rivals = self._left_open(all_graded, sole)
-        is_reorder = self._is("reorder")
-        layout = self.lines["memory_descriptors"].rank("dense").fill_null(0).cast(pl.Int64)
-        slot = pairs.slots(self.candidates["family"].to_numpy(), is_reorder, layout.to_numpy())
-        got = np.full(self.lines.height, -1, np.int64)
-        # A reorder goes by the main primitive of its kernel, so those come first.
-        reorders = np.flatnonzero(is_reorder[pairs.line])
-        others = np.flatnonzero(~is_reorder[pairs.line])
-        self._assign(pairs, slot, others, np.zeros(len(others), np.int64), got)
-        if len(reorders):
-            own = pairs.where(is_reorder[pairs.line])
-            mains = main_lines(pairs, got, self.candidates.height)
-            rows = self.problems.select(pl.all().gather(self.problem))
-            pairs = preferring(pairs, reorders, serves(own, mains, self.lines, rows))
-            self._assign(pairs, slot, reorders, distances(own, mains, self.at), got)
-        return pairs, slot, got, rivals
-
-    def _assign(
-        self, pairs: Graded, slot: Integers, rows: Integers, distance: Integers, got: Integers
-    ) -> None:
-        """Place the lines of some pairs; equally good ones by distance, then by who ends first."""
-        if not len(rows):
-            return
-        line, candidate, grade = pairs.line[rows], pairs.candidate[rows], pairs.grade[rows]
-        until = self.until.fill_null(_FOREVER).to_numpy()[candidate]
-        dense = np.unique(slot[rows], return_inverse=True)[1]
-        chosen = assign(
-            line,
-            np.where(slot[rows] == NO_SLOT, NO_SLOT, dense),
-            likes=_ranks(until, distance, grade),
-            merit=_ranks(line, distance, grade),
+    def _graded(
+        self, pairs: Pairs, lines: pl.DataFrame, ran: Integers, problem: Integers
+    ) -> Graded:
+        """Pairs with how good they are. Candidates that `ran` problems for sure are habits, too."""
+        node = self.column("node")
+        problems, candidates = (
+            np.concatenate(each) for each in ((pairs.problem, problem), (pairs.candidate, ran))
         )
-        lines = np.flatnonzero(chosen >= 0)
-        got[lines] = rows[chosen[lines]]
+        habit = habits(node, np.bincount(node), problems, candidates)[: len(pairs)]
+        odd = oddities(self.events, lines, pairs.line, self.candidates, pairs.candidate)
+        grade = grades(pairs.fit == UNKNOWN, odd, len(HABITS) - habit)
+        return Graded(**vars(pairs), odd=odd, grade=grade)
 
-    # ---- lines that nothing open explains ------------------------------------------------------
+    def _place(
+        self, pairs: Graded, lines: pl.DataFrame, problem: Integers
+    ) -> tuple[Graded, Integers, Integers]:
+        """Return the pairs with all that is known of them, their slots, and what each line got."""
+        slot = self._slots(pairs)
+        got = np.full(lines.height, -1)
+        is_reorder = (lines["primitive"] == "reorder").to_numpy()[pairs.line]
+        self._assign(pairs, slot, np.flatnonzero(~is_reorder), got)
+        if is_reorder.any():
+            # A reorder goes by the main primitive of its kernel, so those come first.
+            serving = serves(pairs, got, lines, rows(self.problems, problem))
+            pairs = pairs.preferring(serving | ~is_reorder)
+            self._assign(pairs, slot, np.flatnonzero(is_reorder), got)
+        return pairs, slot, got
 
-    @cached_property
-    def may_be_late(self) -> bool:
-        # oneDNN says which component a line is of since 3.3; the header may be missing.
-        if self.lines["component"].count():
-            return False
-        return may_be_late(self.events.onednn_version)
+    def _slots(self, pairs: Pairs) -> Integers:
+        """The place of each pair that only one line can have: an execution's main primitive."""
+        once = ONCE[self.column("family")[pairs.candidate]] & (pairs.role == MAIN)
+        return np.where(once, pairs.candidate, NO_SLOT)
 
-    def _late_lines(self, pairs: Pairs) -> tuple[Booleans, Integers, Integers]:
-        """Say which lines came late (all of `gemm_api`, or none), their candidates and links."""
-        gemm = self._is(GEMM)
-        nothing = np.zeros(0, np.int64)
-        if not gemm.any() or not self.may_be_late:
-            return np.zeros(len(gemm), bool), nothing, nothing
-        marks = self.events.messages("mkl_sgemm").select("at", "thread")
-        late = late_by_marks(marks, self.at[gemm], self.candidates)
-        if late is False:
-            return np.zeros(len(gemm), bool), nothing, nothing
-        # A block's end cuts a line in two; what is left of it has its place in the order.
-        held_back = gemm | self._is(CUT)
-        sizes = self.problems.select(pl.col("m", "k", "n").gather(self.problem[held_back]))
-        lines = sizes.with_columns(at=pl.Series(self.at[held_back]))
-        candidate, by_size = link_late(lines, self.candidates, self.shapes)
-        until = np.append(self.until.fill_null(_FOREVER).to_numpy(), _FOREVER)
-        after = (self.at[held_back] > until[candidate])[candidate >= 0]
-        if late is None:
-            nobody = np.full(len(gemm), -1, np.int64)
-            placed = self._place(pairs, nobody)[2][held_back] >= 0
-            late = are_late(placed, candidate, after)
-        if not late:
-            return np.zeros(len(gemm), bool), nothing, nothing
-        link = np.where(by_size, INFERRED, np.where(candidate >= 0, AMBIGUOUS, NONE))
-        return held_back, candidate, link
+    def _assign(self, pairs: Graded, slot: Integers, chosen: Integers, got: Integers) -> None:
+        """Place the lines of some pairs; equally good ones by who ends first."""
+        line, candidate, grade = pairs.line[chosen], pairs.candidate[chosen], pairs.grade[chosen]
+        likes, merit = _ranks(self.until[candidate], grade), _ranks(line, grade)
+        found = assign(line, slot[chosen], likes=likes, merit=merit)
+        lines = np.flatnonzero(found >= 0)
+        got[lines] = chosen[found[lines]]
 
-    def _place_strays(
-        self, candidate: Integers, link: Integers, got: Integers, late: Booleans
-    ) -> None:
-        """Give lines without a place to eager ops before them that should have one and have none.
+    def _stray(self, lines: Integers, used: Integers) -> Integers:
+        """Return for lines without a place the eager ops before them that lack one (-1: none).
 
         Ends of eager ops name nobody; with several Python threads they are mixed up.
         """
-        used = np.zeros(self.candidates.height + 1, bool)
-        used[candidate[got >= 0]] = True
-        eager = self.candidates["definition"].is_null().to_numpy() & ~used[:-1]
-        threads = (self.candidates["thread"] >= 0).fill_null(value=False).to_numpy()
-        once = ONCE[self.candidates["family"].to_numpy()]
-        empty = np.flatnonzero(eager & once & ~threads)
-        lines = np.flatnonzero((got < 0) & ~late & ~self._is("reorder"))
-        if not len(empty) or not len(lines):
-            return
-        runs = self.candidates.select(pl.all().gather(empty))
-        shapes = self.shapes.select(pl.all().gather(empty))
-        few = self.lines.select(pl.all().gather(lines))
-        until = (runs["at"] + STRAY_LINES * PLACES).alias("until")
-        pairs = read_pairs(
-            few,
-            runs,
-            problems=self.problems,
-            problem=self.problem[lines],
-            shapes=shapes,
-            until=until,
-        )
-        pairs = pairs.where(pairs.role == MAIN)
-        if not len(pairs):
-            return
-        far = self.at[lines[pairs.line]] - runs["at"].to_numpy()[pairs.candidate]
-        chosen = assign(
-            pairs.line, pairs.candidate, likes=_ranks(far), merit=_ranks(far, pairs.line)
-        )
-        found = np.flatnonzero(chosen >= 0)
-        candidate[lines[found]] = empty[pairs.candidate[chosen[found]]]
-        link[lines[found]] = AMBIGUOUS
+        found, family = np.full(len(lines), -1), self.column("family")
+        eager = (self.column("definition") < 0) & (self.column("thread") < 0)
+        empty = np.flatnonzero(eager & ONCE[family])
+        empty = np.setdiff1d(empty, used)
+        begun = self.column("at")[empty]
+        line, number = open_pairs(self.at[lines], begun, begun + STRAY_LINES * PLACES)
+        able = self.roles[family[empty[number]], self.problem[lines][line]] == MAIN
+        line, number = line[able], number[able]
+        far = self.at[lines][line] - begun[number]
+        chosen = assign(line, number, likes=_ranks(far), merit=_ranks(far, line))
+        placed = np.flatnonzero(chosen >= 0)
+        found[placed] = empty[number[chosen[placed]]]
+        return found
+
+    # ---- lines that a buffer kept back ---------------------------------------------------------
+
+    def _late_lines(self, sole: Integers) -> tuple[Booleans, Integers, Integers]:
+        """Say which lines came late (all of `gemm_api`, or none), their candidates and links."""
+        gemm, nothing = self._is("gemm_api"), np.zeros(0, np.int64)
+        in_time = np.zeros(len(gemm), bool), nothing, nothing
+        # oneDNN says which component a line is of since 3.3; the header may be missing.
+        flushed = self.lines["component"].count() or not may_be_late(self.events.onednn_version)
+        # Lines that a buffer kept back surface together, in one execution or in none.
+        alone = len(np.unique(sole[gemm & (sole >= 0)]))
+        if flushed or alone >= (1 - LOST) * gemm.sum():
+            return in_time
+        # A block's end cuts a line in two; what is left of it has its place in the order.
+        held_back = gemm | self._is(CUT)
+        lines = np.flatnonzero(held_back)
+        sizes = rows(self.problems[SIZES], self.problem[lines])
+        shapes = self._shapes(np.arange(self.candidates.height))
+        of_runs = rows(shapes.distinct[SIZES], shapes.row)
+        at = pl.Series("at", self.at[lines])
+        candidate, by_size = link_late(sizes.hstack([at]), self.candidates, of_runs)
+        after = (at.to_numpy() > np.append(self.until, FOREVER)[candidate])[candidate >= 0]
+        pairs = self._pairs(lines)
+        likes, merit = _ranks(self.until[pairs.candidate]), _ranks(pairs.line)
+        got = assign(pairs.line, self._slots(pairs), likes, merit)
+        placed = np.isin(np.arange(len(lines)), pairs.line[got[got >= 0]])
+        if not are_late(placed, candidate, after):
+            return in_time
+        link = np.where(by_size, INFERRED, np.where(candidate >= 0, AMBIGUOUS, NONE))
+        return held_back, candidate, link
 
 
 def _classify(pairs: Graded, slot: Integers, got: Integers) -> tuple[Integers, Integers]:

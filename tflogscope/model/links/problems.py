@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import polars as pl
 
-_GROUPED = ("convolution", "deconvolution")
-_FIELDS = ("mb", "g", "ic", "oc", "id", "od", "kd", "ih", "oh", "kh", "iw", "ow", "kw")
 KEY = ("primitive", "prop_kind", "problem")
 MATRIX = ("b", "m", "k", "n")
 BAGS = ("src", "wei", "dst")
+
+_FIELDS = ("mb", "g", "ic", "oc", "id", "od", "kd", "ih", "oh", "kh", "iw", "ow", "kw")
+_SPACE = ("d", "h", "w")
+_DIMS = pl.List(pl.Int64)
 
 
 def bag_of(dims: pl.Expr) -> pl.Expr:
@@ -23,122 +25,80 @@ def bag_of(dims: pl.Expr) -> pl.Expr:
     return pl.when(dims.is_not_null()).then(kept.cast(pl.List(pl.String)).list.join("x"))
 
 
-def read_problems(primitives: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per distinct (primitive, prop_kind, problem) of `primitives`.
+def product_of(dims: pl.Expr) -> pl.Expr:
+    """The number of elements of a tensor with these dimensions."""
+    return dims.list.eval(pl.element().product()).list.first()
 
-    Columns: those three, b, m, k, n (Int64, for matrix products), src, wei, dst (bags), count (of
-    elements, for primitives whose problem is one tensor). Null: the descriptor does not say.
+
+def read_problems(problems: pl.DataFrame) -> pl.DataFrame:
+    """Return for each problem, a row of KEY, what it says of the operands.
+
+    Columns: KEY, b, m, k, n (Int64, for matrix products), src, wei, dst (bags), count (elements of
+    src). Null: the descriptor does not say.
     """
-    distinct = primitives.select(KEY).unique(maintain_order=True)
     text = pl.col("problem")
-    named = {name: _field(text, name) for name in _FIELDS}
+    # Some names end with others: `sic`, `dic` (of rnn) with `ic`.
+    named = {
+        name: text.str.extract(rf"(?:^|[_\d]){name}(\d+)", 1).cast(pl.Int64, strict=False)
+        for name in _FIELDS
+    }
     sides = text.str.split(":").list.eval(
         pl.element().str.extract_all(r"\d+").cast(_DIMS, strict=False)
     )
-    frame = distinct.with_columns(
-        sides=pl.when(text.str.contains(r"^[\dx:]+$")).then(sides), **named
-    )
-    return pl.concat(
-        [
-            _matrix(frame.filter(pl.col("primitive").is_in(["gemm_api", "matmul"]))),
-            _inner_product(frame.filter(pl.col("primitive") == "inner_product")),
-            _convolution(frame.filter(pl.col("primitive").is_in(_GROUPED))),
-            _pooling(frame.filter(pl.col("primitive") == "pooling")),
-            _other(frame.filter(~pl.col("primitive").is_in(_KNOWN))),
-        ],
-        how="diagonal",
-    ).select(
-        *KEY,
-        *[pl.col(name).cast(pl.Int64) for name in MATRIX],
-        *[pl.col(name).cast(pl.String) for name in BAGS],
-        pl.col("count").cast(pl.Int64),
-    )
+    plain = pl.when(text.str.contains(r"^[\dx:]+$")).then(sides)
+    left, right = (plain.list.get(number, null_on_oob=True) for number in (0, 1))
+    fields = problems.select(*KEY, left=left, right=right, **named)
+    known = fields.with_columns(**_sizes(), **_dims())
+    bags = {role: bag_of(pl.col(role)) for role in BAGS}
+    return known.select(*KEY, *MATRIX, **bags, count=product_of(pl.col("src")))
 
 
-_DIMS = pl.List(pl.Int64)
-_KNOWN = ("gemm_api", "matmul", "inner_product", "convolution", "deconvolution", "pooling")
+_IS_PRODUCT = pl.col("primitive").is_in(["gemm_api", "matmul"])
 
 
-def _field(text: pl.Expr, name: str) -> pl.Expr:
-    # Some names end with others: `sic`, `dic` (of rnn) with `ic`.
-    return text.str.extract(rf"(?:^|[_\d]){name}(\d+)", 1).cast(pl.Int64, strict=False)
-
-
-def _bags(**operands: list[pl.Expr]) -> dict[str, pl.Expr]:
-    """Bags of operands whose dimensions are named; a dimension that is missing counts as 1."""
+def _sizes() -> dict[str, pl.Expr]:
+    """Of a product: `MxK:KxN`, `BxMxK:BxKxN`; to oneDNN 3.1 with the output as third part."""
+    at = pl.col
+    left, right = at("left"), at("right")
+    stacks = [product_of(side.list.head(side.list.len() - 2)) for side in (left, right)]
+    product = {
+        "b": pl.max_horizontal(stacks).fill_null(1),
+        "m": left.list.get(-2, null_on_oob=True),
+        "k": left.list.get(-1, null_on_oob=True),
+        "n": right.list.get(-1, null_on_oob=True),
+    }
+    inputs = at("ic") * at("id").fill_null(1) * at("ih").fill_null(1) * at("iw").fill_null(1)
+    layer = {"b": pl.lit(1), "m": at("mb"), "k": inputs, "n": at("oc")}
+    is_layer = at("primitive") == "inner_product"
     return {
-        name: bag_of(pl.concat_list([part.fill_null(1) for part in parts]))
-        for name, parts in operands.items()
+        name: pl.when(_IS_PRODUCT).then(product[name]).when(is_layer).then(layer[name])
+        for name in MATRIX
     }
 
 
-def _matrix(frame: pl.DataFrame) -> pl.DataFrame:
-    """`MxK:KxN`, `BxMxK:BxKxN`; to oneDNN 3.1 with the output as third part."""
-    side = [pl.col("sides").list.get(number, null_on_oob=True) for number in (0, 1)]
-    batch = [part.list.slice(0, part.list.len() - 2) for part in side]
-    lists = frame.with_columns(
-        left=side[0], right=side[1], left_batch=batch[0], right_batch=batch[1]
-    )
-    count = [pl.col(name).list.eval(pl.element().product()).list.first() for name in _BATCHES]
-    return lists.with_columns(
-        b=pl.max_horizontal(count).fill_null(1),
-        m=pl.col("left").list.get(-2, null_on_oob=True),
-        k=pl.col("left").list.get(-1, null_on_oob=True),
-        n=pl.col("right").list.get(-1, null_on_oob=True),
-        src=bag_of(pl.col("left")),
-        wei=bag_of(pl.col("right")),
-    ).with_columns(
-        dst=pl.when(pl.col("n").is_not_null()).then(
-            bag_of(pl.col("left_batch").list.concat(pl.concat_list("m", "n")))
-        )
-    )
+def _dims() -> dict[str, pl.Expr]:
+    """Dimensions of src, wei and dst: of a product, of one tensor (`70x49`), or named.
 
-
-_BATCHES = ("left_batch", "right_batch")
-
-
-def _inner_product(frame: pl.DataFrame) -> pl.DataFrame:
-    inner = [pl.col("ic"), *[pl.col(name).fill_null(1) for name in ("id", "ih", "iw")]]
-    bags = _bags(
-        src=[pl.col("mb"), *inner], wei=[pl.col("oc"), *inner], dst=[pl.col("mb"), pl.col("oc")]
-    )
-    size = inner[0] * inner[1] * inner[2] * inner[3]
-    return frame.with_columns(b=pl.lit(1, pl.Int64), m="mb", k=size, n="oc", **bags)
-
-
-def _convolution(frame: pl.DataFrame) -> pl.DataFrame:
-    groups = pl.col("g").fill_null(1)
+    `mb8ic16ih5iw5` puts out what it takes in where it has no other sizes. An inner product is a
+    convolution whose filters are as large as its input.
+    """
     at = pl.col
-    return frame.with_columns(
-        **_bags(
-            src=[at("mb"), at("ic"), at("id"), at("ih"), at("iw")],
-            wei=[groups, at("oc") // groups, at("ic") // groups, at("kd"), at("kh"), at("kw")],
-            dst=[at("mb"), at("oc"), at("od"), at("oh"), at("ow")],
-        )
-    )
+    left, right, groups = at("left"), at("right"), at("g").fill_null(1)
+    single = left.is_not_null() & right.is_null()
+    named, filtered = (at(name).is_not_null() & at("mb").is_not_null() for name in ("ic", "oc"))
+    inputs, outputs, filters = ([f"{end}{name}" for name in _SPACE] for end in "iok")
+    same = [pl.when(~filtered).then(name) for name in inputs]
+    src = [at("mb"), at("ic"), *map(at, inputs)]
+    wei = [groups, at("oc") // groups, at("ic") // groups, *map(pl.coalesce, filters, inputs)]
+    out = _list([at("mb"), pl.coalesce("oc", "ic"), *map(pl.coalesce, outputs, same)])
+    outer = left.list.head(left.list.len() - 1).list.concat(right.list.tail(1))
+    return {
+        "src": pl.when(_IS_PRODUCT | single).then(left).when(named).then(_list(src)),
+        "wei": pl.when(_IS_PRODUCT).then(right).when(filtered).then(_list(wei)),
+        "dst": pl.when(_IS_PRODUCT).then(outer).when(single).then(left).when(named).then(out),
+    }
 
 
-def _pooling(frame: pl.DataFrame) -> pl.DataFrame:
-    at = pl.col
-    return frame.with_columns(
-        **_bags(
-            src=[at("mb"), at("ic"), at("id"), at("ih"), at("iw")],
-            dst=[at("mb"), at("ic"), at("od"), at("oh"), at("ow")],
-        )
-    )
-
-
-def _other(frame: pl.DataFrame) -> pl.DataFrame:
-    """One tensor: `70x49`, or for batch normalization and lrn `mb8ic16ih5iw5`."""
-    plain = pl.col("sides").list.first()
-    at = pl.col
-    named = pl.when(at("mb").is_not_null() & at("ic").is_not_null()).then(
-        pl.concat_list([at(name).fill_null(1) for name in ("mb", "ic", "id", "ih", "iw")])
-    )
-    several = pl.col("sides").list.len() > 1
-    dims = pl.when(plain.is_not_null() & ~several).then(plain).otherwise(named)
-    return frame.with_columns(dims=dims).with_columns(
-        src=bag_of(pl.col("dims")),
-        dst=bag_of(pl.col("dims")),
-        count=pl.col("dims").list.eval(pl.element().product()).list.first(),
-    )
+def _list(sizes: list[pl.Expr]) -> pl.Expr:
+    """Sizes as a list of dimensions; one that is missing counts as 1."""
+    return pl.concat_list([size.fill_null(1) for size in sizes])

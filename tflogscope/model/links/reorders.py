@@ -11,73 +11,47 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tflogscope.model.frames import Integers, alike
 from tflogscope.model.links.pairs import MAIN, Pairs
 from tflogscope.model.links.problems import BAGS
 
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
-_FAR = np.iinfo(np.int64).max // 2
+# Verbose lines name a gradient after its tensor: `src` is what backward_data computes.
+_OUTPUTS = {"backward_weights": "wei", "backward_data": "src", "backward": "src"}
 
 
-def main_lines(pairs: Pairs, got: Integers, candidates: int) -> Integers:
-    """Return for each candidate the line that it got as its main primitive, -1: none."""
-    held = got[got >= 0]
-    held = held[pairs.role[held] == MAIN]
-    lines = np.full(candidates, -1, np.int64)
-    lines[pairs.candidate[held]] = pairs.line[held]
-    return lines
-
-
-def distances(pairs: Pairs, mains: Integers, at: Integers) -> Integers:
-    """Physical lines between each pair's line and the main primitive of its execution."""
-    main = mains[pairs.candidate]
-    return np.where(main >= 0, np.abs(np.append(at, 0)[main] - at[pairs.line]), _FAR)
-
-
-def serves(pairs: Pairs, mains: Integers, lines: pl.DataFrame, problems: pl.DataFrame) -> Booleans:
+def serves(
+    pairs: Pairs, got: Integers, lines: pl.DataFrame, problems: pl.DataFrame
+) -> NDArray[np.bool_]:
     """Say of each pair whether its reorder goes with the main primitive of its execution.
 
-    `problems` has a row for each of `lines`, see `read_problems`: before the primitive the
-    reorder makes the layout that one of its inputs has in it, after it the reorder starts from
-    the layout of its output.
+    `got` is the pair of each line that has its place already; `problems` has a row for each of
+    `lines`, see `read_problems`. Before the primitive the reorder makes the layout that one of its
+    inputs has in it, after it the reorder starts from the layout of its output.
     """
+    held = got[got >= 0]
+    held = held[pairs.role[held] == MAIN]
+    mains = np.full(int(pairs.candidate.max(initial=-1)) + 1, -1)
+    mains[pairs.candidate[held]] = pairs.line[held]
     main = mains[pairs.candidate]
-    tags = _tags(lines["memory_descriptors"])
-    sizes = pl.concat([problems[role] for role in BAGS]).rank("dense").fill_null(0)
-    size = dict(zip(BAGS, np.split(sizes.cast(pl.Int64).to_numpy(), len(BAGS)), strict=True))
+    tags = alike(*_tags(lines["memory_descriptors"]))
+    sizes = alike(*(problems[[role]] for role in BAGS))
+    (src, _, dst), size = tags, sizes[0][pairs.line]
     before = pairs.line < main
-    own = np.where(before, tags["dst"][pairs.line], tags["src"][pairs.line])
-    output = _outputs(lines["prop_kind"])[main]
+    own = np.where(before, dst[pairs.line], src[pairs.line])
+    output = np.array([BAGS.index(_OUTPUTS.get(kind, "dst")) for kind in problems["prop_kind"]])
     found = np.zeros(len(pairs), bool)
-    for number, role in enumerate(BAGS):
-        same = (tags[role][main] == own) & (size[role][main] == size["src"][pairs.line])
-        found |= same & (before == (output != number))
-    return found & (own > 0) & (size["src"][pairs.line] > 0) & (main >= 0)
+    for number in range(len(BAGS)):
+        same = (tags[number][main] == own) & (sizes[number][main] == size)
+        found |= same & (before == (output[main] != number))
+    return found & (own > 0) & (size > 0) & (main >= 0)
 
 
-def _outputs(prop_kinds: pl.Series) -> Integers:
-    """Say which operand, by its number in BAGS, primitives of these `prop_kind` put out.
+def _tags(descriptors: pl.Series) -> list[pl.DataFrame]:
+    """Layout tags of src, wei and dst: `Acdb16a` of `wei_f32:p:blocked:Acdb16a:f0`.
 
-    Verbose lines name a gradient after its tensor: `src` is what backward_data computes.
+    Reorders call their operands src and dst, too.
     """
-    outputs = {"backward_weights": "wei", "backward_data": "src", "backward": "src"}
-    role = prop_kinds.replace_strict(outputs, default="dst", return_dtype=pl.String)
-    return role.replace_strict(BAGS, range(len(BAGS)), return_dtype=pl.Int64).to_numpy()
-
-
-def _tags(descriptors: pl.Series) -> dict[str, Integers]:
-    """Numbers for the layout tags of src, wei and dst: `Acdb16a` of `wei_f32:p:blocked:Acdb16a:f0`.
-
-    0 where there is none. Reorders call their operands src and dst, too.
-    """
-    layout = {
-        role: pl.col("text").str.extract(rf"(?:^| )(?:diff_)?{role}[:_][^ ]*?:blocked:(\w+)", 1)
-        for role in BAGS
-    }
-    texts = descriptors.unique().to_frame("text").with_columns(**layout)
-    joined = descriptors.to_frame("text").join(
-        texts, on="text", how="left", nulls_equal=True, maintain_order="left"
-    )
-    codes = pl.concat([joined[role] for role in BAGS]).rank("dense").fill_null(0)
-    parts = np.split(codes.cast(pl.Int64).to_numpy(), len(BAGS))
-    return dict(zip(BAGS, parts, strict=True))
+    tag = r"(?:^| )(?:diff_)?{}[:_][^ ]*?:blocked:(\w+)"
+    text = pl.lit(descriptors)
+    tags = pl.select(text.str.extract(tag.format(role), 1).alias(role) for role in BAGS)
+    return [tags[[role]] for role in BAGS]

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.model.executions import Executions
+from tflogscope.model.frames import filled, holds
 from tflogscope.model.names import CALLING_OPS
 
 Integers = NDArray[np.int64]
@@ -25,17 +26,18 @@ def sole_executions(executions: Executions, at: Integers) -> Integers:
     frame, signatures = executions.frame, executions.signatures
     found = np.full(len(at), -1, np.int64)
     runs = signatures.select(
-        pl.col("kind").is_in(["op", "folding"])
-        & ~pl.col("op").str.contains(CALLING_OPS).fill_null(value=False)
+        pl.col("kind").is_in(["op", "folding"]) & ~holds(pl.col("op").str.contains(CALLING_OPS))
     )
-    works = runs.to_series().gather(frame["signature"]).to_numpy()
+    works = runs.to_series().to_numpy()[frame["signature"].to_numpy()]
     status = frame["status"]
     if (status == "unknown").any():
         return found
     begin = np.searchsorted(at, frame["at"].to_numpy()).astype(np.uint32)
-    until = np.searchsorted(at, frame["end_at"].fill_null(-1).to_numpy(), side="right")
+    until = np.searchsorted(at, filled(frame["end_at"]), side="right")
     # Most executions have no line of oneDNN's in them.
-    rows = np.flatnonzero((until > begin) & works & status.is_in(["done", "failed"]).to_numpy())
+    rows = np.flatnonzero(
+        (until > begin) & works & ((status == "done") | (status == "failed")).to_numpy()
+    )
     begin, until = begin[rows], until[rows]
 
     def open_at_each_line(values: Integers) -> Integers:

@@ -7,21 +7,29 @@ it put out. Constants print nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.grammar.onednn_ops import FAMILIES
-from tflogscope.model.links.kernels import OUTPUT
-from tflogscope.model.links.problems import BAGS, MATRIX, bag_of
+from tflogscope.model.frames import (
+    Integers,
+    alike,
+    among,
+    first_after,
+    first_with,
+    last_before,
+    row_with,
+    rows,
+)
+from tflogscope.model.links.kernels import NO_TENSOR, OPERANDS, OUTPUT
+from tflogscope.model.links.problems import BAGS, MATRIX, bag_of, product_of
 
-OPERANDS = BAGS  # src, wei and dst of a primitive
+_PRODUCTS = pl.Series([family.product for family in FAMILIES], dtype=pl.String)
 
 
-@dataclass(frozen=True)
-class TensorOutputs:
+class TensorOutputs(NamedTuple):
     """The `MemoryLogTensorOutput` records of a log, in its order.
 
     `at`: line numbers, `step`: step ids, `text`: indexes into `texts`, which holds the distinct
@@ -29,144 +37,129 @@ class TensorOutputs:
     `kernel_name: "mm/MatMul" index: 1 tensor { dtype: DT_FLOAT shape { dim { size: 22 } } `.
     """
 
-    at: NDArray[np.int64]
-    step: NDArray[np.int64]
-    text: NDArray[np.int64]
+    at: Integers
+    step: Integers
+    text: Integers
     texts: pl.Series
 
     def named(self, references: pl.Series) -> pl.DataFrame:
-        """Records of some tensors: at, step, reference (`node` or `node:1`), shape (`22x13`)."""
-        texts = self.texts.rename("text").to_frame().with_row_index("code")
-        node = pl.col("text").str.extract(r'^kernel_name: "([^"]*)"', 1)
-        index = pl.col("text").str.extract(r'" index: (\d+) ', 1)
-        wanted = texts.with_columns(
-            reference=pl.when(index.is_null()).then(node).otherwise(node + ":" + index)
-        ).filter(pl.col("reference").is_in(references.implode()))
+        """Texts of some tensors: text (index), reference (`node`, `node:1`), shape (`22x13`)."""
+        text = pl.col("printed")
+        node = text.str.extract(r'^kernel_name: "([^"]*)"', 1)
+        index = text.str.extract(r'" index: (\d+) ', 1)
+        reference = pl.when(index.is_null()).then(node).otherwise(node + ":" + index)
         # A dimension of size 0 is printed without its number.
-        dims = pl.col("text").str.extract_all(r"dim \{ (?:size: -?\d+)?")
+        dims = text.str.extract_all(r"dim \{ (?:size: -?\d+)?")
         sizes = dims.list.eval(pl.element().str.extract(r"(-?\d+)", 1).fill_null("0"))
-        wanted = wanted.select(
-            "code",
-            "reference",
-            shape=pl.when(~pl.col("text").str.contains("unknown_rank")).then(sizes.list.join("x")),
-        )
-        kept = np.zeros(len(self.texts), bool)
-        kept[wanted["code"].to_numpy()] = True
-        rows = np.flatnonzero(kept[self.text]) if len(self.text) else np.zeros(0, np.int64)
-        found = pl.DataFrame(
-            {
-                "at": self.at[rows],
-                "step": self.step[rows],
-                "code": self.text[rows].astype(np.uint32),
-            }
-        )
-        return found.join(wanted, on="code", how="left", maintain_order="left").drop("code")
+        shape = pl.when(~text.str.contains("unknown_rank")).then(sizes.list.join("x"))
+        texts = pl.DataFrame({"printed": self.texts}).with_row_index("text")
+        wanted = texts.filter(among(reference, references))
+        return wanted.select("text", reference=reference, shape=shape)
+
+
+class Shapes(NamedTuple):
+    """What is known of the tensors of runs.
+
+    `distinct` has the columns BAGS, src_count, wei_count, dst_count (elements) and MATRIX, null
+    where that is not known; `row` says which row of it each run has, `output_at` at which line the
+    run's output was printed (-1: not known).
+    """
+
+    distinct: pl.DataFrame
+    row: Integers
+    output_at: Integers
 
 
 def node_shapes(
-    candidates: pl.DataFrame, definitions: pl.DataFrame, outputs: TensorOutputs | None
-) -> pl.DataFrame:
+    candidates: pl.DataFrame, definitions: pl.DataFrame, outputs: TensorOutputs
+) -> Shapes:
     """Return what is known of the tensors of each run, in the order of `candidates`.
 
-    `candidates`: at, end_at, step (id, null: eager), definition (null: eager), family.
-    Columns: src, wei, dst (bags), src_count, wei_count, dst_count (elements), b, m, k, n (of a
-    matrix product), output_at (line at which the run's output was printed). Null: not known.
+    `candidates`: at, end_at (-1: not printed), step (id), definition (-1: eager), family.
     """
-    if outputs is None:
-        nothing = np.zeros(0, np.int64)
-        outputs = TensorOutputs(nothing, nothing, nothing, pl.Series([], dtype=pl.String))
-    used = _references(candidates, definitions)
-    runs = candidates.select("at", "end_at", "step", "definition", "family").with_columns(
-        row=pl.int_range(pl.len())
+    at, end_at, definition, family = (
+        candidates[name].to_numpy() for name in ("at", "end_at", "definition", "family")
     )
-    wanted = runs.join(used, on=["definition", "family"]).sort("at", maintain_order=True)
-    printed = outputs.named(used["reference"].unique()).sort("at", maintain_order=True)
-    shapes = pl.concat([_put_out(wanted, printed), _taken_in(wanted, printed)])
-    for role in OPERANDS:
-        one = shapes.filter(pl.col("role") == role).select("row", pl.col("shape").alias(role))
-        runs = runs.join(one, on="row", how="left", maintain_order="left")
-    output = shapes.select("row", "output_at").drop_nulls()
-    runs = runs.join(output, on="row", how="left", maintain_order="left")
+    numbers = OPERANDS[family]
+    run, role = np.nonzero((numbers != NO_TENSOR) & (definition >= 0)[:, None])
+    own = numbers[run, role] == OUTPUT
+    reference, references = _references(definition[run], numbers[run, role], definitions)
+    texts = outputs.named(references)
+    name, its_name = alike(references.to_frame(), texts[["reference"]])
+    place = first_with(texts["text"].to_numpy(), len(outputs.texts))[outputs.text]
+    found = np.flatnonzero(place >= 0)
+    # A number for each shape: the first text that says it.
+    shape = row_with(texts[["shape"]], texts[["shape"]])[place[found]]
+    printed = pl.DataFrame(
+        {"at": outputs.at[found], "step": outputs.step[found], "name": its_name[place[found]]}
+    )
+    asked = pl.DataFrame(
+        {"at": at[run], "step": candidates["step"].to_numpy()[run], "name": name[reference]}
+    )
+    record = np.where(own, -1, _taken_in(asked, printed, shape))
+    record[own] = _put_out(rows(asked, np.flatnonzero(own)), end_at[run[own]], printed)
+    operands, output_at = np.full((len(at), len(BAGS)), -1), np.full(len(at), -1)
+    operands[run, role] = np.append(shape, -1)[record]
+    output_at[run[own]] = np.append(printed["at"].to_numpy(), -1)[record[own]]
     # Nodes run again and again with the same shapes.
-    key = ["family", *OPERANDS]
-    measures = _measures(runs.select(key).unique())
-    joined = runs.join(measures, on=key, how="left", maintain_order="left", nulls_equal=True)
-    return joined.select(
-        *[pl.col(f"{role}_bag").alias(role) for role in OPERANDS],
-        *[f"{role}_count" for role in OPERANDS],
-        *MATRIX,
-        "output_at",
+    same = pl.DataFrame(np.column_stack([family, operands]), schema=["family", *BAGS])
+    (number,) = alike(same)
+    _, first, row = np.unique(number, return_index=True, return_inverse=True)
+    shapes = {role: rows(texts["shape"], same[role][first]) for role in BAGS}
+    return Shapes(_measures(same["family"][first], pl.DataFrame(shapes)), row, output_at)
+
+
+def _references(
+    definition: Integers, number: Integers, definitions: pl.DataFrame
+) -> tuple[Integers, pl.Series]:
+    """Which tensors (`node` or `node:1`) are operands, and which of them each one asked for is."""
+    width = 1 + int(OPERANDS.max()) - OUTPUT
+    asked, row = np.unique(definition * width + number - OUTPUT, return_inverse=True)
+    input_ = pl.Series(asked % width + OUTPUT)
+    nodes = rows(definitions[["node", "inputs"]], asked // width)
+    inputs = pl.col("inputs").str.split(", ")
+    reference = nodes.select(
+        reference=pl.when(input_ == OUTPUT)
+        .then("node")
+        .otherwise(inputs.list.get(pl.lit(input_.clip(0)), null_on_oob=True))
     )
+    return row, reference["reference"]
 
 
-def _references(candidates: pl.DataFrame, definitions: pl.DataFrame) -> pl.DataFrame:
-    """Which tensor is which operand: definition, family, role, reference, own (the output).
-
-    A row for each operand that the family names; a reference is `node` or `node:1`.
-    """
-    pairs = candidates.select("definition", "family").unique().drop_nulls()
-    nodes = definitions.select("node", pl.col("inputs").str.split(", "))
-    pairs = pairs.hstack(nodes.select(pl.all().gather(pairs["definition"])))
-    parts = []
-    for role in OPERANDS:
-        numbers = [getattr(family, role) for family in FAMILIES]
-        number = pl.Series([numbers[family] for family in pairs["family"]], dtype=pl.Int64)
-        input_ = pl.col("inputs").list.get(pl.lit(number.clip(0)), null_on_oob=True)
-        own = number == OUTPUT
-        parts.append(
-            pairs.select(
-                "definition",
-                "family",
-                role=pl.lit(role),
-                reference=pl.when(own).then("node").when(number.is_not_null()).then(input_),
-                own=own,
-            )
-        )
-    return pl.concat(parts).filter(
-        pl.col("reference").is_not_null() & ~pl.col("reference").str.starts_with("^")
-    )
-
-
-def _put_out(wanted: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
-    """The shape that a run printed itself: the last of that node before its end.
+def _put_out(asked: pl.DataFrame, end_at: Integers, printed: pl.DataFrame) -> Integers:
+    """The record that a run printed itself: the last of that node before its end.
 
     A loop runs a node several times at once; each thread prints output and end one after the
     other. Where no end is printed it is the first after the start.
     """
-    printed = printed.with_columns(output_at="at")
-    by = ["step", "reference"]
-    mine = wanted.filter("own").with_columns(begun="at")
-    ended = mine.filter(pl.col("end_at").is_not_null()).with_columns(at="end_at").sort("at")
-    found = ended.join_asof(printed, on="at", by=by, strategy="backward", check_sortedness=False)
-    found = found.with_columns(
-        pl.when(pl.col("output_at") > pl.col("begun")).then(pl.col("shape", "output_at"))
-    )
-    other = mine.filter(pl.col("end_at").is_null())
-    other = other.join_asof(printed, on="at", by=by, strategy="forward", check_sortedness=False)
-    return pl.concat([found, other]).select("row", "role", "reference", "shape", "output_at")
+    begun = asked["at"].to_numpy()
+    ended = pl.DataFrame([pl.Series("at", end_at), *asked[["step", "name"]]])
+    last = last_before(ended, printed)
+    last[np.append(printed["at"].to_numpy(), -1)[last] <= begun] = -1
+    return np.where(end_at < 0, first_after(asked, printed), last)
 
 
-def _taken_in(wanted: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
-    """The shape that the node before it put out, if it put out no other one in that step."""
-    steady = printed.filter(pl.col("shape").n_unique().over("step", "reference") == 1)
-    steady = steady.unique(["step", "reference"], keep="first").drop("at")
-    found = wanted.filter(~pl.col("own")).join(steady, on=["step", "reference"], how="left")
-    return found.select("row", "role", "reference", "shape", output_at=pl.lit(None, pl.Int64))
+def _taken_in(asked: pl.DataFrame, printed: pl.DataFrame, shape: Integers) -> Integers:
+    """The first record of the node before, if it put out no other shape in that step."""
+    key = ["step", "name"]
+    first = row_with(printed[key], printed[key])
+    changing = np.zeros(printed.height + 1, bool)
+    changing[first[shape != shape[first]]] = True
+    found = row_with(asked[key], printed[key])
+    return np.where(changing[found], -1, found)
 
 
-def _measures(distinct: pl.DataFrame) -> pl.DataFrame:
-    """Add bags, numbers of elements, and the sizes of the product of two matrices."""
+def _measures(families: pl.Series, shapes: pl.DataFrame) -> pl.DataFrame:
+    """Bags, numbers of elements, and the sizes of the product of two matrices."""
     dims = [
-        pl.col(role).str.extract_all(r"\d+").cast(pl.List(pl.Int64), strict=False)
-        for role in OPERANDS
+        pl.col(role).str.extract_all(r"\d+").cast(pl.List(pl.Int64), strict=False) for role in BAGS
     ]
-    product = pl.Series([family.product for family in FAMILIES]).gather(distinct["family"])
-    lists = distinct.select("family", *dims, product=product)
-    count = {role: pl.col(role).list.eval(pl.element().product()).list.first() for role in OPERANDS}
+    lists = shapes.select(*dims, product=_PRODUCTS[families])
+    count = {role: product_of(pl.col(role)) for role in BAGS}
     sizes = {"matrices": _matrices(count), "patches": _patches(count)}
-    found = lists.select(
-        *[bag_of(pl.col(role)).alias(f"{role}_bag") for role in OPERANDS],
-        *[count[role].alias(f"{role}_count") for role in OPERANDS],
+    return lists.select(
+        *[bag_of(pl.col(role)).alias(role) for role in BAGS],
+        *[count[role].alias(f"{role}_count") for role in BAGS],
         *[
             pl.coalesce(
                 pl.when(pl.col("product") == kind).then(size[name]) for kind, size in sizes.items()
@@ -174,19 +167,18 @@ def _measures(distinct: pl.DataFrame) -> pl.DataFrame:
             for name in MATRIX
         ],
     )
-    return distinct.hstack(found)
 
 
 def _matrices(count: dict[str, pl.Expr]) -> dict[str, pl.Expr]:
     """Of a stack of matrices the last two dimensions are the matrix."""
-    rows, columns = (pl.col("dst").list.get(place, null_on_oob=True) for place in (-2, -1))
+    outer, columns = (pl.col("dst").list.get(place, null_on_oob=True) for place in (-2, -1))
     inner = [
-        pl.col(side).list.tail(2).list.eval(pl.element().product()).list.first() // outer
-        for side, outer in (("src", rows), ("wei", columns))
+        product_of(pl.col(side).list.tail(2)) // other
+        for side, other in (("src", outer), ("wei", columns))
     ]
     return {
-        "b": count["dst"] // (rows * columns),
-        "m": rows,
+        "b": count["dst"] // (outer * columns),
+        "m": outer,
         "k": pl.coalesce(inner),
         "n": columns,
     }
