@@ -267,7 +267,7 @@ def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFram
         pl.Series("source", names[source]),
         pl.Series("line", at - first[source] + 1).cast(pl.UInt64),
     ]
-    rest = table.drop("at")
+    rest = [table[name] for name in table.columns if name not in ("at", "end_at")]
     if "end_at" in table.columns:
         # An end in another source (a log in several files) has a line number there.
         ended = table.select("end_at", end=pl.col("end_at").fill_null(0) // PLACES)
@@ -276,5 +276,4 @@ def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFram
         line = pl.lit(pl.Series(end - first[end_source] + 1)).cast(pl.UInt64)
         known = pl.when(pl.col("end_at").is_not_null()).then(line)
         places.append(ended.select(end_line=known)["end_line"])
-        rest = rest.drop("end_at")
     return pl.DataFrame(places).hstack(rest)

@@ -13,6 +13,7 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.executions import Executions, with_places
+from tflogscope.model.frames import first_of_each, row_with, rows, where
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
 # that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
@@ -37,12 +38,13 @@ class PythonLines:
 
         python and function are those of the nearest frame. A stack that is torn is left out.
         """
-        messages = self._events.messages("python_stack").select("at", "process", "stack", "frames")
-        rows = [_read(text) for text in messages["frames"].to_list()]
+        messages = self._events.messages("python_stack")
         schema = dict.fromkeys(("python", "function", "frames"), pl.String)
-        read = pl.DataFrame(rows, schema, orient="row")
-        whole = messages.drop("frames").hstack(read).drop_nulls("python")
-        return whole.unique(["process", "stack"], keep="first", maintain_order=True)
+        read = pl.DataFrame([_read(text) for text in messages["frames"]], schema, orient="row")
+        stacks = messages[["at", "process", "stack"]].hstack(read)
+        if stacks.is_empty():
+            return stacks
+        return first_of_each(stacks.drop_nulls("python"), ["process", "stack"])
 
     @cached_property
     def python(self) -> pl.Series:
@@ -57,14 +59,8 @@ class PythonLines:
 
     def _with_rows(self, messages: pl.DataFrame, process: str = "process") -> pl.DataFrame:
         """Put the row of `stacks` into `row` (null: the stack is not there)."""
-        rows = self.stacks.select("process", "stack", row=pl.int_range(pl.len(), dtype=pl.UInt32))
-        return messages.join(
-            rows,
-            left_on=[process, "stack"],
-            right_on=["process", "stack"],
-            how="left",
-            maintain_order="left",
-        )
+        row = row_with(messages[[process, "stack"]], self.stacks[["process", "stack"]])
+        return messages.hstack([pl.Series("row", row).cast(pl.UInt32, strict=False)])
 
     # ---- eager ---------------------------------------------------------------------------------
 
@@ -104,16 +100,13 @@ class PythonLines:
     def _functions(self) -> pl.DataFrame:
         """Functions by full name: name, process, graph, row."""
         said = self._with_rows(self._events.messages("python_function"), "stack_process")
-        return said.select("process", "graph", "row", name="function").unique(
-            "name", keep="first", maintain_order=True
-        )
+        functions = said[["process", "graph", "row", "function"]]
+        return functions if functions.is_empty() else first_of_each(functions, "function")
 
     def of_functions(self, names: pl.Series) -> pl.Series:
         """The stack that first called each function, by its full name."""
-        found = pl.DataFrame({"name": names}).join(
-            self._functions.select("name", "row"), on="name", how="left", maintain_order="left"
-        )
-        return found["row"]
+        known = self._functions
+        return rows(known["row"], row_with(names.to_frame(), known[["function"]]))
 
     def of_nodes(self, names: pl.Series, nodes: pl.Series) -> pl.Series:
         """The stack of each node, given by the full name of its function and its own.
@@ -123,36 +116,26 @@ class PythonLines:
         """
         said = self._with_rows(
             self._events.messages("python_node", "python_gradient"), "stack_process"
-        ).select("process", "graph", "node", "row")
-        wanted = pl.DataFrame({"name": names, "node": nodes}).with_row_index("wanted")
+        )
         if said.is_empty():
-            return pl.repeat(None, wanted.height, dtype=pl.UInt32, eager=True)
-        first = said.unique(["process", "graph", "node"], keep="first", maintain_order=True)
-        exact = wanted.join(self._functions.drop("row"), on="name", how="left").join(
-            first, on=["process", "graph", "node"], how="left"
-        )
-        exact = exact.sort("wanted")
-        open_ = exact.filter(pl.col("row").is_null()).select("wanted", "node")
-        ends = open_.select("wanted", piece=pl.col("node").str.split("/")).with_columns(
-            skip=pl.int_ranges(pl.col("piece").list.len())
-        )
-        ends = ends.explode("skip").select(
-            "wanted",
-            "skip",
-            node=pl.col("piece").list.slice(pl.col("skip")).list.join("/"),
+            return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(nodes))
+        keys = ["process", "graph", "node"]
+        functions = self._functions
+        made = rows(functions[keys[:2]], row_with(names.to_frame(), functions[["function"]]))
+        exact = rows(said["row"], row_with(made.hstack([nodes.alias("node")]), said[keys]))
+        open_ = where(exact.is_null())
+        ends = (
+            pl.DataFrame({"wanted": open_, "piece": rows(nodes, open_).str.split("/")})
+            .with_columns(skip=pl.int_ranges(pl.col("piece").list.len()))
+            .explode("skip")
+            .select("wanted", "skip", node=pl.col("piece").list.slice("skip").list.join("/"))
         )
         lines = said.with_columns(python=pl.lit(self.python).gather(pl.col("row")))
         alike = lines.group_by("node").agg(
             row=pl.when(pl.col("python").n_unique() == 1).then(pl.col("row").first())
         )
-        found = ends.join(alike, on="node").sort("wanted", "skip").unique("wanted", keep="first")
-        return (
-            exact.select("wanted", "row")
-            .join(found.select("wanted", end="row"), on="wanted", how="left")
-            .sort("wanted")
-            .select(pl.coalesce("row", "end"))
-            .to_series()
-        )
+        found = first_of_each(ends.join(alike, on="node").sort("wanted", "skip"), "wanted")
+        return exact.scatter(found["wanted"], found["row"])
 
     # ---- executions ----------------------------------------------------------------------------
 
@@ -162,7 +145,7 @@ class PythonLines:
         executions = self._executions
         frame = executions.frame
         if self.stacks.is_empty():
-            return pl.repeat(None, frame.height, dtype=pl.UInt32, eager=True)
+            return pl.Series([None], dtype=pl.UInt32).new_from_index(0, frame.height)
         ran = executions.columns("definition", "name", "node")
         nodes = ran.drop_nulls("definition").unique(["definition", "name"], maintain_order=True)
         texts = nodes.cast({pl.Categorical: pl.String})
@@ -177,16 +160,14 @@ class PythonLines:
         eager = self.of_dispatches[frame["dispatch"]]
         return pl.select(pl.coalesce(eager, found["row"])).to_series()
 
-    def named(self, rows: pl.Series) -> pl.Series:
+    def named(self, stacks: pl.Series) -> pl.Series:
         """`train.py:31` of stacks."""
-        return self.python[rows]
+        return self.python[stacks]
 
     def begun_at(self, at: pl.Series) -> pl.Series:
         """`train.py:31` of the executions that begin there; null: none does."""
-        begins = self._executions.frame.select("at", row=self.of_executions)
-        begins = begins.unique("at", keep="first")
-        found = at.rename("at").to_frame().join(begins, on="at", how="left", maintain_order="left")
-        return self.named(found["row"])
+        execution = row_with(at.to_frame(), self._executions.frame[["at"]])
+        return self.named(rows(self.of_executions, execution))
 
     def facts(self) -> pl.DataFrame:
         """What each line of the program asked for, the most eager time first.
@@ -197,20 +178,20 @@ class PythonLines:
         """
         if self.stacks.is_empty():
             return pl.DataFrame(schema=_FACTS)
-        rows = self._executions.columns("at", "duration_us", "status", "mode", "kind", "op")
-        rows = rows.with_columns(row=self.of_executions, op=pl.col("op").cast(pl.String))
-        rows = rows.filter(pl.col("status") != "dead").drop_nulls("row")
-        rows = rows.with_columns(self.stacks[["python", "function"]][rows["row"]])
+        ran = self._executions.columns("at", "duration_us", "status", "mode", "kind", "op")
+        ran = ran.with_columns(row=self.of_executions, op=pl.col("op").cast(pl.String))
+        ran = ran.filter(pl.col("status") != "dead").drop_nulls("row")
+        ran = ran.hstack(rows(self.stacks[["python", "function"]], ran["row"]))
         eager = (pl.col("mode") == "eager") & (pl.col("kind") == "op")
         graph = (pl.col("mode") == "graph") & (pl.col("kind") == "op")
         us = pl.col("duration_us")
-        by_op = rows.filter(eager).group_by("python", "op").agg(us.sum(), runs=pl.len())
+        by_op = ran.filter(eager).group_by("python", "op").agg(us.sum(), runs=pl.len())
         ops = (
             by_op.sort("duration_us", "runs", "op", descending=[True, True, False])
             .group_by("python", maintain_order=True)
             .agg(ops="op")
         )
-        table = rows.group_by("python").agg(
+        table = ran.group_by("python").agg(
             pl.col("at").min(),
             pl.col("function").first(),
             eager_runs=eager.sum(),

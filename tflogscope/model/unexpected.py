@@ -13,6 +13,7 @@ import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.executions import spelled
+from tflogscope.model.frames import holds, last_before, row_with, rows, where
 from tflogscope.model.python_functions import OWN_FUNCTIONS
 
 After = Literal["first-call", "start"]
@@ -23,8 +24,8 @@ def function_calls(executions: pl.DataFrame) -> pl.DataFrame:
 
     What tf.data runs is not among them: it runs its functions without a call.
     """
-    calls = executions.filter(pl.col("kind") == "call")
-    return calls.filter(~pl.col("function").is_in(OWN_FUNCTIONS).fill_null(False))
+    own = holds(pl.col("function").is_in(OWN_FUNCTIONS))
+    return executions.filter((pl.col("kind") == "call") & ~own)
 
 
 def eager_executions(executions: pl.DataFrame) -> pl.DataFrame:
@@ -41,23 +42,22 @@ def eager_executions(executions: pl.DataFrame) -> pl.DataFrame:
       its own cause is, for nothing else runs there (`constant`: what NumPy code gives back);
     - `before_calls`: whether calls come, and all of them after it.
     """
-    rows = spelled(executions.with_row_index("row").filter(pl.col("mode") == "eager"))
-    calls, eager = function_calls(rows), rows.filter(pl.col("kind") == "op")
-    last = calls.select("row", last="function")
-    around = calls.select("call", around="function").drop_nulls("call").unique("call")
-    first = calls["function"].item(0) if calls.height else None
-    placed = eager.join_asof(last, on="row").join(
-        around, on="call", how="left", maintain_order="left"
-    )
-    first_row = calls["row"].item(0) if calls.height else 0
-    return placed.with_columns(
-        near=pl.coalesce("around", "last", pl.lit(first, pl.String)),
-        inside=pl.col("around").is_not_null(),
-        judged_by=pl.when(pl.col("around").is_not_null())
+    number = where(executions["mode"] == "eager")
+    row = pl.Series("row", number, pl.UInt32)
+    eager = spelled(row.to_frame().hstack(rows(executions, number)))
+    calls, ops = function_calls(eager), rows(eager, where(eager["kind"] == "op"))
+    first_row, first = calls[["row", "function"]].row(0) if calls.height else (0, None)
+    last = rows(calls["function"], last_before(ops[["row"]], calls[["row"]]))
+    known = rows(calls, where(calls["call"] >= 0))
+    around = rows(known["function"], row_with(ops[["call"]], known[["call"]]))
+    return ops.with_columns(
+        near=pl.coalesce(around, last, pl.lit(first, pl.String)),
+        inside=around.is_not_null(),
+        judged_by=pl.when(around.is_not_null())
         .then(pl.lit("py-function"))
         .otherwise(pl.col("cause").fill_null("unknown")),
         before_calls=pl.col("row") < first_row,
-    ).drop("last", "around")
+    )
 
 
 def is_unexpected(

@@ -11,6 +11,7 @@ from tflogscope.model.executions import spelled
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls, tracing_times
+from tflogscope.model.frames import looked_up, row_with, rows, where
 from tflogscope.model.names import function_columns
 from tflogscope.model.reasons.eager import kernels_of_dispatches
 from tflogscope.model.stages import Stages
@@ -44,7 +45,7 @@ class Evidence(Stages):
             rule=pl.Series(self.reasons.rule),
             **function_columns(pl.col("name")),
         )
-        return nodes.filter(pl.col("executions") > 0)
+        return rows(nodes, where(nodes["executions"] > 0))
 
     @cached_property
     def eager(self) -> pl.DataFrame:
@@ -57,8 +58,7 @@ class Evidence(Stages):
         known = kernels_of_dispatches(
             self.eager_kernels, self.executions.dispatches, self.instantiations
         )
-        kernels = self.eager_kernels.select("dtype", "rule")
-        return known.hstack(kernels[known["kernel"]])
+        return known.hstack(rows(self.eager_kernels[["dtype", "rule"]], known["kernel"]))
 
     @cached_property
     def placed(self) -> pl.DataFrame:
@@ -71,9 +71,9 @@ class Evidence(Stages):
 
         More columns: python_function, traces, made_by (`Run.python_functions`).
         """
-        same = self.python_functions.select("name", "python_function", "traces", "made_by")
-        calls = read_calls(self.events, self.executions)
-        return calls.join(same, on="name", how="left", maintain_order="left")
+        calls, same = read_calls(self.events, self.executions), self.python_functions
+        found = row_with(calls[["name"]], same[["name"]])
+        return calls.hstack(rows(same[["python_function", "traces", "made_by"]], found))
 
     @cached_property
     def first_calls(self) -> pl.DataFrame:
@@ -82,7 +82,7 @@ class Evidence(Stages):
             self.calls, self.events, self.executions, self.instantiations, self.linked
         )
         tracing = tracing_times(first, self.eager, self.events)
-        return first.join(tracing, on="name", how="left", maintain_order="left")
+        return looked_up(first, tracing, "name")
 
     @cached_property
     def activity(self) -> ThreadTime:
@@ -97,7 +97,7 @@ class Evidence(Stages):
     @cached_property
     def span_us(self) -> int | None:
         """The time from the first execution to the last: importing TensorFlow is not in it."""
-        frame = self.executions.frame
-        first = pl.select(pl.min_horizontal(frame["time"].min(), self.calls["begin"].min())).item()
-        last = pl.select(pl.max_horizontal(frame["end_time"].max(), frame["time"].max())).item()
+        time, ends = self.executions.frame["time"], self.executions.frame["end_time"]
+        first = pl.Series([time.min(), self.calls["begin"].min()]).sort(nulls_last=True).item(0)
+        last = pl.Series([time.max(), ends.max()]).sort().item(-1)
         return None if first is None or last is None else max(int(last - first), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,16 +27,13 @@ class Finding(NamedTuple):
 
 def total(microseconds: pl.Series) -> float | None:
     """A sum; None if nothing is known."""
-    known = microseconds.drop_nulls()
-    return float(known.sum()) if len(known) else None
+    return float(microseconds.sum()) if microseconds.count() else None
 
 
 def most(values: pl.Series) -> list[str]:
     """The distinct values, those that occur most first."""
-    counted = (
-        values.drop_nulls()
-        .str.strip_prefix(MERGED)
-        .value_counts()
-        .sort(["count", values.name], descending=[True, False])
-    )
-    return counted[values.name].to_list()
+    counts = Counter[str]()
+    for value, count in values.value_counts().rows():
+        if value is not None:
+            counts[value.removeprefix(MERGED)] += count
+    return sorted(counts, key=lambda value: (-counts[value], value))

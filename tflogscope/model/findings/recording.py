@@ -8,6 +8,7 @@ import polars as pl
 
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.frames import rows, where
 
 _MESSAGE = 160  # characters of a status that a finding quotes
 
@@ -19,10 +20,11 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     recorded = evidence.recorded
     torn = {"unread": recorded.onednn_unread_lines, "bad": recorded.bad_bytes}
     if any(torn.values()) or recorded.problems:
-        lost = evidence.events.primitives.filter(pl.col("reason").is_not_null())
+        primitives = evidence.events.primitives
+        lost = primitives["at"].filter(primitives["reason"].is_not_null())
         facts = {**torn, "torn": any(torn.values()), "problems": recorded.problems}
         unread, source = recorded.onednn_unread_lines, recorded.sources[0]
-        yield Finding("lines-lost", source, unread, None, lost["at"].to_list(), facts)
+        yield Finding("lines-lost", source, unread, None, lost.to_list(), facts)
     frame = evidence.executions.frame
     if frame.height and not frame["duration_us"].count():
         first = [frame["at"][0]]
@@ -31,8 +33,7 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _failures(evidence: Evidence) -> Iterator[Finding]:
     """Failures by op, function and status code: each once, with what ended because of it."""
-    failures = evidence.failures
-    for _, alike in failures.group_by("op", "function", "code", maintain_order=True):
+    for alike in evidence.failures.partition_by("op", "function", "code"):
         first = alike.row(0, named=True)
         ended = [name for names in alike["ended"].to_list() for name in names]
         message = _cut(first["message"])
@@ -56,10 +57,9 @@ def _cut(message: str) -> str:
 def _unfinished(evidence: Evidence) -> Iterator[Finding]:
     """What never ended. What tf.data runs on its own may be under way at the end of any program."""
     executions = evidence.executions
-    rows = executions.frame.filter(pl.col("status") == "unfinished")
-    cause = pl.lit(executions.steps["cause"]).gather(pl.col("step_row"))
-    if rows.filter(cause.ne_missing("dataset-function")).is_empty():
+    left = rows(executions.frame, where(executions.frame["status"] == "unfinished"))
+    causes = rows(executions.steps["cause"], left["step_row"])
+    if (causes == "dataset-function").sum() == left.height:
         return
-    ops = executions.signatures["op"].gather(rows["signature"])
-    at = rows["at"].to_list()
-    yield Finding("unfinished", ops[0] or "?", rows.height, None, at, {"ops": most(ops)})
+    ops, at = rows(executions.signatures["op"], left["signature"]), left["at"].to_list()
+    yield Finding("unfinished", ops[0] or "?", left.height, None, at, {"ops": most(ops)})

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 import polars as pl
 
-from tflogscope.grammar.tables import as_table, schema
+from tflogscope.events.scan import SourceSpan
+from tflogscope.grammar.tables import schema
 from tflogscope.model.executions import with_places
 from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.evidence import Evidence
@@ -27,67 +31,62 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     line of the evidence, `lines` the first eight of that source, `python` the line of the program
     that asked for most of it.
     """
-    found = list(_all(evidence))
-    if not found:
-        return pl.DataFrame(schema=schema("findings"))
-    worded = [_worded(finding, evidence.span_us) for finding in found]
-    frame = pl.DataFrame(worded, infer_schema_length=None).with_row_index("row")
-    lines = frame.select("row", "at").explode("at", empty_as_null=True).drop_nulls("at")
-    placed = with_places(evidence.executions.spans, lines.sort("row", "at"))
-    per = placed.group_by("row", maintain_order=True).agg(
-        pl.col("source").first(),
-        pl.col("line").first(),
-        lines=pl.col("line").filter(pl.col("source") == pl.col("source").first()),
+    kinds = list(rows("finding"))
+    found = sorted(
+        _all(evidence),
+        key=lambda each: (
+            rows("finding")[each.id].severity != "error",
+            1.0 if each.time_us is None else -round(each.time_us, 3),
+            kinds.index(each.id),
+        ),
     )
-    per = per.with_columns(pl.col("lines").cast(pl.List(pl.String)).list.join(";"))
-    table = frame.join(per, on="row", how="left").with_columns(python=_asked(found, evidence))
-    table = table.sort(
-        "severity_rank",
-        "time_us",
-        "kind",
-        "row",
-        descending=[False, True, False, False],
-        nulls_last=True,
-    )
-    return as_table("findings", table)
+    spans = evidence.executions.spans
+    table = [
+        {**_worded(finding, evidence.span_us), **_lines(finding, spans), "python": python}
+        for finding, python in zip(found, _asked(found, evidence), strict=True)
+    ]
+    return pl.DataFrame(table, schema("findings"))
 
 
-def _asked(found: list[Finding], evidence: Evidence) -> pl.Series:
+def _lines(finding: Finding, spans: Sequence[SourceSpan]) -> dict[str, Any]:
+    """Where the evidence is."""
+    at = pl.Series("at", sorted(finding.at[:_LINES]), pl.Int64)
+    placed = with_places(spans, at.to_frame())
+    source = next(iter(placed["source"]), None)
+    lines = placed["line"].filter(placed["source"] == source).to_list() if source else []
+    joined = ";".join(map(str, lines)) or None
+    return {"source": source, "line": next(iter(lines), None), "lines": joined}
+
+
+def _asked(found: list[Finding], evidence: Evidence) -> Iterator[str | None]:
     """The line of the program that asked for most of the evidence of each finding."""
     if evidence.lines.stacks.is_empty():
-        return pl.repeat(None, len(found), dtype=pl.String, eager=True)
-    rows = [(row, int(at)) for row, finding in enumerate(found) for at in finding.at]
-    every = pl.DataFrame(rows, {"row": pl.Int64, "at": pl.Int64}, orient="row")
-    every = every.with_columns(python=evidence.lines.begun_at(every["at"]))
-    counted = every.drop_nulls().group_by("row", "python", maintain_order=True).agg(count=pl.len())
-    most = counted.sort("count", descending=True, maintain_order=True).unique("row", keep="first")
-    return pl.DataFrame({"row": pl.int_range(len(found), eager=True)}).join(
-        most, on="row", how="left", maintain_order="left"
-    )["python"]
+        yield from [None] * len(found)
+        return
+    at = pl.Series("at", [at for finding in found for at in finding.at], pl.Int64)
+    lines = iter(evidence.lines.begun_at(at))
+    for finding in found:
+        counts = Counter(islice(lines, len(finding.at)))
+        yield next((line for line, _ in counts.most_common() if line), None)
 
 
 def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from recording_findings(evidence)
     yield from eager_findings(evidence)
-    beside = eager_training(evidence)["beside"].drop_nulls()
-    yield from tracing_findings(evidence, set(beside.to_list()))
+    yield from tracing_findings(evidence, set(eager_training(evidence)["beside"]))
     yield from onednn_findings(evidence)
 
 
-def _worded(finding: Finding, span_us: int | None) -> dict[str, object]:
-    row = rows("finding")[finding.id]
-    time, is_error = finding.time_us, row.severity == "error"
+def _worded(finding: Finding, span_us: int | None) -> dict[str, Any]:
+    row, time = rows("finding")[finding.id], finding.time_us
     much = bool(time and span_us and time >= WORTH_A_LOOK * span_us)
     facts = {"subject": finding.subject, "count": finding.amount, "time": time, **finding.facts}
     return {
-        "kind": list(rows("finding")).index(finding.id),
         "id": finding.id,
         "severity": row.severity or ("warning" if much else "note"),
-        "severity_rank": 0 if is_error else 1,
         "subject": finding.subject,
         "count": finding.amount,
         "time_us": None if time is None else round(time, 3),
         "text": row.words(**facts),
         "advice": row.advised(**facts),
-        "at": [int(at) for at in finding.at[:_LINES]],
     }
