@@ -41,7 +41,7 @@ def where(condition: pl.Series) -> Integers:
     return pl.int_range(len(condition), eager=True).filter(condition).to_numpy()
 
 
-def is_among(numbers: pl.Series, known: pl.Series | Sequence[int]) -> pl.Series:
+def is_among(numbers: pl.Series, known: pl.Series | Integers | Sequence[int]) -> pl.Series:
     """Whether each number is one of these; null isn't."""
     return pl.Series(np.isin(numbers.to_numpy(), known), dtype=pl.Boolean)
 

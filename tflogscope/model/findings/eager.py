@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
 from tflogscope.model.names import PRODUCTS
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS
@@ -28,47 +30,42 @@ _FROM_GENERATOR = "Dataset.from_generator"
 def eager_findings(evidence: Evidence) -> Iterator[Finding]:
     """Eager ops where a graph function should have run them, by what asked for them."""
     unexpected = evidence.placed.filter(is_unexpected())
-    by_cause = pl.col("judged_by")
-    of_keras = unexpected.filter(by_cause == "run-eagerly")
-    if of_keras.height:
-        yield _ran("run-eagerly", "run_eagerly", of_keras)
-    yield from _of_python(evidence, unexpected.filter(by_cause == "py-function"))
+    of_keras, of_python = (unexpected["judged_by"] == id_ for id_ in ("run-eagerly", "py-function"))
+    if of_keras.any():
+        yield _ran("run-eagerly", "run_eagerly", rows(unexpected, where(of_keras)))
+    yield from _of_python(evidence, rows(unexpected, where(of_python)))
     trained = eager_training(evidence)
     if trained.height:
         yield _trained(trained)
-    rest = unexpected.filter(~by_cause.is_in(["run-eagerly", "py-function"]))
-    rest = rest.join(trained.select("row"), on="row", how="anti")
-    yield from _beside(evidence, rest)
+    settled = of_keras | of_python | is_among(unexpected["row"], trained["row"])
+    if not settled.all():
+        yield from _beside(evidence, rows(unexpected, where(~settled)))
 
 
 def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     """Ops after the calls of one function, again and again; then all others together."""
-    own = evidence.calls.filter(~pl.col("nested") & pl.col("made_by").is_null())
-    calls = own.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
-    placed = (
-        _after_calls(rest, evidence.calls)
-        .join(calls, left_on="near", right_on="function", how="left", maintain_order="left")
-        .with_columns(again=pl.col("after") < pl.col("last"))
+    of_program = ~pl.col("nested") & pl.col("made_by").is_null()
+    own = evidence.calls.filter(of_program).group_by("function")
+    calls = own.agg(calls=pl.len(), last=pl.col("at").max())
+    function = row_with(rest[["near"]], calls[["function"]])
+    placed = rest.hstack(
+        [_after_calls(rest, evidence.calls), *rows(calls, function)[["calls", "last"]]]
     )
-    often = pl.col("after").filter("again").n_unique().over("near") >= _STEADY * pl.col("calls") - 1
+    again = pl.col("after") < pl.col("last")
+    often = pl.col("after").filter(again).n_unique().over("near") >= _STEADY * pl.col("calls") - 1
     # What comes after the last call is of the same kind if its op is.
-    same = pl.col("again").any().over("near", "op")
-    steady = placed.filter((pl.col("calls") > 1) & often & same)
-    for (near,), ops in steady.group_by("near", maintain_order=True):
-        yield _steady(str(near), ops)
-    other = placed.join(steady.select("row"), on="row", how="anti", maintain_order="left")
-    if other.height:
-        yield from _other(evidence, other)
+    same = again.any().over("near", "op")
+    steady = placed.select(holds((pl.col("calls") > 1) & often & same)).to_series()
+    for ops in rows(placed, where(steady)).partition_by("near"):
+        yield _steady(ops["near"][0], ops)
+    if not steady.all():
+        yield from _other(evidence, rows(placed, where(~steady)))
 
 
-def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Add `after`, the line of the last call before each op: of its thread, else of any."""
-    last = calls.select("at", "thread", any_after="at", after="at").sort("at")
-    near = ops.sort("at").join_asof(last.select("at", "any_after"), on="at")
-    own = near.join_asof(
-        last.select("at", "thread", "after"), on="at", by="thread", check_sortedness=False
-    )
-    return own.with_columns(pl.coalesce("after", "any_after").alias("after"))
+def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
+    """`after`, the line of the last call before each op: of its thread, else of any."""
+    own, last = (last_before(ops[keys], calls[keys]) for keys in (["at", "thread"], ["at"]))
+    return rows(calls["at"], np.where(own < 0, last, own)).alias("after")
 
 
 @once
@@ -184,40 +181,45 @@ def _ran(id_: str, subject: str, ops: pl.DataFrame, **facts: Any) -> Finding:
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
+    nodes = evidence.nodes.filter(pl.col("op").is_in(_PYTHON_KERNELS))
+    if nodes.is_empty():
+        if ops.height:
+            yield _ran("py-function", "py_function", ops)
+        return
     is_generator = pl.col("function").str.starts_with(_GENERATOR)
-    nodes = evidence.nodes.filter(pl.col("op").is_in(_PYTHON_KERNELS)).with_columns(
+    nodes = nodes.with_columns(
         function=pl.when(is_generator)
         .then(pl.lit(_FROM_GENERATOR))
         .otherwise(pl.col("function").fill_null("functions that the log does not name"))
     )
-    for (function,), here in nodes.group_by("function", maintain_order=True):
+    for here in nodes.partition_by("function"):
+        function = str(here["function"][0])
         runs, time = int(here["executions"].sum()), total(here["total_us"])
         if time is not None:
-            time = max(time - _stack_traces_us(evidence, str(function)), 0.0)
-        inside = ops.filter(pl.col("near").eq_missing(function))
+            time = max(time - _stack_traces_us(evidence, function), 0.0)
+        inside = rows(ops, where(ops["near"] == function))
         facts = {
             "runs": runs,
             "inside": inside.height,
-            "called": _called(evidence, str(function)),
+            "called": _called(evidence, function),
             "generator": function == _FROM_GENERATOR,
         }
         at = inside["at"].to_list() or here["ran_at"].to_list()
-        yield Finding("py-function", str(function), runs, time, at, facts)
-    if nodes.is_empty() and ops.height:
-        yield _ran("py-function", "py_function", ops)
+        yield Finding("py-function", function, runs, time, at, facts)
 
 
 def _stack_traces_us(evidence: Evidence, function: str) -> float:
     """Time for the log's own stack traces in what Python code asked for inside a function."""
-    around = evidence.calls.filter(pl.col("function") == function)["call"].drop_nulls()
+    around = evidence.calls["call"].filter(evidence.calls["function"] == function)
     traces = stack_traces_of_calls(evidence.events, evidence.executions)
-    return float(traces.filter(pl.col("around").is_in(around.implode()))["took_us"].sum())
+    return float(traces["took_us"].filter(is_among(traces["around"], around)).sum())
 
 
 def _called(evidence: Evidence, function: str) -> int:
     """How many calls the Python code asked for, whose time is in its own."""
-    around = evidence.calls.select(inside="call", around="function")
-    return evidence.calls.join(around, on="inside").filter(pl.col("around") == function).height
+    calls = evidence.calls
+    around = calls["call"].filter(calls["function"] == function)
+    return int(is_among(calls["inside"], around).sum())
 
 
 def _steady(near: str, ops: pl.DataFrame) -> Finding:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.frames import is_among, row_with, rows, where
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
 from tflogscope.model.links.linked import REFERENCE
@@ -40,7 +43,7 @@ def onednn_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _off(evidence: Evidence) -> Iterator[Finding]:
     """Nodes and eager ops that oneDNN would have run if it were on."""
-    nodes = evidence.nodes.filter(pl.col("reason") == "onednn-off")
+    nodes = rows(evidence.nodes, where(evidence.nodes["reason"] == "onednn-off"))
     eager = _eager_without(evidence, "onednn-off")
     if nodes.is_empty() and eager.is_empty():
         return
@@ -62,15 +65,14 @@ def _later_us(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> f
     A first run makes what later ones use again.
     """
     executions = evidence.executions
-    own = nodes.select("name", "node").unique()
-    names = pl.lit(executions.steps["name"]).gather(pl.col("step_row"))
-    ran = executions.frame.filter(pl.col("definition").is_not_null()).select(
-        "at",
-        "duration_us",
-        name=names,
-        node=pl.lit(executions.runs.definitions["node"]).gather(pl.col("definition")),
+    of_nodes = executions.frame.filter(pl.col("definition").is_not_null())
+    ran = of_nodes[["at", "duration_us"]].hstack(
+        [
+            rows(executions.steps["name"], of_nodes["step_row"]),
+            rows(executions.runs.definitions["node"], of_nodes["definition"]),
+        ]
     )
-    ran = ran.join(own, on=["name", "node"], how="semi", nulls_equal=True)
+    ran = ran.join(nodes, on=["name", "node"], how="semi", nulls_equal=True)
     later = ran.filter(pl.col("at") > pl.col("at").min().over("name", "node"))
     again = eager.filter(pl.col("at") > pl.col("at").min().over("kernel"))
     return total(pl.concat([later["duration_us"], again["duration_us"]]).cast(pl.Float64))
@@ -79,9 +81,9 @@ def _later_us(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> f
 def _eager_without(evidence: Evidence, reason: str) -> pl.DataFrame:
     """Eager ops, rows of `Evidence.eager`, whose kernel stayed as it was for a reason."""
     numbers = [number for number, rule in enumerate(RULES) if rule.reason == reason]
-    kept = evidence.eager_kernel_of.filter(pl.col("rule").is_in(numbers))
-    ops = evidence.eager.filter(pl.col("kind") == "op")
-    return ops.join(kept.select("dispatch"), on="dispatch", how="semi", maintain_order="left")
+    kernels, eager = evidence.eager_kernel_of, evidence.eager
+    kept = kernels["dispatch"].filter(is_among(kernels["rule"], numbers))
+    return rows(eager, where((eager["kind"] == "op") & is_among(eager["dispatch"], kept)))
 
 
 def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
@@ -93,7 +95,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         & (pl.col("reason") != "onednn-off")
         & ~pl.col("rule").is_in(settled)
     )
-    for (reason,), nodes in left.group_by("reason", maintain_order=True):
+    for nodes in left.partition_by("reason"):
         rules = [RULES[rule] for rule in nodes["rule"].unique(maintain_order=True) if rule >= 0]
         facts = {
             "passes": _passes(evidence, rules),
@@ -103,7 +105,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             "changes": [rule.change for rule in rules],
         }
         time, at = total(nodes["total_us"]), nodes["ran_at"].to_list()
-        yield Finding("not-rewritten", str(reason), nodes.height, time, at, facts)
+        yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
 
 
 def _passes(evidence: Evidence, rules: list[ReasonRule]) -> list[str]:
@@ -123,30 +125,35 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     The first run of each is left out, for it makes the primitives; so are reorders that take no
     longer than a call does, and kernels that reorder because the program says so.
     """
-    executions = evidence.executions
-    linked = lines.drop_nulls("execution").with_columns(pl.col("execution").cast(pl.UInt32))
-    frame = executions.frame.select("at", "definition", "signature").with_row_index("execution")
-    ran = frame.join(linked.select("execution").unique(), on="execution")
-    kernel = executions.signatures["kernel"].gather(ran["signature"])
-    ran = ran.select("execution", "at", what=pl.struct("definition", "signature")).with_columns(
-        node=executions.runs.definitions["node"].gather(ran["definition"].cast(pl.UInt32)),
-        kernel=kernel,
-        family=pl.Series(families(executions)[ran["execution"].to_numpy()]),
+    long = (lines["primitive"] == "reorder") & (lines["duration_us"] >= _LEAST_REORDER_US)
+    linked = rows(lines.with_columns(counts=long), where(lines["execution"] >= 0))
+    if not linked["counts"].any():
+        return
+    executions, execution = evidence.executions, linked["execution"]
+    ran = rows(executions.frame[["at", "definition", "signature"]], execution)
+    kernel = rows(executions.signatures["kernel"], ran["signature"])
+    named = pl.DataFrame(
+        {
+            "began": ran["at"],
+            "problem": _problems(evidence, execution),
+            "kernel": kernel,
+            "node": rows(executions.runs.definitions["node"], ran["definition"]),
+            "reorders": is_among(pl.Series(families(executions)[execution.to_numpy()]), REORDERING),
+        }
     )
-    ran = _with_problems(evidence, ran)
-    first = pl.col("at") == pl.col("at").min().over("what", "problem")
-    steady = ran.filter(~first & ~pl.col("family").is_in(REORDERING))
-    reorder = pl.col("primitive") == "reorder"
-    counts = reorder & (pl.col("duration_us") >= _LEAST_REORDER_US)
+    what = ("definition", "signature")
+    first = pl.col("began") == pl.col("began").min().over(*what, "problem")
     per = (
-        linked.join(steady, on="execution")
-        .group_by("what")
+        linked[["at", "duration_us", "primitive", "counts"]]
+        .hstack([*ran[what], *named])
+        .filter(~first & ~pl.col("reorders"))
+        .group_by(what)
         .agg(
             name=pl.coalesce("node", "kernel").first(),
-            reorders=counts.sum(),
-            reorder_us=pl.col("duration_us").filter(counts).sum(),
-            rest_us=pl.col("duration_us").filter(~reorder).sum(),
-            at=pl.col("at").filter(counts).min(),
+            reorders=pl.col("counts").sum(),
+            reorder_us=pl.col("duration_us").filter("counts").sum(),
+            rest_us=pl.col("duration_us").filter(pl.col("primitive") != "reorder").sum(),
+            at=pl.col("at").filter("counts").min(),
         )
         .filter((pl.col("reorder_us") > pl.col("rest_us")) & (pl.col("rest_us") > 0))
         .sort("reorder_us", "name", descending=[True, False])
@@ -180,16 +187,18 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     the op's duration has to do.
     """
     isa = header_facts(evidence.events.primitives).isa
-    if isa is None or not pl.Series([isa]).str.contains(_BFLOAT16_CPU).item():
+    if isa is None or not re.search(_BFLOAT16_CPU, isa):
         return
-    runs = _with_problems(evidence, _float_products(evidence))
-    later = runs.filter(pl.col("at") > pl.col("at").min().over("what", "problem"))
-    usual = pl.col("took_us").median().over("what", "problem")
-    long = later.filter(usual >= _LEAST_PRODUCT_US)
+    runs = _float_products(evidence)
+    if not (runs["took_us"] >= _LEAST_PRODUCT_US).any():
+        return
+    what = ("definition", "signature", "problem")
+    later = runs.filter(pl.col("at") > pl.col("at").min().over(what))
+    long = later.filter(pl.col("took_us").median().over(what) >= _LEAST_PRODUCT_US)
     if long.is_empty():
         return
     facts = {
-        "products": long["what"].n_unique(),
+        "products": long[["definition", "signature"]].n_unique(),
         "ops": most(long["op"]),
         "least": _LEAST_PRODUCT_US,
     }
@@ -197,43 +206,36 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("bfloat16", isa, long.height, time, at, facts)
 
 
-def _with_problems(evidence: Evidence, runs: pl.DataFrame) -> pl.DataFrame:
-    """Add what each execution ran in oneDNN (null: not known): a new problem, a new primitive."""
-    problems = evidence.events.primitives["problem"]
-    linked = evidence.linked.links.with_columns(problem=problems).drop_nulls("execution")
-    own = linked.with_columns(pl.col("execution").cast(pl.UInt32)).unique(
-        "execution", keep="last", maintain_order=True
-    )
-    return runs.join(
-        own.select("execution", "problem"), on="execution", how="left", maintain_order="left"
-    )
+def _problems(evidence: Evidence, execution: pl.Series) -> pl.Series:
+    """What each execution ran in oneDNN (null: not known): a new problem, a new primitive."""
+    linked = evidence.linked.links["execution"]
+    known = where(linked >= 0)
+    last = np.full(evidence.executions.frame.height, -1)
+    last[linked[known].to_numpy()] = known
+    return rows(evidence.events.primitives["problem"], last[execution])
 
 
 def _float_products(evidence: Evidence) -> pl.DataFrame:
-    """Runs of matrix products on oneDNN in float32, in graphs and eager: what, at, op, took_us."""
-    executions = evidence.executions
+    """Runs of matrix products on oneDNN in float32, in graphs and eager.
+
+    Columns: at, definition, signature, problem, op, took_us.
+    """
+    executions, kernels = evidence.executions, evidence.eager_kernel_of
+    signatures, inside = executions.signatures, evidence.linked.executions
     is_product = pl.col("op").str.contains(PRODUCTS) & pl.col("rewrite").is_in(ONEDNN_REWRITES)
-    signatures = executions.signatures.select("op", is_product=is_product)
-    frame = executions.frame.select("at", "definition", "dispatch", "signature", "duration_us")
-    products = frame.with_columns(execution=pl.int_range(pl.len())).filter(
-        pl.lit(signatures["is_product"]).gather(pl.col("signature"))
-    )
-    of_nodes = executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
-    of_eager = evidence.eager_kernel_of.select(
-        pl.col("dispatch").cast(pl.UInt32), eager_type="dtype"
-    )
-    inside = evidence.linked.executions.select("execution", "primitive_us")
-    products = products.join(inside, on="execution", how="left", maintain_order="left").select(
-        "execution",
+    of_products = where(signatures.select(is_product).to_series())
+    execution = pl.Series(where(is_among(executions.signature, of_products)))
+    ran = rows(executions.frame, execution)
+    types = executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
+    of_eager = row_with(ran[["dispatch"]].cast(pl.Int64), kernels[["dispatch"]])
+    own_us = rows(inside["primitive_us"], row_with(execution.to_frame(), inside[["execution"]]))
+    products = ran.select(
         "at",
         "definition",
-        "dispatch",
         "signature",
-        op=pl.lit(signatures["op"]).gather(pl.col("signature")),
-        took_us=pl.coalesce("primitive_us", "duration_us"),
+        problem=_problems(evidence, execution),
+        op=rows(signatures["op"], ran["signature"]),
+        took_us=pl.coalesce(own_us, "duration_us"),
+        type=pl.coalesce(rows(types, ran["definition"]), rows(kernels["dtype"], of_eager)),
     )
-    typed = products.join(of_eager, on="dispatch", how="left", maintain_order="left").with_columns(
-        what=pl.struct("definition", "signature"),
-        node_type=pl.lit(of_nodes).gather(pl.col("definition")),
-    )
-    return typed.filter(pl.coalesce("node_type", "eager_type") == "DT_FLOAT")
+    return rows(products, where(products["type"] == "DT_FLOAT"))

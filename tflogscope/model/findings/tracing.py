@@ -10,7 +10,7 @@ import polars as pl
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
-from tflogscope.model.frames import Integers
+from tflogscope.model.frames import Integers, is_among, last_before, rows, where
 from tflogscope.model.python_functions import KERAS_STEPS
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
@@ -49,11 +49,11 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
     firsts = evidence.first_calls.filter(
         (pl.col("flavour") == "inference") & pl.col("made_by").is_null()
     )
-    for _, traces in firsts.group_by("python_function", maintain_order=True):
+    for traces in firsts.partition_by("python_function"):
         if traces.height < 2:
             continue
         function, again = str(traces["function"][0]), traces.slice(1)
-        took, at_stake = total(again["took_us"]), total(again.select(_own_us())["took_us"])
+        took, at_stake = total(again["took_us"]), total(again.select(_own_us()).to_series())
         facts = {
             **_difference(evidence.nodes, traces),
             "traces": traces.height,
@@ -122,23 +122,21 @@ def _warnings(evidence: Evidence, function: str) -> int:
 def _first_calls(evidence: Evidence) -> Iterator[Finding]:
     """First calls, those of later traces left out: they are in the finding on that function."""
     ready = pl.sum_horizontal("passes_us", "compile_us", "primitives_us")
-    per = (
-        evidence.first_calls.filter((pl.col("traces") == 1) & ~pl.col("nested"))
-        .drop_nulls("took_us")
-        .with_columns(more=pl.coalesce(_own_us() - pl.col("later_us"), ready))
-        .filter(pl.col("more") > 0)
-        .sort("more", descending=True)
-    )
+    more = pl.coalesce(_own_us() - pl.col("later_us"), ready)
+    counts = (pl.col("traces") == 1) & ~pl.col("nested") & pl.col("took_us").is_not_null()
+    per = evidence.first_calls.with_columns(more=pl.when(counts).then(more))
+    per = rows(per, where(per["more"] > 0))
     if per.is_empty():
         return
-    slowest = per.row(0, named=True)
+    most_of_all = per.slice(per["more"].arg_max() or 0, 1)
+    slowest = most_of_all.row(0, named=True)
     time = float(per["more"].sum())
     took, tracing = slowest["took_us"], slowest["tracing_us"]
     facts = {
         "took": took,
         # Where no record enters a call, what tracing wrote before its last record is not counted.
         "least": slowest["before_us"] is not None,
-        "times": _times(per.head(1), took),
+        "times": _times(most_of_all, took),
         "later": slowest["later"],
         "later_us": slowest["later_us"],
         # A part of what the caller waited for, where it is worth a word.
@@ -157,31 +155,29 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     left out, and gaps in which an iterator was made: an epoch begins there.
     """
     outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
-    before = outer.select(pl.col("name", "end").shift(1).over("thread").name.prefix("last_"))
-    follows = outer.hstack(before).filter(pl.col("name") == pl.col("last_name"))
-    gaps = follows.filter(pl.col("begin") > pl.col("last_end")).with_columns(
-        gap=pl.col("begin") - pl.col("last_end")
-    )
-    epochs = _inside(evidence, gaps).filter(pl.col("op") == _ITERATOR)["until"].implode()
-    steady = gaps.filter(
-        (pl.col("gap") <= _PAUSE * pl.col("gap").median().over("name"))
-        & ~pl.col("begin").is_in(epochs)
-    )
-    for (name,), mine in steady.group_by("name", maintain_order=True):
-        calls = outer.filter(pl.col("name") == name)
-        if calls.height < _LEAST_CALLS or mine["function"][0] in trained_beside:
+    name, last_end = (pl.col(column).shift().over("thread") for column in ("name", "end"))
+    gap = pl.when(pl.col("name") == name).then(pl.col("begin") - last_end)
+    outer = outer.with_columns(last_end=last_end, gap=gap)
+    gaps = rows(outer, where(outer["gap"] > 0))
+    ops = _inside(evidence, gaps)
+    epochs = is_among(gaps["begin"], ops["until"].filter(ops["op"] == _ITERATOR))
+    usual = pl.col("gap").median().over("name")
+    steady = gaps.filter((pl.col("gap") <= _PAUSE * usual) & ~epochs)
+    for mine in steady.partition_by("name"):
+        name, function = mine["name"][0], str(mine["function"][0])
+        took = outer["took_us"].filter(outer["name"] == name)
+        if len(took) < _LEAST_CALLS or function in trained_beside:
             continue
         idle = float(mine["gap"].sum()) - evidence.activity.recorded_us(*_windows(mine))
-        inside = total(calls["took_us"]) or 0.0
+        inside = total(took) or 0.0
         if not inside or idle <= _IDLE_SHARE * inside:
             continue
-        function = str(mine["function"][0])
         facts = {
             **_filled(evidence, _inside(evidence, mine), mine),
             "of_keras": function in KERAS_STEPS,
             "inside": inside,
-            "calls": calls.height,
-            "pauses": gaps.filter(pl.col("name") == name).height - mine.height,
+            "calls": len(took),
+            "pauses": int((gaps["name"] == name).sum()) - mine.height,
         }
         yield Finding("between-steps", function, mine.height, idle, mine["at"].to_list(), facts)
 
@@ -192,15 +188,13 @@ def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
-    """The eager ops in the gaps: rows of `Evidence.placed`."""
-    ops = evidence.placed.drop_nulls("time").sort("time")
-    return ops.join_asof(
-        gaps.select("thread", since="last_end", until="begin").sort("since"),
-        left_on="time",
-        right_on="since",
-        by="thread",
-        check_sortedness=False,
-    ).filter(pl.col("time") < pl.col("until"))
+    """The eager ops in the gaps: rows of `Evidence.placed`, and until when the gap of each is."""
+    ops = rows(evidence.placed, where(evidence.placed["time"] >= 0))
+    # A gap may begin in the same µs as an op.
+    begins = pl.DataFrame([ops["time"] + 1, ops["thread"]])
+    until = rows(gaps["begin"], last_before(begins, gaps[["last_end", "thread"]]))
+    ops = ops.hstack([until.alias("until")])
+    return rows(ops, where(ops["time"] < until))
 
 
 def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[str, Any]:
@@ -208,12 +202,14 @@ def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[s
     if ops.is_empty():
         return {}
     time, made_us = total(ops["duration_us"]), evidence.activity.made_us(*_windows(gaps))
-    asked = ops.filter(~pl.col("judged_by").is_in(causes_that_count("never")) & ~pl.col("own"))
-    of_keras = gaps["function"][0] in KERAS_STEPS
+    callback: list[str] = []
+    if gaps["function"][0] in KERAS_STEPS:
+        never = pl.col("judged_by").is_in(causes_that_count("never"))
+        callback = most(ops.filter(~never & ~pl.col("own"))["op"])
     return {
-        "data": bool(ops["op"].str.contains("IteratorGetNext", literal=True).any()),
+        "data": any("IteratorGetNext" in op for op in most(ops["op"])),
         "ops": ops.height,
         "ops_us": time,
         "kernels_us": made_us if made_us > (time or 0.0) else None,
-        "callback": most(asked["op"]) if of_keras else [],
+        "callback": callback,
     }
