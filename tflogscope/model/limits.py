@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
+from tflogscope.model import sentences
 from tflogscope.model.executions import Executions
 from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
+from tflogscope.model.frames import holds, is_among, last_before, rows, where
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
 from tflogscope.model.origin import KEPT_BACK
-from tflogscope.model.sentences import rows
 from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
@@ -35,10 +37,10 @@ def limit_facts(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> list[Li
     known = {"recorded": recorded.recorded_by_tflogscope, "kept_back": KEPT_BACK}
     limits = [
         Limit(row.id, row.words(**known, **facts))
-        for row in rows("limit").values()
+        for row in sentences.rows("limit").values()
         if (facts := found.get(row.id)) is not None
     ]
-    source = rows("limit")["source"]
+    source = sentences.rows("limit")["source"]
     return limits + [Limit(source.id, source.words(problem=each)) for each in recorded.problems]
 
 
@@ -73,19 +75,21 @@ def _without_lines(evidence: Evidence) -> tuple[bool, int, bool]:
     Nothing of oneDNN's ran, nothing is missing.
     """
     events, executions = evidence.events, evidence.executions
-    frame = executions.frame.select("signature", "status").with_row_index("row")
-    failed = evidence.statuses["row"].drop_nulls().implode()
-    alive = frame.filter(~pl.col("status").is_in(_NOT_RUN) & ~pl.col("row").is_in(failed))
-    runs = alive["signature"].value_counts()
-    runs = runs.with_columns(executions.signatures["kernel"].gather(runs["signature"]))
-    ran = runs.filter(pl.col("kernel").str.starts_with("_Mkl"))
-    lacks = bool(ran.height) and not evidence.recorded.onednn_verbose_lines
+    kernels, frame = executions.signatures["kernel"], executions.frame
+    of_onednn = [row for row, name in enumerate(kernels) if name and name.startswith("_Mkl")]
+    alive = is_among(frame["signature"], of_onednn)
+    for status in _NOT_RUN:
+        alive &= frame["status"] != status
+    ran = np.setdiff1d(where(alive), evidence.statuses["row"])
+    runs = dict(rows(kernels, rows(frame["signature"], ran)).value_counts().rows())
+    lacks = bool(runs) and not evidence.recorded.onednn_verbose_lines
+    silent = runs.get(_SGEMM, 0)
     # execute.cc prints `Entering eager executing` from 2.11 on, the first with oneDNN 2.7.
-    printed = events.primitives["primitive"].str.starts_with("gemm").any()
-    old = events.messages("entering_call").is_empty() and not printed
-    products = ran.filter(pl.col("kernel") == _SGEMM)
-    silent = int(products["count"].sum()) if old else 0
-    return lacks, silent, products.height == ran.height
+    if events.messages("entering_call").height or (
+        silent and events.primitives["primitive"].str.starts_with("gemm").any()
+    ):
+        silent = 0
+    return lacks, silent, runs.keys() <= {_SGEMM}
 
 
 def _others(evidence: Evidence) -> dict[str, Facts]:
@@ -108,12 +112,13 @@ def _dataset_functions(evidence: Evidence) -> Facts:
     core/common_runtime/function.cc, FunctionLibraryRuntimeImpl::CreateItem names the function for
     which kernels are made.
     """
-    executions, instantiations = evidence.executions, evidence.instantiations
+    steps = evidence.executions.steps
+    if not steps["name"].filter(steps["cause"] == "dataset-function").null_count():
+        return {}
     pruned = evidence.events.messages("pruning_function", "pruning_function_nodes")
-    names = instantiations.functions.to_frame("name")
+    names = evidence.instantiations.functions.to_frame("name")
     made = names.filter(function_columns(pl.col("name"))["flavour"] == "dataset")
-    unnamed = (executions.steps["cause"] == "dataset-function") & executions.steps["name"].is_null()
-    if pruned.height or made.is_empty() or not unnamed.any():
+    if pruned.height or made.is_empty():
         return {}
     return {"functions": made.height}
 
@@ -126,10 +131,10 @@ def _two_files(executions: Executions, primitives: pl.DataFrame) -> Facts:
 
 def _silent_plugins(events: Events, executions: Executions) -> Facts:
     """Kernels of a plug-in ran, and no line says which primitives they ran."""
-    ran = executions.signatures["rewrite"].gather(executions.frame["signature"].unique())
-    silent = [each for each in REWRITERS if each.id in ran]
-    talked = (events.primitives["event"] == "exec").any()
-    return {} if talked else _about(silent)
+    if (events.primitives["event"] == "exec").any():
+        return {}
+    ran = set(rows(executions.signatures["rewrite"], executions.frame["signature"].unique()))
+    return _about([each for each in REWRITERS if each.id in ran])
 
 
 def _about(plugins: list[Rewriter]) -> Facts:
@@ -154,7 +159,7 @@ def _compiled(events: Events, executions: Executions) -> Facts:
     ran = compiled_runs(executions)
     if ran.is_empty():
         return {}
-    named = ran.hstack(executions.signatures.select(pl.col("kind", "op").gather(ran["signature"])))
+    named = ran.hstack(rows(executions.signatures[["kind", "op"]], ran["signature"]))
     calls, inside = named.filter(pl.col("kind") == "call"), named.filter(pl.col("kind") != "call")
     inside = inside.filter(pl.col("op") != "_XlaCompile")  # its time counts, it ran nothing yet
     functions = calls.select(function_columns(pl.col("op"))["function"]).to_series()
@@ -186,13 +191,14 @@ def _stopped(evidence: Evidence) -> Facts:
 
 def _instantiated(evidence: Evidence) -> Facts:
     """A function was being instantiated: that has no end, and nothing ran after it."""
-    spans = evidence.instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
-    left = spans.filter(pl.col("end_at").is_null())
-    if spans["end_at"].count() < spans.height and left.height:
-        last = left.row(-1, named=True)
-        if evidence.executions.eager.filter(pl.col("at") > last["at"]).is_empty():
-            return {"instantiated": _function(last["function"])}
-    return {}
+    spans = evidence.instantiations.spans
+    if not spans["end_at"].null_count():
+        return {}
+    is_wrapped = pl.col("function").str.contains(WRAPPED)
+    left = spans.filter(pl.col("end_at").is_null() & ~is_wrapped)
+    if left.is_empty() or (evidence.executions.eager["at"] > left["at"][-1]).any():
+        return {}
+    return {"instantiated": _function(left["function"][-1])}
 
 
 def _function(name: str) -> str:
@@ -202,8 +208,10 @@ def _function(name: str) -> str:
 def _running(evidence: Evidence) -> Facts:
     """A call or an eager op had begun; what tf.data runs on its own may be under way at any end."""
     frame, signatures = evidence.executions.frame, evidence.executions.signatures
-    open_ = frame.filter(pl.col("status") == "unfinished")
-    named = open_.hstack(signatures.select(pl.col("op", "kind", "mode").gather(open_["signature"])))
+    open_ = rows(frame, where(frame["status"] == "unfinished"))
+    if open_.is_empty():
+        return {}
+    named = open_.hstack(rows(signatures[["op", "kind", "mode"]], open_["signature"]))
     calls = named.filter(pl.col("kind") == "call")
     ops = named.filter((pl.col("kind") == "op") & (pl.col("mode") == "eager"))
     if calls.height:
@@ -223,17 +231,14 @@ def _traced(evidence: Evidence) -> Facts:
     ran = eager.select(pl.coalesce("end_at", "at").max()).item()
     if ran is None:
         return {}
-    marks = events.messages(*TAPE_RECORDS).select("at", "thread")
-    steps = events.runs.filter(pl.Series(events.steps == FOLDING_STEP).gather(events.runs["step"]))
-    shapes = events.with_threads(steps.select("at", "site"))
-    made = evidence.instantiations.spans.select("thread", begin="at", until="end_at").sort("begin")
-    shapes = shapes.sort("at").join_asof(
-        made, left_on="at", right_on="begin", by="thread", check_sortedness=False
-    )
-    shapes = shapes.filter(~(pl.col("until") > pl.col("at")).fill_null(value=False))
-    threads = eager["thread"].unique().implode()
-    last = pl.concat([marks, shapes.select("at", "thread")]).filter(pl.col("thread").is_in(threads))
-    if not (last["at"] > ran).any():
+    marks, runs = events.messages(*TAPE_RECORDS), events.runs
+    is_folding = pl.Series((events.steps == FOLDING_STEP)[runs["step"].to_numpy()])
+    shapes = events.with_threads(rows(runs, where(is_folding & (runs["at"] > ran)))[["at", "site"]])
+    made = evidence.instantiations.spans
+    until = rows(made["end_at"], last_before(shapes[["at", "thread"]], made[["at", "thread"]]))
+    outside = rows(shapes["thread"], where(~holds(until > shapes["at"])))
+    threads = pl.concat([outside, rows(marks["thread"], where(marks["at"] > ran))])
+    if not is_among(threads, eager["thread"]).any():
         return {}
-    starts, ends = (events.messages(id_)["at"].len() for id_ in ("tape_start", "tape_end"))
+    starts, ends = (events.messages(id_).height for id_ in ("tape_start", "tape_end"))
     return {"traced": True, "gradients": starts > ends}

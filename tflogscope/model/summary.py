@@ -6,6 +6,7 @@ Everything is counted from the compact executions; the big timeline is not neede
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ import polars as pl
 from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
+from tflogscope.model import sentences
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import (
     Answer,
@@ -27,27 +29,31 @@ from tflogscope.model.facts import (
     RewrittenRuns,
 )
 from tflogscope.model.figures import rounded
+from tflogscope.model.frames import among, is_among, row_with, rows, where
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.reasons.plugins import plugins_of
-from tflogscope.model.sentences import rows
 
+_Ops = list[dict[str, Any]]  # rows of `op_facts`
+_COUNTS = (
+    *("bytes", "lines", "records", "recognised", "ignored", "unknown"),
+    *("continuation", "blank", "torn", "bad_bytes"),
+)
 _EVIDENCE = 8  # entries for one answer
 
 
 def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded:
     """What was read. `header` is the line of `tflogscope record` above the log, if there is one."""
     coverage = events.coverage
-    counts = coverage.select(
-        pl.col("bytes", "lines", "records", "recognised", "ignored", "unknown").sum(),
-        pl.col("continuation", "blank", "torn", "bad_bytes").sum(),
-    ).to_dicts()[0]
+    counts = {name: sum(coverage[name]) for name in _COUNTS}
     first, last = events.time_span()
     return Recorded(
         sources=coverage["source"].to_list(),
         **counts,
-        vlog_level=coverage.select(pl.col("vlog_level").max()).item(),
+        vlog_level=max(
+            (level for level in coverage["vlog_level"] if level is not None), default=None
+        ),
         tensorflow_dialect=_joined(coverage["tensorflow_dialect"]),
         onednn_version=_joined(coverage["onednn_version"]),
         onednn_verbose_lines=len(events.verbose),
@@ -63,7 +69,7 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
 
 
 def _joined(values: pl.Series) -> str | None:
-    return ", ".join(values.drop_nulls().unique(maintain_order=True).to_list()) or None
+    return ", ".join(dict.fromkeys(value for value in values if value)) or None
 
 
 def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Rewriters:
@@ -81,20 +87,33 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Re
 
 def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
     """Executions and summed time of one mode. `ops` is the table of ops."""
-    here = ops.filter(pl.col("mode") == mode)
-    known = pl.col("total_us").count() > 0
-    kinds = here.group_by("kind").agg(
-        pl.col("executions", "dead").sum(), total_us=pl.when(known).then(pl.col("total_us").sum())
-    )
-    rewritten = here.filter((pl.col("kind") == "op") & (pl.col("rewrite") != "none"))
+    columns = ["mode", "kind", "rewrite", "executions", "dead", "total_us"]
+    here = [op for op in ops[columns].to_dicts() if op["mode"] == mode]
+    kinds = {
+        kind: [op for op in here if op["kind"] == kind]
+        for kind in sorted({op["kind"] for op in here})
+    }
+    rewritten = [op for op in kinds.get("op", []) if op["rewrite"] != "none"]
     return ModeRuns(
-        kinds={row.pop("kind"): KindRuns(**row) for row in kinds.sort("kind").to_dicts()},
+        kinds={
+            kind: KindRuns(
+                executions=sum(op["executions"] for op in alike),
+                dead=sum(op["dead"] for op in alike),
+                total_us=_known_us(alike),
+            )
+            for kind, alike in kinds.items()
+        },
         rewritten=RewrittenRuns(
-            executions=int(rewritten["executions"].sum()),
-            total_us=int(rewritten["total_us"].sum()),
+            executions=sum(op["executions"] for op in rewritten),
+            total_us=_known_us(rewritten) or 0,
         ),
-        has_durations=bool(here["total_us"].count()),
+        has_durations=_known_us(here) is not None,
     )
+
+
+def _known_us(ops: list[dict[str, Any]]) -> int | None:
+    known = [op["total_us"] for op in ops if op["total_us"] is not None]
+    return sum(known) if known else None
 
 
 def op_facts(executions: Executions, statuses: pl.DataFrame) -> pl.DataFrame:
@@ -104,13 +123,10 @@ def op_facts(executions: Executions, statuses: pl.DataFrame) -> pl.DataFrame:
     `_last_line`, `_rewritten` (runs of rewritten ops that did not fail), `_kernels` (that ran),
     `_rewrites`, `_rewritten_first_line`, `_rewritten_last_line`. Lines are null where it never ran.
     """
-    frame = executions.frame.select("at", "signature", "status", "duration_us")
-    signatures = executions.signatures.select(
-        "signature", "mode", "kind", "op", "kernel", "rewrite"
-    )
+    frame = executions.frame[["at", "signature", "status", "duration_us"]]
     # Not all releases and levels print an end, and with it the status, of an eager op.
-    failed = pl.int_range(pl.len()).is_in(statuses["row"].drop_nulls().implode())
-    alive = frame.with_columns(failed=failed).filter(pl.col("status") != "dead")
+    failed = is_among(pl.int_range(frame.height, eager=True), statuses["row"])
+    alive = frame.hstack([failed.alias("failed")]).filter(pl.col("status") != "dead")
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
         ran=(~pl.col("failed")).sum(),
@@ -119,36 +135,33 @@ def op_facts(executions: Executions, statuses: pl.DataFrame) -> pl.DataFrame:
         first=pl.col("at").min(),
         last=pl.col("at").max(),
     )
-    joined = grouped.join(signatures, on="signature").filter(pl.col("kind") == "op")
-    for edge in ("first", "last"):
-        placed = with_places(executions.spans, joined.select(at=edge))
-        joined = joined.with_columns(placed["line"].alias(f"{edge}_line"))
-    joined = joined.with_columns(with_places(executions.spans, joined.select(at="first"))["source"])
-    columns = [pl.col("source").sort_by("first").first()]
+    signatures = executions.signatures[["mode", "kind", "op", "kernel", "rewrite"]]
+    joined = grouped.hstack(rows(signatures, grouped["signature"]))
+    joined = rows(joined, where(joined["kind"] == "op"))
+    first, last = (
+        with_places(executions.spans, pl.DataFrame({"at": joined[edge]}))
+        for edge in ("first", "last")
+    )
+    lines = [first["line"].alias("first_line"), last["line"].alias("last_line")]
+    columns = {"source": pl.col("source").sort_by("first").first()}
     for mode in ("eager", "graph"):
         here = pl.col("mode") == mode
-        known = pl.col("known").filter(here).sum() > 0
-        columns += [
-            pl.col("runs").filter(here).sum().alias(f"{mode}_runs"),
-            pl.when(known).then(pl.col("us").filter(here).sum()).alias(f"{mode}_us"),
-            pl.col("first_line").filter(here).min().alias(f"{mode}_first_line"),
-            pl.col("last_line").filter(here).max().alias(f"{mode}_last_line"),
-            pl.col("ran")
-            .filter(here & (pl.col("rewrite") != "none"))
-            .sum()
-            .alias(f"{mode}_rewritten"),
-            pl.col("kernel").filter(here).unique().sort().alias(f"{mode}_kernels"),
-            pl.col("rewrite").filter(here).unique().sort().alias(f"{mode}_rewrites"),
-            *(
-                pl.col(f"{edge}_line")
-                .filter(here & (pl.col("rewrite") != "none"))
-                .sort(descending=edge == "last")
-                .first()
-                .alias(f"{mode}_rewritten_{edge}_line")
-                for edge in ("first", "last")
+        rewritten = here & (pl.col("rewrite") != "none")
+        of_mode = {
+            "runs": pl.col("runs").filter(here).sum(),
+            "us": pl.when(pl.col("known").filter(here).sum() > 0).then(
+                pl.col("us").filter(here).sum()
             ),
-        ]
-    table = joined.group_by("op").agg(*columns)
+            "first_line": pl.col("first_line").filter(here).min(),
+            "last_line": pl.col("last_line").filter(here).max(),
+            "rewritten": pl.col("ran").filter(rewritten).sum(),
+            "kernels": pl.col("kernel").filter(here).unique().sort(),
+            "rewrites": pl.col("rewrite").filter(here).unique().sort(),
+            "rewritten_first_line": pl.col("first_line").filter(rewritten).min(),
+            "rewritten_last_line": pl.col("last_line").filter(rewritten).max(),
+        }
+        columns |= {f"{mode}_{name}": column for name, column in of_mode.items()}
+    table = joined.hstack([first["source"], *lines]).group_by("op").agg(**columns)
     time = pl.col("eager_us").fill_null(0) + pl.col("graph_us").fill_null(0)
     runs = pl.col("eager_runs") + pl.col("graph_runs")
     return table.sort(time, runs, "op", descending=[True, True, False])
@@ -164,30 +177,31 @@ def function_facts(
     `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the function, if it is
     TensorFlow's own (`same`: `Run.python_functions`).
     """
-    compiled = compiled_runs(executions).filter(pl.col("dispatch").is_not_null())["call"].implode()
-    per = calls.group_by("function", "function_uid").agg(
-        took_us=pl.when(pl.col("took_us").count() > 0).then(pl.col("took_us").sum()),
-        xla_calls=pl.col("call").is_in(compiled).sum(),
-        first_us=pl.col("took_us").sort_by("call").first(),
-        later_us=rounded(pl.col("took_us").sort_by("call").slice(1).mean()),
-    )
-    own = same.select("function", "function_uid", "made_by")
+    compiled = compiled_runs(executions)
+    compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
+    took = pl.col("took_us").sort_by("call")
     keys = ["function", "function_uid"]
-    table = functions.join(per, on=keys, how="left", nulls_equal=True)
-    table = table.join(own.unique(keys), on=keys, how="left", nulls_equal=True)
-    added = ("first_us", "later_us", "took_us", pl.col("xla_calls").fill_null(0), "made_by")
-    return table.sort("first_line").select(*functions.columns, *added)
+    per = calls.group_by(keys).agg(
+        first_us=took.first(),
+        later_us=rounded(took.slice(1).mean()),
+        took_us=pl.when(took.count() > 0).then(took.sum()),
+        xla_calls=among(pl.col("call"), compiled_calls).sum(),
+    )
+    found = rows(per, row_with(functions[keys], per[keys]))[:, len(keys) :]
+    made_by = rows(same["made_by"], row_with(functions[keys], same[keys]))
+    table = functions.hstack([*found, made_by])
+    return table.with_columns(pl.col("xla_calls").fill_null(0)).sort("first_line")
 
 
 def nested_facts(executions: Executions, calls: pl.DataFrame) -> Nested:
     """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code."""
-    outer = calls.filter(~pl.col("nested"))["took_us"]
+    outer = calls["took_us"].filter(~calls["nested"])
     is_call = executions.dispatches.eager["is_call"]
-    inside = executions.eager.filter(executions.calls_around.is_not_null() & ~is_call)
+    inside = executions.eager["duration_us"].filter((executions.calls_around >= 0) & ~is_call)
     return Nested(
         outer_us=int(outer.sum()) if outer.count() else None,
-        ops=inside.height,
-        ops_us=int(inside["duration_us"].sum()) if inside["duration_us"].count() else None,
+        ops=len(inside),
+        ops_us=int(inside.sum()) if inside.count() else None,
     )
 
 
@@ -197,49 +211,50 @@ def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame)
     `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
     ops.
     """
-    story = [_both_modes(ops, table, functions), _never_eager(ops), _rewritten_eagerly(ops)]
+    every = ops.to_dicts()
+    story = [_both_modes(every, table, functions), _never_eager(every), _rewritten_eagerly(every)]
     return [entry for entry in story if entry is not None]
 
 
-def _both_modes(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> Answer | None:
+def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Answer | None:
     """Op types seen in both modes: where the eager ones stopped and the function began."""
-    both = ops.filter((pl.col("eager_runs") > 0) & (pl.col("graph_runs") > 0))
-    if both.is_empty():
+    both = [op for op in ops if op["eager_runs"] and op["graph_runs"]]
+    if not both:
         return None
-    runs = pl.col("eager_runs") + pl.col("graph_runs")
-    first = both.sort(runs, descending=True, maintain_order=True).head(_EVIDENCE).to_dicts()
-    inside = table.filter((pl.col("mode") == "graph") & (pl.col("op") == first[0]["op"]))
-    names = inside["functions"].drop_nulls().str.split(";").explode().drop_nulls()
-    called = functions.filter(pl.col("function").is_in(names.implode()))
-    time = pl.col("total_us").fill_null(0)
-    busiest = called.sort(time, descending=True, maintain_order=True)["function"].head(1).to_list()
+    first = sorted(both, key=lambda op: -op["eager_runs"] - op["graph_runs"])[:_EVIDENCE]
+    inside = table["functions"].filter((table["mode"] == "graph") & (table["op"] == first[0]["op"]))
+    names = {name for listed in inside if listed for name in listed.split(";")}
+    times = functions[["function", "total_us"]].rows()
+    called = [(time or 0, name) for name, time in times if name in names]
+    function = max(called, key=itemgetter(0), default=(0, None))[1]
     examples = [_example(op, "eager_", op["graph_first_line"]) for op in first]
-    return _answer("both-modes", examples, count=both.height, function=next(iter(busiest), None))
+    return _answer("both-modes", examples, count=len(both), function=function)
 
 
-def _never_eager(ops: pl.DataFrame) -> Answer | None:
+def _never_eager(ops: _Ops) -> Answer | None:
     """Ops that run as oneDNN kernels in graphs and were never asked for eagerly.
 
     A log without any eager dispatch, as sessions write it, does not say what would be eager.
     """
-    if not ops["eager_runs"].sum():
+    if not any(op["eager_runs"] for op in ops):
         return None
-    by_onednn = pl.element().is_in(["none", *ONEDNN_REWRITES])
-    absent = ops.filter(
-        (pl.col("graph_rewritten") > 0)
-        & (pl.col("eager_runs") == 0)
-        & pl.col("op").is_in(list(EAGER_OPS))
+    absent = [
+        op
+        for op in ops
+        if op["graph_rewritten"]
+        and not op["eager_runs"]
+        and op["op"] in EAGER_OPS
         # Plug-ins rewrite other eager ops, or none.
-        & pl.col("graph_rewrites").list.eval(by_onednn).list.all()
-    ).to_dicts()
+        and {"none", *ONEDNN_REWRITES}.issuperset(op["graph_rewrites"])
+    ]
     if not absent:
         return None
     examples = [_example(op, None, op["graph_first_line"]) for op in absent[:_EVIDENCE]]
     return _answer("never-eager", examples, ops=[op["op"] for op in absent])
 
 
-def _rewritten_eagerly(ops: pl.DataFrame) -> Answer | None:
-    rewritten = ops.filter(pl.col("eager_rewritten") > 0).to_dicts()
+def _rewritten_eagerly(ops: _Ops) -> Answer | None:
+    rewritten = [op for op in ops if op["eager_rewritten"]]
     if not rewritten:
         return None
     return _answer(
@@ -252,7 +267,7 @@ def _rewritten_eagerly(ops: pl.DataFrame) -> Answer | None:
 
 
 def _answer(id_: str, evidence: list[Example], **facts: Any) -> Answer:
-    return Answer(id_, rows("answer")[id_].words(**facts), evidence)
+    return Answer(id_, sentences.rows("answer")[id_].words(**facts), evidence)
 
 
 def _example(op: dict[str, Any], eager: str | None, graph_line: int | None) -> Example:
@@ -276,7 +291,8 @@ def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
 def reason_facts(nodes: pl.DataFrame) -> Eligible:
     """Nodes that ran and that oneDNN could run: how many did on it, how many not, and why."""
     eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
-    by_op = eligible.group_by("reason", "op").agg(
+    kept = rows(eligible, where(eligible["reason"].is_not_null()))
+    by_op = kept.group_by("reason", "op").agg(
         nodes=pl.len(),
         executions=pl.col("executions").sum(),
         us=pl.col("total_us").sum(),
@@ -290,10 +306,8 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
         ops=pl.struct("op", "nodes"),
         first_line=pl.col("first_line").min(),
     )
-    rewritten = table.filter(pl.col("reason").is_null())
-    left = table.drop_nulls("reason").sort("nodes", "reason", descending=[True, False])
     return Eligible(
         nodes=eligible.height,
-        rewritten=int(rewritten["nodes"].sum()),
-        reasons=left,
+        rewritten=eligible["reason"].null_count(),
+        reasons=table.sort("nodes", "reason", descending=[True, False]),
     )
