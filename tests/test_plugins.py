@@ -431,3 +431,12 @@ def test_the_next_plugin_is_an_entry(tmp_path: Path) -> None:
     ]
     assert rewrites == [[1, "a", "MatMul", "_NextMatMul", "next", True]]
     assert (kernels, recorded) == (["NextDNN"], "1")
+
+
+def test_a_product_is_of_the_matmul_that_has_its_sizes() -> None:
+    """A convolution of Eigen's, which multiplies in blocks, is open around both lines as well."""
+    run = run_of("rewritten__zentf__off")
+    ran = run.primitives.filter(pl.col("primitive") == "gemm_api", pl.col("line").is_in([578, 585]))
+    ops = run.timeline.filter(pl.col("line").is_in(ran["timeline_line"].implode()))
+    assert ran["problem"].to_list() == ["24x48:48x40", "24x40:40x24"]
+    assert ops["op"].to_list() == ["MatMul", "MatMul"]

@@ -31,8 +31,11 @@ def shape_fit(
     fit = np.full(len(problem), UNKNOWN)
     by_bag, by_size = ~is_reorder & (sizes[1][0] == 0), MULTIPLIES[family] & (sizes[1][0] > 0)
     fit[by_bag] = _compared(bags, np.zeros_like(blocks))[by_bag]
-    # A kernel that works in blocks multiplies smaller matrices.
-    fit[by_size] = _compared(sizes, blocks)[by_size]
+    # A kernel that works in blocks multiplies smaller matrices. That there is one batch, or that
+    # one size is the same, says little.
+    batch, *own = sizes
+    disagrees = _compared([batch], blocks) == NO
+    fit[by_size] = np.where(disagrees, NO, _compared(own, blocks, 2))[by_size]
     # A reorder works on any of the operands, as it is or flattened.
     count = filled(problems["count"])[problem]
     counts = [filled(shapes[f"{role}_count"], -2)[run] for role in BAGS]
@@ -45,14 +48,17 @@ def shape_fit(
     return fit
 
 
-def _compared(sizes: list[tuple[Integers, Integers]], blocks: Booleans) -> Integers:
-    """Compare what is known on both sides (0: not known); in blocks, the first may be smaller."""
-    against, equal = np.zeros(len(blocks), bool), np.zeros(len(blocks), bool)
+def _compared(sizes: list[tuple[Integers, Integers]], blocks: Booleans, least: int = 1) -> Integers:
+    """Compare what is known on both sides (0: not known); in blocks, the first may be smaller.
+
+    They agree where at least so many are equal.
+    """
+    against, equal = np.zeros(len(blocks), bool), np.zeros(len(blocks), np.int64)
     for mine, its in sizes:
         known = (mine > 0) & (its > 0)
         against |= known & np.where(blocks, mine > its, mine != its)
-        equal |= known & (mine == its)
-    return np.where(against, NO, np.where(equal, YES, UNKNOWN))
+        equal += known & (mine == its)
+    return np.where(against, NO, np.where(equal >= least, YES, UNKNOWN))
 
 
 def oddities(
