@@ -107,6 +107,33 @@ def test_what_goes_in_counts_where_the_outputs_are_alike(opened: Open) -> None:
     assert links(opened(log)) == [(of_b, second, "certain"), (of_a, first, "certain")]
 
 
+def test_what_goes_in_is_unknown_where_a_loop_changes_its_shape(opened: Open) -> None:
+    log = Log()
+    for name, dims in (("x", (2, 3)), ("x", (2, 5)), ("v", (2, 7))):
+        put_out(log, name, *dims)
+    a, b = product(3, "a", "x", "y"), product(4, "b", "v", "w")
+    first, _ = log.start(a, STEP), log.start(b, STEP)
+    line = gemm(log, "2x5:5x4")
+    for node in (a, b):
+        put_out(log, node.name, 2, 4)
+        log.done(node, STEP)
+    assert links(opened(log)) == [(line, first, "certain")]
+
+
+def test_what_an_earlier_run_of_a_loop_put_out_is_not_what_this_one_did(opened: Open) -> None:
+    log = Log()
+    a, b = product(3, "a"), product(4, "b")
+    log.start(a, STEP)
+    put_out(log, "a", 2, 4)
+    log.done(a, STEP)
+    second, _ = log.start(a, STEP), log.start(b, STEP)
+    line = gemm(log, "5x3:3x4")
+    put_out(log, "b", 2, 4)
+    for node in (a, b):
+        log.done(node, STEP)
+    assert links(opened(log)) == [(line, second, "certain")]
+
+
 def test_a_shape_that_fits_nothing_is_linked_to_nothing(opened: Open) -> None:
     log = Log()
     for step in range(40):  # enough lines that fit, so that shapes are trusted

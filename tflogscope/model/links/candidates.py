@@ -133,7 +133,8 @@ def _until(found: dict[str, Integers], executions: Executions) -> Integers:
     endless = np.flatnonzero(until < 0)
     if not len(endless):
         return until
-    asked = rows(pl.DataFrame({name: found[name] for name in _ASKED}), endless)
+    names = ("at", "thread", "step_row", "definition", "call")
+    asked = pl.DataFrame({name: found[name][endless] for name in names})
     eager, calls = executions.dispatches.eager, executions.dispatches.calls
     # The thread that ran an eager op dispatches the next one.
     after = first_after(asked[["at", "thread"]], eager[["at", "thread"]])
@@ -146,11 +147,9 @@ def _until(found: dict[str, Integers], executions: Executions) -> Integers:
     )
     until[endless] = FOREVER
     for end in reversed(ends):
-        until[endless[end >= 0]] = end[end >= 0]
+        known = end >= 0
+        until[endless[known]] = end[known]
     return until
-
-
-_ASKED = ("at", "thread", "step_row", "definition", "call")
 
 
 def _first_consumer(asked: pl.DataFrame, executions: Executions) -> Integers:

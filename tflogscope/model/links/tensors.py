@@ -17,7 +17,6 @@ from tflogscope.model.frames import (
     Integers,
     alike,
     among,
-    first_after,
     first_with,
     last_before,
     row_with,
@@ -127,16 +126,14 @@ def _references(
 
 
 def _put_out(asked: pl.DataFrame, end_at: Integers, printed: pl.DataFrame) -> Integers:
-    """The record that a run printed itself: the last of that node before its end.
+    """The record that a run printed itself: the last of that node between its start and its end.
 
-    A loop runs a node several times at once; each thread prints output and end one after the
-    other. Where no end is printed it is the first after the start.
+    A loop runs a node several times at once; each thread prints output and end one after the other.
     """
-    begun = asked["at"].to_numpy()
     ended = pl.DataFrame([pl.Series("at", end_at), *asked[["step", "name"]]])
     last = last_before(ended, printed)
-    last[np.append(printed["at"].to_numpy(), -1)[last] <= begun] = -1
-    return np.where(end_at < 0, first_after(asked, printed), last)
+    begun = np.append(printed["at"].to_numpy(), -1)[last] > asked["at"].to_numpy()
+    return np.where(begun, last, -1)
 
 
 def _taken_in(asked: pl.DataFrame, printed: pl.DataFrame, shape: Integers) -> Integers:
