@@ -155,6 +155,7 @@ SHAPES = {
     **dict.fromkeys(("src_count", "wei_count", "dst_count", "b", "m", "k", "n"), pl.Int64),
 }
 CONVOLUTION = {"src": "2x8x12x12", "wei": "3x3x8x16", "dst": "2x10x10x16"}
+POOLING = "mb8ic8_ih24oh12kh2sh2dh0ph0_iw24ow12kw2sw2dw0pw0"
 PROBLEM = "mb2_ic8oc16_ih12oh10kh3sh1dh0ph0_iw12ow10kw3sw1dw0pw0"
 
 
@@ -174,6 +175,7 @@ PROBLEM = "mb2_ic8oc16_ih12oh10kh3sh1dh0ph0_iw12ow10kw3sw1dw0pw0"
         ("_MklNativeConv2D", "convolution", PROBLEM, {"src": "2x8x12x12"}, YES),
         ("_MklNativeConv2D", "convolution", PROBLEM, {**CONVOLUTION, "wei": "3x3x8x17"}, NO),
         ("_MklNativeConv2D", "convolution", PROBLEM, {}, UNKNOWN),
+        ("_MklNativeAvgPool", "pooling", POOLING, {}, UNKNOWN),  # neither says its weights
         # A reorder works on any operand, also laid flat; another size fits if one is unknown.
         ("_MklNativeConv2D", "reorder", "16x8x3x3", CONVOLUTION, UNKNOWN),
         ("_MklNativeConv2D", "reorder", "16x8x3x5", CONVOLUTION, NO),
