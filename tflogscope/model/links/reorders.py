@@ -43,7 +43,7 @@ def serves(
     for number in range(len(BAGS)):
         same = (tags[number][main] == own) & (sizes[number][main] == size)
         found |= same & (before == (output[main] != number))
-    return found & (own > 0) & (size > 0) & (main >= 0)
+    return found & (own > 0) & (main >= 0)
 
 
 def _tags(descriptors: pl.Series) -> list[pl.DataFrame]:
