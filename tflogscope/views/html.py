@@ -141,7 +141,7 @@ def table(node: doc.Table) -> Markup:
         ),
         class_="wide",
         tabindex=0,
-        role="region",
+        role="group",  # not a landmark: captions are not unique
         aria_label=node.caption,
     )
 
