@@ -23,6 +23,8 @@ from tflogscope.views.timeline import gap_text
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.thorough  # a browser is started for each page
+
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
 ACCESSIBLE = (KERAS, "python_threads__tf2.21.0__vlog2", "torch_mlp__torch2.13.0__vlog2")
 HOSTILE = "</script><img/src=x/onerror=alert(1)>"
