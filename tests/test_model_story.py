@@ -124,3 +124,13 @@ def test_the_screen_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
     add = fact_of("AddV2")
     for line in (add["eager_first_line"], add["eager_last_line"], add["graph_first_line"]):
         assert f"{line:,}" in screen
+
+
+@pytest.mark.parametrize("name", ["py_function__tf2.13.1__vlog2", "nested_calls__tf2.13.1"])
+def test_what_python_code_ran_inside_calls_is_its_ops_without_calls(name: str) -> None:
+    run = run_of(name)
+    inside = run.timeline.filter(mode="eager", kind="op").drop_nulls("call")
+    assert (run.summary.nested.ops, run.summary.nested.ops_us) == (
+        inside.height,
+        inside["duration_us"].sum() if inside["duration_us"].count() else None,
+    )
