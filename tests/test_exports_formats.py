@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from tests.stub import HOSTILE, ops_frame
-from tflogscope.cli.output import FormatName, destination
+from tflogscope.cli.options import FormatName
+from tflogscope.cli.output import destination
 from tflogscope.errors import UsageError
 from tflogscope.exports import csv_text, json_text
 from tflogscope.exports.csv_text import spreadsheet_safe

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import typer
-
-from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_each
+from tflogscope.cli.inputs import named_inputs, opened_each
+from tflogscope.cli.options import Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 
@@ -16,11 +15,10 @@ def analyze(
     *,
     format_name: Annotated[
         Literal["text", "markdown", "json"] | None,
-        typer.Option("--format", help="The format. By default text."),
+        option("--format", "The format. By default text."),
     ] = None,
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print the same facts as one JSON object: --format json."),
+        bool, option("--json", "Print the same facts as one JSON object: --format json.")
     ] = False,
     grammar: OwnGrammar = None,
 ) -> None:

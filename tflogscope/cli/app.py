@@ -27,6 +27,7 @@ from tflogscope.cli import (
     trend,
     watch,
 )
+from tflogscope.cli.options import option
 from tflogscope.version import MADE_BY
 
 # rich_markup_mode None: help is plain text, and typer does not import rich for it.
@@ -50,9 +51,7 @@ def root(
     *,
     version: Annotated[  # noqa: ARG001  its callback does the work
         bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
-        ),
+        option("--version", "Print the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     """Say what TensorFlow's verbose log shows about each op.

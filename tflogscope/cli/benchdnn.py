@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from tflogscope.cli.inputs import Logs, OwnGrammar, Where, chosen, named_inputs, opened
-from tflogscope.cli.output import Force, Output, refuse_input, standard_output
-from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.cli.inputs import chosen, named_inputs, opened
+from tflogscope.cli.options import Force, Logs, Output, OwnGrammar, Where
+from tflogscope.cli.output import target
 from tflogscope.version import MADE_BY
 
 
@@ -30,16 +30,13 @@ def benchdnn(
       grep -v '^#' cases.txt | xargs -L 1 ./benchdnn --mode=P
     """
     inputs = named_inputs(logs)
-    path = None if output in (None, "-") else output
-    if path is not None:
-        refuse_input(path, inputs)
-        refuse_bad_target(path, force=force)
+    place = target(output, force=force, inputs=inputs)
     with opened(inputs, grammar) as run:
         primitives = chosen(run.primitives, where)
     from tflogscope.exports.benchdnn import benchdnn_cases, write_benchdnn
 
     cases = benchdnn_cases(primitives)
-    with standard_output() if path is None else atomic_file(path, force=force) as stream:
+    with place.opened() as stream:
         write_benchdnn(cases, stream, MADE_BY)
     if left_out := cases["reason"].count():
         said = f"No line for {left_out:,} of {cases.height:,} problems: the comments say why."

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_each, opened_store
-from tflogscope.cli.output import Force, print_text, refuse_input
+from tflogscope.cli.inputs import named_inputs, opened_each, opened_store
+from tflogscope.cli.options import Force, Logs, OwnGrammar, option
+from tflogscope.cli.output import print_text, refuse_input
 from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -40,48 +41,37 @@ def check(
     *,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            "--policy",
-            metavar="FILE",
-            help="TOML file that says what is allowed. Without it: [tool.tflogscope.check] of the "
+        option(
+            "--policy FILE",
+            "TOML file that says what is allowed. Without it: [tool.tflogscope.check] of the "
             "nearest pyproject.toml, else the default policy.",
         ),
     ] = None,
     baseline: Annotated[
-        Path | None,
-        typer.Option("--baseline", metavar="FILE", help="What is in this file does not fail."),
+        Path | None, option("--baseline FILE", "What is in this file does not fail.")
     ] = None,
     write_baseline: Annotated[
-        Path | None,
-        typer.Option(
-            "--write-baseline", metavar="FILE", help="Write what fails now, so that it passes."
-        ),
+        Path | None, option("--write-baseline FILE", "Write what fails now, so that it passes.")
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(
-            "--against",
-            metavar="STORE",
-            help="Compare figures with those of the last runs of this program in a store, too.",
+        option(
+            "--against STORE",
+            "Compare figures with those of the last runs of this program in a store, too.",
         ),
     ] = None,
     format_name: Annotated[
         VerdictFormat | None,
-        typer.Option(
+        option(
             "--format",
-            help="The format. By default text; in GitHub Actions text with annotations; in a file "
+            "The format. By default text; in GitHub Actions text with annotations; in a file "
             "what its suffix says: .xml JUnit, .sarif, .json, .md, .txt.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[bool, option("--json", "The same as --format json.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the result to this file, and show it as well.",
-        ),
+        option("--output -o FILE", "Write the result to this file, and show it as well."),
     ] = None,
     force: Force = False,
     grammar: OwnGrammar = None,

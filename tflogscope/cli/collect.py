@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tflogscope.cli.inputs import OwnGrammar
+from tflogscope.cli.options import OwnGrammar, argument, option
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import UsageError
 from tflogscope.escapes import safe
@@ -27,41 +27,31 @@ FAILED = 1
 
 def collect(
     inputs: Annotated[
-        list[str],
-        typer.Argument(metavar="INPUT...", help="Log files, directories of them, URLs of both."),
+        list[str], argument("INPUT...", "Log files, directories of them, URLs of both.")
     ],
     *,
     store: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="STORE", help="The store, a directory or URL; made if needed."
-        ),
+        str, option("--output -o STORE", "The store, a directory or URL; made if needed.")
     ],
     template: Annotated[
         str | None,
-        typer.Option(
-            "--run",
-            metavar="TEMPLATE",
-            help="Which files are one run: '{job}/{date}/rank{rank}.log*'. Without it, each file.",
+        option(
+            "--run TEMPLATE",
+            "Which files are one run: '{job}/{date}/rank{rank}.log*'. Without it, each file.",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            metavar="N",
-            help="Processes of this machine. By default one for each processor.",
-            show_default=False,
+        option(
+            "--workers N", "Processes of this machine. By default one for each processor.", min=1
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            "--scheduler",
-            metavar="URL",
+        option(
+            "--scheduler URL",
+            "A Dask cluster instead: tcp://host:8786. Its workers read the logs themselves.",
             envvar="DASK_SCHEDULER_ADDRESS",
-            help="A Dask cluster instead: tcp://host:8786. Its workers read the logs themselves.",
         ),
     ] = None,
     grammar: OwnGrammar = None,

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from tflogscope.cli.inputs import OwnGrammar, opened
+from tflogscope.cli.inputs import opened
+from tflogscope.cli.options import AsJson, OwnGrammar, argument
 from tflogscope.cli.output import print_text
 
 
 def diff(
-    before: Annotated[str, typer.Argument(metavar="A", help="The log of the run before.")],
-    after: Annotated[str, typer.Argument(metavar="B", help="The log of the run after.")],
+    before: Annotated[str, argument("A", "The log of the run before.")],
+    after: Annotated[str, argument("B", "The log of the run after.")],
     *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print all changes as one JSON object.")
-    ] = False,
+    as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
     """Say what changed between two runs.

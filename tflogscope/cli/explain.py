@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
+from tflogscope.cli.inputs import named_inputs, opened
+from tflogscope.cli.options import AsJson, Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 
@@ -20,35 +19,18 @@ _NO_EXECUTION = (
 def explain(
     logs: Logs = None,
     *,
-    op: Annotated[
-        str | None,
-        typer.Option(metavar="OP", show_default=False, help="Explain an op type: MatMul."),
-    ] = None,
+    op: Annotated[str | None, option("--op OP", "Explain an op type: MatMul.")] = None,
     node: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NODE",
-            show_default=False,
-            help="Explain a node of a graph: its name, or the end of it.",
-        ),
+        str | None, option("--node NODE", "Explain a node of a graph: its name, or the end of it.")
     ] = None,
     line: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, show_default=False, help="Explain what a line of the log is about."
-        ),
+        int | None, option("--line N", "Explain what a line of the log is about.", min=1)
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(
-            metavar="LINE",
-            show_default=False,
-            help="Explain what a line of the program asked for: train.py:31.",
-        ),
+        option("--at LINE", "Explain what a line of the program asked for: train.py:31."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the same facts as one JSON object.")
-    ] = False,
+    as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
     """Say why an op ran eagerly or in a graph, and why as this kernel.

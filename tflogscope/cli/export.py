@@ -5,18 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Annotated
 
-import typer
-
-from tflogscope.cli.inputs import (
-    Logs,
-    OwnGrammar,
-    Where,
-    chosen,
-    named_inputs,
-    opened,
-    opened_store,
-)
-from tflogscope.cli.output import Force, FormatName, Output, destination
+from tflogscope.cli.inputs import chosen, named_inputs, opened, opened_store
+from tflogscope.cli.options import Force, FormatName, Logs, Output, OwnGrammar, Where, option
+from tflogscope.cli.output import destination
 from tflogscope.errors import UsageError
 from tflogscope.exports.schema import TABLES
 
@@ -30,11 +21,10 @@ def export(
     *,
     table: Annotated[
         str,
-        typer.Option(
-            "--table",
-            metavar="NAME",
+        option(
+            "--table NAME",
+            f"Which table: {', '.join(TABLES)}; of a store runs, too.",
             autocompletion=_complete_table,
-            help=f"Which table: {', '.join(TABLES)}; of a store runs, too.",
         ),
     ],
     where: Where = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tflogscope.cli.options import argument
 from tflogscope.cli.output import print_text
 from tflogscope.errors import GrammarError, InputError
 from tflogscope.escapes import pointed, safe
@@ -28,9 +29,7 @@ def grammar(context: typer.Context) -> None:
 
 @app.command()
 def check(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Your own grammar files (TOML).")
-    ],
+    files: Annotated[list[Path], argument("FILE", "Your own grammar files (TOML).")],
 ) -> None:
     """Try each sample of grammar files against its template.
 

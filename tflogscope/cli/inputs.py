@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
@@ -29,34 +27,6 @@ if TYPE_CHECKING:
 
 _OBJECTS = 100_000  # made before Python looks for circles among them; a log makes few
 LEAST_MEMORY = 10**9  # bytes of addresses: with less, threads may not find room for their stacks
-Logs = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="LOG",
-        show_default=False,
-        help="Log files, compressed or not, directories of them, or - for standard input; "
-        "or STORE#ID, a run of a store. "
-        "Without any, standard input is read if it is not a terminal.",
-    ),
-]
-OwnGrammar = Annotated[
-    str | None,
-    typer.Option(
-        "--grammar",
-        metavar="DIR",
-        show_default=False,
-        help="Read your own grammar files in this directory too: see tflogscope grammar check.",
-    ),
-]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--where",
-        metavar="CONDITION",
-        show_default=False,
-        help="Only rows for which this holds: 'op == MatMul and mode == graph'.",
-    ),
-]
 
 
 def chosen(frame: pl.DataFrame, condition: str | None) -> pl.DataFrame:

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from tflogscope.cli.inputs import (
-    Logs,
-    OwnGrammar,
-    Where,
-    chosen,
-    named_inputs,
-    opened,
-    opened_store,
-)
-from tflogscope.cli.output import Force, FormatName, Output, destination
+from tflogscope.cli.inputs import chosen, named_inputs, opened, opened_store
+from tflogscope.cli.options import Force, FormatName, Logs, Output, OwnGrammar, Where
+from tflogscope.cli.output import destination
 
 
 def ops(

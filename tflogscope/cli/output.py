@@ -1,13 +1,11 @@
-"""Where a table goes and in which format: the options -o, --format and --force."""
+"""Where an output goes, and in which format: what -o, --format and --force say."""
 
 from __future__ import annotations
 
 import io
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NamedTuple, cast
-
-import typer
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from tflogscope.errors import OutputError, UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -16,28 +14,10 @@ from tflogscope.sources.discover import is_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     import polars as pl
     from typing_extensions import Buffer
-
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write to this file; its suffix says the format. - is standard output.",
-    ),
-]
-FormatName = Annotated[
-    Literal["csv", "json", "jsonl", "parquet", "arrow", "table"] | None,
-    typer.Option(
-        "--format",
-        help="The format. By default what the file's suffix says; "
-        "a table on a terminal; CSV into a pipe.",
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
 # What to show first where there is no room for all columns. Which log it is, comes last: most are
 # read one at a time.
@@ -54,12 +34,49 @@ _FIRST_ON_SCREEN = {
 _LAST_ON_SCREEN = "source"
 
 
+class Target(NamedTuple):
+    """A file, or standard output."""
+
+    path: str | None  # None: standard output
+    force: bool
+
+    def opened(self) -> AbstractContextManager[BinaryIO]:
+        """The place to write to. Raises OutputError if that fails; of a file, then nothing is."""
+        return standard_output() if self.path is None else atomic_file(self.path, force=self.force)
+
+
+def target(output: str | None, *, force: bool, inputs: list[str], file: str = "") -> Target:
+    """Decide where an output goes, before any log is read.
+
+    Args:
+        output: what -o names; None or `-` is standard output.
+        force: replace an existing file.
+        inputs: the logs, none of which may be the output.
+        file: such as one may name for what is not for a terminal.
+
+    Raises:
+        UsageError: standard output is a terminal, and the output is not for one.
+        OutputError: the file exists, is an input, or can't be made.
+    """
+    if output is None or output == "-":
+        if file and sys.stdout.isatty():
+            raise UsageError("this is not for a terminal", None, f"Name a file: -o {file}")
+        return Target(None, force)
+    refuse_input(output, inputs)
+    refuse_bad_target(output, force=force)
+    return Target(output, force)
+
+
 class Destination(NamedTuple):
     """A place for one table."""
 
-    path: str | None  # None: standard output
+    target: Target
     format: str
-    force: bool
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it is for eyes, on standard output."""
+        return self.target.path is None and self.format == "table"
 
     def send(self, frame: pl.DataFrame, table: str) -> None:
         """Write the table.
@@ -67,11 +84,10 @@ class Destination(NamedTuple):
         Raises:
             OutputError: it can't be written; of a file, then nothing is.
         """
-        if self.path is None and self.format == "table":
+        if self.is_shown:
             print_text(self._drawn(frame, table))
             return
-        place = standard_output() if self.path is None else atomic_file(self.path, force=self.force)
-        with place as stream:
+        with self.target.opened() as stream:
             if self.format == "table":
                 stream.write(self._drawn(frame, table).encode())
             else:
@@ -85,7 +101,8 @@ class Destination(NamedTuple):
         first = [name for name in wanted if name in frame.columns]
         rest = [name for name in frame.columns if name not in first]
         rest.sort(key=lambda name: name == _LAST_ON_SCREEN)
-        return drawn(frame_document(frame.select(first + rest)), to_file=self.path is not None)
+        document = frame_document(frame.select(first + rest))
+        return drawn(document, to_file=self.target.path is not None)
 
 
 def destination(
@@ -103,17 +120,14 @@ def destination(
         UsageError: unknown suffix, or a binary format on a terminal.
         OutputError: the file exists, is an input, or can't be made.
     """
-    if output in (None, "-"):
+    if output is None or output == "-":
         terminal = sys.stdout.isatty()
         name = chosen or ("table" if terminal else "csv")
         if terminal and name in FORMATS and FORMATS[name].binary:
             raise UsageError(f"{name} is not text", "standard output", "Name a file with -o FILE.")
-        return Destination(None, name, force)
-    assert output is not None  # noqa: S101  for mypy, which does not see through `in`
-    name = chosen or format_of_file(output).name
-    refuse_input(output, inputs)
-    refuse_bad_target(output, force=force)
-    return Destination(output, name, force)
+    else:
+        name = chosen or format_of_file(output).name
+    return Destination(target(output, force=force, inputs=inputs), name)
 
 
 def refuse_input(output: str, inputs: list[str]) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-import typer
-
-from tflogscope.cli.inputs import OwnGrammar, named_inputs, opened, opened_store
-from tflogscope.cli.output import Force, FormatName, Output, destination
+from tflogscope.cli.inputs import named_inputs, opened, opened_store
+from tflogscope.cli.options import Force, FormatName, Output, OwnGrammar, argument
+from tflogscope.cli.output import destination
 from tflogscope.errors import UsageError
 
 
 def query(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[LOG...] SELECT",
-            show_default=False,
-            help="Logs as for the other commands, and last the statement, in quotes.",
+        argument(
+            "[LOG...] SELECT", "Logs as for the other commands, and last the statement, in quotes."
         ),
     ] = None,
     *,

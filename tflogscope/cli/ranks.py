@@ -6,11 +6,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened_store
+from tflogscope.cli.inputs import named_inputs, opened_store
+from tflogscope.cli.options import AsJson, Logs, OwnGrammar
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
 from tflogscope.stores.folder import store_and_run
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 def ranks(
     logs: Logs = None,
     *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the same facts, of all steps, as JSON.")
-    ] = False,
+    as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
     """Compare the ranks of one run: what differs, and who waits for whom.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tflogscope.cli.output import Force
+from tflogscope.cli.options import Force, argument, option
 from tflogscope.cli.watch import Screen
 from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
 from tflogscope.escapes import safe
@@ -29,35 +29,28 @@ _LAST_LINES = 15  # of a program that failed, when nothing of it could be shown
 
 
 def record(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND", show_default=False, help="The program, after `--`."),
-    ] = None,
+    command: Annotated[list[str] | None, argument("COMMAND", "The program, after `--`.")] = None,
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            show_default=False,
-            help="Where the log goes, compressed if it ends in .zst or .gz; "
+        option(
+            "-o --output FILE",
+            "Where the log goes, compressed if it ends in .zst or .gz; "
             "without it, a file named after the time of day.",
         ),
     ] = None,
     lines: Annotated[
         bool,
-        typer.Option(
+        option(
             "--lines/--no-lines",
-            help="Write down which line of the program asked for an eager op or a graph's node.",
+            "Write down which line of the program asked for an eager op or a graph's node.",
         ),
     ] = True,
     memory: Annotated[
-        bool,
-        typer.Option("--memory", help="Record the buffers of tensors, for the report's Memory."),
+        bool, option("--memory", "Record the buffers of tensors, for the report's Memory.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Show the run while it goes on, as watch does.")
+        bool, option("--watch", "Show the run while it goes on, as watch does.")
     ] = False,
     force: Force = False,
 ) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
-from tflogscope.cli.output import Force, Output, refuse_input, standard_output
+from tflogscope.cli.inputs import named_inputs, opened
+from tflogscope.cli.options import Force, Logs, Output, OwnGrammar, option
+from tflogscope.cli.output import refuse_input, target
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -34,21 +35,17 @@ def redact(
     output: Output = None,
     map_file: Annotated[
         str | None,
-        typer.Option(
-            "--map",
-            metavar="FILE",
-            show_default=False,
-            help="Keep key and names here (JSON). If the file exists, its key is used, and names "
+        option(
+            "--map FILE",
+            "Keep key and names here (JSON). If the file exists, its key is used, and names "
             "are added. It is not for sharing.",
         ),
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(
-            "--keep",
-            metavar="KINDS",
-            show_default=False,
-            help="Names to leave as they are: ops, functions, nodes, with commas between.",
+        option(
+            "--keep KINDS",
+            "Names to leave as they are: ops, functions, nodes, with commas between.",
         ),
     ] = None,
     force: Force = False,
@@ -67,20 +64,18 @@ def redact(
       tflogscope redact run.log -o shareable.log.zst --keep functions,nodes
     """
     inputs = named_inputs(logs)
-    path = None if output in (None, "-") else output
-    for target in filter(None, (path, map_file)):
-        refuse_input(target, inputs)
-    if path is not None:
-        refuse_bad_target(path, force=force)
-        if map_file is not None and Path(path).resolve() == Path(map_file).resolve():
+    place = target(output, force=force, inputs=inputs)
+    if map_file is not None:
+        refuse_input(map_file, inputs)
+        if place.path is not None and Path(place.path).resolve() == Path(map_file).resolve():
             raise UsageError("the log and the map are one file", "--map", "Name another file.")
     key, names = _read_map(map_file)
     kept = _kept(keep, inputs, grammar)
     from tflogscope.exports.redact import Redactor
 
     redactor = Redactor(key, kept, load_grammar(grammar))
-    with standard_output() if path is None else atomic_file(path, force=force) as stream:
-        write_redacted(redactor, inputs, stream, Path(path or "").suffix)
+    with place.opened() as stream:
+        write_redacted(redactor, inputs, stream, Path(place.path or "").suffix)
     if map_file is not None:
         facts = {"key": redactor.key.hex(), "names": names | redactor.names}
         with atomic_file(map_file, force=True) as stream:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
-from tflogscope.cli.output import Force, refuse_input, standard_output
+from tflogscope.cli.inputs import named_inputs, opened
+from tflogscope.cli.options import Force, Logs, OwnGrammar, option
+from tflogscope.cli.output import Target, target
 from tflogscope.errors import UsageError
-from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.exports.atomic import atomic_file
 from tflogscope.stores.folder import store_and_run
 
 if TYPE_CHECKING:
@@ -23,19 +21,14 @@ def report(
     logs: Logs = None,
     *,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to this file. - is standard output."
-        ),
+        str | None, option("--output -o FILE", "Write to this file. - is standard output.")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Leave nothing out, however large the page becomes.")
+        bool, option("--full", "Leave nothing out, however large the page becomes.")
     ] = False,
     redacted: Annotated[
         bool,
-        typer.Option(
-            "--redacted", help="Replace the program's own names by pseudonyms, to share the page."
-        ),
+        option("--redacted", "Replace the program's own names by pseudonyms, to share the page."),
     ] = False,
     force: Force = False,
     grammar: OwnGrammar = None,
@@ -53,40 +46,33 @@ def report(
       tflogscope report run.log -o shareable.html --redacted
     """
     inputs = named_inputs(logs)
-    path = None if output in (None, "-") else output
-    if path is None:
-        if sys.stdout.isatty():
-            raise UsageError("a page is not for a terminal", None, "Name a file: -o report.html")
-    else:
-        refuse_input(path, inputs)
-        refuse_bad_target(path, force=force)
+    place = target(output, force=force, inputs=inputs, file="report.html")
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
         if redacted:
             hint = "Redact the logs, and collect those: tflogscope redact LOG -o REDACTED.log.zst"
             raise UsageError("the pages of a store can't be redacted", inputs[0], hint)
         name, id_ = stored
         if id_ is None:
-            _report_store(name, path, force=force)
+            _report_store(name, place)
             return
     with opened(inputs, grammar) as run:
         from tflogscope.api import page
 
         text = page(run, full=full, redacted=redacted)
-    place = standard_output() if path is None else atomic_file(path, force=force)
-    with place as stream:
+    with place.opened() as stream:
         stream.write(text.encode())
 
 
-def _report_store(name: str, path: str | None, *, force: bool) -> None:
+def _report_store(name: str, place: Target) -> None:
     """Write the overview of a store, with a page for each run."""
     from tflogscope.stores.figures import read_figures
     from tflogscope.stores.store import open_store
     from tflogscope.stores.stored_run import StoredRun
     from tflogscope.views.report.store import PAGES, page_of, run_page, store_page
 
-    if path is None:
+    if place.path is None:
         raise UsageError("the pages of a store are files", None, "Name one: -o report.html")
-    store, folder = open_store(name), Path(f"{path}{PAGES}")
+    store, folder = open_store(name), Path(f"{place.path}{PAGES}")
     folder.mkdir(exist_ok=True)
     rows = read_figures(store).to_dicts()
     for row in rows:
@@ -97,7 +83,7 @@ def _report_store(name: str, path: str | None, *, force: bool) -> None:
             stream.write(page.encode())
     failed = store.rows.filter(state="failed").to_dicts()
     text = store_page(name, [*rows, *failed], folder.name, _more(store))
-    with atomic_file(path, force=force) as stream:
+    with place.opened() as stream:
         stream.write(text.encode())
 
 

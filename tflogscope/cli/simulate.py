@@ -18,70 +18,48 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from tflogscope.cli.output import Force
+from tflogscope.cli.options import Force, argument, option
 from tflogscope.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from tflogscope.runtime.emitter.process import Settings
     from tflogscope.runtime.emitter.records import Sink
 
-Program = Annotated[
-    str, typer.Argument(metavar="PROGRAM.py", help="The Python program to run.", show_default=False)
-]
+Program = Annotated[str, argument("PROGRAM.py", "The Python program to run.")]
 Arguments = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="ARGS",
-        show_default=False,
-        help="What the program finds in sys.argv; options among them are its own.",
-    ),
+    argument("ARGS", "What the program finds in sys.argv; options among them are its own."),
 ]
 Log = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        show_default=False,
-        help="Write the log that TensorFlow would have written; what the program prints is in it. "
+    option(
+        "--output -o FILE",
+        "Write the log that TensorFlow would have written; what the program prints is in it. "
         "Compressed if it ends in .zst or .gz; - is standard output.",
     ),
 ]
 Dialect = Annotated[
     str,
-    typer.Option(
+    option(
         "--dialect",
-        help="The release to follow: 2.8, 2.13, 2.16, 2.20 or 2.21; the log is like its logs. "
+        "The release to follow: 2.8, 2.13, 2.16, 2.20 or 2.21; the log is like its logs. "
         "From 2.16 on, tf.keras is Keras 3.",
     ),
 ]
 TruthFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--truth",
-        metavar="FILE",
-        show_default=False,
-        help="Write beside the log what really happened, as JSON lines.",
-    ),
+    Path | None, option("--truth FILE", "Write beside the log what really happened, as JSON lines.")
 ]
-Level = Annotated[int, typer.Option("--level", min=0, max=4, help="TF_CPP_MAX_VLOG_LEVEL.")]
-Modules = Annotated[
-    str,
-    typer.Option("--vmodule", metavar="NAME=N,…", help="TF_CPP_VMODULE.", show_default=False),
-]
-ThreadIds = Annotated[bool, typer.Option("--thread-ids", help="TF_CPP_LOG_THREAD_ID=1.")]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same log.")]
-Threads = Annotated[
-    int, typer.Option("--threads", min=1, max=64, help="On how many threads nodes run.")
-]
-NoOneDNN = Annotated[bool, typer.Option("--no-onednn", help="TF_ENABLE_ONEDNN_OPTS=0.")]
+Level = Annotated[int, option("--level", "TF_CPP_MAX_VLOG_LEVEL.", min=0, max=4)]
+Modules = Annotated[str, option("--vmodule NAME=N,…", "TF_CPP_VMODULE.")]
+ThreadIds = Annotated[bool, option("--thread-ids", "TF_CPP_LOG_THREAD_ID=1.")]
+Seed = Annotated[int, option("--seed", "The same seed gives the same log.")]
+Threads = Annotated[int, option("--threads", "On how many threads nodes run.", min=1, max=64)]
+NoOneDNN = Annotated[bool, option("--no-onednn", "TF_ENABLE_ONEDNN_OPTS=0.")]
 Faults = Annotated[
     str,
-    typer.Option(
-        "--faults",
-        metavar="NAME,…",
-        show_default=False,
-        help="What goes wrong with the log: processes, clock, torn, late, prints, bytes, kill.",
+    option(
+        "--faults NAME,…",
+        "What goes wrong with the log: processes, clock, torn, late, prints, bytes, kill.",
     ),
 ]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from tflogscope.cli.inputs import Logs, OwnGrammar, Where, chosen, named_inputs, opened
+from tflogscope.cli.inputs import chosen, named_inputs, opened
+from tflogscope.cli.options import AsJson, Logs, OwnGrammar, Where, option
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 
@@ -26,35 +25,24 @@ def timeline(
     *,
     begin: Annotated[
         str | None,
-        typer.Option(
-            "--from",
-            metavar="WHEN",
-            show_default=False,
-            help="Begin there: a line (30882), a time (03:56:54.2, or with the date), or a time "
+        option(
+            "--from WHEN",
+            "Begin there: a line (30882), a time (03:56:54.2, or with the date), or a time "
             "since the begin (+1.5s, +200ms, +2min).",
         ),
     ] = None,
-    end: Annotated[
-        str | None, typer.Option("--to", metavar="WHEN", show_default=False, help="End there.")
-    ] = None,
+    end: Annotated[str | None, option("--to WHEN", "End there.")] = None,
     function: Annotated[
         str | None,
-        typer.Option(
-            "--function",
-            metavar="NAME",
-            show_default=False,
-            help="Only calls of this function and what runs inside: train_function, or one trace "
+        option(
+            "--function NAME",
+            "Only calls of this function and what runs inside: train_function, or one trace "
             "of it, train_function_809.",
         ),
     ] = None,
-    call: Annotated[
-        int | None,
-        typer.Option("--call", metavar="N", show_default=False, help="Only this call."),
-    ] = None,
+    call: Annotated[int | None, option("--call N", "Only this call.")] = None,
     where: Where = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what the picture shows as one JSON object.")
-    ] = False,
+    as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
     """Draw eager against graph over time.

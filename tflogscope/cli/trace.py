@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from tflogscope.cli.inputs import Logs, OwnGrammar, named_inputs, opened
-from tflogscope.cli.output import Force, Output, refuse_input, standard_output
-from tflogscope.errors import UsageError
-from tflogscope.exports.atomic import atomic_file, refuse_bad_target
+from tflogscope.cli.inputs import named_inputs, opened
+from tflogscope.cli.options import Force, Logs, Output, OwnGrammar, option
+from tflogscope.cli.output import target
 from tflogscope.exports.traces import TRACE_FORMATS, trace_format, write_trace
 from tflogscope.version import MADE_BY
 
@@ -21,10 +19,9 @@ def trace(
     output: Output = None,
     format_name: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="|".join(TRACE_FORMATS),
-            help="The format. By default what the file's suffix says, else chrome.",
+        option(
+            f"--format {'|'.join(TRACE_FORMATS)}",
+            "The format. By default what the file's suffix says, else chrome.",
         ),
     ] = None,
     force: Force = False,
@@ -42,18 +39,12 @@ def trace(
       tflogscope trace run.log -o run.folded
     """
     inputs = named_inputs(logs)
-    path = None if output in (None, "-") else output
-    chosen = trace_format(path, format_name)
-    if path is not None:
-        refuse_input(path, inputs)
-        refuse_bad_target(path, force=force)
-    elif sys.stdout.isatty():
-        raise UsageError("a trace is not for reading", None, "Name a file: -o trace.json.gz")
+    chosen = trace_format(None if output == "-" else output, format_name)
+    place = target(output, force=force, inputs=inputs, file="trace.json.gz")
     with opened(inputs, grammar) as run:
         slices = run.slices
-    place = standard_output() if path is None else atomic_file(path, force=force)
-    with place as stream:
-        write_trace(run, stream, chosen, MADE_BY, path=path)
+    with place.opened() as stream:
+        write_trace(run, stream, chosen, MADE_BY, path=place.path)
     _say_what_is_not_true(slices.clock, slices.left_out)
 
 

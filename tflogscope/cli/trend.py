@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from tflogscope.cli.output import Force, FormatName, Output, destination, print_text
+from tflogscope.cli.options import Force, FormatName, Output, argument
+from tflogscope.cli.output import destination, print_text
 
 
 def trend(
-    store: Annotated[str, typer.Argument(metavar="STORE", help="What collect made.")],
+    store: Annotated[str, argument("STORE", "What collect made.")],
     *,
     output: Output = None,
     format_name: FormatName = None,
@@ -36,5 +35,5 @@ def trend(
 
     series = trend_facts(open_store(store))
     place.send(trend_frame(series), "trend")
-    if place.format == "table" and place.path is None:
+    if place.is_shown:
         print_text("\n" + drawn([trend_section(series, ())]))

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from tflogscope.cli.inputs import OwnGrammar, named_inputs
+from tflogscope.cli.inputs import named_inputs
 from tflogscope.cli.keys import INTERRUPT, keyboard, unwinding
+from tflogscope.cli.options import OwnGrammar, argument
 from tflogscope.cli.output import print_text
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.sources.source import STANDARD_INPUT
@@ -38,10 +39,9 @@ _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
 def watch(
     log: Annotated[
         str | None,
-        typer.Argument(
-            metavar="LOG",
-            show_default=False,
-            help="A log that is being written, or - for standard input. "
+        argument(
+            "LOG",
+            "A log that is being written, or - for standard input. "
             "Without it, standard input is read if it is not a terminal.",
         ),
     ] = None,

@@ -1,0 +1,60 @@
+"""How commands declare their arguments and options, and those that several of them have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+
+def option(usage: str, about: str, **more: Any) -> Any:
+    """An option: its names and the word for its value (`--output -o FILE`), and what it is for."""
+    words = usage.split()
+    names = [word for word in words if word.startswith("-")]
+    value = next((word for word in words if word not in names), None)
+    return typer.Option(*names, metavar=value, help=about, **more)
+
+
+def argument(value: str, about: str) -> Any:
+    """An argument: the word for its value, and what it is."""
+    return typer.Argument(metavar=value, help=about, show_default=False)
+
+
+Logs = Annotated[
+    list[str] | None,
+    argument(
+        "LOG",
+        "Log files, compressed or not, directories of them, or - for standard input; "
+        "or STORE#ID, a run of a store. "
+        "Without any, standard input is read if it is not a terminal.",
+    ),
+]
+OwnGrammar = Annotated[
+    str | None,
+    option(
+        "--grammar DIR",
+        "Read your own grammar files in this directory too: see tflogscope grammar check.",
+    ),
+]
+Where = Annotated[
+    str | None,
+    option(
+        "--where CONDITION", "Only rows for which this holds: 'op == MatMul and mode == graph'."
+    ),
+]
+Output = Annotated[
+    str | None,
+    option(
+        "--output -o FILE", "Write to this file; its suffix says the format. - is standard output."
+    ),
+]
+FormatName = Annotated[
+    Literal["csv", "json", "jsonl", "parquet", "arrow", "table"] | None,
+    option(
+        "--format",
+        "The format. By default what the file's suffix says; "
+        "a table on a terminal; CSV into a pipe.",
+    ),
+]
+Force = Annotated[bool, option("--force", "Replace an existing file.")]
+AsJson = Annotated[bool, option("--json", "Print the same facts as one JSON object.")]
