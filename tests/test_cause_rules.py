@@ -85,6 +85,7 @@ def test_a_pattern_fits_its_sample_and_not_its_near_miss(shown: Shown) -> None:
     assert not any(fitted(shown, fails.words))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
 def test_samples_are_of_real_logs(shown: Shown) -> None:
     for each in (sample(shown.holds), sample(shown.fails)):

@@ -177,6 +177,7 @@ def test_a_result_keeps_its_fingerprint_when_lines_move() -> None:
     assert prints[0] == prints[1] != prints[2]
 
 
+@pytest.mark.thorough
 @given(NAMES)
 def test_no_name_breaks_sarif(name: str) -> None:
     text = sarif_text(hostile(name))
@@ -212,6 +213,7 @@ def test_junit_names_ops_lines_and_what_to_do() -> None:
     assert "tf.function" in failure.text
 
 
+@pytest.mark.thorough
 @given(NAMES)
 def test_no_name_breaks_junit(name: str) -> None:
     verdict = hostile(name)
@@ -279,6 +281,7 @@ def test_no_name_becomes_a_command(name: str) -> None:
 # ---- the screen ----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @given(NAMES)
 def test_no_name_has_an_effect_on_the_screen(name: str) -> None:
     assert_harmless(screen(hostile(name)))

@@ -107,6 +107,7 @@ def test_it_is_a_line_for_each_violation_in_an_order_of_its_own() -> None:
     ]
 
 
+@pytest.mark.thorough
 @given(st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(HOSTILE))
 def test_any_name_is_known_again(name: str) -> None:
     made = MadeRun([call("f", 0), eager(name)])

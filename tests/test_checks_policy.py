@@ -156,6 +156,7 @@ def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
         read_policy(path)
 
 
+@pytest.mark.thorough
 @given(st.text())
 def test_any_text_is_a_policy_or_a_usage_error(text: str) -> None:
     try:

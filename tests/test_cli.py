@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import tflogscope
 from tests import stub
+from tests.deep import first_quick
 from tflogscope.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -64,7 +65,10 @@ def harmless(text: str) -> bool:
 # Start
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["ops", "--help"], ["nonsense"]])
+@pytest.mark.parametrize(
+    "arguments",
+    first_quick((words,) for words in (["--help"], ["--version"], ["ops", "--help"], ["nonsense"])),
+)
 def test_help_and_version_do_not_wait_for_polars(arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "tflogscope", *arguments],
@@ -448,6 +452,7 @@ def test_binary_formats_are_not_for_a_terminal() -> None:
     assert "-o FILE" in out
 
 
+@pytest.mark.thorough
 def test_completion_knows_the_tables() -> None:
     environment = {
         **os.environ,

@@ -37,6 +37,7 @@ SHARED = "What all commands share"
 OF_ALL = {"--grammar"}  # options that the section on all commands describes
 
 
+@cache
 def program() -> typer.core.TyperGroup:
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
@@ -249,15 +250,20 @@ def in_shell(command: str) -> bool:
     return not command.startswith("tflogscope ") or bool(re.search(r"[|<>*;&]", command))
 
 
-IN_SHELL = [example for example in shell_examples() if in_shell(example[1])]
-IN_PROCESS = [example for example in shell_examples() if not in_shell(example[1])]
+def takes_long(command: str) -> bool:
+    """Whether it starts processes, or reads a log several times; other tests are quick."""
+    return in_shell(command) or command.split()[1] in {"collect", "ranks", "redact"}
+
+
+LONG = [example for example in shell_examples() if takes_long(example[1])]
+SHORT = [example for example in shell_examples() if not takes_long(example[1])]
 
 
 @pytest.mark.parametrize(
     ("document", "command", "shown"),
     [
-        *first_quick(IN_PROCESS, lambda example: example[1].split()[1]),
-        *(pytest.param(*example, marks=pytest.mark.thorough) for example in IN_SHELL),
+        *first_quick(SHORT, lambda example: example[1].split()[1]),
+        *(pytest.param(*example, marks=pytest.mark.thorough) for example in LONG),
     ],
 )
 def test_shell_examples_run_and_print_what_is_shown(

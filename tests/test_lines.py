@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.conftest import Open
+from tests.deep import first_quick
 from tests.makelog import Log
 from tflogscope import Run, open_log
 
@@ -23,7 +24,11 @@ ASKS = {
 }
 
 
-@pytest.fixture(scope="module", params=LOGS, ids=lambda path: path.name.split("__")[1][:-8])
+@pytest.fixture(
+    scope="module",
+    params=first_quick((path,) for path in LOGS),
+    ids=lambda path: path.name.split("__")[1][:-8],
+)
 def run(request: pytest.FixtureRequest) -> Run:
     return open_log(request.param)
 

@@ -310,6 +310,7 @@ def matchings(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]]]:
     return sorted(points), spans
 
 
+@pytest.mark.thorough
 @given(matchings())
 def test_where_each_execution_has_one_line_all_find_a_place(
     made: tuple[list[int], list[tuple[int, int]]],

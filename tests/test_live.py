@@ -111,6 +111,7 @@ def test_figures_are_those_of_the_tables(name: str) -> None:
     assert (figures.running, figures.lines) == ([], run.coverage["lines"].sum())
 
 
+@pytest.mark.thorough
 def test_the_last_seconds_are_those_before_the_last_record() -> None:
     run = run_of("keras_fit_mlp__tf2.13.1__vlog2")
     figures = read_figures(run)
@@ -136,6 +137,7 @@ def test_any_parts_give_the_same(seed: int, largest: int) -> None:
     assert hints.begun("call") == other_hints.begun("call")
 
 
+@pytest.mark.thorough
 def test_a_run_so_far_stays_as_it_is_when_more_comes(tmp_path: Path) -> None:
     name = "control_flow__tf2.20.0__vlog2"
     raw = raw_log(name)
@@ -257,6 +259,7 @@ def test_python_adds_nodes_until_something_else_happens() -> None:
     assert upto(raw, b"Entering eager executing local operation '__inf").node is None
 
 
+@pytest.mark.thorough
 def test_the_last_lines_count_when_nothing_comes() -> None:
     texts = queue.SimpleQueue[bytes]()
     growing = Growing("run.log", [texts.get], GRAMMAR)
@@ -474,6 +477,7 @@ def test_what_the_model_raises_is_raised() -> None:
         latest.look()
 
 
+@pytest.mark.thorough
 def test_the_latest_run_explains_an_op() -> None:
     latest = Latest(growing_of("keras_fit_mlp__tf2.13.1__vlog2")[0])
 
@@ -537,6 +541,7 @@ def test_the_screen_says_whose_kernels_ran(name: str, whose: str) -> None:
     assert any(re.match(rf"  op .*  {whose}$", line) for line in lines)
 
 
+@pytest.mark.thorough
 def test_a_rate_is_that_of_now() -> None:
     watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
     before = watched.figures.per_second["eager"][-2]
@@ -597,6 +602,7 @@ def test_eager_kernels_of_onednn_have_their_share() -> None:
     assert any(re.match(r"..MatMul .* 100%$", line) for line in lines)
 
 
+@pytest.mark.thorough
 def test_what_runs_is_not_a_finding_but_what_was_cut_off_is() -> None:
     watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
     facts = {"id": "unfinished", "severity": "note", "text": "It has no end.", "since": 0.0}

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.deep import first_quick
 from tests.makelog import CPU
 from tests.samples import ROOT, raw_log, run_of
 from tflogscope.grammar.load import load_grammar
@@ -29,6 +30,7 @@ from tflogscope.views.analyze import summary_json
 
 RECORDED = ("rewritten__zentf", "rewritten__itex")
 IN_FULL = ("rewritten__zentf__vlog2", "rewritten__itex__vlog2")
+EACH = [(name,) for name in RECORDED + IN_FULL]
 PRODUCTS = {
     "_FusedMatMul": "FusedMatMul",
     "_FusedConv2D": "FusedConv2D",
@@ -46,7 +48,7 @@ def whose(name: str) -> tuple[str, str]:
 # ---- rewrites ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", RECORDED + IN_FULL)
+@pytest.mark.parametrize("name", first_quick(EACH, lambda name: "zentf" in name[0]))
 def test_each_run_of_a_kernel_has_its_rewriter_and_its_op(name: str) -> None:
     """The lines are looked for without the grammar: the executor prints the kernel."""
     rewriter, mark = whose(name)
@@ -60,7 +62,7 @@ def test_each_run_of_a_kernel_has_its_rewriter_and_its_op(name: str) -> None:
     assert not rows["op"].str.starts_with(mark).any()
 
 
-@pytest.mark.parametrize("name", RECORDED + IN_FULL)
+@pytest.mark.parametrize("name", first_quick(EACH, lambda name: "zentf" in name[0]))
 def test_what_the_program_asks_for_is_rewritten(name: str) -> None:
     rewriter, mark = whose(name)
     nodes = run_of(name).nodes.filter(pl.col("executions") > 0, pl.col("rewrite") == rewriter)
@@ -73,7 +75,7 @@ def test_what_the_program_asks_for_is_rewritten(name: str) -> None:
     assert "double" not in nodes["function"]
 
 
-@pytest.mark.parametrize("name", RECORDED + IN_FULL)
+@pytest.mark.parametrize("name", first_quick(EACH, lambda name: "zentf" in name[0]))
 def test_a_rewrite_is_at_the_line_that_says_so(name: str) -> None:
     rewriter, _ = whose(name)
     words = {"zendnn": "ZenLayout: Rewritten ", "itex": "NativeLayoutPass: rewrote node "}[rewriter]
@@ -163,6 +165,7 @@ def test_no_node_of_a_plugin_has_a_reason_of_onednn() -> None:
     assert [RULES[rule].reason for rule in double] == ["dtype"]
 
 
+@pytest.mark.thorough
 def test_that_onednn_is_off_is_no_finding_where_another_rewriter_is_at_work() -> None:
     assert "onednn-off" not in run_of("rewritten__zentf").findings["id"]
     assert "onednn-off" in run_of("onednn_off__tf2.20.0").findings["id"]
@@ -213,7 +216,7 @@ def test_a_time_is_that_of_the_line_that_repeats_it() -> None:
     assert rows["duration_us"].to_list() == pytest.approx(times)
 
 
-@pytest.mark.parametrize("name", RECORDED + IN_FULL)
+@pytest.mark.parametrize("name", first_quick(EACH, lambda name: "zentf" in name[0]))
 def test_lines_of_a_plugins_own_onednn_are_linked(name: str) -> None:
     run = run_of(name)
     ran = run.primitives.filter(event="exec")
@@ -237,6 +240,7 @@ def test_after_two_headers_a_line_has_no_version() -> None:
 # ---- what is said --------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_screens_name_the_rewriter(capsys: pytest.CaptureFixture[str]) -> None:
     from tflogscope.cli.main import main
 
@@ -272,6 +276,7 @@ def test_a_policy_may_require_a_kernel_of_a_plugin(tmp_path: Path) -> None:
     assert [each.subject["kernel"] for each in check.violations] == ["_ZenConv3D"]
 
 
+@pytest.mark.thorough
 def test_two_runs_with_different_rewriters_are_compared_by_op() -> None:
     changed = run_of("rewritten__itex").diff(run_of("rewritten__zentf"))
     [row] = [row for row in changed["ops"] if row["op"] == "Softmax"]

@@ -229,6 +229,7 @@ def test_without_tensorflow_the_test_is_skipped_and_says_what_to_do(
     result.stdout.fnmatch_lines(["SKIPPED*has no TensorFlow*tflogscope_python*"])
 
 
+@pytest.mark.thorough
 def test_an_interpreter_that_is_not_there_is_an_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(training=EXAMPLES[0], test_training=EXAMPLES[1])
     result = run_pytest(pytester, "-o", "tflogscope_python=/no/python")

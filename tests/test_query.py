@@ -135,6 +135,7 @@ def test_errors_point_at_the_place(condition: str, place: int, said: str) -> Non
     assert said in str(caught.value)
 
 
+@pytest.mark.thorough
 @given(st.text(max_size=30))
 @settings(max_examples=examples(100))
 def test_any_text_is_a_condition_or_an_error(text: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Ended, run_command
+from tests.deep import first_quick
 from tests.makelog import CPU, MATMUL
 from tests.samples import unpacked
 from tests.waiting import PATIENCE_S, has_ended, wait_until
@@ -64,7 +65,9 @@ def test_both_streams_in_the_order_of_writing(tmp_path: Path) -> None:
     assert done.stdout.decode() == expected
 
 
-@pytest.mark.parametrize("name", ["run.log.zst", "run.log.gz", "run.log"])
+@pytest.mark.parametrize(
+    "name", first_quick((name,) for name in ("run.log.zst", "run.log.gz", "run.log"))
+)
 def test_the_suffix_says_how_the_log_is_packed(tmp_path: Path, name: str) -> None:
     done, log = record(tmp_path, f"print({NODE!r} * 1000)", name=name)
     assert done.returncode == 0
@@ -73,7 +76,9 @@ def test_the_suffix_says_how_the_log_is_packed(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize(
     ("program", "status"),
-    [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137), ("1 / 0", 1)],
+    first_quick(
+        [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137), ("1 / 0", 1)]
+    ),
 )
 def test_the_exit_status_is_the_programs(tmp_path: Path, program: str, status: int) -> None:
     done, _ = record(tmp_path, program)
@@ -122,6 +127,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> N
     assert open_log(log).timeline.height > 100
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 def test_a_disk_that_is_full_from_the_beginning_lets_the_program_run(
@@ -134,6 +140,7 @@ def test_a_disk_that_is_full_from_the_beginning_lets_the_program_run(
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.thorough
 def test_a_full_disk_on_standard_output_ends_no_recording(tmp_path: Path) -> None:
     log, output = tmp_path / "run.log", tmp_path / "output"
     command = [sys.executable, "-m", "tflogscope", "record", "-o", str(log), "--"]
@@ -194,6 +201,7 @@ def test_an_interrupt_is_the_programs_to_obey(tmp_path: Path) -> None:
     assert open_log(log).timeline.height == 1
 
 
+@pytest.mark.thorough
 def test_a_termination_is_handed_on(tmp_path: Path) -> None:
     process, log = _waiting(tmp_path)
     process.send_signal(signal.SIGTERM)
@@ -220,6 +228,7 @@ def test_a_signal_that_only_record_gets_reaches_all_that_it_runs(
     wait_until(lambda: has_ended(started))
 
 
+@pytest.mark.thorough
 def test_what_the_program_leaves_running_does_not_keep_record(tmp_path: Path) -> None:
     # The shell ignores it before it leaves anything running, or the signal may come first. It never
     # rests: on a busy machine nothing might come in the moment in which record looks.
@@ -230,6 +239,7 @@ def test_what_the_program_leaves_running_does_not_keep_record(tmp_path: Path) ->
     assert b"ready\n" in log.read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_second_signal_ends_record_whatever_the_program_does(tmp_path: Path) -> None:
     ignoring = (
         "import os, signal, time\n"
@@ -252,6 +262,7 @@ def test_a_second_signal_ends_record_whatever_the_program_does(tmp_path: Path) -
     assert b"ready" in unpacked(log)
 
 
+@pytest.mark.thorough
 def test_a_recording_that_was_killed_can_be_read(tmp_path: Path) -> None:
     process, log = _waiting(tmp_path)
     wait_until(lambda: log.stat().st_size >= 500)
@@ -329,6 +340,7 @@ def test_a_program_that_keeps_its_records_back_is_said_so(
     assert KEPT_BACK not in done.stderr.decode()
 
 
+@pytest.mark.thorough
 def test_analyze_shows_which_tensorflow_was_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

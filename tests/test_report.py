@@ -152,6 +152,7 @@ def test_the_licence_of_what_others_wrote_goes_with_it(keras: tuple[str, Page]) 
     assert (ASSETS / LICENCE).read_text() in keras[1].texts["script"][2]
 
 
+@pytest.mark.thorough
 def test_a_log_in_which_nothing_ran_has_a_page(opened: Open) -> None:
     log = Log()
     log.instantiating("__inference_f_7")
@@ -308,6 +309,7 @@ def test_eager_ops_without_ends_are_not_taken_for_cheap(opened: Open) -> None:
     assert "the log has no ends for them" in headline.verdict
 
 
+@pytest.mark.thorough
 def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
     run = run_of("jit_beside__tf2.20.0__record")
     assert "what XLA compiled isn't counted" in run.headline.figures[2].about
@@ -487,6 +489,7 @@ def report(*arguments: str | Path, stdin: bytes = b"") -> Ended:
     return run_command("report", *arguments, stdin=stdin)
 
 
+@pytest.mark.thorough
 def test_a_file_is_replaced_only_if_asked_to(tmp_path: Path) -> None:
     target, log = tmp_path / "report.html", path_of("torch_mlp__torch2.13.0__vlog2")
     assert report(log, "-o", target).returncode == 0

@@ -106,6 +106,7 @@ def test_text_and_account_are_what_the_rules_say(data: bytes, block_size: int) -
     assert text.count(b"\n") == raw.count(b"\n") + (raw != b"" and not raw.endswith(b"\n"))
 
 
+@pytest.mark.thorough
 @given(hostile_bytes, st.integers(1, 40), st.integers(1, 30))
 def test_block_size_changes_nothing_but_the_blocks(data: bytes, block_size: int, cap: int) -> None:
     whole_text, whole_account, _ = read(data, line_cap=cap)

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import tflogscope
+from tests.deep import first_quick
 from tests.samples import path_of, raw_log
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
@@ -104,6 +105,7 @@ def test_check_has_one_verdict_and_a_suite_for_each_run(
     assert main(["check", store, "--write-baseline", str(tmp_path / "known.json")]) == 2
 
 
+@pytest.mark.thorough
 def test_diff_of_two_runs_is_that_of_their_logs(
     store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,7 +200,11 @@ def test_parts_in_another_order_than_that_of_their_times_are_named(
 
 
 @pytest.mark.parametrize(
-    "asked", [["analyze"], ["timeline"], ["explain", "--op", "MatMul", "--json"], ["trace"]]
+    "asked",
+    first_quick(
+        (words,)
+        for words in (["analyze"], ["timeline"], ["explain", "--op", "MatMul", "--json"], ["trace"])
+    ),
 )
 def test_a_run_of_a_store_is_shown_as_its_log(
     store: str, capsys: pytest.CaptureFixture[str], asked: list[str]

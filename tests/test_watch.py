@@ -182,6 +182,7 @@ def test_files_that_are_replaced_or_cut_short(start: Start, tmp_path: Path) -> N
     terminal.wait_for("2,500 lines")
 
 
+@pytest.mark.thorough
 def test_a_log_of_yesterday_has_had_no_line_since(start: Start, tmp_path: Path) -> None:
     (tmp_path / "run.log").write_bytes(raw_log(NAME))
     yesterday = time.time() - 24 * 3600

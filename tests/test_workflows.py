@@ -198,6 +198,7 @@ def results() -> list[Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_the_action_passes_logs_that_keep_to_the_policy(runner: Path) -> None:
     (runner / "logs").mkdir()
     shutil.copy(path_of(CLEAN), runner / "logs")
