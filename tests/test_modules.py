@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tflogscope.cli.app import COMMANDS
 from tflogscope.exports.formats import FORMATS
 from tflogscope.model.reasons.rules import RULES
 
@@ -25,6 +26,11 @@ MODULES = {
 STARTS = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("__*__.py")]
 DOCS = "".join(path.read_text("utf-8") for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
 WRITERS = {f"tflogscope.exports.{each.module}.{each.function}" for each in FORMATS.values()}
+# The table of commands names modules: each has a function of its name, or an `app`, and may have a
+# class of commands.
+OF_COMMANDS = {
+    f"tflogscope.cli.{each}.{name}" for each in COMMANDS for name in (each, "Command", "app")
+}
 
 EXEMPT = {"tflogscope.pytest_plugin"}  # pytest loads it by its entry point
 # Others than this package call it: of io.RawIOBase.
@@ -74,7 +80,7 @@ def defined(place: str, body: Iterable[ast.stmt]) -> Iterator[str]:
 def test_no_module_is_there_for_tests_alone() -> None:
     assert len(MODULES) > 40
     used = {name for tree in [*MODULES.values(), *STARTS] for name in imported(tree)}
-    used |= {writer.rpartition(".")[0] for writer in WRITERS}
+    used |= {named.rpartition(".")[0] for named in WRITERS | OF_COMMANDS}
     assert set(MODULES) - used == EXEMPT
 
 
@@ -86,7 +92,7 @@ def test_no_function_is_there_for_tests_alone() -> None:
     used = {name for module, tree in files for name in named(module, tree)}
     conditions = {each for rule in RULES if (each := rule.attributes)}  # named by rows
     used |= {f"{each.__module__}.{each.__name__}" for each in conditions}
-    assert functions - used - WRITERS == set()
+    assert functions - used - WRITERS - OF_COMMANDS == set()
 
 
 def test_no_method_is_there_for_tests_alone() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typer.testing import CliRunner
 
 import tflogscope
-from tflogscope.cli.app import app
+from tflogscope.cli.app import COMMANDS, app
 
 COLUMNS = 73  # man indents by 7
 
@@ -41,10 +41,8 @@ def page() -> Iterator[str]:
     yield ".SH NAME"
     yield r"tflogscope \- says which ops of a TensorFlow log ran eagerly, in graphs and on oneDNN"
     yield from section("TFLOGSCOPE", help_of())
-    for command in app.registered_commands:
-        name = command.name or ""
+    for name in COMMANDS:
         yield from section(f"TFLOGSCOPE {name.upper()}", help_of(name))
-    yield from section("TFLOGSCOPE GRAMMAR", help_of("grammar"))
     yield from section("TFLOGSCOPE GRAMMAR CHECK", help_of("grammar", "check"))
 
 

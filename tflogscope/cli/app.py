@@ -2,37 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from tflogscope.cli import (
-    analyze,
-    benchdnn,
-    check,
-    collect,
-    diff,
-    explain,
-    export,
-    grammar,
-    ops,
-    query,
-    ranks,
-    record,
-    redact,
-    report,
-    simulate,
-    timeline,
-    trace,
-    trend,
-    watch,
-)
 from tflogscope.cli.options import option
 from tflogscope.version import MADE_BY
+
+#: In the order in which help shows them; each is the function of its name in a module of its name.
+COMMANDS = (
+    *("analyze", "watch", "ops", "export", "explain", "diff", "query", "timeline", "trace"),
+    *("benchdnn", "report", "check", "redact", "simulate", "record", "collect", "ranks", "trend"),
+    "grammar",
+)
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands; one is imported and put together when it is asked for: all take 30 ms."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+@cache
+def _made(name: str) -> Any:
+    module = import_module(f"tflogscope.cli.{name}")
+    made = getattr(module, "app", None)  # a command with commands of its own
+    if made is None:
+        made = typer.Typer(add_completion=False, rich_markup_mode=None)
+        cls, settings = (getattr(module, each, None) for each in ("Command", "CONTEXT"))
+        made.command(name, cls=cls, context_settings=settings)(getattr(module, name))
+    return typer.main.get_command(made)
+
+
+class _Group(TyperGroup):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Commands()  # type: ignore[assignment]  # nothing is added to them
+
 
 # rich_markup_mode None: help is plain text, and typer does not import rich for it.
 app = typer.Typer(
     name="tflogscope",
+    cls=_Group,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -70,24 +94,3 @@ def root(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)
-
-
-app.command("analyze")(analyze.analyze)
-app.command("watch")(watch.watch)
-app.command("ops")(ops.ops)
-app.command("export")(export.export)
-app.command("explain")(explain.explain)
-app.command("diff")(diff.diff)
-app.command("query")(query.query)
-app.command("timeline")(timeline.timeline)
-app.command("trace")(trace.trace)
-app.command("benchdnn")(benchdnn.benchdnn)
-app.command("report")(report.report)
-app.command("check")(check.check)
-app.command("redact")(redact.redact)
-app.command("simulate", cls=simulate.Command, context_settings=simulate.CONTEXT)(simulate.simulate)
-app.command("record", context_settings=record.CONTEXT)(record.record)
-app.command("collect")(collect.collect)
-app.command("ranks")(ranks.ranks)
-app.command("trend")(trend.trend)
-app.add_typer(grammar.app, name="grammar")

@@ -16,7 +16,7 @@ from tflogscope.model.figures import count_of
 FAILED = 1
 _AROUND = 200  # characters of a sample shown on each side of a place: most lines are shorter
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(name="grammar", add_completion=False, rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
