@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.checks.values import KEYS
 
@@ -15,8 +14,7 @@ _ABOUT_AGAINST = "A figure of the run, against the last runs of a store"
 VERDICT_VERSION = 1  # changing the meaning of a key of `Verdict.facts` raises it
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """One thing that breaks a policy.
 
     `subject` names it in words that stay the same from run to run: op, cause, function without
@@ -38,8 +36,7 @@ class Violation:
         return max(self.amount - self.known, 0)
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One key of the policy, as it came out for the functions of one section."""
 
     key: str
@@ -56,8 +53,7 @@ class Check:
         return self.key if self.functions is None else f"{self.key}[{self.functions}]"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """All checks of a run."""
 
     policy: str
@@ -65,7 +61,7 @@ class Verdict:
     sources: tuple[str, ...]
     recorded: str | None  # time of the first execution, ISO 8601, as the log prints it
     checks: tuple[Check, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -87,27 +83,10 @@ class Verdict:
 
 
 def _check_facts(check: Check) -> Facts:
-    limit = list(check.limit) if isinstance(check.limit, tuple) else check.limit
+    against = check.key.startswith(AGAINST)
     return {
         "name": check.name,
-        "key": check.key,
-        "about": _ABOUT_AGAINST if check.key.startswith(AGAINST) else KEYS[check.key].about,
-        "functions": check.functions,
-        "passed": check.passed,
-        "limit": limit,
-        "measured": check.measured,
-        "text": check.text,
-        "violations": [
-            {
-                "subject": dict(each.subject),
-                "amount": each.amount,
-                "known": each.known,
-                "text": each.text,
-                "source": each.source,
-                "lines": list(each.lines),
-                "python": each.python,
-                "advice": each.advice,
-            }
-            for each in check.violations
-        ],
+        "about": _ABOUT_AGAINST if against else KEYS[check.key].about,
+        **check._asdict(),
+        "violations": [each._asdict() for each in check.violations],
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -153,8 +152,8 @@ def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdic
         if verdict.passed:
             raise
         note = f"Not compared with {against}: {error.what}. {error.hint}"
-        return replace(verdict, notes=(*verdict.notes, note))
-    return replace(verdict, checks=(*verdict.checks, *checks))
+        return verdict._replace(notes=(*verdict.notes, note))
+    return verdict._replace(checks=(*verdict.checks, *checks))
 
 
 def _formats(chosen: str | None, output: Path | None, *, as_json: bool) -> tuple[str, str]:

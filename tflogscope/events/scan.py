@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from ctypes import byref
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from tflogscope.events.store import Output, Store
 from tflogscope.grammar.compiled import CompiledGrammar, compile_grammar
@@ -73,8 +73,7 @@ class Scanned(Protocol):
     spans: list[SourceSpan]
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """Whole lines of a source, by number in the order of the log.
 
     `last`: it ends here, or nothing follows for a while.
@@ -250,8 +249,7 @@ class Scan:
 _IDLE = Block(b"", 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Border:
+class _Border(NamedTuple):
     """Lines of a block that were left for the next one: from `begin` on, and the one before."""
 
     text: bytes = b""

@@ -6,10 +6,9 @@ are named by module so that asking for a format's name does not import polars.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tflogscope.errors import UsageError
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """A file format for tables, and where its writer is."""
 
     name: str

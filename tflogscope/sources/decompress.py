@@ -13,8 +13,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tflogscope.errors import InputError
 from tflogscope.sources.block import Chunk, SourceAccount
@@ -49,8 +48,7 @@ class Decoder(Protocol):
         """More output, at most `max_length` bytes; `data` is input where some is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(NamedTuple):
     """A way of compressing."""
 
     name: str

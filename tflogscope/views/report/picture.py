@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -31,8 +30,7 @@ _OF_PRIMITIVES = (
 )
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """The timeline of a page.
 
     `data` is what goes into the page's JSON, and so does `large` when it is packed; `notes` say
