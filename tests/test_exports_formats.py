@@ -6,7 +6,6 @@ import json
 import re
 import unicodedata
 from datetime import datetime
-from typing import get_args
 
 import polars as pl
 import pytest
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from tests.stub import HOSTILE, ops_frame
-from tflogscope.cli.options import FormatName
 from tflogscope.cli.output import destination
 from tflogscope.errors import UsageError
 from tflogscope.exports import csv_text, json_text
@@ -64,11 +62,6 @@ def test_an_unknown_suffix_is_wrong_usage(path: str) -> None:
     with pytest.raises(UsageError) as caught:
         format_of_file(path)
     assert ".parquet" in str(caught.value.hint)
-
-
-def test_the_command_line_offers_all_formats_and_table() -> None:
-    choices = get_args(get_args(get_args(FormatName)[0])[0])
-    assert set(choices) == {*FORMATS, "table"}
 
 
 # CSV

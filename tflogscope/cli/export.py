@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Annotated
 
-from tflogscope.cli.inputs import chosen, named_inputs, opened, opened_store
+from tflogscope.cli.inputs import named_inputs, opened_store, table_of
 from tflogscope.cli.options import Force, FormatName, Logs, Output, OwnGrammar, Where, option
 from tflogscope.cli.output import destination
 from tflogscope.errors import UsageError
@@ -51,9 +51,4 @@ def export(
         hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
         raise UsageError(f"there is no table {table!r}", "--table", hint)
     place = destination(output, format_name, force=force, inputs=inputs)
-    if store is not None:
-        frame = chosen(getattr(store, table).collect(), where)
-    else:
-        with opened(inputs, grammar) as run:
-            frame = chosen(getattr(run, table), where)
-    place.send(frame, table)
+    place.send(table_of(inputs, store, table, where, grammar), table)

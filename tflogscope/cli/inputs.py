@@ -87,6 +87,19 @@ def opened_store(inputs: list[str]) -> Store | None:
     return open_store(stores[0][0])
 
 
+def table_of(
+    inputs: list[str], store: Store | None, name: str, where: str | None, grammar: str | None
+) -> pl.DataFrame:
+    """A table of a log or of all runs of a store: the rows for which a condition holds.
+
+    Raises what `opened` and `chosen` raise.
+    """
+    if store is not None:
+        return chosen(getattr(store, name).collect(), where)
+    with opened(inputs, grammar) as run:
+        return chosen(getattr(run, name), where)
+
+
 @contextmanager
 def opened(inputs: list[str], grammar: str | None = None) -> Iterator[Run]:
     """Open the logs of one run, with a progress bar for as long as the block runs.

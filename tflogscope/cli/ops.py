@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflogscope.cli.inputs import chosen, named_inputs, opened, opened_store
+from tflogscope.cli.inputs import named_inputs, opened_store, table_of
 from tflogscope.cli.options import Force, FormatName, Logs, Output, OwnGrammar, Where
 from tflogscope.cli.output import destination
 
@@ -30,9 +30,4 @@ def ops(
     """
     inputs = named_inputs(logs)
     place = destination(output, format_name, force=force, inputs=inputs)
-    if store := opened_store(inputs):
-        frame = chosen(store.ops.collect(), where)
-    else:
-        with opened(inputs, grammar) as run:
-            frame = chosen(run.ops, where)
-    place.send(frame, "ops")
+    place.send(table_of(inputs, opened_store(inputs), "ops", where, grammar), "ops")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from tflogscope.exports.formats import FORMATS
 
 
 def option(usage: str, about: str, **more: Any) -> Any:
@@ -48,8 +50,12 @@ Output = Annotated[
         "--output -o FILE", "Write to this file; its suffix says the format. - is standard output."
     ),
 ]
+if TYPE_CHECKING:
+    _Format = str
+else:
+    _Format = Literal[(*FORMATS, "table")]
 FormatName = Annotated[
-    Literal["csv", "json", "jsonl", "parquet", "arrow", "table"] | None,
+    _Format | None,
     option(
         "--format",
         "The format. By default what the file's suffix says; "

@@ -124,6 +124,13 @@ def packaged_toml(name: str) -> dict[str, Any]:
         raise GrammarError(f"the file can't be read: {error}", name) from error
 
 
+def frozen(value: Any) -> Any:
+    """What a file says, with tuples in the place of lists."""
+    if isinstance(value, dict):
+        return {name: frozen(each) for name, each in value.items()}
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
 def _packaged_root() -> Path:
     """In a wheel the grammars are inside the package, in a checkout beside it.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tflogscope.grammar.load import packaged_toml
+from tflogscope.grammar.load import frozen, packaged_toml
 
 _FILE = "onednn/ops.toml"
 _NEVER = "never"
@@ -46,22 +46,16 @@ class Family(NamedTuple):
     ops: tuple[Op, ...] = ()
 
 
-def _family(*, op: list[dict[str, Any]] | None = None, **entry: Any) -> Family:
-    ops = tuple(each for row in op or () for each in _ops(**row))
-    return Family(**{name: _frozen(value) for name, value in entry.items()}, ops=ops)
+def _family(*, op: Sequence[Mapping[str, Any]] = (), **entry: Any) -> Family:
+    return Family(**entry, ops=tuple(each for row in op for each in _ops(**row)))
 
 
-def _ops(*, names: list[str], onednn: tuple[str, ...] = (), **row: Any) -> list[Op]:
+def _ops(*, names: Sequence[str], onednn: Sequence[str] = (), **row: Any) -> list[Op]:
     versions = tuple(tuple(int(part) for part in text.split(".")) for text in onednn)
-    facts = {name: _frozen(value) for name, value in row.items()}
-    return [Op(name, onednn=versions, **facts) for name in names]
+    return [Op(name, onednn=versions, **row) for name in names]
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-FAMILIES = tuple(_family(**entry) for entry in packaged_toml(_FILE)["family"])
+FAMILIES = tuple(_family(**entry) for entry in frozen(packaged_toml(_FILE)["family"]))
 OPS = {op.name: op for family in FAMILIES for op in family.ops}
 EAGER_OPS = frozenset(op.name for op in OPS.values() if op.eager)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
-from tflogscope.grammar.load import packaged_file
+from tflogscope.grammar.load import frozen, packaged_file
 
 _FOLDER = "plugins"
 #: The values of `rewrite` that are TensorFlow's own, and whose kernels they are.
@@ -111,7 +111,7 @@ def _read_one(file: Path) -> Rewriter | None:
     try:
         before_messages = file.read_text(encoding="utf-8").split("\n[[message]]\n")[0]
         entry = tomllib.loads(before_messages).get("rewriter")
-        return None if entry is None else _rewriter(**entry)
+        return None if entry is None else _rewriter(**frozen(entry))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GrammarError(f"the file can't be read: {error}", f"{_FOLDER}/{file.name}") from error
 
@@ -119,30 +119,22 @@ def _read_one(file: Path) -> Rewriter | None:
 def _rewriter(
     *,
     op: Iterable[Mapping[str, Any]] = (),
-    rule: Iterable[Mapping[str, Any]] = (),
+    rule: tuple[Mapping[str, Any], ...] = (),
     primitives: Mapping[str, Any] | None = None,
     **entry: Any,
 ) -> Rewriter:
-    rows = [_frozen(row) for row in op]
-    facts = [{key: row[key] for key in row.keys() - {"names", "kernels"}} for row in rows]
-    named = [
-        (name, RewrittenOp(name, **fact))
-        for row, fact in zip(rows, facts, strict=True)
-        for name in row["names"]
-    ]
     return Rewriter(
-        **_frozen(entry),
-        primitives=PrimitiveLines(**_frozen(primitives)) if primitives else None,
-        ops=dict(named),
-        kernel_ops={
-            kernel: name for row in rows for kernel, name in row.get("kernels", {}).items()
-        },
-        rules=tuple(_frozen(each) for each in rule),
+        **entry,
+        primitives=PrimitiveLines(**primitives) if primitives else None,
+        ops={each.name: each for row in op for each in _ops(**row)},
+        kernel_ops={kernel: name for row in op for kernel, name in row.get("kernels", {}).items()},
+        rules=rule,
     )
 
 
-def _frozen(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+def _ops(*, names: Iterable[str], kernels: object = None, **row: Any) -> list[RewrittenOp]:
+    del kernels  # they are in `kernel_ops`
+    return [RewrittenOp(name, **row) for name in names]
 
 
 REWRITERS = _read()

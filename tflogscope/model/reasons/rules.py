@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tflogscope.grammar.load import packaged_toml
+from tflogscope.grammar.load import frozen, packaged_toml
 from tflogscope.grammar.onednn_ops import OPS, refused_by
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.model.reasons import conditions
@@ -53,8 +53,7 @@ class ReasonRule(NamedTuple):
 def _rule(
     *,
     why: str,
-    ops: list[str] | tuple[str, ...] | str = (),
-    facts: list[str] | tuple[str, ...] = (),
+    ops: tuple[str, ...] | str = (),
     attributes: str | None = None,
     eligible: bool | str = True,
     **entry: Any,
@@ -64,7 +63,6 @@ def _rule(
     return ReasonRule(
         why=why.replace("${first}", first),
         ops=tuple(refused) if ops == "refusals" else tuple(ops),
-        facts=tuple(facts),
         attributes=None if attributes is None else getattr(conditions, attributes),
         eligible=None if eligible == UNKNOWN else bool(eligible),
         **entry,
@@ -72,11 +70,11 @@ def _rule(
 
 
 RULES = (
-    *(_rule(**entry) for entry in packaged_toml(_FILE)["rule"]),
+    *(_rule(**entry) for entry in frozen(packaged_toml(_FILE)["rule"])),
     *(
         _rule(
             by=plugin.id,
-            ops=[op.name for op in plugin.ops.values() if entry["id"] in op.refusals],
+            ops=tuple(op.name for op in plugin.ops.values() if entry["id"] in op.refusals),
             **entry,
         )
         for plugin in REWRITERS
