@@ -23,11 +23,19 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 CHANGED = ("tflogscope/model", "tflogscope/checks")
-TESTS = {  # of the modules in a folder, the first that fits; they take less than a minute
-    "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth",
-    "tflogscope/model/causes": "test_cause_rules test_causes_truth",
+TESTS = {  # of the modules whose path begins so, the first that fits
+    "tflogscope/model/activity": "test_timeline test_views_notebook test_lanes",
+    "tflogscope/model/causes": "test_cause_rules test_causes_truth test_lines_shown",
+    "tflogscope/model/difference": "test_difference",
+    "tflogscope/model/explain": "test_explain",
     "tflogscope/model/findings": "test_findings test_sentences",
-    "tflogscope/model": "test_model_* test_truth test_findings test_sentences",
+    "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth",
+    "tflogscope/model/parts": "test_ranks",
+    "tflogscope/model/python_lines": "test_lines test_lines_shown",
+    "tflogscope/model/reasons": "test_reasons test_plugins test_truth",
+    "tflogscope/model/slices": "test_lanes test_trace test_timeline",
+    "tflogscope/model": "test_model_* test_golden test_truth test_findings test_sentences "
+    "test_views_analyze test_reasons",
     "tflogscope/checks": "test_checks_* test_check_formats test_cli_check",
 }
 PATIENCE_S = 900  # a change may cause an endless loop, which is noticed
