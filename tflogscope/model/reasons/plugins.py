@@ -71,13 +71,6 @@ def deciders(nodes: pl.DataFrame, plugins: Plugins, *, onednn: bool) -> pl.Serie
     return nodes.select(who=who).to_series()
 
 
-def passes_know(plugins: Plugins) -> dict[str, list[str]]:
-    """The ops that could have become kernels, by the id of the plug-in."""
-    return {
-        each.id: [op.name for op in each.ops.values() if not op.made] for each in plugins.present
-    }
-
-
 class Asked(NamedTuple):
     """A rule of a plug-in is tried on nodes, out of all `nodes`."""
 

@@ -23,20 +23,17 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.reasons.conditions import Attributes, must_compile
 from tflogscope.model.reasons.plugins import (
-    BY_ONEDNN,
     FACTS,
     Asked,
     by_onednn,
     deciders,
-    passes_know,
     plugins_of,
 )
 from tflogscope.model.reasons.rules import ANYBODY, RULES, UNKNOWN, ReasonRule
 
 _NONE = -1
 _ALL = slice(None)
-_WITH_KERNEL = [op.name for op in OPS.values() if op.has_kernel]
-_TYPES = {name: OPS[name].types for name in _WITH_KERNEL}
+_TYPES = {op.name: op.types for op in OPS.values() if op.has_kernel}
 _OPS_OF = {rule.id: list(rule.ops) for rule in RULES}
 # Ops that call, kernels that run what XLA compiled, and the one that compiles for `_XlaRun`.
 _CALLS = _OPS_OF["compiled-function"]
@@ -57,26 +54,21 @@ class Reasons:
     proof: Integers
     due: NDArray[np.bool_]
     rewritten: NDArray[np.bool_]
-    has_kernel: NDArray[np.bool_]
+    unexplained: NDArray[np.bool_]
 
     @cached_property
     def names(self) -> pl.Series:
         """The reason of each node: null where it was rewritten, transfers data, or is cut off."""
         ids = pl.Series([*(rule.reason for rule in RULES), None], dtype=pl.String)
-        return ids[self.rule % len(ids)].scatter(np.flatnonzero(self._unexplained), UNKNOWN)
+        return ids[self.rule % len(ids)].scatter(np.flatnonzero(self.unexplained), UNKNOWN)
 
     @cached_property
     def eligible(self) -> pl.Series:
         """Whether oneDNN could have run each node; null where the log does not show what it is."""
         ids = pl.Series([*(rule.eligible for rule in RULES), None], dtype=pl.Boolean)
         found = ids[self.rule % len(ids)]
-        found.scatter(np.flatnonzero(self._unexplained | self.rewritten), True)
+        found.scatter(np.flatnonzero(self.unexplained | self.rewritten), True)
         return found.scatter(np.flatnonzero(~self.due & ~self.rewritten), False)
-
-    @property
-    def _unexplained(self) -> NDArray[np.bool_]:
-        unexplained: NDArray[np.bool_] = self.due & self.has_kernel & (self.rule == _NONE)
-        return unexplained
 
 
 def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiations) -> Reasons:
@@ -110,7 +102,7 @@ def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiat
             row, shown = row[holds_for], shown[holds_for]
         rule[row], proof[row] = number, shown
         left[row] = False
-    return Reasons(rule, proof, due, rewritten, facts.has_kernel)
+    return Reasons(rule, proof, due, rewritten, unexplained=left)
 
 
 class _Facts:
@@ -148,15 +140,6 @@ class _Facts:
         """Whose rules are for each node: a plug-in's id, or BY_ONEDNN."""
         plugins = plugins_of(self._events)
         return deciders(self._nodes, plugins, onednn=self._on != _NONE)
-
-    @cached_property
-    def has_kernel(self) -> NDArray[np.bool_]:
-        """Whether who decides over a node has a kernel for its op."""
-        known = {BY_ONEDNN: _WITH_KERNEL, **passes_know(plugins_of(self._events))}
-        has = np.zeros(len(self.at), bool)
-        for who, ops in known.items():
-            has |= self.is_of(who) & self.is_op(ops)
-        return has
 
     def attributes_say(
         self, condition: Callable[[Attributes], bool], row: Integers
