@@ -109,6 +109,14 @@ def test_a_key_has_its_value_where_it_is_named_and_its_default_elsewhere(
         assert policy.value(other, None) == DEFAULTS[other]
 
 
+@pytest.mark.parametrize("key", ["min_rewritten", "max_unlinked"])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_none_and_all_are_shares(key: str, share: float, tmp_path: Path) -> None:
+    value = read_policy(policy_file(tmp_path, f"{key} = {share}")).value(key, None)
+    assert isinstance(value, float)
+    assert value == share
+
+
 @pytest.mark.parametrize(("key", "value"), [(key, each) for key in WRONG for each in WRONG[key]])
 def test_an_impossible_value_is_named_with_its_place(key: str, value: Any, tmp_path: Path) -> None:
     path = policy_file(tmp_path, f"{key} = {toml(value)}")

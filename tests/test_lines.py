@@ -63,6 +63,19 @@ def test_ops_have_the_line_that_asks_for_most(run: Run) -> None:
     assert (row["python"], row["python_executions"]) == (ASKS["Asinh"], row["executions"])
 
 
+def test_what_the_lines_asked_for_adds_up(run: Run) -> None:
+    ran = run.timeline.filter(pl.col("status") != "dead").drop_nulls("python")
+    counts = {
+        "eager": ran.filter(mode="eager", kind="op"),
+        "graph": ran.filter(mode="graph", kind="op"),
+    }
+    for line in run.summary.lines.iter_rows(named=True):
+        for mode, rows in counts.items():
+            mine = rows.filter(python=line["python"])
+            assert line[f"{mode}_runs"] == mine.height
+            assert (line[f"{mode}_us"] or 0) == mine["duration_us"].sum()
+
+
 def test_the_stacks(run: Run) -> None:
     stacks = run.stacks
     assert stacks["id"].to_list() == list(range(stacks.height))

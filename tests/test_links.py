@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.makelog import Log, Node
+from tests.samples import run_of
 from tflogscope import Run
 
 STEP = -7748365561995536539
@@ -277,6 +278,11 @@ def test_compiled_code_belongs_to_the_call(opened: Open) -> None:
     log.done(cluster, STEP)
     log.ran("__inference_f_7", 2)
     assert links(opened(log)) == [(line, call, "certain")]
+
+
+@pytest.mark.parametrize("name", ["function_mlp__tf2.8.4__vlog2", "eager_basics__tf2.13.1__vlog2"])
+def test_an_eager_op_is_not_compiled_code(name: str) -> None:  # 2.8 says of no op that it is run
+    assert not run_of(name).executions["compiled"].any()
 
 
 def test_where_no_end_is_printed_the_next_node_bounds_a_kernel(opened: Open) -> None:

@@ -290,6 +290,8 @@ def test_late_lines_go_by_size_and_then_by_order(
         ([False, False], [-1, -1], [], False),  # nothing explains them: grappler ran them
         ([False, False], [0, 1], [False, False], False),  # in their place, but of another kind
         ([True, False], [0, 1], [False, True], True),
+        ([False], [0], [True], True),
+        ([True] * 49 + [False], [0] * 50, [True], False),  # so many are lost as records are torn
     ],
 )
 def test_lines_are_late_if_only_their_order_explains_them(

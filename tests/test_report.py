@@ -309,6 +309,14 @@ def test_eager_ops_without_ends_are_not_taken_for_cheap(opened: Open) -> None:
     assert "the log has no ends for them" in headline.verdict
 
 
+def test_without_times_the_eager_share_is_not_known(opened: Open) -> None:
+    log = Log()
+    log.eager_op("MatMul", 5)
+    text = re.sub(r"(?m)^\d{4}-[^I]*: I ", "I ", log.text())
+    share = opened(text).headline.figures[1]
+    assert (share.name, share.value) == ("Eager share of time", "not known")
+
+
 @pytest.mark.thorough
 def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
     run = run_of("jit_beside__tf2.20.0__record")

@@ -96,7 +96,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         & ~pl.col("rule").is_in(settled)
     )
     for nodes in left.partition_by("reason"):
-        rules = [RULES[rule] for rule in nodes["rule"].unique(maintain_order=True) if rule >= 0]
+        rules = [RULES[rule] for rule in nodes["rule"].unique(maintain_order=True)]
         facts = {
             "passes": _passes(evidence, rules),
             "runs": int(nodes["executions"].sum()),

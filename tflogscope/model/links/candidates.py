@@ -70,13 +70,13 @@ def families(executions: Executions) -> Integers:
 def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
     eager, components = executions.dispatches.eager, executions.dispatches.runs
-    calls = filled(executions.steps["call"])
-    whole = eager["is_call"].to_numpy() & ~np.isin(filled(eager["call"], -2), calls)
+    is_call = eager["is_call"].to_numpy()
     if components.height:
-        return np.asarray(
-            whole & ~np.isin(np.arange(eager.height), components["dispatch"].to_numpy())
-        )
+        ran = components["dispatch"].to_numpy()
+        return np.asarray(is_call & ~np.isin(np.arange(eager.height), ran))
     # Where the log has no lines of components, a node of unknown call may be the call's own.
+    calls = filled(executions.steps["call"])
+    whole = is_call & ~np.isin(filled(eager["call"], -2), calls)
     unknown = executions.runs.at[calls[executions.runs.step] < 0]
     end = np.searchsorted(unknown, filled(eager["end_at"], FOREVER))
     return np.asarray(whole & (end == np.searchsorted(unknown, eager["at"].to_numpy())))
