@@ -187,6 +187,7 @@ def test_without_any_end_nothing_is_said_about_ends(opened: Open) -> None:
     assert rows_of(run)["duration_us"].to_list() == [None, None, None]
     assert run.coverage["vlog_level"].to_list() == [1]
     assert run.ops["total_us"].to_list() == [None, None, None]
+    assert run.nodes["total_us"].null_count() == run.nodes.height > 0
 
 
 def test_an_async_kernel_ends_by_its_own_line(opened: Open) -> None:

@@ -28,14 +28,15 @@ TESTS = {  # of the modules whose path begins so, the first that fits
     "tflogscope/model/causes": "test_cause_rules test_causes_truth test_lines_shown",
     "tflogscope/model/difference": "test_difference",
     "tflogscope/model/explain": "test_explain",
+    "tflogscope/model/figures": "test_views_table test_views_analyze test_golden test_report",
     "tflogscope/model/findings": "test_findings test_sentences",
-    "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth",
-    "tflogscope/model/parts": "test_ranks",
+    "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth test_report",
+    "tflogscope/model/parts": "test_model_parts test_stores",
     "tflogscope/model/python_lines": "test_lines test_lines_shown",
     "tflogscope/model/reasons": "test_reasons test_plugins test_truth",
     "tflogscope/model/slices": "test_lanes test_trace test_timeline",
     "tflogscope/model": "test_model_* test_golden test_truth test_findings test_sentences "
-    "test_views_analyze test_reasons",
+    "test_views_analyze test_views_table test_report test_plugins",
     "tflogscope/checks": "test_checks_* test_check_formats test_cli_check",
 }
 PATIENCE_S = 900  # a change may cause an endless loop, which is noticed
