@@ -154,6 +154,13 @@ def test_a_log_without_times_says_that_its_lines_are_drawn(opened: Open) -> None
     assert picture.startswith("The log has no times: drawn in the order of its lines, 1 to 50.")
 
 
+def test_what_began_last_and_has_no_end_is_shown(opened: Open) -> None:
+    log = Log()
+    log.eager_op("Mul", 3)
+    log.executing("Mul")
+    assert sum(lane.runs for lane in of(opened(log)).lanes) == 2
+
+
 # ---- what is shown -------------------------------------------------------------------------------
 
 

@@ -205,6 +205,22 @@ def test_a_function_without_nodes_is_no_example_of_nodes(opened: Open) -> None:
     assert "as in f;" in answer["text"]
 
 
+def test_what_python_code_ran_is_no_node_that_was_running(opened: Open) -> None:
+    log = Log()
+    log.eager_op("Add", 5)
+    log.first_call("__inference_g_6", 6, -11, Node(5, "mm", "MatMul", "x", "y"))
+    code = Node(4, "py", "EagerPyFunc", "x", attributes="Tin=[DT_FLOAT]")
+    log.instantiate("__inference_f_7", 8)
+    log.entering("__inference_f_7")
+    log.executing("__inference_f_7")
+    log.running("__inference_f_7", 9)
+    log.make_executor("__inference_f_7", code)
+    log.start(code, -7)
+    log.executing("Mul")
+    [limit] = [each for each in opened(log).summary.limits if each.id == "stopped"]
+    assert limit.text.endswith("the log stops while a call of f was running, in EagerPyFunc.")
+
+
 def test_implementations_that_have_no_name_get_none() -> None:
     assert "gemm_api 303 µs (1%)" in said(run_of(KERAS))
     matmul = run_of(KERAS).ops.filter(kernel="_MklMatMul").row(0, named=True)

@@ -38,8 +38,6 @@ def match_in_order(first: pl.DataFrame, second: pl.DataFrame) -> Integers:
     with its key.
     """
     found = np.full(second.height, -1)
-    if first.is_empty() or second.is_empty():
-        return found
     place, key = places_and_keys(first, second)
     order = np.lexsort((place, key))
     group = np.cumsum(begins(key[order])) - 1
@@ -65,8 +63,6 @@ def match_nested(starts: pl.DataFrame, ends: pl.DataFrame, *, nested: bool) -> I
     are not printed and nothing nests, the first opened is taken as the first closed.
     """
     found = np.full(starts.height, -1)
-    if starts.is_empty() or ends.is_empty():
-        return found
     place, thread = places_and_keys(starts, ends)
     order = np.lexsort((place, thread))
     is_end = order >= starts.height
