@@ -53,14 +53,15 @@ def printed(command: str, name: str) -> str:
 def linked(name: str) -> pl.DataFrame:
     """How many lines of a primitive have a link to runs of a kernel, and how far away they are.
 
-    `apart`: the physical lines between the starts of the runs and the lines, added up.
+    `apart`: the squares of the physical lines between the start of a run and a line, added up: the
+    sum of these numbers would be the same if two runs changed places.
     """
     run = run_of(name)
     kernels = run.timeline.select("kernel", timeline_line="line")
     lines = run.primitives.filter(event="exec").join(kernels, on="timeline_line", how="left")
     keys = ["primitive", "kernel", "link"]
     apart = pl.col("line").cast(pl.Int64) - pl.col("timeline_line").cast(pl.Int64)
-    sums = lines.group_by(keys).agg(lines=pl.len().cast(pl.Int64), apart=apart.sum())
+    sums = lines.group_by(keys).agg(lines=pl.len().cast(pl.Int64), apart=(apart * apart).sum())
     return sums.sort(keys).select(pl.lit(name).alias("log"), *sums.columns)
 
 

@@ -53,6 +53,31 @@ def test_the_only_open_kernel_has_the_line(opened: Open) -> None:
     assert links(opened(log)) == [(line, start, "certain")]
 
 
+def test_a_creation_belongs_to_the_execution_that_then_runs_it(opened: Open) -> None:
+    log = Log()
+    node = product(3, "a")
+    inner = "inner_product,gemm:jit,forward_training,src:f32::blocked:ab::f0,,,mb32ic128oc10,0.03"
+    before = log.raw(f"onednn_verbose,v1,primitive,create:cache_miss,cpu,{inner}")
+    start = log.start(node, STEP)
+    inside = log.raw(f"onednn_verbose,v1,primitive,create:cache_miss,cpu,{inner}")
+    line = log.raw(f"onednn_verbose,v1,primitive,exec,cpu,{inner}")
+    log.done(node, STEP)
+    rows = opened(log).primitives.select("line", "timeline_line").rows()
+    assert rows == [(before, None), (inside, start), (line, start)]
+
+
+def test_the_shapes_that_agree_come_before_unknown_ones(opened: Open) -> None:
+    log = Log()
+    unknown, known = product(3, "a"), product(4, "b")
+    first, second = log.start(unknown, STEP), log.start(known, STEP)
+    of_known, of_unknown = gemm(log, "2x3:3x4"), gemm(log, "7x3:3x4")
+    log.done(unknown, STEP)
+    put_out(log, "b", 2, 4)
+    log.done(known, STEP)
+    expected = [(of_known, second, "inferred"), (of_unknown, first, "certain")]
+    assert links(opened(log)) == expected
+
+
 def test_a_line_outside_all_executions_belongs_to_none(opened: Open) -> None:
     log = Log()
     log.run(product(3, "a"), STEP)
