@@ -30,7 +30,8 @@ TESTS = {  # of the modules whose path begins so, the first that fits
     "tflogscope/model/explain": "test_explain",
     "tflogscope/model/figures": "test_views_table test_views_analyze test_golden test_report",
     "tflogscope/model/findings": "test_findings test_sentences",
-    "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth test_report",
+    "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth "
+    "test_report",
     "tflogscope/model/parts": "test_model_parts test_stores",
     "tflogscope/model/python_lines": "test_lines test_lines_shown",
     "tflogscope/model/reasons": "test_reasons test_plugins test_truth",
