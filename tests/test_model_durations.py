@@ -22,6 +22,14 @@ STEP = -7
 MATMUL = Node(5, "MatMul", "_MklMatMul", "x", "y")
 
 
+def test_what_ended_at_the_time_of_its_start_took_no_time(opened: Open) -> None:
+    log = Log()
+    log.start(MATMUL, STEP)
+    log.wait(-10)  # the clock of a record ticks in µs
+    log.done(MATMUL, STEP)
+    assert opened(log).timeline["duration_us"].to_list() == [0]
+
+
 def gemm(milliseconds: str) -> str:
     return (
         "onednn_verbose,v1,primitive,exec,cpu,gemm_api,,undef,src_f32::blocked:ab:f0 "

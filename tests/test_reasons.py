@@ -166,6 +166,10 @@ def test_eligible_nodes_are_counted_by_function() -> None:
         run = run_of(name)
         ran = run.nodes.filter(pl.col("executions") > 0)
         assert run.functions["eligible_nodes"].sum() <= ran["eligible"].sum()
+        assert run.functions["eligible_nodes"].to_list() == [
+            ran.filter("eligible", function=name, function_uid=uid).height
+            for name, uid in run.functions.select("function", "function_uid").rows()
+        ]
         assert (run.functions["rewritten_nodes"] <= run.functions["eligible_nodes"]).all()
 
 
