@@ -75,8 +75,6 @@ def _link_creations(
     """Give a line of a primitive's creation the execution that then runs it, if it was open."""
     made = where(primitives["event"].str.starts_with("create"))
     runs = where((primitives["event"] == "exec") & pl.Series(execution >= 0))
-    if not len(made) or not len(runs):
-        return
     keys = primitives[["at", *KEY]]
     found = first_after(rows(keys, made), rows(keys, runs))
     made, run = made[found >= 0], runs[found[found >= 0]]
@@ -320,7 +318,7 @@ def _classify(pairs: Graded, slot: Integers, got: Integers) -> tuple[Integers, I
     link = np.where(several | left, AMBIGUOUS, INFERRED)
     # One execution holds two lines that it should not: one of them is wrong, or the table is.
     crowded = np.zeros(int(slot.max(initial=-1)) + 2, bool)
-    crowded[slot[best[left & (np.append(pairs.role, 0)[best] == MAIN)]]] = True
+    crowded[slot[best[left]]] = True
     crowded[NO_SLOT] = False
     alone = np.bincount(pairs.line, minlength=lines) == 1
     alone &= ~crowded[np.append(slot, NO_SLOT)[chosen]] & (np.append(pairs.odd, 0)[chosen] == 0)
