@@ -93,7 +93,7 @@ def record(
             LogFile(path, force=force, also=screen.feed if screen else None),
             header.header_line(command, found, environment),
             terminal=(sys.stdout is not None and sys.stdout.isatty())
-            or not exact_onednn(tensorflow),
+            or not (exact_onednn(tensorflow) or (lines and tensorflow)),
             least=least_severity(os.environ),
             begins=[text.encode() for plugin in installed(found) for text in plugin.begins],
             hidden=(lambda: screen.is_shown) if screen else None,

@@ -25,6 +25,11 @@ _SEVERITIES = b"IWEF"
 _OF_VLOG = re.compile(
     rb"(?:.*/)?(?:executor|propagator_debug_utils|(?:simple_)?propagator_state)\.cc"
 )
+# Lines of log, one after another, of which the user is shown none: nearly all of what comes.
+_RUN = re.compile(
+    rb"(?:(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: (I) |(I)\d{4} \d\d:\d\d:\d{2,10}\.\d{6} |%s|%s)"
+    rb"[^\n]*+\n)*+" % (_ONEDNN, _LINES)
+)
 _MAY_BEGIN = b"0123456789IWEFod"
 _LINES_BEGIN = b"tflogscope "
 _MAY_GO_ON = b"T} \t\r\n\f\v"
@@ -79,10 +84,20 @@ class PassOn:
         """Sort more of the output."""
         start = 0
         while start < len(data):
+            if not self._open and not self._decided:
+                start = self._after_run(data, start)
             end = data.find(b"\n", start) + 1 or len(data)
             self._take(data[start:end])
             start = end
         self._send(None, b"")
+
+    def _after_run(self, data: bytes, start: int) -> int:
+        """Where the last line of a run of log begins: what came before it changes nothing."""
+        found = _RUN.match(data, start)
+        if found is None or found.end() == start:
+            return start
+        self.has_records = self.has_records or bool(found[1] or found[2])
+        return data.rfind(b"\n", start, found.end() - 1) + 1 or start
 
     def idle(self) -> None:
         """Nothing came for a while: a line that is still open is a prompt, unless it is log."""

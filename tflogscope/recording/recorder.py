@@ -16,13 +16,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from tflogscope.errors import UsageError
 from tflogscope.recording.log_file import LogFile
 from tflogscope.recording.pass_on import PassOn
 
-_READ = 1 << 16  # as much as a pipe holds
+_PIPE = 1 << 20  # as much as a pipe may hold for an ordinary user of Linux
+_REST_SECONDS = 0.004  # a program that wakes no reader at each record writes it in half the time
 _WAIT_SECONDS = 0.1  # after this long a line without an end is a prompt
 _FLUSH_SECONDS = 1.0  # at most this much is lost if the recorder is killed
 _HIDDEN = 1 << 13  # bytes of what could not be shown that are kept
@@ -87,25 +88,25 @@ def record(
 
     Raises UsageError if the command can't be started.
     """
-    reader, writer = _channel(terminal)
+    channel = _channel(terminal)
     started = time.monotonic()
     own_group = sys.platform != "win32" and not _is_at_the_terminal()
     try:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL if hidden and _stdin_is_terminal() else None,
-            stdout=writer,
-            stderr=writer,
+            stdout=channel.writer,
+            stderr=channel.writer,
             env=dict(environment),
             process_group=0 if own_group else None,
         )
     except OSError as error:
-        os.close(reader)
+        os.close(channel.reader)
         log.close()
         reason = f"can't be started: {error.strerror or error}"
         raise UsageError(reason, command[0], "Write the program after `--`.") from error
     finally:
-        os.close(writer)
+        os.close(channel.writer)
     recorded = Recorded()
     output = _Output(sys.stdout, hidden, recorded.hidden)
     errors = _Output(sys.stderr, hidden, recorded.hidden)
@@ -114,13 +115,13 @@ def record(
     try:
         with _signals_to(process, own_group=own_group):
             kept.write(header)
-            recorded.goes_on = _read(reader, process, pass_on, kept, recorded)
+            recorded.goes_on = _read(channel, process, pass_on, kept, recorded)
             status = process.wait()
     except _Enough as ended:
         recorded.goes_on = process.poll() is None
         status = -ended.number if process.returncode is None else process.returncode
     finally:
-        os.close(reader)
+        os.close(channel.reader)
         kept.close()
     recorded.status = 128 - status if status < 0 else status
     recorded.seconds = time.monotonic() - started
@@ -130,7 +131,7 @@ def record(
 
 
 def _read(
-    reader: int,
+    channel: _Channel,
     process: subprocess.Popen[bytes],
     pass_on: PassOn,
     kept: _Kept,
@@ -139,10 +140,10 @@ def _read(
     """Keep and pass on what comes until the command has ended; whether more would come."""
     last = None  # when to stop
     while True:
-        ready = _something_comes(reader)
+        ready = _something_comes(channel.reader)
         if ready:
             try:
-                data = os.read(reader, _READ)
+                data = os.read(channel.reader, _PIPE)
             except OSError:  # Linux: EIO when nobody has the other end of the terminal any more
                 data = b""
             if not data:
@@ -155,6 +156,7 @@ def _read(
             pass_on.idle()
         kept.flush_now_and_then()
         now = time.monotonic()
+        time.sleep(channel.rest_s)
         if last is None and process.poll() is not None:
             last = now + _DRAIN_SECONDS
         if last is not None and now > last:
@@ -181,8 +183,16 @@ def _something_comes(reader: int) -> bool:
     return bool(select.select([reader], [], [], _WAIT_SECONDS)[0])
 
 
-def _channel(terminal: bool) -> tuple[int, int]:
-    """Return where to read and where to write; a terminal changes nothing of what goes through."""
+class _Channel(NamedTuple):
+    """What the command writes to; `rest_s` is the time in seconds to let pass between reads."""
+
+    reader: int
+    writer: int
+    rest_s: float
+
+
+def _channel(terminal: bool) -> _Channel:
+    """Make a pipe, or a terminal that changes nothing of what goes through."""
     if terminal and sys.platform != "win32":
         import pty
         import termios
@@ -194,8 +204,15 @@ def _channel(terminal: bool) -> tuple[int, int]:
             with contextlib.suppress(OSError, termios.error):
                 size = termios.tcgetwinsize(sys.stdout)
                 termios.tcsetwinsize(writer, size)
-            return reader, writer
-    return os.pipe()
+            return _Channel(reader, writer, 0)
+    reader, writer = os.pipe()
+    if sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE)
+            return _Channel(reader, writer, _REST_SECONDS)
+    return _Channel(reader, writer, 0)
 
 
 def _stdin_is_terminal() -> bool:

@@ -45,6 +45,7 @@ _MARKS = (
     ("/metrics/", "metric"),
     ("/initializers/", "initializer"),
 )
+_IOLBF = 1  # whole lines: stdio.h of Linux and macOS
 _CONSTANT = "_EagerConst"  # the op that makes a tensor of a value
 
 
@@ -277,7 +278,17 @@ def _as_of(module: ModuleType, function: Any) -> Any:
     return function
 
 
+def _write_whole_lines() -> None:
+    """Old oneDNN leaves it to the C library when to write, which keeps back 4 KB for a pipe."""
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _IOLBF, ctypes.c_size_t(0))
+
+
 def _patch_tfe(module: Any) -> None:
+    with contextlib.suppress(Exception):  # a C library that calls it something else
+        _write_whole_lines()
     for name, at in ("FastPathExecute", 1), ("Execute", 2), ("ExecuteCancelable", 2):
         original = getattr(module, f"TFE_Py_{name}")
         setattr(module, f"TFE_Py_{name}", _as_of(module, _before(original, at)))
