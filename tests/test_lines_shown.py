@@ -23,6 +23,7 @@ from tflogscope.errors import UsageError
 from tflogscope.exports.github import github_text
 from tflogscope.exports.junit import junit_text
 from tflogscope.exports.sarif import sarif_text
+from tflogscope.model.log_run import LogRun
 from tflogscope.views.analyze import analyze_document, ops_without_line
 from tflogscope.views.report.page import report_page
 from tflogscope.views.terminal import drawn
@@ -63,8 +64,10 @@ def shown_lines(text: str) -> list[list[str]]:
 def test_analyze_names_the_lines_with_the_most_eager_time(
     path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    eager = run.timeline.filter(mode="eager", kind="op")
-    time = eager.group_by("python").agg(pl.col("duration_us").sum(), runs=pl.len())
+    assert isinstance(run, LogRun)
+    cost = run.stages.costs.of_executions["cost_us"]
+    eager = run.timeline.with_columns(cost).filter(mode="eager", kind="op")
+    time = eager.group_by("python").agg(pl.col("cost_us").sum(), runs=pl.len())
     counted = {line: (us, runs) for line, us, runs in time.rows()}
     shown = shown_lines(printed(capsys, "analyze", path))
     assert len(shown) == 5

@@ -27,6 +27,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("line end_line", _LINE)
     | columns("start end", _TIME)
     | columns("duration_us", _NUMBER)
+    | columns("work_us", _REAL)
     | columns("thread", _LINE)
     | columns("mode kind op kernel rewrite node function", _TEXT)
     | columns("function_uid", _LINE)
@@ -39,6 +40,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("cause python", _TEXT),
     "ops": columns("mode kind op kernel rewrite", _TEXT)
     | columns("executions dead", _COUNT)
+    | columns("work_us", _REAL)
     | columns("total_us", _NUMBER)
     | columns("mean_us", _REAL)
     | columns("min_us p50_us p95_us max_us", _NUMBER)
@@ -55,6 +57,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("instantiated_line", _LINE)
     | columns("instantiation_us", _NUMBER)
     | columns("calls", _COUNT)
+    | columns("work_us", _REAL)
     | columns("total_us", _NUMBER)
     | columns("mean_us", _REAL)
     | columns("nodes eligible_nodes rewritten_nodes", _COUNT)
@@ -66,6 +69,7 @@ SCHEMA: dict[str, dict[str, object]] = {
     | columns("eligible", _YES)
     | columns("reason", _TEXT)
     | columns("executions", _COUNT)
+    | columns("work_us", _REAL)
     | columns("total_us", _NUMBER)
     | columns("line", _LINE)
     | columns("python", _TEXT),
@@ -131,6 +135,11 @@ def check_tables(run: Run) -> None:
             if name != "coverage":
                 keys = places.select(pl.struct(pl.all())).to_series()
                 assert keys.is_sorted(), name
+        elif name == "ops":
+            work = table["work_us"]
+            assert work.is_sorted(descending=True, nulls_last=True), name
+            assert (work >= 0).all(), name
+            assert (work <= table["total_us"]).all(), name
         elif "first_line" in table.columns and len(order) == 1:
             assert table["first_line"].is_sorted(), name
         elif name == "nodes" and len(order) == 1:

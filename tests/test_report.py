@@ -300,8 +300,8 @@ def test_what_comes_before_the_first_op_is_said_of_the_duration() -> None:
 def test_the_verdict_counts_warnings_apart_from_errors() -> None:
     run = run_of("dataset_fails__tf2.20.0")
     count = run.findings["severity"].to_list().count
-    assert (count("error"), count("warning")) == (1, 2)
-    assert run.headline.verdict.endswith(", and 2 warnings.")
+    assert (count("error"), count("warning")) == (1, 1)
+    assert run.headline.verdict.endswith(", and 1 warning.")
 
 
 def test_eager_ops_without_ends_are_not_taken_for_cheap(opened: Open) -> None:
@@ -363,8 +363,8 @@ def test_calls_of_what_xla_compiled_are_known_in_the_timeline() -> None:
 @pytest.mark.parametrize("name", [KERAS, "jit_beside__tf2.13.1__record"])
 def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str) -> None:
     functions = run_of(name).summary.functions.drop_nulls(["first_us", "later_us"])
-    for each in functions.filter(pl.col("calls") > 1).to_dicts():
-        expected = each["first_us"] + (each["calls"] - 1) * each["later_us"]
+    for each in functions.filter(calls=2).to_dicts():  # a median of one is that one
+        expected = each["first_us"] + each["later_us"]
         assert each["took_us"] == pytest.approx(expected, abs=each["calls"])
 
 

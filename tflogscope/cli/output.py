@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 # read one at a time.
 _FIRST_ON_SCREEN = {
     "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
-    "ops": ("mode", "op", "executions", "total_us", "mean_us", "kernel", "causes", "rewrite"),
-    "functions": ("function", "function_uid", "calls", "total_us", "mean_us", "nodes", "traces"),
-    "nodes": ("node", "kernel", "executions", "total_us", "line", "function", "function_uid"),
+    "ops": ("mode", "op", "executions", "work_us", "total_us", "kernel", "causes", "rewrite"),
+    "functions": ("function", "function_uid", "calls", "work_us", "total_us", "nodes", "traces"),
+    "nodes": ("node", "kernel", "executions", "work_us", "line", "function", "function_uid"),
     "rewrites": ("line", "node", "from_op", "to_op", "by", "ran", "wrapped_op", "function"),
     "coverage": ("source", "lines", "recognised", "ignored", "unknown", "torn", "vlog_level"),
     "trend": ("start", "step_us", "eager_share", "onednn_share", "eager_per_step", "changed"),

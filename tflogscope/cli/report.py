@@ -77,7 +77,7 @@ def _report_store(name: str, place: Target) -> None:
     rows = read_figures(store).to_dicts()
     for row in rows:
         run = StoredRun(store, store.row(row["run"]))
-        tables = (run.findings, run.ops.sort("total_us", descending=True), run.functions)
+        tables = (run.findings, run.ops, run.functions)
         page = run_page(run.row, *(table.to_dicts() for table in tables))
         with atomic_file(folder / page_of(row["run"]), force=True) as stream:
             stream.write(page.encode())

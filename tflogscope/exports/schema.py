@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 2  # changing a column's meaning raises it
+SCHEMA_VERSION = 3  # changing a column's meaning raises it
 
 TABLES: tuple[str, ...] = (
     "timeline",

@@ -41,7 +41,7 @@ _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
 #: Files and folders that say nothing of messages: what the layers above know of TensorFlow.
 _OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "reasons.toml", "redact.toml"}
-_OF_THE_MODEL |= {"sentences", "tables.toml"}
+_OF_THE_MODEL |= {"costs.toml", "sentences", "tables.toml"}
 
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)

@@ -10,6 +10,7 @@ import polars as pl
 
 from tflogscope.events.times import SECOND
 from tflogscope.grammar.rewriters import ONEDNN, names_of
+from tflogscope.model.figures import ranked_by
 from tflogscope.model.names import function_columns, wrapped_op
 
 if TYPE_CHECKING:
@@ -20,7 +21,18 @@ Since = tuple[str, int | None]
 Row = dict[str, Any]
 
 MODES = ("eager", "graph")
-_NEEDED = ("mode", "kind", "op", "kernel", "status", "thread", "call", "start", "duration_us")
+_NEEDED = (
+    "mode",
+    "kind",
+    "op",
+    "kernel",
+    "status",
+    "thread",
+    "call",
+    "start",
+    "work_us",
+    "duration_us",
+)
 _SECONDS = 60
 _LAST_CALLS = 30
 
@@ -69,21 +81,19 @@ def short_name(full: pl.Expr) -> pl.Expr:
 
 
 def _ops(ops: pl.DataFrame) -> list[Row]:
-    is_rewritten = pl.col("rewrite") != "none"
+    is_rewritten, time = pl.col("rewrite") != "none", ranked_by(ops)
     sums = {}
     for mode in MODES:
         mine = pl.col("mode") == mode
         for name, rows in ((mode, mine), (f"{mode}_rewritten", mine & is_rewritten)):
             sums[name] = pl.col("executions").filter(rows).sum()
-            sums[f"{name}_us"] = pl.col("total_us").filter(rows).sum()
-    found = ops.group_by("op").agg(
-        runs=pl.col("executions").sum(), us=pl.col("total_us").sum(), **sums
-    )
+            sums[f"{name}_us"] = pl.col(time).filter(rows).sum()
+    found = ops.group_by("op").agg(runs=pl.col("executions").sum(), us=pl.col(time).sum(), **sums)
     return found.filter(pl.col("runs") > 0).with_columns(pl.col("op").fill_null("?")).to_dicts()
 
 
 def _functions(calls: pl.DataFrame) -> list[Row]:
-    us = pl.col("duration_us")
+    us = pl.col(ranked_by(calls))
     found = calls.group_by(name="op", maintain_order=True)
     each = found.agg(
         calls=pl.len(),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.grammar.rewriters import libraries_of
-from tflogscope.model.figures import summed
+from tflogscope.model.figures import ranked_by, summed
 
 if TYPE_CHECKING:
     from tflogscope.model.tables import Tables
@@ -36,13 +36,17 @@ def difference(before: Tables, after: Tables) -> Facts:
     `faster`).
     """
     runs = {"before": before, "after": after}
+    # As printed if one of them doesn't show what its log cost.
+    times = {ranked_by(run.ops) for run in runs.values()}
+    known = times == {"work_us"}
+    total_us = pl.col("work_us" if known else "total_us")
     return {
         "runs": {side: _recorded(run) for side, run in runs.items()},
-        "modes": _modes(runs),
-        "causes": _causes(runs),
-        "ops": _ops(runs),
-        "functions": _functions(runs),
-        "nodes": _nodes(runs),
+        "modes": _modes(runs, total_us),
+        "causes": _causes(runs, pl.col("work_us" if known else "duration_us")),
+        "ops": _ops(runs, total_us),
+        "functions": _functions(runs, total_us),
+        "nodes": _nodes(runs, total_us),
         "primitives": _primitives(runs),
     }
 
@@ -59,34 +63,30 @@ def _recorded(run: Tables) -> Facts:
     }
 
 
-def _modes(runs: dict[str, Tables]) -> list[Facts]:
+def _modes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
     per = {
-        side: run.ops.group_by("mode", "kind").agg(
-            pl.col("executions").sum(), pl.col("total_us").sum()
-        )
+        side: run.ops.group_by("mode", "kind").agg(pl.col("executions").sum(), time_us=time.sum())
         for side, run in runs.items()
     }
     return _side_by_side(per, ["mode", "kind"]).sort("mode", "kind").to_dicts()
 
 
-def _causes(runs: dict[str, Tables]) -> list[Facts]:
+def _causes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         eager = run.executions.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
         eager = eager.with_columns(pl.col("cause").cast(pl.String))
-        per[side] = eager.group_by("cause").agg(
-            executions=pl.len(), total_us=pl.col("duration_us").sum()
-        )
+        per[side] = eager.group_by("cause").agg(executions=pl.len(), time_us=time.sum())
     return _side_by_side(per, ["cause"]).sort("cause").to_dicts()
 
 
-def _ops(runs: dict[str, Tables]) -> list[Facts]:
+def _ops(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
         per[side] = rows.group_by("op").agg(
             pl.col("executions").sum(),
-            pl.col("total_us").sum(),
+            time.sum().alias("time_us"),
             modes=_joined("mode"),
             kernels=_joined("kernel"),
             eager=pl.col("executions").filter(pl.col("mode") == "eager").sum(),
@@ -95,12 +95,12 @@ def _ops(runs: dict[str, Tables]) -> list[Facts]:
     return _changed(per, ["op"], {"mode": "modes", "kernel": "kernels"})
 
 
-def _functions(runs: dict[str, Tables]) -> list[Facts]:
+def _functions(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.functions.filter(pl.col("function").is_not_null())
         per[side] = rows.group_by("function", "flavour").agg(
-            pl.col("total_us").sum(),
+            time.sum().alias("time_us"),
             executions=pl.col("calls").sum(),
             traces=pl.len(),
             rewritten=pl.col("rewritten_nodes").sum(),
@@ -108,13 +108,13 @@ def _functions(runs: dict[str, Tables]) -> list[Facts]:
     return _changed(per, ["function", "flavour"], {"traces": "traces", "rewritten": "rewritten"})
 
 
-def _nodes(runs: dict[str, Tables]) -> list[Facts]:
+def _nodes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.nodes.filter(pl.col("executions") > 0)
         per[side] = rows.group_by("function", "node").agg(
             pl.col("executions").sum(),
-            pl.col("total_us").sum(),
+            time.sum().alias("time_us"),
             op=pl.col("op").first(),
             kernels=_joined("kernel"),
             reasons=_joined("reason"),
@@ -134,7 +134,7 @@ def _primitives(runs: dict[str, Tables]) -> list[Facts]:
     for side, run in runs.items():
         rows = run.primitives.filter(pl.col("event") == "exec")
         per[side] = rows.group_by("primitive", "implementation").agg(
-            executions=pl.len(), total_us=summed("duration_us")
+            executions=pl.len(), time_us=summed("duration_us")
         )
     return _changed(per, ["primitive", "implementation"], {})
 
@@ -160,9 +160,9 @@ def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, s
     table = _side_by_side(per, keys)
     here = {side: pl.col(f"executions_{side}").is_not_null() for side in _BOTH}
     both = here["before"] & here["after"]
-    time = {side: pl.col(f"total_us_{side}").fill_null(0) for side in _BOTH}
-    mean = {side: pl.col(f"total_us_{side}") / pl.col(f"executions_{side}") for side in _BOTH}
-    total = max(float(frame["total_us"].sum() or 0) for frame in per.values())
+    time = {side: pl.col(f"time_us_{side}").fill_null(0) for side in _BOTH}
+    mean = {side: pl.col(f"time_us_{side}") / pl.col(f"executions_{side}") for side in _BOTH}
+    total = max(float(frame["time_us"].sum() or 0) for frame in per.values())
     enough = (
         both
         & (pl.min_horizontal("executions_before", "executions_after") >= _LEAST_RUNS)

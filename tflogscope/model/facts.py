@@ -53,14 +53,26 @@ class KindRuns(NamedTuple):
 
     executions: int
     dead: int
+    work_us: float | None
     total_us: int | None
+
+    @property
+    def time_us(self) -> float | None:
+        """What shares go by: the time without the log, or as printed if that is not known."""
+        return self.total_us if self.work_us is None else self.work_us
 
 
 class RewrittenRuns(NamedTuple):
     """Executions of ops that were rewritten to a kernel of oneDNN or a plug-in."""
 
     executions: int
+    work_us: float | None
     total_us: int
+
+    @property
+    def time_us(self) -> float:
+        """As in KindRuns."""
+        return self.total_us if self.work_us is None else self.work_us
 
 
 class ModeRuns(NamedTuple):
@@ -78,9 +90,24 @@ class Nested(NamedTuple):
     and `ops_us` are the eager ops that Python code ran inside calls (`py_function`).
     """
 
-    outer_us: int | None
+    outer_us: float | None
     ops: int
-    ops_us: int | None
+    ops_us: float | None
+
+
+class Slowed(NamedTuple):
+    """How much the log slowed the run, estimated (`model/costs.py`).
+
+    `function` is the one whose calls took longest, None: none was called twice; `later_us` and
+    `printed_us` are the medians of its later calls without the log and as printed. `logged_us` is
+    what writing the log took of `span_us`, the time that the log covers.
+    """
+
+    function: str | None
+    later_us: float | None
+    printed_us: float | None
+    logged_us: float
+    span_us: int
 
 
 class Rewriters(NamedTuple):
@@ -108,7 +135,7 @@ class PrimitiveOps(NamedTuple):
     """Executions of ops that ran primitives, and the time of these primitives."""
 
     executions: int
-    total_us: int
+    time_us: float
     primitive_us: float
 
 
@@ -207,6 +234,7 @@ class Summary(NamedTuple):
     findings: pl.DataFrame
     answers: list[Answer]
     limits: list[Limit]
+    slowed: Slowed | None
 
     def mode(self, name: Mode) -> ModeRuns:
         """What ran in one mode."""

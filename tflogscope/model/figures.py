@@ -26,6 +26,12 @@ def summed(column: str) -> pl.Expr:
     return pl.when(pl.col(column).count() > 0).then(rounded(pl.col(column).sum()))
 
 
+def ranked_by(table: pl.DataFrame) -> str:
+    """The times that a table ranks by: without the log, or if none is known, as printed."""
+    printed = "total_us" if "total_us" in table.columns else "duration_us"
+    return "work_us" if table["work_us"].count() else printed
+
+
 def count_of(count: int, thing: str, ending: str = "s") -> str:
     """`1 line`, `2 lines`; with the ending `es`: `2 dispatches`."""
     return f"{count:,} {thing}" + ("" if count == 1 else ending)

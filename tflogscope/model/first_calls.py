@@ -69,7 +69,7 @@ def first_calls(
     """One row per function whose first call came to a good end, in the order of the log.
 
     Args:
-        calls: a frame of `calls.read_calls`.
+        calls: a frame of `Evidence.calls`.
         events: what was read.
         executions: all executions.
         instantiations: the instantiations of functions.
@@ -102,7 +102,7 @@ def first_calls(
         )
     )
     others = pl.sum_horizontal("compile_us", "primitives_us", "run_traces_us")
-    run = pl.col("end") - pl.max_horizontal("executing", "begin")
+    run = pl.col("end") - pl.max_horizontal("executing", "begin") - pl.col("log_us")
     rest = pl.when(run >= 0).then((run - others.fill_null(0.0)).clip(0.0))
     compiled = among(pl.col("call"), compiled_runs(executions)["call"].drop_nulls())
     unmeasured = compiled & pl.col("compile_us").is_null()

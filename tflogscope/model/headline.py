@@ -14,7 +14,7 @@ import polars as pl
 
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.model.facts import Summary
-from tflogscope.model.figures import count_of, percent, spoken
+from tflogscope.model.figures import count_of, percent, ranked_by, spoken
 from tflogscope.model.intervals import covered
 from tflogscope.model.sentences import rows
 from tflogscope.model.slices.slices import Slices
@@ -166,17 +166,18 @@ def _eligible(said: Summary, ops: pl.DataFrame, nodes: pl.DataFrame) -> Figure:
         pl.col("kind") == "op",
         pl.col("op").is_in(list(EAGER_OPS)) | rewritten,
     )
-    columns = ("executions", "total_us", "rewrite")
+    time_us = ranked_by(ops)
+    columns = ("executions", time_us, "rewrite")
     work = pl.concat([graph.select(columns), eager.select(columns)], how="vertical_relaxed")
     xla = "; what XLA compiled isn't counted" if any(x.id == "xla" for x in said.limits) else ""
     if work.is_empty():
         return Figure(name, "none", f"no op that could be rewritten ran{xla}")
     runs, done = int(work["executions"].sum()), work.filter(rewritten)
     ran = f"{int(done['executions'].sum()):,} of {count_of(runs, 'run')}{xla}"
-    time = float(work["total_us"].sum() or 0)
-    if work["total_us"].null_count() or not time:
+    time = float(work[time_us].sum() or 0)
+    if work[time_us].null_count() or not time:
         return Figure(name, percent(float(done["executions"].sum()), runs), f"{ran}")
-    took = float(done["total_us"].sum() or 0)
+    took = float(done[time_us].sum() or 0)
     return Figure(name, percent(took, time), f"{spoken(took)} of {spoken(time)}; {ran}")
 
 

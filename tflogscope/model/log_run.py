@@ -55,7 +55,12 @@ class LogRun(Run):
         of = self.stages
         if name == "functions":  # it counts the rows of another
             return functions_table(
-                of.executions, of.instantiations, self.nodes, of.same_functions, of.lines
+                of.executions,
+                of.instantiations,
+                self.nodes,
+                of.same_functions,
+                of.lines,
+                costs=of.costs,
             )
         return _TABLES[name](of)
 
@@ -99,7 +104,7 @@ class LogRun(Run):
         """See `Run.summary`."""
         of = self.stages
         eager, graph = (summary.mode_facts(self.ops, mode) for mode in ("eager", "graph"))
-        ops = summary.op_facts(of.executions, of.statuses)
+        ops = summary.op_facts(of.executions, of.statuses, of.costs)
         functions = summary.function_facts(
             self.functions, of.calls, self.python_functions, of.executions
         )
@@ -107,18 +112,19 @@ class LogRun(Run):
             recorded=of.recorded,
             eager=eager,
             graph=graph,
-            nested=summary.nested_facts(of.executions, of.calls),
+            nested=summary.nested_facts(of.executions, of.calls, of.costs),
             ops=ops,
             functions=functions,
             rewriters=self.rewriters,
-            lines=of.lines.facts(),
-            onednn=onednn_facts(self.events, of.executions, of.linked),
+            lines=of.lines.facts(of.costs),
+            onednn=onednn_facts(self.events, of.executions, of.linked, of.costs.own_us),
             libraries=library_facts(of.linked),
             rewrites=summary.rewrite_facts(self.rewrites),
             eligible=summary.reason_facts(self.nodes),
             findings=self.findings,
             answers=summary.story_facts(ops, self.ops, functions),
             limits=limit_facts(of, eager, graph),
+            slowed=summary.slowed_facts(of.costs, of.calls, of.recorded),
         )
 
 

@@ -37,10 +37,12 @@ _KERNELS_ALONE = [name for name in OPS if name.startswith("_Mkl")]
 PRODUCTS = r"MatMul|Conv2D|Conv3D|DepthwiseConv|Einsum"
 
 # Ops that wait for other ops: they run a function or Python code, or take what a data set gives.
-CALLING_OPS = (
-    r"^(?:(?:Stateful|Stateless)?(?:PartitionedCall|If|While|Case)|RemoteCall|SymbolicGradient|For"
-    r"|MapDefun|BatchFunction|_?Xla\w+|EagerPyFunc|\w*Dataset\w*|\w*Iterator\w*)$"
+_FUNCTION_CALLS = (
+    r"(?:Stateful|Stateless)?(?:PartitionedCall|If|While|Case)|RemoteCall|SymbolicGradient|For"
+    r"|MapDefun|BatchFunction|_?Xla\w+"
 )
+FUNCTION_CALLS = rf"^(?:{_FUNCTION_CALLS})$"
+CALLING_OPS = rf"^(?:{_FUNCTION_CALLS}|EagerPyFunc|\w*Dataset\w*|\w*Iterator\w*)$"
 
 DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import polars as pl
 
 from tflogscope.grammar.tables import as_table
+from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
-from tflogscope.model.figures import rounded
+from tflogscope.model.figures import rounded, summed
 from tflogscope.model.frames import looked_up
 from tflogscope.model.instantiations import AS_NODES, Instantiations
 from tflogscope.model.names import (
@@ -23,15 +24,18 @@ from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.reasons import Reasons
 
 
-def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.DataFrame:
+def graph_nodes(
+    executions: Executions, instantiations: Instantiations, costs: Costs
+) -> pl.DataFrame:
     """One row per (name of the function, node) that ran or was instantiated, in the log's order.
 
     `at` is the first line that shows it, `ran_at` the first that runs it.
     """
-    ran = _nodes_run(executions).with_columns(ran_at="at")
+    ran = _nodes_run(executions, costs).with_columns(ran_at="at")
     made = instantiations.kernels.filter(~pl.col("function").str.contains(WRAPPED)).select(
         *AS_NODES,
         executions=pl.lit(0, pl.UInt32),
+        work_us=pl.lit(None, pl.Float64),
         total_us=pl.lit(None, pl.Int64),
         ran_at=pl.lit(None, pl.Int64),
     )
@@ -40,7 +44,8 @@ def graph_nodes(executions: Executions, instantiations: Instantiations) -> pl.Da
         pl.col("kernel", "attributes", "inputs").drop_nulls().first(),
         pl.col("executions").sum(),
         pl.col("at", "ran_at").min(),
-        total_us=pl.when(pl.col("total_us").count() > 0).then(pl.col("total_us").sum()),
+        work_us=summed("work_us"),
+        total_us=summed("total_us"),
     )
     return table.with_columns(
         rewrite=rewrite_of_kernel(pl.col("kernel")),
@@ -54,6 +59,7 @@ def nodes_table(
 ) -> pl.DataFrame:
     """The `nodes` table, of `graph_nodes` and their reasons."""
     table = nodes.with_columns(
+        work_us=rounded(pl.col("work_us")),
         eligible=reasons.eligible,
         reason=reasons.names,
         python=lines.named(lines.of_nodes(nodes["name"], nodes["node"])),
@@ -62,20 +68,22 @@ def nodes_table(
     return as_table("nodes", with_places(executions.spans, table))
 
 
-def _nodes_run(executions: Executions) -> pl.DataFrame:
-    """Distinct (function, definition) of graph runs, with executions and total_us."""
+def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
+    """Distinct (function, definition) of graph runs, with executions, work_us and total_us."""
     folding = (pl.col("cause") == "constant-folding").fill_null(False)
     number = pl.col("name").rank("dense").cast(pl.Int64).fill_null(0)
     steps = executions.steps.select("name", number=number, kept=pl.when(~folding).then(number))
     frame = executions.frame.select("at", "duration_us", "status", "step_row", "definition")
     kept = steps["kept"][frame["step_row"]]  # null for rows of dispatches
     alive = pl.col("status") != "dead"
-    duration = pl.col("duration_us").filter(alive)
+    duration, work = (pl.col(name).filter(alive) for name in ("duration_us", "pace_us"))
     grouped = (
         frame.drop("step_row", "definition")
+        .hstack([costs.of_executions["pace_us"]])
         .group_by(key=pair(kept, frame["definition"]))
         .agg(
             executions=alive.sum().cast(pl.UInt32),
+            work_us=pl.when(work.count() > 0).then(work.sum()),
             total_us=pl.when(duration.count() > 0).then(duration.sum()),
             at=pl.col("at").min(),
         )
@@ -83,6 +91,7 @@ def _nodes_run(executions: Executions) -> pl.DataFrame:
         .select(
             "at",
             "executions",
+            "work_us",
             "total_us",
             number=pl.col("key") // HALF,
             definition=(pl.col("key") % HALF).cast(pl.UInt32),
@@ -100,6 +109,8 @@ def functions_table(
     nodes: pl.DataFrame,
     same: Callable[[pl.Series], pl.DataFrame],
     lines: PythonLines,
+    *,
+    costs: Costs,
 ) -> pl.DataFrame:
     """The `functions` table: one row per graph function that was instantiated, called or run.
 
@@ -110,6 +121,7 @@ def functions_table(
         "at", name="function", made_at="at", made_us=pl.col("end_time") - pl.col("time")
     )
     calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
+    calls = calls.hstack([costs.of_executions["pace_us"][executions.calls["row"]]])
     seen = [spans, calls, executions.steps[["at", "name"]].drop_nulls()]
     made, took = pl.col("made_at").is_not_null(), pl.col("took")
     ran = pl.col("executions") > 0
@@ -127,6 +139,7 @@ def functions_table(
             pl.col("at", "made_at").min(),
             instantiation_us=pl.when(known).then(pl.col("made_us").sum()),
             calls=pl.col("called").count(),
+            work_us=rounded(summed("pace_us")),
             total_us=pl.when(took.count() > 0).then(took.sum()),
             mean_us=rounded(took.mean()),
         )

@@ -13,13 +13,16 @@ from tflogscope.model.timeline import Timeline
 
 
 def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
-    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), by first line."""
+    """The `ops` table: one row per (mode, kind, op, kernel, rewrite), the most work first."""
     executions = timeline.executions
     alive = pl.col("status") != "dead"
     duration = pl.col("duration_us").filter(alive)
-    grouped = executions.frame.group_by("signature").agg(
+    frame = executions.frame.hstack([timeline.costs.of_executions["pace_us"]])
+    work = pl.col("pace_us").filter(alive)
+    grouped = frame.group_by("signature").agg(
         executions=alive.sum(),
         dead=(~alive).sum(),
+        work_us=pl.when(work.count() > 0).then(rounded(work.sum())),
         total_us=pl.when(duration.count() > 0).then(duration.sum()),
         mean_us=rounded(duration.mean()),
         min_us=duration.min(),
@@ -40,7 +43,7 @@ def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
         .join(_asked_for(timeline), on="signature")
         .join(primitives, on="signature", how="left")
         .join(_lines(timeline), on="signature", how="left")
-        .sort("at")
+        .sort("work_us", "at", descending=[True, False], nulls_last=True)
     )
     placed = with_places(executions.spans, table)
     return as_table(

@@ -12,6 +12,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
+from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.frames import first_of_each, row_with, rows, where
 
@@ -169,7 +170,7 @@ class PythonLines:
         execution = row_with(at.to_frame(), self._executions.frame[["at"]])
         return self.named(rows(self.of_executions, execution))
 
-    def facts(self) -> pl.DataFrame:
+    def facts(self, costs: Costs) -> pl.DataFrame:
         """What each line of the program asked for, the most eager time first.
 
         Columns: source, first_line, python, function (of Python), eager_runs and eager_us without
@@ -178,16 +179,17 @@ class PythonLines:
         """
         if self.stacks.is_empty():
             return pl.DataFrame(schema=_FACTS)
-        ran = self._executions.columns("at", "duration_us", "status", "mode", "kind", "op")
+        ran = self._executions.columns("at", "status", "mode", "kind", "op")
+        ran = ran.hstack([costs.of_executions["cost_us"]])
         ran = ran.with_columns(row=self.of_executions, op=pl.col("op").cast(pl.String))
         ran = ran.filter(pl.col("status") != "dead").drop_nulls("row")
         ran = ran.hstack(rows(self.stacks[["python", "function"]], ran["row"]))
         eager = (pl.col("mode") == "eager") & (pl.col("kind") == "op")
         graph = (pl.col("mode") == "graph") & (pl.col("kind") == "op")
-        us = pl.col("duration_us")
+        us = pl.col("cost_us")
         by_op = ran.filter(eager).group_by("python", "op").agg(us.sum(), runs=pl.len())
         ops = (
-            by_op.sort("duration_us", "runs", "op", descending=[True, True, False])
+            by_op.sort("cost_us", "runs", "op", descending=[True, True, False])
             .group_by("python", maintain_order=True)
             .agg(ops="op")
         )

@@ -10,6 +10,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.causes.causes import Causes, read_causes
+from tflogscope.model.costs import Costs
 from tflogscope.model.dispatches import read_dispatches
 from tflogscope.model.executions import Executions
 from tflogscope.model.failed_nodes import read_failed_nodes
@@ -67,14 +68,19 @@ class Stages:
         return read_links(self.events, self.executions)
 
     @cached_property
+    def costs(self) -> Costs:
+        """What each execution would have taken without the log."""
+        return Costs(self.executions, self.linked, lambda: self.events.record_times)
+
+    @cached_property
     def timeline(self) -> Timeline:
         """All that is known of each execution."""
-        return Timeline(self.executions, self.causes, self.lines, self.linked)
+        return Timeline(self.executions, self.causes, self.lines, self.linked, self.costs)
 
     @cached_property
     def graph_nodes(self) -> pl.DataFrame:
         """Nodes of functions (`graph_nodes`)."""
-        return graph_nodes(self.executions, self.instantiations)
+        return graph_nodes(self.executions, self.instantiations, self.costs)
 
     @cached_property
     def reasons(self) -> Reasons:

@@ -15,6 +15,7 @@ from tflogscope.events.events import Events
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN, ONEDNN_REWRITES, libraries_of, names_of
 from tflogscope.model import sentences
+from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import (
     Answer,
@@ -27,8 +28,9 @@ from tflogscope.model.facts import (
     Recorded,
     Rewriters,
     RewrittenRuns,
+    Slowed,
 )
-from tflogscope.model.figures import rounded
+from tflogscope.model.figures import ranked_by, rounded
 from tflogscope.model.frames import among, is_among, row_with, rows, where
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
@@ -87,7 +89,7 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Re
 
 def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
     """Executions and summed time of one mode. `ops` is the table of ops."""
-    columns = ["mode", "kind", "rewrite", "executions", "dead", "total_us"]
+    columns = ["mode", "kind", "rewrite", "executions", "dead", "work_us", "total_us"]
     here = [op for op in ops[columns].to_dicts() if op["mode"] == mode]
     kinds = {
         kind: [op for op in here if op["kind"] == kind]
@@ -99,39 +101,42 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
             kind: KindRuns(
                 executions=sum(op["executions"] for op in alike),
                 dead=sum(op["dead"] for op in alike),
-                total_us=_known_us(alike),
+                work_us=_known_us(alike, "work_us"),
+                total_us=_known_us(alike, "total_us"),
             )
             for kind, alike in kinds.items()
         },
         rewritten=RewrittenRuns(
             executions=sum(op["executions"] for op in rewritten),
-            total_us=_known_us(rewritten) or 0,
+            work_us=_known_us(rewritten, "work_us"),
+            total_us=_known_us(rewritten, "total_us") or 0,
         ),
-        has_durations=_known_us(here) is not None,
+        has_durations=_known_us(here, "total_us") is not None,
     )
 
 
-def _known_us(ops: list[dict[str, Any]]) -> int | None:
-    known = [op["total_us"] for op in ops if op["total_us"] is not None]
+def _known_us(ops: list[dict[str, Any]], column: str) -> Any:
+    known = [op[column] for op in ops if op[column] is not None]
     return sum(known) if known else None
 
 
-def op_facts(executions: Executions, statuses: pl.DataFrame) -> pl.DataFrame:
+def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:
     """Eager against graph, one row per op type, the most time (where none is known, runs) first.
 
     Columns: op, source (of its first line), and of each mode `eager_runs`, `_us`, `_first_line`,
     `_last_line`, `_rewritten` (runs of rewritten ops that did not fail), `_kernels` (that ran),
     `_rewrites`, `_rewritten_first_line`, `_rewritten_last_line`. Lines are null where it never ran.
     """
-    frame = executions.frame[["at", "signature", "status", "duration_us"]]
+    frame = executions.frame[["at", "signature", "status"]]
+    frame = frame.hstack([costs.of_executions["cost_us"]])
     # Not all releases and levels print an end, and with it the status, of an eager op.
     failed = is_among(pl.int_range(frame.height, eager=True), statuses["row"])
     alive = frame.hstack([failed.alias("failed")]).filter(pl.col("status") != "dead")
     grouped = alive.group_by("signature").agg(
         runs=pl.len(),
         ran=(~pl.col("failed")).sum(),
-        us=pl.col("duration_us").sum(),
-        known=pl.col("duration_us").count(),
+        us=pl.col("cost_us").sum(),
+        known=pl.col("cost_us").count(),
         first=pl.col("at").min(),
         last=pl.col("at").max(),
     )
@@ -172,8 +177,8 @@ def function_facts(
 ) -> pl.DataFrame:
     """The table `functions`, with the first call of each and the later ones.
 
-    `first_us` is the time of the first call, which has the instantiation in it, `later_us` the mean
-    of the later ones and `took_us` that of all, from entering to leaving (`calls.read_calls`).
+    `first_us` is the time of the first call, which has the instantiation in it, `later_us` the
+    median of the later ones and `took_us` that of all, from entering to leaving (`Evidence.calls`).
     `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the function, if it is
     TensorFlow's own (`same`: `Run.python_functions`).
     """
@@ -183,7 +188,7 @@ def function_facts(
     keys = ["function", "function_uid"]
     per = calls.group_by(keys).agg(
         first_us=took.first(),
-        later_us=rounded(took.slice(1).mean()),
+        later_us=rounded(took.slice(1).median()),
         took_us=pl.when(took.count() > 0).then(took.sum()),
         xla_calls=among(pl.col("call"), compiled_calls).sum(),
     )
@@ -193,16 +198,36 @@ def function_facts(
     return table.with_columns(pl.col("xla_calls").fill_null(0)).sort("first_line")
 
 
-def nested_facts(executions: Executions, calls: pl.DataFrame) -> Nested:
+def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Nested:
     """What is in a sum twice, unless it is left out: calls in calls, eager ops in Python code."""
     outer = calls["took_us"].filter(~calls["nested"])
     is_call = executions.dispatches.eager["is_call"]
-    inside = executions.eager["duration_us"].filter((executions.calls_around >= 0) & ~is_call)
+    row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
+    inside = costs.of_executions["cost_us"][row]
     return Nested(
-        outer_us=int(outer.sum()) if outer.count() else None,
+        outer_us=float(outer.sum()) if outer.count() else None,
         ops=len(inside),
-        ops_us=int(inside.sum()) if inside.count() else None,
+        ops_us=float(inside.sum()) if inside.count() else None,
     )
+
+
+def slowed_facts(costs: Costs, calls: pl.DataFrame, recorded: Recorded) -> Slowed | None:
+    """How much the log slowed the run; None where it doesn't say what its records cost."""
+    if costs.price is None or not recorded.span_us:
+        return None
+    logged = min(costs.logged_us(recorded.records), float(recorded.span_us))
+    again = (
+        ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("took_us").is_not_null()
+    )
+    later = calls.filter(again)
+    if later.is_empty():
+        return Slowed(None, None, None, logged, recorded.span_us)
+    printed = pl.col("took_us") + pl.col("log_us")
+    per = later.group_by("function").agg(
+        all_us=printed.sum(), later_us=pl.col("took_us").median(), printed_us=printed.median()
+    )
+    most = per.sort("all_us", "function", descending=[True, False]).row(0, named=True)
+    return Slowed(most["function"], most["later_us"], most["printed_us"], logged, recorded.span_us)
 
 
 def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Answer]:
@@ -224,7 +249,7 @@ def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Answ
     first = sorted(both, key=lambda op: -op["eager_runs"] - op["graph_runs"])[:_EVIDENCE]
     inside = table["functions"].filter((table["mode"] == "graph") & (table["op"] == first[0]["op"]))
     names = {name for listed in inside if listed for name in listed.split(";")}
-    times = functions[["function", "total_us"]].rows()
+    times = functions["function", "took_us"].rows()
     called = [(time or 0, name) for name, time in times if name in names]
     function = max(called, key=itemgetter(0), default=(0, None))[1]
     examples = [_example(op, "eager_", op["graph_first_line"]) for op in first]
@@ -292,17 +317,18 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
     """Nodes that ran and that oneDNN could run: how many did on it, how many not, and why."""
     eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
     kept = rows(eligible, where(eligible["reason"].is_not_null()))
+    time = ranked_by(nodes)
     by_op = kept.group_by("reason", "op").agg(
         nodes=pl.len(),
         executions=pl.col("executions").sum(),
-        us=pl.col("total_us").sum(),
-        known=pl.col("total_us").count(),
+        us=pl.col(time).sum(),
+        known=pl.col(time).count(),
         first_line=pl.col("line").min(),
     )
     by_op = by_op.sort("nodes", "op", descending=[True, False])
     table = by_op.group_by("reason").agg(
         pl.col("nodes", "executions").sum(),
-        total_us=pl.when(pl.col("known").sum() > 0).then(pl.col("us").sum()),
+        time_us=pl.when(pl.col("known").sum() > 0).then(pl.col("us").sum()),
         ops=pl.struct("op", "nodes"),
         first_line=pl.col("first_line").min(),
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.causes.causes import Causes
+from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Coded, Executions, taken, with_places
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.python_lines import PythonLines
@@ -20,22 +21,29 @@ class Timeline:
     """The executions of a run, with what the rules of causes, links and lines found out."""
 
     def __init__(
-        self, executions: Executions, causes: Causes, lines: PythonLines, linked: Linked
+        self,
+        executions: Executions,
+        causes: Causes,
+        lines: PythonLines,
+        linked: Linked,
+        costs: Costs,
     ) -> None:
-        self.executions = executions
+        self.executions, self.costs = executions, costs
         self._causes, self._lines, self._linked = causes, lines, linked
 
     def columns(self, *names: str, rows: pl.Series | None = None) -> pl.DataFrame:
         """Columns of executions, by their rows; of all of them if none are given.
 
         Besides those of `Executions.columns` and of the contract's `timeline`: own (whether
-        TensorFlow or Keras asked for an eager op itself), stack (row of `stacks`). Texts are
-        categories.
+        TensorFlow or Keras asked for an eager op itself), stack (row of `stacks`), pace_us and
+        cost_us (see `Costs.of_executions`). Texts are categories.
         """
         return taken(self.column, names, rows)
 
     def column(self, name: str) -> Coded:
         """See `Executions.column`."""
+        if name in ("work_us", "pace_us", "cost_us"):
+            return None, self.costs.of_executions[name]
         return self._made[name] if name in self._made else self.executions.column(name)
 
     @cached_property

@@ -79,7 +79,9 @@ def read_figures(store: Store | OneRun) -> pl.DataFrame:
 
 def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The step function of each run, and its figures."""
-    timeline = store.timeline.select("run", "line", "mode", "kind", "function", "duration_us")
+    timeline = store.timeline.select(
+        "run", "line", "mode", "kind", "function", "work_us", "duration_us"
+    )
     calls = timeline.filter(pl.col("kind") == "call").collect()
     total = calls.group_by("run", "function").agg(pl.col("duration_us").sum(), pl.len())
     busiest = total.sort("len", "duration_us", "function", descending=True)
@@ -92,7 +94,10 @@ def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
     eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
     after = eager.join(first.lazy(), on="run").filter(pl.col("line") > pl.col("first"))
     figures = first.join(
-        own.filter(later).group_by("run").agg(step_us=pl.col("duration_us").median()), on="run"
+        own.filter(later)
+        .group_by("run")
+        .agg(step_us=pl.coalesce(pl.median("work_us"), pl.median("duration_us"))),
+        on="run",
     ).join(after.group_by("run").agg(eager=pl.len()).collect(), on="run", how="left")
     per_step = pl.col("eager").fill_null(0) / pl.col("steps")
     return function, figures.select("run", "step_us", eager_per_step=per_step)

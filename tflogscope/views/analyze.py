@@ -134,12 +134,12 @@ def modes_section(facts: Summary) -> Sequence[doc.Node]:
     return (doc.Section("Eager and graph", said, "modes"),)
 
 
-def kind_rows(facts: Summary) -> list[tuple[Mode, str, str, KindRuns, int | None]]:
+def kind_rows(facts: Summary) -> list[tuple[Mode, str, str, KindRuns, float | None]]:
     """What ran: mode, kind, the kind in words, counts, and time (of calls the outermost)."""
     found = []
     for (mode, kind), words in KINDS.items():
         if counted := facts.mode(mode).kinds.get(kind):
-            us = facts.nested.outer_us if kind == "call" else counted.total_us
+            us = facts.nested.outer_us if kind == "call" else counted.time_us
             found.append((mode, kind, words, counted, us))
     return found
 
@@ -150,8 +150,8 @@ def _share(mode: ModeRuns, counted: KindRuns) -> str:
     if not rewritten.executions:
         return _NO_KERNELS
     said = f"{rewritten.executions:,} ({percent(rewritten.executions, runs)}"
-    if counted.total_us:
-        said += f", {percent(rewritten.total_us, counted.total_us)} of time"
+    if counted.time_us:
+        said += f", {percent(rewritten.time_us, counted.time_us)} of time"
     return said + ")"
 
 
@@ -165,7 +165,8 @@ _OPS = (
     Column("rewrite", "rewrite"),
     Column("executions", "runs", "count"),
     Column("dead", "dead", "count", "on a branch that was not taken: nothing ran", paper=False),
-    Column("total_us", "total", "us"),
+    Column("work_us", "time", "us", "without the log, estimated"),
+    Column("total_us", "as printed", "us"),
     Column("mean_us", "mean", "us"),
     Column("min_us", "min", "us", paper=False),
     Column("p50_us", "median", "us", paper=False),
@@ -211,12 +212,11 @@ def ops_section(run: Run, room: doc.Room) -> doc.Node:
         brief.append(doc.Paragraph(said))
 
     def full() -> Sequence[doc.Node]:
-        frame = run.ops.sort("total_us", "first_line", descending=[True, False], nulls_last=True)
-        every = room.rows(frame.to_dicts(), "ops")
+        every = room.rows(run.ops.to_dicts(), "ops")
         table = doc.Table(_OPS, every, "Ops by mode, kernel and rewrite", "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 
-    title = f", by {'total time' if timed else 'runs'}{rest}"
+    title = f", by {'time' if timed else 'runs'}{rest}"
     return doc.Section("Ops", (doc.Brief(brief), doc.Full(full)), "ops", brief=title)
 
 
@@ -303,7 +303,7 @@ _FUNCTIONS = (
         "xla_calls", "of them XLA's", "count", "calls that ran code that XLA compiled", page=True
     ),
     Column("first_us", "first call", "us", "with the instantiation of the function"),
-    Column("later_us", "later, mean", "us"),
+    Column("later_us", "later", "us"),
     Column("took_us", "all calls", "us", page=True),
     Column("instantiation_us", "instantiation", "us", "devices are chosen, graph passes run"),
     Column("nodes", "nodes", "count"),
@@ -325,7 +325,7 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     others = [row for row in every if row["flavour"] != "dataset"]
     more = len(others) - _FUNCTIONS_SHOWN
     rest = f", by time ({_FUNCTIONS_SHOWN} of {len(others)})" if more > 0 else ""
-    by_time = sorted(others, key=lambda row: -(row["total_us"] or 0))[:_FUNCTIONS_SHOWN]
+    by_time = sorted(others, key=lambda row: -(row["took_us"] or 0))[:_FUNCTIONS_SHOWN]
     brief = [_brief(row) for row in sorted(by_time, key=lambda row: row["first_line"])]
     rewritten = Column("rewritten_nodes", whose(facts), "count", tone="rewritten", stays=True)
     columns = (*_FUNCTIONS, rewritten)

@@ -28,8 +28,8 @@ _COUNTS = (
     Column("name", ""),
     Column("executions_before", "before", "count"),
     Column("executions_after", "after", "count"),
-    Column("total_us_before", "time before", "us"),
-    Column("total_us_after", "after", "us"),
+    Column("time_us_before", "time before", "us"),
+    Column("time_us_after", "after", "us"),
 )
 _CHANGES = (
     Column("name", "name", "name"),
@@ -76,7 +76,7 @@ def _changes(title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> Secti
         {
             "name": " ".join(str(row[name]) for name in names if row[name]) or "?",
             "runs": _pair(row, "executions", "{:,}".format),
-            "time": _pair(row, "total_us", duration),
+            "time": _pair(row, "time_us", duration),
             "change": _change(row),
         }
         for row in rows[:_ROWS_SHOWN]

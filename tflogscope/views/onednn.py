@@ -137,7 +137,7 @@ def _runs(facts: OneDNN) -> Iterator[doc.Fact]:
     yield doc.Fact("runs", f"{count} in {duration(total)}; {_links(facts.links)}")
     known = facts.implementations.drop_nulls("primitive")
     yield doc.Fact("time", "", _each(known, "{name} {time} ({share})", total), lines=2)
-    if facts.ops.total_us:
+    if facts.ops.time_us:
         yield doc.Fact("ops", _share_of_ops(facts.ops))
     if facts.reference_implementations.height:
         slow = _each(facts.reference_implementations, "{name} {runs} {time}")
@@ -167,7 +167,7 @@ def _links(links: Mapping[str, int]) -> str:
 
 def _share_of_ops(ops: PrimitiveOps) -> str:
     """How much of their ops' time the primitives took: sums, so several threads may exceed it."""
-    took, inside = ops.total_us, ops.primitive_us
+    took, inside = ops.time_us, ops.primitive_us
     whole = f"the ops that ran them took {duration(took)}"
     if inside <= took:
         return f"{whole}, {percent(inside, took)} of it in oneDNN"
@@ -192,7 +192,8 @@ _REASONS = (
     Column("reason", "reason", "name"),
     Column("nodes", "nodes", "count"),
     Column("executions", "runs", "count"),
-    Column("total_us", "total", "us"),
+    Column("work_us", "time", "us"),
+    Column("total_us", "as printed", "us", paper=False),
     Column("named", "ops"),
     Column("first_line", "first line", "line"),
 )

@@ -6,22 +6,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tflogscope.model.figures import count_of, duration, size_of
+from tflogscope.model.figures import count_of, duration, percent, size_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
 
 if TYPE_CHECKING:
-    from tflogscope.model.facts import Recorded
+    from tflogscope.model.facts import Recorded, Slowed
     from tflogscope.model.run import Run
 
 _SOURCES_SHOWN = 3
+_WHOLE_TIMES = 10  # from which on a ratio has no digit after the point
 
 
 def recorded_section(run: Run, made_by: str = "") -> doc.Section:
     """What was recorded; on a page also by which program, from which files."""
     said = run.summary.recorded
     full = doc.Full(lambda: [*_origin(run), doc.Fact("page made by", made_by)])
-    return doc.Section("What was recorded", (*recorded_facts(said), full), "recorded")
+    slowed = slowed_fact(run.summary.slowed)
+    return doc.Section("What was recorded", (*recorded_facts(said), *slowed, full), "recorded")
+
+
+def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
+    """How much the log slowed the run, where it shows that."""
+    if slowed is None:
+        return
+    said = f"writing the log took about {percent(slowed.logged_us, slowed.span_us)} of this time"
+    later, printed = slowed.later_us, slowed.printed_us
+    if later and printed:
+        times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f} ×"
+        took = f"{duration(printed)}, {duration(later)} without it ({times})"
+        said += f"; a later call of {slowed.function} {took}"
+    yield doc.Fact("slower", f"{said}. Times below are estimates without it.")
 
 
 def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -197,10 +198,11 @@ def _strips(watched: Watched, width: int) -> list[Text]:
     return lines
 
 
-def _bars(values: Sequence[int]) -> str:
+def _bars(values: Sequence[float]) -> str:
     most = max(values, default=0)
     return "".join(
-        _BLOCKS[(value * len(_BLOCKS) - 1) // most] if value else " " for value in values
+        _BLOCKS[max(math.ceil(value * len(_BLOCKS) / most) - 1, 0)] if value else " "
+        for value in values
     )
 
 

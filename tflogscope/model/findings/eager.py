@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
@@ -87,7 +88,7 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
     asked = _of_steps(placed, placed.filter(of_step))
     steps = _steps(placed, asked)
     work = asked.group_by("beside").agg(
-        products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("duration_us").sum()
+        products=pl.col("op").str.contains(PRODUCTS).sum(), took=pl.col("cost_us").sum()
     )
     per = (
         work.join(steps, on="beside", nulls_equal=True)
@@ -177,7 +178,7 @@ def _trained(ops: pl.DataFrame) -> Finding:
 def _ran(id_: str, subject: str, ops: pl.DataFrame, **facts: Any) -> Finding:
     """A finding about eager ops, with the time that they took."""
     facts = {"ops": most(ops["op"]), **facts}
-    return Finding(id_, subject, ops.height, total(ops["duration_us"]), ops["at"].to_list(), facts)
+    return Finding(id_, subject, ops.height, total(ops["cost_us"]), ops["at"].to_list(), facts)
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
@@ -194,7 +195,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     )
     for here in nodes.partition_by("function"):
         function = str(here["function"][0])
-        runs, time = int(here["executions"].sum()), total(here["total_us"])
+        runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
         if time is not None:
             time = max(time - _stack_traces_us(evidence, function), 0.0)
         inside = rows(ops, where(ops["near"] == function))

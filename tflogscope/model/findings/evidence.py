@@ -19,7 +19,7 @@ from tflogscope.model.summary import recorded_facts
 from tflogscope.model.unexpected import eager_executions
 
 _EAGER = (
-    *("at", "end_at", "time", "end_time", "duration_us", "call", "thread", "dispatch", "cause"),
+    *("at", "end_at", "time", "end_time", "cost_us", "call", "thread", "dispatch", "cause"),
     *("own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
@@ -69,9 +69,13 @@ class Evidence(Stages):
     def calls(self) -> pl.DataFrame:
         """Calls of functions (`calls.read_calls`), with the Python function that each is of.
 
-        More columns: python_function, traces, made_by (`Run.python_functions`).
+        More columns: python_function, traces, made_by (`Run.python_functions`); log_us, what the
+        log cost from the call's `Executing op` on, which is no longer in took_us.
         """
         calls, same = read_calls(self.events, self.executions), self.python_functions
+        costs = self.timeline.columns("duration_us", "work_us", rows=calls["row"])
+        log = (costs["duration_us"] - costs["work_us"]).fill_null(0).alias("log_us")
+        calls = calls.hstack([log]).with_columns(took_us=(pl.col("took_us") - log).clip(0))
         found = row_with(calls[["name"]], same[["name"]])
         return calls.hstack(rows(same[["python_function", "traces", "made_by"]], found))
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
+from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.frames import is_among, row_with, rows, where
@@ -65,8 +66,9 @@ def _later_us(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> f
     A first run makes what later ones use again.
     """
     executions = evidence.executions
-    of_nodes = executions.frame.filter(pl.col("definition").is_not_null())
-    ran = of_nodes[["at", "duration_us"]].hstack(
+    frame = executions.frame.hstack([evidence.costs.of_executions["cost_us"]])
+    of_nodes = frame.filter(pl.col("definition").is_not_null())
+    ran = of_nodes[["at", "cost_us"]].hstack(
         [
             rows(executions.steps["name"], of_nodes["step_row"]),
             rows(executions.runs.definitions["node"], of_nodes["definition"]),
@@ -75,7 +77,7 @@ def _later_us(evidence: Evidence, nodes: pl.DataFrame, eager: pl.DataFrame) -> f
     ran = ran.join(nodes, on=["name", "node"], how="semi", nulls_equal=True)
     later = ran.filter(pl.col("at") > pl.col("at").min().over("name", "node"))
     again = eager.filter(pl.col("at") > pl.col("at").min().over("kernel"))
-    return total(pl.concat([later["duration_us"], again["duration_us"]]).cast(pl.Float64))
+    return total(pl.concat([later["cost_us"], again["cost_us"]]))
 
 
 def _eager_without(evidence: Evidence, reason: str) -> pl.DataFrame:
@@ -104,7 +106,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             "off": bool((evidence.nodes["reason"] == "onednn-off").any()),
             "changes": [rule.change for rule in rules],
         }
-        time, at = total(nodes["total_us"]), nodes["ran_at"].to_list()
+        time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
 
 
@@ -235,7 +237,7 @@ def _float_products(evidence: Evidence) -> pl.DataFrame:
         "signature",
         problem=_problems(evidence, execution),
         op=rows(signatures["op"], ran["signature"]),
-        took_us=pl.coalesce(own_us, "duration_us"),
+        took_us=pl.coalesce(own_us, evidence.costs.of_executions["cost_us"][execution]),
         type=pl.coalesce(rows(types, ran["definition"]), rows(kernels["dtype"], of_eager)),
     )
     return rows(products, where(products["type"] == "DT_FLOAT"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tflogscope.events.events import PLACES
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
@@ -155,9 +156,11 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     left out, and gaps in which an iterator was made: an epoch begins there.
     """
     outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
-    name, last_end = (pl.col(column).shift().over("thread") for column in ("name", "end"))
+    name, last_end, last_end_at = (
+        pl.col(column).shift().over("thread") for column in ("name", "end", "end_at")
+    )
     gap = pl.when(pl.col("name") == name).then(pl.col("begin") - last_end)
-    outer = outer.with_columns(last_end=last_end, gap=gap)
+    outer = outer.with_columns(last_end=last_end, last_end_at=last_end_at, gap=gap)
     gaps = rows(outer, where(outer["gap"] > 0))
     ops = _inside(evidence, gaps)
     epochs = is_among(gaps["begin"], ops["until"].filter(ops["op"] == _ITERATOR))
@@ -169,6 +172,7 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
         if len(took) < _LEAST_CALLS or function in trained_beside:
             continue
         idle = float(mine["gap"].sum()) - evidence.activity.recorded_us(*_windows(mine))
+        idle -= _logging_us(evidence, mine)
         inside = total(took) or 0.0
         if not inside or idle <= _IDLE_SHARE * inside:
             continue
@@ -187,6 +191,15 @@ def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
     return thread, since, until
 
 
+def _logging_us(evidence: Evidence, gaps: pl.DataFrame) -> float:
+    """What the records in the gaps cost, those left out that an eager op's time holds."""
+    price = evidence.costs.price
+    lines = int((gaps["begin_at"] - gaps["last_end_at"]).sum()) // PLACES
+    ops = _inside(evidence, gaps)
+    of_ops = int((ops["end_at"] - ops["at"]).sum() or 0) // PLACES
+    return 0.0 if price is None else price.usual * max(lines - of_ops, 0)
+
+
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
     """The eager ops in the gaps: rows of `Evidence.placed`, and until when the gap of each is."""
     ops = rows(evidence.placed, where(evidence.placed["time"] >= 0))
@@ -201,7 +214,7 @@ def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[s
     """What ran eagerly in the gaps of a function, and who can have asked for it."""
     if ops.is_empty():
         return {}
-    time, made_us = total(ops["duration_us"]), evidence.activity.made_us(*_windows(gaps))
+    time, made_us = total(ops["cost_us"]), evidence.activity.made_us(*_windows(gaps))
     callback: list[str] = []
     if gaps["function"][0] in KERAS_STEPS:
         never = pl.col("judged_by").is_in(causes_that_count("never"))

@@ -69,20 +69,23 @@ def read_links(events: Events, executions: Executions) -> Linked:
     return Linked(links, rows(links.hstack(columns), where(primitives["event"] == "exec")))
 
 
-def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneDNN | None:
+def onednn_facts(
+    events: Events, executions: Executions, linked: Linked, own_us: pl.Series
+) -> OneDNN | None:
     """What oneDNN ran: by primitive and implementation, reorders, first use, links.
 
-    None if the log has no verbose line of oneDNN.
+    `own_us`: see `Costs.own_us`. None if the log has no verbose line of oneDNN.
     """
     primitives = rows(events.primitives, where(linked.links["library"] == ONEDNN))
     if primitives.is_empty():
         return None
     linked = linked.of(ONEDNN)
     lines, ran = linked.lines, linked.executions
-    around = rows(executions.frame[["duration_us", "signature"]], ran["execution"])
+    frame = executions.frame[["signature"]].hstack([own_us.alias("own_us")])
+    around = rows(frame, ran["execution"])
     # A call that ran primitives itself was compiled by XLA, which is in its duration, too.
     is_call = (executions.signatures["kind"] == "call")[around["signature"]]
-    timed = where(~is_call & (around["duration_us"] >= 0))
+    timed = where(~is_call & (around["own_us"] >= 0))
     first, later = _first_and_later(primitives)
     times = (
         lines["duration_us"],
@@ -111,7 +114,7 @@ def onednn_facts(events: Events, executions: Executions, linked: Linked) -> OneD
         created=_by(rows(primitives, where(event.str.starts_with("create:"))), "event"),
         ops=PrimitiveOps(
             executions=len(timed),
-            total_us=int(rows(around["duration_us"], timed).sum()),
+            time_us=float(rows(around["own_us"], timed).sum()),
             primitive_us=primitive_us,
         ),
         unparsed=int((event == "unparsed").sum()),

@@ -54,6 +54,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self.on = True
+        self.buffer: Any = None
         self.folder = os.environ.get("TFLOGSCOPE_LINES", "")
         self.lock = threading.Lock()
         self.generated: dict[str, Origins] = {}
@@ -279,11 +280,16 @@ def _as_of(module: ModuleType, function: Any) -> Any:
 
 
 def _write_whole_lines() -> None:
-    """Old oneDNN leaves it to the C library when to write, which keeps back 4 KB for a pipe."""
+    """Old oneDNN leaves it to the C library when to write, which keeps back 4 KB for a pipe.
+
+    Without a buffer of its own the library writes a line in pieces.
+    """
     import ctypes
 
-    library = ctypes.CDLL(None)
-    library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _IOLBF, ctypes.c_size_t(0))
+    library, size = ctypes.CDLL(None), 1 << 16
+    _lines.buffer = ctypes.create_string_buffer(size)  # for good: the library goes on to use it
+    stdout = ctypes.c_void_p.in_dll(library, "stdout")
+    library.setvbuf(stdout, _lines.buffer, _IOLBF, ctypes.c_size_t(size))
 
 
 def _patch_tfe(module: Any) -> None:

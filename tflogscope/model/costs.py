@@ -1,0 +1,258 @@
+"""What executions would have taken had no log been written; docs/costs.md has the method.
+
+A record is stamped when it is worded and written after that (LogMessage::GenerateLogMessage in
+tsl/platform/default/logging.cc). So the time from the start of a node to its end holds the writing
+of the first record, the work, and the wording of the second: the price of one record, and that of
+each record between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import PLACES
+from tflogscope.grammar.load import packaged_toml
+from tflogscope.model.executions import Executions
+from tflogscope.model.frames import looked_up, rows, where
+from tflogscope.model.intervals import covered_within
+from tflogscope.model.links.linked import Linked
+from tflogscope.model.names import FUNCTION_CALLS
+
+_LEAST_RUNS = 30  # of cheap kernels, or gaps between records, that a price is read from
+_STEADY_RUNS = 4  # of one node, for its later runs to say what it takes
+_CHEAP_US = 0.2  # what TensorFlow's profiler finds for a cheap kernel
+# What the executor does for a node besides running it: it finds out which nodes are ready now
+# (common_runtime/executor.cc, PropagateOutputs).
+_EXECUTOR_US = 0.3
+# Which part of what a kernel takes beyond its oneDNN primitives is the writing of their lines, and
+# how many records' worth at most: a line is printed and flushed as a record is.
+_OF_LINES = 0.5
+_RECORDS_A_LINE = 2
+# What a record costs varies more than what most nodes do: of these the quicker runs say most. With
+# a work of so many prices, runs in the middle say as much.
+_SURE_AT = 10
+
+
+class Price(NamedTuple):
+    """What a record costs its writer in this log, in µs: the quicker quarter, and the middle."""
+
+    quick: float
+    usual: float
+
+
+@cache
+def cheap_kernels() -> list[str]:
+    """Kernels that do next to nothing (`grammars/costs.toml`)."""
+    return [kernel for row in packaged_toml("costs.toml")["cheap"] for kernel in row["kernels"]]
+
+
+class Costs:
+    """What each execution would have taken without the log.
+
+    `record_times`: see `Events.record_times`; asked for only if nodes don't say the price.
+    """
+
+    def __init__(
+        self, executions: Executions, linked: Linked, record_times: Callable[[], pl.DataFrame]
+    ) -> None:
+        self._executions, self._linked = executions, linked
+        self._record_times = record_times
+
+    @cached_property
+    def of_executions(self) -> pl.DataFrame:
+        """Three columns in µs, a row for each execution.
+
+        work_us: what this run would have taken. pace_us: the same, and for the first run of a node,
+        an eager op or a function what its later runs say, since it also makes what they use. Null
+        where no duration is known, where the log doesn't show what a record costs, and of kernels
+        that run a function, whose nodes have rows of their own. cost_us is what rankings and
+        shares go by: pace_us, or where the log shows no price the duration as it is printed.
+        """
+        found = np.full((2, self._executions.frame.height), np.nan)
+        if self.price is not None:
+            nodes = self._of_nodes(self.price)
+            eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
+            found[:, where(self._executions.frame["status"] == "dead")] = 0
+            for part in (nodes, eager_ops, calls):
+                found[:, part["row"].to_numpy()] = part[["work_us", "pace_us"]].to_numpy().T
+        known = pl.DataFrame({"work_us": found[0], "pace_us": found[1]}, nan_to_null=True)
+        printed = self._executions.frame["duration_us"].cast(pl.Float64)
+        cost = printed if self.price is None else known["pace_us"]
+        return known.hstack([cost.alias("cost_us")])
+
+    @property
+    def own_us(self) -> pl.Series:
+        """What each run took by itself: work_us, or where no price is known as it is printed."""
+        return self.of_executions["cost_us" if self.price is None else "work_us"]
+
+    def logged_us(self, records: int) -> float:
+        """What writing the log cost the threads that ran ops eagerly and called functions, in µs.
+
+        `records`: how many there are. Those outside of ops and calls cost their price.
+        """
+        if self.price is None:
+            return 0.0
+        frame = self._executions.frame[["at", "end_at", "dispatch", "call", "duration_us"]]
+        frame = frame.hstack([self.of_executions["work_us"]])
+        is_call = (self._executions.signatures["kind"] == "call")[self._executions.signature]
+        outer = frame["dispatch"].is_not_null() & (is_call | frame["call"].is_null())
+        ran = rows(frame, where(outer & frame["work_us"].is_not_null()))
+        inside = int((ran["end_at"] - ran["at"]).sum() or 0) // PLACES
+        log = float((ran["duration_us"] - ran["work_us"]).sum() or 0)
+        return log + self.price.quick * max(records - inside, 0)
+
+    # ---- what a record costs ---------------------------------------------------------------------
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What a record costs; None: the log shows too little of it."""
+        nodes = self._nodes
+        cheap = rows(nodes, where(nodes["cheap"] & (nodes["runs"] >= _STEADY_RUNS)))
+        runs = cheap["runs"].to_numpy()
+        if runs.sum() < _LEAST_RUNS:
+            return self._price_of_gaps()
+        return Price(*(float(np.average(cheap[name], weights=runs)) for name in ("quick", "usual")))
+
+    def _price_of_gaps(self) -> Price | None:
+        """The same of the time between neighbouring records of one thread.
+
+        Most of them have nothing between them but their own wording and writing.
+        """
+        records = self._record_times()
+        at, time, thread = (records[name].to_numpy() for name in ("at", "time", "thread"))
+        gap = np.diff(time)
+        gap = gap[(np.diff(at) == PLACES) & (thread[1:] == thread[:-1]) & (gap >= 0)]
+        if len(gap) < _LEAST_RUNS:
+            return None
+        return Price(float(np.quantile(gap, 0.25)), float(np.quantile(gap, 0.5)))
+
+    # ---- nodes and eager ops ---------------------------------------------------------------------
+
+    @cached_property
+    def _runs(self) -> pl.DataFrame:
+        """The runs of nodes and the eager ops that have a duration, in the order of the log.
+
+        row, definition (null: an eager op), at, end_at, time, end_time, duration_us, call,
+        signature, records (as many as its duration holds), primitives, primitive_us.
+        """
+        frame = self._executions.frame
+        known = frame["duration_us"].is_not_null() & (frame["status"] != "dead")
+        is_call = self._executions.signatures["kind"] == "call"
+        row = where(known & ~is_call[frame["signature"]])
+        times = ("at", "end_at", "time", "end_time", "duration_us")
+        runs = rows(frame[["definition", *times, "call", "signature"]], row)
+        records = ((runs["end_at"] - runs["at"]) // PLACES).clip(1).alias("records")
+        ran = rows(self._linked.by_execution(frame.height), row).fill_null(0)
+        return runs.hstack([pl.Series("row", row), records, *ran])
+
+    @cached_property
+    def _node_runs(self) -> pl.DataFrame:
+        return rows(self._runs, where(self._runs["definition"].is_not_null()))
+
+    @cached_property
+    def _nodes(self) -> pl.DataFrame:
+        """One row per definition of a node that ran.
+
+        definition, runs, mean, quick and usual (µs, of its later runs), records (at least),
+        primitives (at most), primitive_us (of the quicker quarter), cheap, calls (it runs a
+        function).
+        """
+        later = pl.max_horizontal(pl.len() - 1, 1)  # the first run makes kernel and primitives
+        duration = pl.col("duration_us").tail(later)
+        nodes = self._node_runs.group_by("definition").agg(
+            runs=pl.len(),
+            mean=pl.col("duration_us").mean(),
+            quick=duration.quantile(0.25, "linear"),
+            usual=duration.quantile(0.5, "linear"),
+            records=pl.col("records").min(),
+            primitives=pl.col("primitives").max(),
+            primitive_us=pl.col("primitive_us").tail(later).quantile(0.25, "linear"),
+        )
+        kernels = self._executions.runs.definitions.select(
+            cheap=pl.col("kernel").is_in(cheap_kernels()),
+            calls=pl.col("kernel").str.contains(FUNCTION_CALLS),
+        )
+        return nodes.hstack(rows(kernels, nodes["definition"]))
+
+    def _taking(self, price: Price) -> pl.DataFrame:
+        """What later runs of nodes take: definition, runs, takes, log (µs), calls."""
+        lines = pl.min_horizontal("primitives", pl.col("records") - 1)
+        quick = pl.col("quick") - price.quick * (pl.col("records") - lines)
+        usual = pl.col("usual") - price.usual * (pl.col("records") - lines)
+        of_lines = pl.min_horizontal(
+            (quick - pl.col("primitive_us")).clip(0) * _OF_LINES,
+            lines * (_RECORDS_A_LINE * price.quick),
+        )
+        quick, usual = ((each - of_lines).clip(_CHEAP_US) for each in (quick, usual))
+        sure = quick / (quick + _SURE_AT * price.usual)
+        takes = pl.max_horizontal(quick + sure * (usual - quick), "primitive_us")
+        takes = pl.when("cheap").then(_CHEAP_US).otherwise(takes)
+        takes = pl.min_horizontal(takes, "mean")
+        return self._nodes.select(
+            "definition", "runs", "calls", takes=takes, log=pl.col("usual") - takes
+        )
+
+    def _of_nodes(self, price: Price) -> pl.DataFrame:
+        """The runs of nodes: row, work_us, pace_us."""
+        runs = looked_up(self._node_runs, self._taking(price), "definition")
+        first, calls = pl.col("definition").is_first_distinct(), pl.col("calls")
+        log = pl.when(first).then(price.usual * pl.col("records")).otherwise("log")
+        own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us")
+        own = pl.when(~calls).then(pl.min_horizontal(own, "duration_us"))
+        pace = pl.when(pl.col("runs") == 1).then(own).when(~calls).then("takes")
+        return runs.select("row", work_us=own, pace_us=pace)
+
+    def _of_eager_ops(self, price: Price) -> pl.DataFrame:
+        """The same of eager ops."""
+        runs = rows(self._runs, where(self._runs["definition"].is_null()))
+        log = price.quick * pl.col("records")
+        own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
+        own = pl.min_horizontal(own, "duration_us")
+        return _at_pace(runs.select("row", "signature", work_us=own), "signature")
+
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def _of_calls(self, price: Price, nodes: pl.DataFrame) -> pl.DataFrame:
+        """The same of calls, given what nodes would have taken.
+
+        Nodes run side by side as they do in the log, and the executor has each in hand. What comes
+        before the first node and after the last is the call's own, less its records.
+        """
+        runs = self._node_runs.hstack(nodes[["work_us", "pace_us"]])
+        runs = rows(runs, where(runs["call"].is_not_null() & runs["pace_us"].is_not_null()))
+        ran = runs.group_by("call").agg(
+            pl.col("work_us", "pace_us").sum(),
+            began=pl.col("time").min(),
+            began_at=pl.col("at").min(),
+            ended=pl.col("end_time").max(),
+            ended_at=pl.col("end_at").max(),
+            busy=pl.col("duration_us").sum(),
+            runs=pl.len(),
+        )
+        calls = looked_up(self._executions.calls.drop_nulls("duration_us"), ran, "call")
+        begin, end, since, until = (
+            of[name].to_numpy() for of in (runs, calls) for name in ("time", "end_time")
+        )
+        together = pl.Series("together", covered_within(begin, end, since, until))
+        side_by_side = (pl.col("busy") / pl.col("together")).clip(1)
+        in_nodes = pl.when(pl.col("name").is_first_distinct()).then("work_us").otherwise("pace_us")
+        in_nodes = (in_nodes + pl.col("runs") * _EXECUTOR_US) / side_by_side
+        time, at = pl.col("end_time") - pl.col("time"), pl.col("end_at") - pl.col("at")
+        ends = time - (pl.col("ended") - pl.col("began")).fill_null(0)
+        records = (at - (pl.col("ended_at") - pl.col("began_at")).fill_null(0)) // PLACES
+        own = in_nodes.fill_null(0) + (ends - price.usual * records).clip(0)
+        calls = calls.with_columns(together).with_columns(work_us=pl.min_horizontal(own, time))
+        return _at_pace(calls, "name")
+
+
+def _at_pace(runs: pl.DataFrame, key: str) -> pl.DataFrame:
+    """row, work_us and pace_us: for the first run of a key the median of the later ones."""
+    first = pl.col(key).is_first_distinct()
+    later = pl.when(~first).then("work_us").median().over(key)
+    pace = pl.when(first).then(pl.min_horizontal(later, "work_us")).otherwise("work_us")
+    return runs.select("row", "work_us", pace_us=pace)
