@@ -26,9 +26,6 @@ from tflogscope.model.names import FUNCTION_CALLS
 _LEAST_RUNS = 30  # of cheap kernels, or gaps between records, that a price is read from
 _STEADY_RUNS = 4  # of one node, for its later runs to say what it takes
 _CHEAP_US = 0.2  # what TensorFlow's profiler finds for a cheap kernel
-# What the executor does for a node besides running it: it finds out which nodes are ready now
-# (common_runtime/executor.cc, PropagateOutputs).
-_EXECUTOR_US = 0.3
 # Which part of what a kernel takes beyond its oneDNN primitives is the writing of their lines, and
 # how many records' worth at most: a line is printed and flushed as a record is.
 _OF_LINES = 0.5
@@ -220,8 +217,8 @@ class Costs:
     def _of_calls(self, price: Price, nodes: pl.DataFrame) -> pl.DataFrame:
         """The same of calls, given what nodes would have taken.
 
-        Nodes run side by side as they do in the log, and the executor has each in hand. What comes
-        before the first node and after the last is the call's own, less its records.
+        Nodes run side by side as they do in the log. What comes before the first node and after
+        the last is the call's own, less its records.
         """
         runs = self._node_runs.hstack(nodes[["work_us", "pace_us"]])
         runs = rows(runs, where(runs["call"].is_not_null() & runs["pace_us"].is_not_null()))
@@ -232,7 +229,6 @@ class Costs:
             ended=pl.col("end_time").max(),
             ended_at=pl.col("end_at").max(),
             busy=pl.col("duration_us").sum(),
-            runs=pl.len(),
         )
         calls = looked_up(self._executions.calls.drop_nulls("duration_us"), ran, "call")
         begin, end, since, until = (
@@ -241,7 +237,7 @@ class Costs:
         together = pl.Series("together", covered_within(begin, end, since, until))
         side_by_side = (pl.col("busy") / pl.col("together")).clip(1)
         in_nodes = pl.when(pl.col("name").is_first_distinct()).then("work_us").otherwise("pace_us")
-        in_nodes = (in_nodes + pl.col("runs") * _EXECUTOR_US) / side_by_side
+        in_nodes = in_nodes / side_by_side
         time, at = pl.col("end_time") - pl.col("time"), pl.col("end_at") - pl.col("at")
         ends = time - (pl.col("ended") - pl.col("began")).fill_null(0)
         records = (at - (pl.col("ended_at") - pl.col("began_at")).fill_null(0)) // PLACES
