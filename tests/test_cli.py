@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import tflogscope
 from tests import stub
 from tests.deep import first_quick
+from tests.samples import path_of
 from tflogscope.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -166,6 +167,33 @@ def test_names_in_errors_have_no_effect(cli: Run, name: str) -> None:
         assert out == ""
         assert harmless(err)
         assert 1 <= err.count("\n") <= 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "analyze {}",
+        "report {} -o x.html",
+        "collect {} -o x",
+        "collect LOG -o x --grammar {}",
+        "ops LOG --grammar {}",
+        "redact LOG --map {}",
+        "ranks {} LOG",
+        "diff LOG {}",
+    ],
+)
+def test_a_name_that_is_too_long_is_no_fault(
+    tmp_path: Path,
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = command.replace("LOG", str(path_of("eager_basics__tf2.8.4__vlog2"))).split()
+    code = main([word.format("a" * 300) for word in words])
+    said = capsys.readouterr().err
+    assert code in {2, 3}
+    assert "File name too long" in said or "no such file" in said
 
 
 def test_long_names_in_errors_are_cut(cli: Run) -> None:

@@ -20,10 +20,10 @@ import pytest
 import tflogscope
 from tests.samples import path_of, run_of
 from tflogscope.cli.main import main
-from tflogscope.errors import InputError, TflogscopeError, UsageError
+from tflogscope.errors import InputError, OutputError, TflogscopeError, UsageError
 from tflogscope.exports.schema import TABLES
 from tflogscope.stores.collect import collect, collect_run
-from tflogscope.stores.folder import store_and_run
+from tflogscope.stores.folder import LocalFolder, store_and_run
 from tflogscope.stores.layout import RUN_COLUMNS
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.pools import LOST, Processes
@@ -58,7 +58,7 @@ TEMPLATE = "{job}/{date}/rank{rank}.log*"
 
 
 def collected(logs: Path, store: Path, template: str | None = TEMPLATE) -> list[dict[str, Any]]:
-    return collect(name_runs([str(logs)], template, TAKEN), str(store), Here(), VERSION)
+    return collect(name_runs([str(logs)], template, TAKEN), str(store), Here(), VERSION).rows
 
 
 def content(store: Path) -> dict[str, bytes]:
@@ -217,10 +217,92 @@ def test_an_id_may_have_what_urls_and_partitions_write_in_another_way(tmp_path: 
     assert store_and_run(f"{store.name}#{name}") == (store.name, name)
 
 
-def test_an_id_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a..b.log").write_bytes(b"")
-    with pytest.raises(UsageError, match="can't be the id"):
-        name_runs([str(tmp_path)], None, TAKEN)
+@pytest.mark.parametrize(
+    "name",
+    ["a..b", "-o", ".hidden", "two\nlines", "a" * 240, "\x1b[31m", "a\udcff", "\u202e"],
+)
+def test_a_name_that_can_not_be_an_id_gets_one(name: str, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / name / "run.log.zst"
+    log.parent.mkdir(parents=True)
+    shutil.copy(path_of(EAGER), log)
+    runs = name_runs([str(log), str(path_of(MLP))], "{folder}/*.log.zst", TAKEN)
+    rows, _ = collect(runs, str(tmp_path / "store"), Here(), VERSION)
+    assert [row["state"] for row in rows] == ["done", "done"]
+    (id_,) = {row["run"] for row in rows} - {path_of(MLP).parent.name}
+    assert id_.isprintable()
+    assert not id_.startswith((".", "-"))
+    assert ".." not in id_
+    assert tflogscope.open_store(tmp_path / "store").run(id_).ops.height
+
+
+def test_one_name_of_bytes_refuses_no_other_log(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for name in ("good.log.zst", os.fsdecode(b"-\xff\n.log.zst")):
+        shutil.copy(path_of(EAGER), tmp_path / "logs" / name)
+    rows, _ = collect(
+        name_runs([str(tmp_path / "logs")], None, TAKEN), str(tmp_path / "store"), Here(), VERSION
+    )
+    assert {row["state"] for row in rows} == {"done"}
+
+
+@pytest.mark.parametrize("left", ["one table", "no table", "a file half written"])
+def test_a_first_collect_that_was_killed_is_taken_up(
+    left: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    collect(name_runs([str(path_of(EAGER))], None, TAKEN), str(store), Here(), VERSION)
+    whole = content(store)
+    shutil.rmtree(store / "runs")
+    for folder in store.iterdir():
+        if left != "one table" or folder.name != "timeline":
+            shutil.rmtree(folder)
+    (store / f"timeline/run={EAGER}").mkdir(parents=True, exist_ok=True)
+    if left == "a file half written":
+        (store / f"timeline/run={EAGER}/.tflogscope-{8 * 'a1'}.tmp").write_bytes(b"PAR1")
+    assert main(["collect", str(path_of(EAGER)), "-o", str(store)]) == 0
+    assert content(store).items() >= whole.items()
+    assert "1 run in" in (said := capsys.readouterr().err)
+    assert "already" not in said
+
+
+def test_a_store_that_can_not_be_written_says_what_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: LocalFolder, file: str, data: bytes) -> None:
+        if file.startswith("ops/"):
+            raise OutputError("No space left on device", file, "Nothing was written.")
+        write(self, file, data)
+
+    write = LocalFolder.write
+    monkeypatch.setattr(LocalFolder, "write", full)
+    monkeypatch.setattr(Processes, "run", Here.run)
+    store = str(tmp_path / "store")
+    assert main(["collect", str(path_of(EAGER)), "-o", store]) == 2
+    said = capsys.readouterr().err
+    assert "Nothing was written" not in said
+    assert "it goes on from there" in said
+    monkeypatch.setattr(LocalFolder, "write", write)
+    assert main(["collect", str(path_of(EAGER)), "-o", store]) == 0
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut off"])
+def test_a_run_without_one_of_its_tables_is_collected_again(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Processes, "run", Here.run)
+    command = ["collect", str(path_of(EAGER)), str(path_of(MLP)), "-o", str(tmp_path / "store")]
+    assert main(command) == 0
+    whole = content(tmp_path / "store")
+    (file,) = (tmp_path / "store" / "ops" / f"run={MLP}").iterdir()
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-10])
+    assert main(command) == 0
+    assert "1 there already" in capsys.readouterr().err
+    assert content(tmp_path / "store").keys() == whole.keys()
+    assert main(command) == 0
+    assert "2 there already" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -30,7 +30,7 @@ GROUPS = [f"{name}.{release}" for name in ("healthy2", "mixed4", "slow2") for re
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     store = str(tmp_path_factory.mktemp("ranks") / "store")
     runs = name_runs([str(LOGS)], "{name}__tf{release}__rank{rank}.log.zst", TAKEN)
-    assert all(row["state"] == "done" for row in collect(runs, store, Here(), VERSION))
+    assert all(row["state"] == "done" for row in collect(runs, store, Here(), VERSION).rows)
     return store
 
 
@@ -88,7 +88,7 @@ def test_each_step_has_each_rank(facts: dict[str, dict[str, Any]], group: str) -
 
 def test_the_host_and_rank_are_those_of_tf_config(tmp_path: Path) -> None:
     (log,) = LOGS.glob("mixed4__tf2.20.0__rank3*")
-    (row,) = collect(name_runs([str(log)], None, TAKEN), str(tmp_path), Here(), VERSION)
+    (row,) = collect(name_runs([str(log)], None, TAKEN), str(tmp_path), Here(), VERSION).rows
     assert (row["rank"], row["tensorflow"]) == (3, "2.20.0")
     assert re.fullmatch(r"127\.0\.0\.1:\d+", row["host"])
 

@@ -156,7 +156,7 @@ def test_half_a_store_is_not_taken_for_logs(
 ) -> None:
     (tmp_path / "half" / "timeline" / "run=a").mkdir(parents=True)
     assert main(["ops", str(tmp_path / "half")]) == 3
-    assert "has lost its table of runs" in capsys.readouterr().err
+    assert "Run tflogscope collect again, into the same store" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -12,11 +12,11 @@ import typer
 
 from tflogscope.cli.options import OwnGrammar, argument, option
 from tflogscope.cli.progress import progress_bar
-from tflogscope.errors import UsageError
+from tflogscope.errors import OutputError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.figures import count_of
-from tflogscope.stores.folder import folder_of, is_store, is_url
+from tflogscope.stores.folder import is_begun, is_store, is_url
 from tflogscope.version import __version__
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ def collect(
       tflogscope query runs "SELECT run, op, total_us FROM ops WHERE op = 'MatMul'"
     """
     from tflogscope.stores.collect import collect as collect_runs
-    from tflogscope.stores.layout import RUN_COLUMNS, read_rows
+    from tflogscope.stores.layout import RUN_COLUMNS
     from tflogscope.stores.naming import name_runs
 
     if workers is not None:  # of the two, the environment is the weaker
         if scheduler not in (None, os.environ.get(_ADDRESS)):
             raise UsageError("--workers and --scheduler exclude each other", None, "Name one.")
         scheduler = None
-    if os.path.exists(store) and not is_store(store) and not _is_empty(store):  # noqa: PTH110
+    if os.path.exists(store) and not _can_be_store(store):  # noqa: PTH110
         hint = "Name a store, or a directory that is empty or not there yet."
         raise UsageError("this is not a store of runs", store, hint)
     version = _version(grammar)
@@ -84,20 +84,22 @@ def collect(
         inputs, store = [_absolute(each) for each in inputs], _absolute(store)
         grammar = grammar and _absolute(grammar)
     runs = name_runs(inputs, template, ["run", *RUN_COLUMNS])
-    before = read_rows(folder_of(store)).filter(state="done").select(_WORK).rows()
     with progress_bar() as advance:
 
         def show(done: int, size: int, total: int) -> None:
             if advance is not None:
                 advance(size, total, f"{done:,} of {count_of(len(runs), 'run')}")
 
-        rows = collect_runs(runs, store, pool, version, show, grammar=grammar)
+        try:
+            rows, there = collect_runs(runs, store, pool, version, show, grammar=grammar)
+        except OutputError as error:
+            error.hint = f"What is done stays in {store}. Collect again, and it goes on from there."
+            raise
     failed = [row for row in rows if row["state"] == "failed"]
     for row in failed:
         print(safe(f"tflogscope: {row['run']}: {row['error']}"), file=sys.stderr)  # noqa: T201
     said = f"{count_of(len(rows) - len(failed), 'run')} in {store}"
-    left_out = sum(tuple(row[name] for name in _WORK) in before for row in rows)
-    said += f", {left_out:,} there already" if left_out else ""
+    said += f", {there:,} there already" if there else ""
     said += f", {len(failed):,} failed" if failed else ""
     print(safe(said), file=sys.stderr)  # noqa: T201
     if failed:
@@ -105,7 +107,6 @@ def collect(
 
 
 _ADDRESS = "DASK_SCHEDULER_ADDRESS"
-_WORK = ("run", "checksum", "tool_version")  # a run with the same is not done again
 
 
 def _version(grammar: str | None) -> str:
@@ -125,8 +126,9 @@ def _absolute(name: str) -> str:
     return name if is_url(name) else os.path.abspath(name)  # noqa: PTH100  links stay as named
 
 
-def _is_empty(directory: str) -> bool:
-    return os.path.isdir(directory) and not os.listdir(directory)  # noqa: PTH112, PTH208
+def _can_be_store(name: str) -> bool:
+    """Whether this is a store, or a directory with nothing in it but what a collector leaves."""
+    return (os.path.isdir(name) and is_begun(name)) or is_store(name)  # noqa: PTH112
 
 
 def _pool(workers: int | None, scheduler: str | None) -> Pool:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FAULT, INTERRUPTED, READER_GONE = 4, 130, 141
 # Errors of reading are mapped where logs are read; these are left over from printing.
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+# What a name of the user's can meet wherever it is looked at.
+_NAME_ERRORS = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR}
 _MEMORY = "docs/commands.md says how much is needed. Is it limited? See: ulimit -v"
 _NO_THREAD = "can't start new thread"
 _LONGEST = 600  # characters of a message: an error may quote a log line of any length
@@ -88,7 +90,7 @@ def _run_to_code(arguments: Sequence[str] | None) -> int:
             return _output_failed(ended.__context__)
         raise
     except OSError as error:
-        return _output_failed(error) if error.errno in _OUTPUT_ERRORS else _fault(error)
+        return _system_failed(error)
     except BaseException as error:  # noqa: BLE001  a panic inside polars is no Exception
         return _fault(error)
 
@@ -140,6 +142,18 @@ def _output_failed(error: OSError) -> int:
         return READER_GONE
     _say(f"can't write: {error.strerror or error}", where="standard output")
     return OutputError.exit_code
+
+
+def _system_failed(error: OSError) -> int:
+    """The system refuses something that nobody expected where it was asked for."""
+    if error.errno in _OUTPUT_ERRORS:
+        return _output_failed(error)
+    if error.errno not in _NAME_ERRORS:
+        return _fault(error)
+    _say(
+        error.strerror or str(error), where=str(error.filename or "a file"), hint="Check the name."
+    )
+    return InputError.exit_code
 
 
 def _drop_output() -> None:

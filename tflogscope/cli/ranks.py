@@ -76,7 +76,7 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
         runs = name_runs(inputs, None, [])
         pool = Processes(min(len(runs), os.cpu_count() or 1))
-        rows = collect(runs, directory, pool, __version__, grammar=grammar)
+        rows = collect(runs, directory, pool, __version__, grammar=grammar).rows
         for row in rows:
             if row["state"] == "failed":
                 raise InputError(row["error"], row["run"])

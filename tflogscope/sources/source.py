@@ -26,6 +26,8 @@ class Source:
 
     name: str
     """As named by the user; bytes of a file name that are not UTF-8 are shown as `\\xNN`."""
+    path: str
+    """What the system knows it by; "-" for standard input."""
     size: int | None
     """Bytes on disk; None if nobody can say before the end (pipes)."""
     account: SourceAccount
@@ -35,7 +37,7 @@ class Source:
         """`path` is "-" for standard input. Raises InputError if there is no such input."""
         self.name = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         self.account = SourceAccount()
-        self._path = path
+        self.path = path
         self._start = 0
         self._spool: Spool | None = None
         self._first: tuple[int, int, bytes, int] | None = None  # what the first pass has met
@@ -90,14 +92,14 @@ class Source:
 
     def _measure(self) -> int | None:
         """The size on disk, and where a shell's `< run.log` is in its file."""
-        if self._path == STANDARD_INPUT:
+        if self.path == STANDARD_INPUT:
             descriptor = _standard_input_descriptor()
             if descriptor is None or not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
             self._start = os.lseek(descriptor, 0, os.SEEK_CUR)
             return max(0, os.fstat(descriptor).st_size - self._start)
         try:
-            status = os.stat(self._path)
+            status = os.stat(self.path)
         except OSError as error:
             raise unreadable(self.name, error) from error
         return status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -109,11 +111,11 @@ class Source:
                 weakref.finalize(self, self._spool.discard)
             return self._spool
         try:
-            if self._path == STANDARD_INPUT:
+            if self.path == STANDARD_INPUT:
                 descriptor = _standard_input_descriptor()
                 file = io.FileIO(os.dup(0 if descriptor is None else descriptor))
             else:
-                file = io.FileIO(self._path)
+                file = io.FileIO(self.path)
             reader = PlainFile(file, self.name, self._start, self.size)
             self._require_same(file, reader)
         except OSError as error:
@@ -141,10 +143,10 @@ class Source:
             raise InputError(said, self.name, "Nothing was mixed. Run the command again.")
 
     def _open_spool(self) -> Spool:
-        if self._path == STANDARD_INPUT:
+        if self.path == STANDARD_INPUT:
             return Spool(_standard_input(), self.name, owned=False)
         try:
-            return Spool(open(self._path, "rb"), self.name, owned=True)
+            return Spool(open(self.path, "rb"), self.name, owned=True)
         except OSError as error:
             raise unreadable(self.name, error) from error
 

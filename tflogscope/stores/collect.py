@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflogscope.errors import InputError, TflogscopeError
 from tflogscope.events.onednn_header import header_facts
@@ -22,6 +22,7 @@ from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
 from tflogscope.stores.kept import kept
 from tflogscope.stores.layout import (
     KEPT,
+    PARQUET,
     RUN_COLUMNS,
     STORED,
     Row,
@@ -40,6 +41,13 @@ _COPIED = 1 << 22  # bytes
 _LONGEST = 500  # characters of an error, which may quote a line
 
 
+class Collected(NamedTuple):
+    """The rows of all runs, by id, and how many runs were in the store already."""
+
+    rows: list[Row]
+    there: int
+
+
 def collect(
     runs: Sequence[Named],
     store: str,
@@ -48,8 +56,8 @@ def collect(
     progress: Progress | None = None,
     *,
     grammar: str | None = None,
-) -> list[Row]:
-    """Bring runs into a store, those that it has already left out; return the rows of all.
+) -> Collected:
+    """Bring runs into a store, those that it has already left out.
 
     Args:
         runs: what `name_runs` found.
@@ -65,32 +73,36 @@ def collect(
     """
     folder = folder_of(store)
     read_rows(folder)  # a store of another schema is refused before anything is done
-    total, done, rows = sum(each.size for each in runs), 0, []
+    total, done, rows, there = sum(each.size for each in runs), 0, [], 0
     tasks = [(store, named, version, grammar) for named in runs]
     for (_, named, *_), found in pool.run(collect_run, tasks):
-        row: Row = found
         if isinstance(found, str):  # its worker was lost
-            row = failed(named, version, found)
+            row, was_there = failed(named, version, found), False
             _put_row(folder, row, read_row(folder, named.run))
+        else:
+            row, was_there = found
         rows.append(row)
+        there += was_there
         done += named.size
         if progress is not None:
             progress(len(rows), done, total)
-    return sorted(rows, key=lambda row: str(row["run"]))
+    return Collected(sorted(rows, key=lambda row: str(row["run"])), there)
 
 
-def collect_run(store: str, named: Named, version: str, grammar: str | None = None) -> Row:
-    """Analyze one run, put it into a store, and return its row.
+def collect_run(
+    store: str, named: Named, version: str, grammar: str | None = None
+) -> tuple[Row, bool]:
+    """Analyze one run and put it into a store; return its row, and whether it was there.
 
-    If the store has it, of the same log, tool and schema, nothing is done.
+    It is there if all its tables are, of the same log, tool and schema. Then nothing is done.
     """
     folder = folder_of(store)
     before = read_row(folder, named.run)
     try:
         with _sources(named) as sources:
             row = _row(named, version, checksum=_checksum(sources))
-            if before is not None and before["state"] == "done" and _same(before, row):
-                return before
+            if before is not None and _is_whole(folder, before) and _same(before, row):
+                return before, True
             run = _open(sources, grammar)
             row |= _facts(run, named) | {"state": "done"}
             for table in STORED:
@@ -108,7 +120,13 @@ def collect_run(store: str, named: Named, version: str, grammar: str | None = No
             named, version, f"a fault of tflogscope's own: {type(error).__name__}: {error}"
         )
     _put_row(folder, row, before)
-    return row
+    return row, False
+
+
+def _is_whole(folder: Folder, row: Row) -> bool:
+    """Whether a run was analyzed and its tables are all there."""
+    files = (table_file(row, table) for table in STORED)
+    return row["state"] == "done" and all(folder.holds(file, PARQUET) for file in files)
 
 
 def failed(named: Named, version: str, error: str) -> Row:
@@ -208,7 +226,7 @@ def _sources(named: Named) -> Iterator[list[Source]]:
                 path = str(Path(directory) / f"{number}-{PurePosixPath(file).name}")
                 _copy(file, path)
             source = Source(path)
-            source.name = file
+            source.name = file if is_url(file) else source.name
             sources.append(source)
         yield sources
 

@@ -12,6 +12,8 @@ from tflogscope.exports.atomic import atomic_file
 
 RUNS = "runs"
 """The folder, and the table, with a row a run."""
+# Whole tables of runs, and what a collector that was killed could not remove.
+_BEGUN = re.compile(r"\w+/run=[^/]+/[0-9a-f]{16}\.parquet|(?:[^/]+/)*\.tflogscope-\w+\.tmp")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _INSTALL = "pip install 'tflogscope[remote]'"
 
@@ -32,6 +34,9 @@ class Folder(Protocol):
 
     def files(self, folder: str) -> list[str]:
         """Names of the files right in a folder, sorted; empty if there is no such folder."""
+
+    def holds(self, file: str, end: bytes) -> bool:
+        """Whether a file is there that ends with these bytes."""
 
 
 def is_url(name: str) -> bool:
@@ -66,13 +71,23 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def is_store(name: str) -> bool:
-    """Whether this is a store: what has a folder `runs` with rows in it."""
-    if not is_url(name) and not os.path.isdir(f"{name}/{RUNS}"):  # noqa: PTH112  as it is named
-        if next(Path(name).glob("timeline/run=*"), None):
-            hint = "tflogscope collect writes it: collect the runs into a new store."
-            raise InputError("this store has lost its table of runs", name, hint)
-        return False
-    return any(each.endswith(".parquet") for each in folder_of(name).files(RUNS))
+    """Whether this is a store: what has a folder `runs` with rows in it.
+
+    Raises InputError if only the rows are missing.
+    """
+    local = None if is_url(name) else LocalFolder(name)
+    if any(each.endswith(".parquet") for each in (local or folder_of(name)).files(RUNS)):
+        return True
+    if local and local.has_folders("timeline"):
+        what = "this store has no row of a run: collect was stopped, or the table of runs is lost"
+        raise InputError(what, name, "Run tflogscope collect again, into the same store.")
+    return False
+
+
+def is_begun(directory: str) -> bool:
+    """Whether a directory holds no more than what a collector writes before its first row."""
+    files = (path for path in Path(directory).rglob("*") if path.is_symlink() or not path.is_dir())
+    return all(_BEGUN.fullmatch(path.relative_to(directory).as_posix()) for path in files)
 
 
 def store_and_run(name: str) -> tuple[str, str | None] | None:
@@ -121,6 +136,22 @@ class LocalFolder:
             return []
         return sorted(name for name in found if not name.startswith("."))
 
+    def holds(self, file: str, end: bytes) -> bool:
+        """See `Folder`."""
+        try:
+            with (self._path / file).open("rb") as stream:
+                stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(end)))
+                return stream.read() == end
+        except OSError:
+            return False
+
+    def has_folders(self, folder: str) -> bool:
+        """Whether there are folders of runs in a folder."""
+        try:
+            return any(each.name.startswith("run=") for each in (self._path / folder).iterdir())
+        except OSError:  # what the name is, the reader of logs will say
+            return False
+
 
 class RemoteFolder:
     """A URL. Object stores put a file whole or not at all."""
@@ -160,3 +191,7 @@ class RemoteFolder:
         except FileNotFoundError:
             return []
         return sorted(each.rstrip("/").rpartition("/")[2] for each in found)
+
+    def holds(self, file: str, end: bytes) -> bool:
+        """See `Folder`. One request: an object store has a file whole or not at all."""
+        return bool(self._system.exists(f"{self._root}/{file}")) and bool(end)

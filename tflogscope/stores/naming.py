@@ -6,6 +6,7 @@ A template is a path in which `{job}` is a field, any text without `/`, and `*` 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -41,7 +42,7 @@ def name_runs(inputs: Sequence[str], template: str | None, taken: Sequence[str])
         taken: names of columns that a field can't have.
 
     Raises:
-        UsageError: the template is wrong, fits no file, or an id is no file name.
+        UsageError: the template is wrong or fits no file, or two runs have the same id.
         InputError: an input can't be read.
     """
     sizes = dict(_sizes(inputs))
@@ -53,9 +54,8 @@ def name_runs(inputs: Sequence[str], template: str | None, taken: Sequence[str])
             found = pattern.search(file.replace("\\", "/"))
             if found is None:
                 continue
-            fields = found.groupdict()
-        id_ = ".".join(fields.values()) if fields else _stem(file)
-        require_id(id_, file)
+            fields = {field: _shown(text) for field, text in found.groupdict().items()}
+        id_ = _fit(".".join(fields.values()) if fields else _stem(file))
         key = tuple(fields.items()) or (("file", file),)
         runs.setdefault(id_, {}).setdefault(key, []).append(file)
     if not runs:
@@ -73,16 +73,22 @@ def name_runs(inputs: Sequence[str], template: str | None, taken: Sequence[str])
     return sorted(found_runs, key=lambda each: (-each.size, each.run))
 
 
-def require_id(id_: str, where: str) -> None:
-    """Refuse an id that is not one name of a file.
+def _fit(id_: str) -> str:
+    """The id, if it can be a part of file names; else one made of it, with a checksum.
 
-    Raises:
-        UsageError: it has a `/`, is `..`, hidden, too long, or has control characters.
+    It can't if it is hidden, leads elsewhere, is too long, or has characters that have an effect.
     """
     wrong = "/" in id_ or "\\" in id_ or ".." in id_ or id_.startswith((".", "-"))
-    if not id_ or wrong or not id_.isprintable() or len(id_.encode()) > _LONGEST:
-        hint = "An id is a file's name: without / and .., and not hidden."
-        raise UsageError(f"{id_!r} can't be the id of a run", where, hint)
+    if id_ and not wrong and id_.isprintable() and len(id_.encode()) <= _LONGEST:
+        return id_
+    raw = id_.encode("utf-8", "surrogateescape")
+    words = re.sub(r"[^\w-]+|^-+", "_", raw[: _LONGEST - 20].decode("utf-8", "replace"))
+    return f"{words}-{hashlib.sha256(raw).hexdigest()[:8]}"
+
+
+def _shown(name: str) -> str:
+    """A name of bytes that are not UTF-8, as `Source` shows it."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _stem(file: str) -> str:
@@ -119,7 +125,7 @@ def _sizes(inputs: Sequence[str]) -> Iterator[tuple[str, int]]:
             yield from _remote_sizes(named)
         else:
             for source in find_sources([named]):
-                yield source.name, source.size or 0
+                yield source.path, source.size or 0
 
 
 def _remote_sizes(url: str) -> Iterator[tuple[str, int]]:
