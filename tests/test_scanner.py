@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.colliding import colliding
 from tests.mutations import KINDS
 from tests.samples import NAMES, path_of, raw_log
 from tests.twin import Twin
@@ -96,6 +97,41 @@ def agree(path: Path) -> Twin:
 @pytest.mark.parametrize("name", NAMES)
 def test_real_logs(name: str) -> None:
     assert agree(path_of(name)).rows
+
+
+# ---- logs made to do harm ------------------------------------------------------------------------
+
+PROCESS = (
+    "2026-11-21 03:57:31.425431: I tensorflow/core/common_runtime/executor.cc:841] Process node: "
+    '7 step 5 {{{{node {}}}}} = NoOp[_device="CPU:0"]() device: CPU:0\n'
+)
+DONE = PROCESS.replace("Process node", "Synchronous kernel done").replace("841", "1074")
+
+
+def test_no_log_can_be_made_for_the_hash(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    fields = colliding(200, bytes(set(range(33, 127)) - {ord(",")}))
+    log.write_text("".join(f"onednn_verbose,exec,{field}\n" for field in fields))
+    hashes = scanned(log).store.entries("verbose")["hash"]
+    assert len(set(hashes.tolist())) == len(hashes) == len(fields) + 2
+
+
+def test_each_process_hashes_in_its_own_way(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text("onednn_verbose,exec\n")
+    program = "import sys; from pathlib import Path; from tests.test_scanner import scanned\n"
+    program += "print(scanned(Path(sys.argv[1])).store.entries('verbose')['hash'])"
+    command = [sys.executable, "-c", program, str(log)]
+    assert len({subprocess.check_output(command) for _ in range(2)}) == 2
+
+
+def test_an_end_is_not_of_a_node_with_another_name(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    one, other = colliding(2)
+    log.write_text(PROCESS.format(one) + DONE.format(other))
+    assert agree(log).ends() == {}
+    log.write_text(PROCESS.format(one) + DONE.format(one))
+    assert agree(log).ends() == {0: 16}
 
 
 # ---- made logs -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tflogscope.events.messages import Messages
 from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.onednn_header import onednn_version
-from tflogscope.events.pairing import pair_in_order
+from tflogscope.events.pairing import numbered, pair_in_order
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.scan import Scanned, SourceSpan
 from tflogscope.events.store import texts_of
@@ -71,8 +71,9 @@ class Events:
     def _pair_odds(self) -> None:
         """Pair starts and ends of keys that are not simply a start and then its end."""
         odds = np.sort(self._store.odds(), order="at")
-        starts, ends = odds[odds["run"] >= 0], odds[odds["run"] < 0]
-        end = pair_in_order(starts["key"], ends["key"], starts["at"], ends["at"])
+        keys, is_start = numbered(odds["key"]), odds["run"] >= 0
+        starts, ends = odds[is_start], odds[~is_start]
+        end = pair_in_order(keys[is_start], keys[~is_start], starts["at"], ends["at"])
         runs, found = starts["run"][end >= 0], end[end >= 0]
         self._lone, ends = np.delete(ends, found), ends[found]
         for name in ("at", "clock", "micros", "site"):

@@ -14,6 +14,16 @@ Positions = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
 
+def numbered(keys: NDArray[np.void]) -> Keys:
+    """A number for each of the scanner's keys (`a`, `b`); equal keys have the same."""
+    a, b = keys["a"], keys["b"]
+    order = np.lexsort((b, a))
+    differs = (np.diff(a[order]) != 0) | (np.diff(b[order]) != 0)
+    numbers = np.zeros(len(keys), np.uint64)
+    numbers[order[1:]] = np.cumsum(differs)
+    return numbers
+
+
 def pair_in_order(starts: Keys, ends: Keys, start_at: Positions, end_at: Positions) -> Positions:
     """Return for each start the index of its end, -1: none. Rows must be in the order of the log.
 

@@ -37,10 +37,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 _WIDE = ("at", "end_at", "number")
 # The same as `library.Entry` and `library.Odd`, for NumPy.
-_ENTRY = [(name, "<u8") for name in ("hash", "mark", "at")]
+_ENTRY = [(name, "<u8") for name in ("mark", "mark_b", "hash", "at")]
 _ENTRY += [(name, "<u4") for name in ("length", "table", "tag", "number")]
 _ODD = [
-    ("key", "<u8"),
+    ("key", [("a", "<u8"), ("b", "<u8")]),
     ("at", "<i8"),
     ("run", "<i8"),
     ("clock", "<u4"),

@@ -6,6 +6,7 @@ What the names mean is said there; `tests/test_native.py` holds the two files to
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from ctypes import (
     POINTER,
@@ -17,6 +18,7 @@ from ctypes import (
     c_uint16,
     c_uint32,
     c_uint64,
+    sizeof,
 )
 from functools import cache
 from pathlib import Path
@@ -36,6 +38,8 @@ BLANK, CONTINUATION, IGNORED, COLD, HOT = range(5)
 NAME = "_scanner.dll" if sys.platform == "win32" else "_scanner.so"
 """The file of the compiled scanner, beside this one."""
 SOURCE = "scanner.c"
+KEYS = c_uint64 * 16
+_KEYS = os.urandom(sizeof(KEYS))  # so that a log can't be made for what strings hash to
 _INSTALL = "Install tflogscope again: pip install ."
 
 
@@ -106,10 +110,14 @@ class Tables(Structure):
     ]
 
 
+class Wide(Structure):
+    _fields_ = [("a", c_uint64), ("b", c_uint64)]
+
+
 class Row(Structure):
     _fields_ = [
         ("number", c_int64),
-        ("key", c_uint64),
+        ("key", Wide),
         ("line", c_uint32),
         ("site", c_uint32),
         ("clock", c_uint32),
@@ -123,8 +131,8 @@ class Row(Structure):
 
 class Entry(Structure):
     _fields_ = [
+        ("mark", Wide),
         ("hash", c_uint64),
-        ("mark", c_uint64),
         ("at", c_uint64),
         ("length", c_uint32),
         ("table", c_uint32),
@@ -175,12 +183,12 @@ class Columns(Structure):
 
 
 class Opened(Structure):
-    _fields_ = [("key", c_uint64), ("run", c_uint32), ("state", c_uint32)]
+    _fields_ = [("key", Wide), ("run", c_uint32), ("state", c_uint32)]
 
 
 class Odd(Structure):
     _fields_ = [
-        ("key", c_uint64),
+        ("key", Wide),
         ("at", c_int64),
         ("run", c_int64),
         ("clock", c_uint32),
@@ -226,6 +234,7 @@ def library() -> ctypes.CDLL:
         ) from error
     if c_uint32.in_dll(loaded, "tflogscope_source").value != crc32((here / SOURCE).read_bytes()):
         raise TflogscopeError("it was built from another scanner.c", str(here / NAME), _INSTALL)
+    ctypes.memmove(KEYS.in_dll(loaded, "tflogscope_keys"), _KEYS, sizeof(KEYS))
     loaded.tflogscope_scan.argtypes = [
         POINTER(Tables), c_char_p, c_uint64, c_uint64, c_uint64, c_int, POINTER(Output),
     ]  # fmt: skip

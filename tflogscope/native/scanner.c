@@ -18,7 +18,17 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
 
+__extension__ typedef unsigned __int128 u128;
+
 const u32 tflogscope_source = SOURCE; /* the checksum of this file, from the build */
+
+/* Two hashes depend on these; each process puts its own random numbers here before it scans. So
+   nobody can write a log whose strings collide: here are four beginnings, four factors for each. */
+u64 tflogscope_keys[2][8] = {
+    {0x9E3779B97F4A7C15u, 0x165667B19E3779F9u, 0xC2B2AE3D27D4EB4Fu, 0x27D4EB2F165667C5u,
+     0xA0761D6478BD642Fu, 0xE7037ED1A0B428DBu, 0x8EBC6AF09C88C6E3u, 0x589965CC75374CC3u},
+    {0xD1B54A32D192ED03u, 0xABC98388FB8FAC03u, 0x8CB92BA72F3D8DD7u, 0x2127599BF4325C37u,
+     0x1D8E4E27C47D124Fu, 0xEB44ACCAB455D165u, 0xDA942042E4DD58B5u, 0x9C06FAF4D023E3ABu}};
 
 #define NONE UINT32_MAX
 enum { PLACES = 16, FIELDS = 32, AHEAD = 4, DIALECTS = 8, SHAPE = 48, RECENT = 4 };
@@ -70,9 +80,11 @@ typedef struct {
 
 /* ---- what a scan gives --------------------------------------------------------------------- */
 
+typedef struct { u64 a, b; } wide; /* of each hash one: pairs are found by both alone */
+
 typedef struct {
     i64 number;
-    u64 key;
+    wide key;
     u32 line, site, clock, micros; /* clock: date and clock as printed; NONE: there is none */
     u32 text;                      /* of a verbose line its first field; `number`: how many */
     uint16_t message;
@@ -80,7 +92,7 @@ typedef struct {
 } row;
 
 /* A string that is `at` somewhere; `mark`: the thread of a site, or a string's part of the key. */
-typedef struct { u64 hash, mark, at; u32 length, table, tag, number; } entry;
+typedef struct { wide mark; u64 hash, at; u32 length, table, tag, number; } entry;
 
 /* Distinct strings. `slots` holds 1 + the index of an entry, 0 where free; `texts` is what `at`
    counts in; `bytes` are those of the strings, and one more for each. */
@@ -110,23 +122,31 @@ static u64 size_of(span text) { return (u64)(text.stop - text.p); }
 
 static int is_digit(u8 byte) { return byte >= '0' && byte <= '9'; }
 
-static u64 mixed(u64 a, u64 b) {
-    a = (a ^ b) * 0x9E3779B97F4A7C15u;
-    return a ^ (a >> 32);
+static u64 mixed(u64 a, u64 b, u64 factor) {
+    u128 product = (u128)(a ^ b) * factor;
+    return (u64)product ^ (u64)(product >> 64);
 }
 
-static u64 hash_of(span text) {
-    u64 h[4] = {size_of(text), 0x165667B19E3779F9u, 0xC2B2AE3D27D4EB4Fu, 0x27D4EB2F165667C5u};
-    u64 words[4] = {0};
+static u64 hash_of(span text, int which) {
+    const u64 *keys = tflogscope_keys[which], *f = keys + 4;
+    u64 h[4] = {keys[0] ^ size_of(text), keys[1], keys[2], keys[3]}, words[4] = {0};
     for (; size_of(text) >= 32; text.p += 32) { /* four at once: none waits for the one before */
         memcpy(words, text.p, 32);
-        for (int i = 0; i < 4; i++) h[i] = mixed(h[i], words[i]);
+        for (int i = 0; i < 4; i++) h[i] = mixed(h[i], words[i], f[i]);
     }
     memset(words, 0, 32);
     memcpy(words, text.p, size_of(text));
-    for (int i = 0; i < 4; i++) h[i] = mixed(h[i], words[i]);
-    return mixed(mixed(h[0], h[1]), mixed(h[2], h[3]));
+    for (int i = 0; i < 4; i++) h[i] = mixed(h[i], words[i], f[i]);
+    return mixed(mixed(h[0], h[1], f[0]), mixed(h[2], h[3], f[1]), f[2]);
 }
+
+/* A key, and one part more of it. */
+static wide joined(wide key, u64 a, u64 b) {
+    const u64 *one = tflogscope_keys[0], *two = tflogscope_keys[1];
+    return (wide){mixed(key.a + one[0], a, one[7]), mixed(key.b + two[0], b, two[7])};
+}
+
+static int same(wide one, wide other) { return one.a == other.a && one.b == other.b; }
 
 static int begins(span text, const u8 *literal, u64 length) {
     return size_of(text) >= length && memcmp(text.p, literal, length) == 0;
@@ -192,8 +212,8 @@ typedef struct {
 } scan;
 
 static entry string_of(const scan *s, u32 table, u32 tag, span text) {
-    u64 hash = mixed(hash_of(text), (u64)table << 32 | tag), at = (u64)(text.p - s->text);
-    return (entry){hash, 0, at, (u32)size_of(text), table, tag, 0};
+    u64 own = (u64)table << 32 | tag, hash = mixed(hash_of(text, 0), own, tflogscope_keys[0][7]);
+    return (entry){{0}, hash, (u64)(text.p - s->text), (u32)size_of(text), table, tag, 0};
 }
 
 static u32 intern(scan *s, u32 table, u32 tag, span text) {
@@ -204,7 +224,7 @@ static u32 intern(scan *s, u32 table, u32 tag, span text) {
 
 /* ---- templates ----------------------------------------------------------------------------- */
 
-typedef struct { i64 number; u64 key; const u8 *keep, *kept, *after; span path; } found;
+typedef struct { i64 number; wide key; const u8 *keep, *kept, *after; span path; } found;
 
 /* Where steps end that begin where `in` does; NULL if they do not fit. */
 static const u8 *run(const tables *t, range steps, span in, found *f) {
@@ -237,8 +257,11 @@ static const u8 *run(const tables *t, range steps, span in, found *f) {
         if (step->use & IS_NUMBER) f->number = value;
         if (step->use & IS_PATH) f->path = passed;
         if (step->use & IS_PATH && memchr(in.p, ' ', size_of(passed))) return NULL;
-        int is_number = step->op == UINT || step->op == INT;
-        if (step->use & IS_KEY) f->key = mixed(f->key, is_number ? (u64)value : hash_of(passed));
+        if (step->use & IS_KEY) {
+            int is_number = step->op == UINT || step->op == INT;
+            f->key = is_number ? joined(f->key, (u64)value, (u64)value)
+                               : joined(f->key, hash_of(passed, 0), hash_of(passed, 1));
+        }
         in.p = after;
     }
     return in.p;
@@ -300,7 +323,7 @@ static u32 site_of(scan *s, u32 dialect, span text) {
     entry e = string_of(s, SITES, dialect, text);
     u32 index = known(&s->out->strings, &e, text);
     if (index == NONE) {
-        e.mark = (u64)f.number;
+        e.mark.a = (u64)f.number;
         e.number = file_of(s->t, f.path);
         index = add(&s->out->strings, e);
     }
@@ -369,7 +392,7 @@ static const u8 *foreign(const tables *t, span in) {
 #define TORN UINT32_MAX
 enum { IN_TORN = 1 << 16, ENDED = 1 << 17 };
 
-static void add_row(scan *s, const record *r, u32 message, u32 text, i64 number, u64 key) {
+static void add_row(scan *s, const record *r, u32 message, u32 text, i64 number, wide key) {
     u32 table = message == NONE ? TEXTS : s->t->messages[message].table;
     s->out->rows[s->out->row_count++] =
         (row){number, key, (u32)s->out->lines, r->site, r->clock, r->micros, text,
@@ -385,7 +408,7 @@ static u32 checked(scan *s, u32 table, u32 tag, span text, const message *m, spa
     if (index == NONE) {
         found f = {0};
         e.number = (m == NULL || run(s->t, m->rest, rest, &f)) && !foreign(s->t, text);
-        e.mark = e.number ? f.key : e.hash;
+        e.mark = e.number ? f.key : (wide){e.hash, hash_of(text, 1)};
         if (e.number || s->again) index = add(&s->out->strings, e);
     }
     return s->again || (index != NONE && s->out->strings.entries[index].number) ? index : TORN;
@@ -403,11 +426,12 @@ static u32 with_prefix(scan *s, const record *r) {
         if (f.keep == NULL) return HOT + i; /* it is counted only */
         u32 text = checked(s, m->table, 0, (span){f.keep, f.kept}, m, in);
         if (text == TORN) return TORN;
-        add_row(s, r, i, text, f.number, mixed(f.key, s->out->strings.entries[text].mark));
+        wide mark = s->out->strings.entries[text].mark;
+        add_row(s, r, i, text, f.number, joined(f.key, mark.a, mark.b));
         return HOT + i;
     }
     u32 text = checked(s, TEXTS, r->file, r->message, NULL, r->message);
-    if (text != TORN) add_row(s, r, NONE, text, 0, 0);
+    if (text != TORN) add_row(s, r, NONE, text, 0, (wide){0});
     return text == TORN ? TORN : COLD;
 }
 
@@ -431,7 +455,7 @@ static u32 without_prefix(scan *s, const record *r) {
     u32 text = (u32)s->out->field_count, count = 0;
     if (m->table == VERBOSE) count = add_fields(s, line) | s->again;
     else text = intern(s, m->table, m->file, line);
-    add_row(s, r, r->file, text, count, 0);
+    add_row(s, r, r->file, text, count, (wide){0});
     return m->table == FAILURES ? CONTINUATION : HOT + r->file;
 }
 
@@ -527,7 +551,7 @@ static void keep_line_before(scan *s, const u8 *p) {
     while (line.p > s->text && line.p[-1] != '\n') line.p--;
     record r = begin_of(s, line);
     if (size_of(line) && r.dialect == NONE && !is_verbose(s->t, &r))
-        add_row(s, &r, 0, intern(s, BEFORE, 0, line), 0, 0);
+        add_row(s, &r, 0, intern(s, BEFORE, 0, line), 0, (wide){0});
 }
 
 /* Scans the lines of `text` that begin from `begin` on and before `end`, and returns how far it
@@ -575,8 +599,8 @@ typedef struct {
    then on go to `odds`, and are paired when the log is known to its end. */
 enum { FREE, DONE, OPEN, ODD };
 
-typedef struct { u64 key; u32 run, state; } opened;
-typedef struct { u64 key; i64 at, run; u32 clock, micros, site; } odd; /* run -1: an end */
+typedef struct { wide key; u32 run, state; } opened;
+typedef struct { wide key; i64 at, run; u32 clock, micros, site; } odd; /* run -1: an end */
 
 typedef struct {
     dictionary strings;
@@ -604,9 +628,9 @@ static u32 settled(store *s, entry e, const u8 *text) {
     return s->strings.entries[index].number;
 }
 
-static opened *opened_at(opened *open, u64 mask, u64 key) {
-    u64 slot = key & mask;
-    while (open[slot].state != FREE && open[slot].key != key) slot = (slot + 1) & mask;
+static opened *opened_at(opened *open, u64 mask, wide key) {
+    u64 slot = key.a & mask;
+    while (open[slot].state != FREE && !same(open[slot].key, key)) slot = (slot + 1) & mask;
     return &open[slot];
 }
 
