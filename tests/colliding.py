@@ -1,7 +1,7 @@
 """Strings made for a hash without a key: that of the scanner before 0.3, which anybody can invert.
 
-Strings of 32 bytes were mixed as four words. The first two met in `first ^ second`, so for any first
-word there is a second one with the same hash.
+Strings of 32 bytes were mixed as four words. The first two met in `first ^ second`, so for any
+first word there is a second one with the same hash.
 """
 
 from __future__ import annotations

@@ -38,6 +38,30 @@ def test_nothing_is_guessed(tmp_path: Path, case: dict[str, str]) -> None:
     assert case["reason"] in row["reason"]
 
 
+@pytest.mark.parametrize(
+    "hostile", ["$(id)", "`id`", "'", '"', "*", ";id", "|id", "\\", "--batch=x", "é"]
+)
+def test_a_line_has_only_what_benchdnn_knows(tmp_path: Path, hostile: str) -> None:
+    """Put into each place of each line, what a shell obeys is in no line, and in no comment."""
+    made = {
+        ",".join([*fields[:at], f"{field[:cut]}{between}{hostile}{field[cut:]}", *fields[at + 1 :]])
+        for case in CASES["case"]
+        for fields in [case["log"].split(",")]
+        for at, field in enumerate(fields)
+        for cut in {0, field.find(":") + 1, len(field)}
+        for between in ("", " ")
+    }
+    stream = io.BytesIO()
+    write_benchdnn(cases(tmp_path, *sorted(made)), stream, "made by a test")
+    comments, lines = [], []
+    for line in stream.getvalue().decode().splitlines()[2:]:
+        (comments if line.startswith("#") else lines).append(line)
+    text = "\n".join(lines) + "\n".join(comment.replace("×", "") for comment in comments)
+    assert not set(text) & set("$`'\"*|\\é<>&")
+    assert not set("\n".join(lines)) & set(";()")
+    assert "--batch" not in {word.partition("=")[0] for line in lines for word in line.split()}
+
+
 def test_counts_and_order(tmp_path: Path) -> None:
     first, second = CASES["case"][0]["log"], CASES["case"][1]["log"]
     found = cases(tmp_path, first, second, second)

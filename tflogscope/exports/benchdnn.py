@@ -21,6 +21,9 @@ _PROBLEM = [
     "engine", "primitive", "prop_kind", "memory_descriptors", "attributes", "auxiliary", "problem",
 ]  # fmt: skip
 _PLACE = re.compile(r"\{([^}]*)\}")
+# What benchdnn's values are written with. Shells read the lines, too, and a log may hold anything.
+_KNOWN = re.compile(r"[A-Za-z0-9_.:+-]*")
+_UNKNOWN = re.compile(r"[^A-Za-z0-9_.:+ ,;()-]")
 _LAYOUT = re.compile(r"[A-Za-z]\w*")
 _WITH_LAYOUT = {"", "any", "blocked"}  # other kinds of layouts have no name
 
@@ -54,18 +57,19 @@ def benchdnn_cases(primitives: pl.DataFrame) -> pl.DataFrame:
 
 def write_benchdnn(cases: pl.DataFrame, stream: BinaryIO, made_by: str) -> None:
     """Write lines, each below a comment: how often, for how long, and why there is no line."""
-    said = cases.drop_nulls("line")
-    said_us, all_us = (float(some["time_us"].sum()) for some in (said, cases))
+    written = cases.drop_nulls("line")
+    said_us, all_us = (float(some["time_us"].sum()) for some in (written, cases))
     share = f"{said_us / all_us:.1%}" if all_us else "none"
     head = (
-        f"# {made_by}: {said.height:,} of {cases.height:,} problems, {share} of the time.\n"
+        f"# {made_by}: {written.height:,} of {cases.height:,} problems, {share} of the time.\n"
         "# Each line is the arguments of one call of benchdnn.\n"
     )
     stream.write(head.encode())
     for row in cases.iter_rows(named=True):
         cost = f"# {row['count']:,} × in {row['time_us'] / 1000:,.3f} ms"
         what = f"{row['primitive']} {row['problem'] or ''}".strip()
-        text = f"{cost}\n{row['line']}" if row["line"] else f"{cost}: {what}: {row['reason']}"
+        said = _UNKNOWN.sub("?", f"{what}: {row['reason']}")
+        text = f"{cost}\n{row['line']}" if row["line"] else f"{cost}: {said}"
         stream.write(f"{text}\n".encode())
 
 
@@ -114,7 +118,14 @@ def _option(option: str, facts: Mapping[str, str], driver: Mapping[str, Any]) ->
         text = text.replace(f"{{{place}}}", value)
     name, is_set, value = text.removeprefix("--").partition("=")
     changed = _changed(value, driver.get("change", {}).get(name, ()))
-    return None if changed is None else f"--{name}{is_set}{changed}"
+    return None if changed is None else f"--{name}{is_set}{_checked(changed)}"
+
+
+def _checked(value: str) -> str:
+    """A value, if it has no more than benchdnn knows."""
+    if not _KNOWN.fullmatch(value):
+        raise _CantSayError(f"benchdnn does not read {value[:60]}")
+    return value
 
 
 def _known(place: str, facts: Mapping[str, str]) -> list[str]:
@@ -135,7 +146,9 @@ def _problem(row: Mapping[str, str], facts: Mapping[str, str], driver: Mapping[s
     for pattern, to, *layout in driver["problem"]:
         found = re.fullmatch(pattern, row["problem"])
         if found and all(re.fullmatch(each, facts.get("tag.src", "")) for each in layout):
-            return found.expand(to)
+            problem = _checked(found.expand(to))
+            if not problem.startswith("-"):  # it would be an option
+                return problem
     raise _CantSayError("the driver does not read such a problem")
 
 
@@ -219,7 +232,7 @@ def _attributes(text: str, driver: Mapping[str, Any]) -> list[str]:
         elif "quantized" in entry:
             parts = [_quantized(part, entry["quantized"], driver) for part in parts]
         value = _changed("+".join(parts), entry.get("change", ()))
-        options.append(f"--{entry['name']}={value}")
+        options.append(f"--{entry['name']}={_checked(value or '')}")
     if found:
         raise _CantSayError(f"benchdnn has nothing for {', '.join(sorted(found))}")
     return options
