@@ -53,7 +53,8 @@ def test_a_line_has_only_what_benchdnn_knows(tmp_path: Path, hostile: str) -> No
     }
     stream = io.BytesIO()
     write_benchdnn(cases(tmp_path, *sorted(made)), stream, "made by a test")
-    comments, lines = [], []
+    comments: list[str] = []
+    lines: list[str] = []
     for line in stream.getvalue().decode().splitlines()[2:]:
         (comments if line.startswith("#") else lines).append(line)
     text = "\n".join(lines) + "\n".join(comment.replace("×", "") for comment in comments)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import operator
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -281,6 +285,76 @@ def test_a_statement_is_refused_before_logs_are_read(
     assert main(["query", *words]) == 2
     error = capsys.readouterr().err
     assert ("no statement is given" if words[-1] == "README.md" else "only SELECT") in error
+
+
+TOO_DEEP = {
+    "sum": "SELECT " + "+".join(["line"] * 20_000) + " FROM ops",
+    "and": "SELECT op FROM ops WHERE " + " AND ".join(["line=1"] * 2_000),
+    "unions": " UNION ALL ".join(["SELECT op FROM ops"] * 1_000),
+    "comments": "SELECT op FROM ops WHERE " + "/**/OR/**/".join(["ran"] * 2_000),
+    "recursive": "WITH/**/RECURSIVE t AS (SELECT op FROM ops UNION SELECT op FROM t) SELECT 1",
+}
+
+
+@pytest.mark.parametrize("statement", TOO_DEEP.values(), ids=TOO_DEEP.keys())
+def test_a_statement_that_is_too_deep_is_refused(statement: str) -> None:
+    with pytest.raises(QueryError, match=r"operators|RECURSIVE is not"):
+        select(SimpleNamespace(ops=FRAME), statement)
+
+
+def test_what_is_only_long_is_answered() -> None:
+    some = ", ".join(map(str, range(20_000)))
+    quoted = "SELECT row FROM ops WHERE row IN ({}) AND op <> '{}'".format(some, "+" * 5_000)
+    assert select(SimpleNamespace(ops=FRAME), quoted)["row"].to_list() == [0, 1, 3, 4]
+
+
+def test_an_answer_has_an_end() -> None:
+    frame = pl.DataFrame({"row": range(3_000)})
+    joined = "FROM ops a CROSS JOIN ops b CROSS JOIN ops c CROSS JOIN ops d"
+    with pytest.raises(QueryError, match="more than 10,000,000 rows"):
+        select(SimpleNamespace(ops=frame), f"SELECT a.row {joined}")
+    assert select(SimpleNamespace(ops=frame), f"SELECT a.row {joined} LIMIT 5").height == 5
+
+
+LOG = "sample_logs/function_mlp__tf2.13.1__vlog2.log.zst"
+ENDLESS = "SELECT COUNT(*) FROM {}".format(", ".join(f"timeline t{i}" for i in range(9)))
+
+
+def test_time_has_an_end(capfd: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "tflogscope", "query", LOG, ENDLESS, "--timeout", "1"]
+    assert subprocess.run(command, check=False).returncode == 2
+    assert "no answer within 1 s" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [("SIGSEGV", "more depth than"), ("SIGABRT", "more memory than"), ("SIGTERM", "")],
+)
+def test_what_ends_polars_is_said(ended: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    program = "import os, signal, sys; from tflogscope.cli.main import main; "
+    program += "import tflogscope.query as q, types; m = types.ModuleType('sql'); "
+    program += f"m.select = lambda *_: os.kill(os.getpid(), signal.{ended}); "
+    program += "m.require_select = lambda *_: []; sys.modules['tflogscope.query.sql'] = m; "
+    program += f"sys.exit(main(['query', {LOG!r}, 'SELECT 1']))"
+    code = subprocess.run([sys.executable, "-c", program], check=False).returncode
+    error = capfd.readouterr().err
+    assert code == 2
+    assert said in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_query_can_be_ended(number: int, capfd: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "tflogscope", "query", LOG, ENDLESS]
+    started = subprocess.Popen(command)
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
+    while not (child := children.read_text().split()):
+        time.sleep(0.05)
+    time.sleep(1)
+    started.send_signal(number)
+    assert started.wait(10) == (130 if number == signal.SIGINT else -number)
+    assert not Path(f"/proc/{child[0]}").exists()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_the_command_line_shows_the_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
+from tflogscope.cli.apart import go_apart, silent
 from tflogscope.cli.inputs import named_inputs, opened, opened_store
-from tflogscope.cli.options import Force, FormatName, Output, OwnGrammar, argument
+from tflogscope.cli.options import Force, FormatName, Output, OwnGrammar, argument, option
 from tflogscope.cli.output import destination
 from tflogscope.errors import UsageError
 
@@ -19,6 +20,10 @@ def query(
         ),
     ] = None,
     *,
+    timeout: Annotated[
+        float,
+        option("--timeout SECONDS", "End the command if it takes longer; 0: never.", min=0),
+    ] = 600,
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
@@ -34,18 +39,20 @@ def query(
       tflogscope query STORE "SELECT run, start, state FROM runs ORDER BY start"
       tflogscope query run.log "SELECT * FROM nodes WHERE rewrite <> 'none'" -o nodes.csv
     """
-    from tflogscope.query.sql import require_select, select
-
     if not words or os.path.exists(words[-1]):  # noqa: PTH110  # false for names too long
         raise UsageError("no statement is given", "query", "Write it last, in quotes.")
     statement = words[-1]
+    go_apart(timeout)
+    from tflogscope.query.sql import require_select, select
+
     require_select(statement)
     inputs = named_inputs(words[:-1])
     place = destination(output, format_name, force=force, inputs=inputs)
 
     if store := opened_store(inputs):
-        frame = select(store, statement)
+        with silent():
+            frame = select(store, statement)
     else:
-        with opened(inputs, grammar) as run:
+        with opened(inputs, grammar) as run, silent():
             frame = select(run, statement)
     place.send(frame, "query")

@@ -12,6 +12,19 @@ from tflogscope.exports.schema import TABLES
 
 _HINT = f"The tables are {', '.join(TABLES)}; of a store runs, too."
 _SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
+_RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
+# What is not part of the statement's shape: strings, quoted names, comments.
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+# polars takes a deep statement apart by recursion, and a stack that is too small ends the process.
+_DEPTH = (
+    (
+        re.compile(r"[-+*/%|<>=]+|\b(?:and|or|not|case|when|like|between|is|in)\b", re.IGNORECASE),
+        1000,
+    ),
+    (re.compile(r"\b(?:select|join|union|intersect|except|values)\b", re.IGNORECASE), 100),
+)
+_SHOWN = 5
+MAX_ROWS = 10_000_000
 _NO_FUNCTION = "is not a supported table function"
 
 
@@ -26,6 +39,7 @@ def require_select(statement: str, tables: tuple[str, ...] = TABLES) -> list[str
     """
     if not _SELECT.match(statement):
         raise QueryError("only SELECT is possible", statement, 0, _HINT)
+    _require_shallow(statement)
     try:
         named = PySQLContext.table_identifiers(statement, include_schema=False, unique=True)
     except pl.exceptions.PolarsError as error:
@@ -36,6 +50,17 @@ def require_select(statement: str, tables: tuple[str, ...] = TABLES) -> list[str
             what = f"{name} makes a table of something else; files can't be read here"
             raise QueryError(what, statement, place, _HINT)
     return [name for name in tables if name in {each.lower() for each in named}]
+
+
+def _require_shallow(statement: str) -> None:
+    shape = _QUOTED.sub(" ", statement)
+    if _RECURSIVE.search(shape):
+        raise QueryError("WITH RECURSIVE is not possible", statement, 0, _HINT)
+    for words, most in _DEPTH:
+        if (count := len(words.findall(shape))) > most:
+            some = ", ".join(dict.fromkeys(words.findall(shape)[:_SHOWN]))
+            what = f"this has {count:,} operators ({some}, …), and {most:,} are possible"
+            raise QueryError(what, statement, 0, "A list of values is one operator: op IN (…)")
 
 
 def _is_table_function(name: str) -> bool:
@@ -58,17 +83,27 @@ def select(run: object, statement: str) -> pl.DataFrame:
     Only the tables that the statement names are made.
 
     Raises:
-        QueryError: it is not a SELECT, names a file or a table that is not there, or is wrong.
+        QueryError: it is not a SELECT, names a file or a table that is not there, is wrong, has
+            too many operators, or more rows than `MAX_ROWS`.
     """
     tables = getattr(run, "tables", TABLES)
     frames = {name: getattr(run, name) for name in require_select(statement, tables)}
     try:
-        with pl.SQLContext(frames, eager=True) as context:
-            return context.execute(statement)
+        with pl.SQLContext(frames, eager=False) as context:
+            answer = context.execute(statement).head(MAX_ROWS + 1)
+            # Joins can make very many rows; this engine makes no more than are asked for.
+            streamed = "JOIN" in answer.explain(optimized=False)
+            found = answer.collect(engine="streaming" if streamed else "in-memory")
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
         if is_damage(error):
             raise
         raise _not_understood(statement, error) from error
+    except pl.exceptions.PanicException as error:
+        raise _not_understood(statement, RuntimeError(f"polars can't: {error}")) from error
+    if found.height > MAX_ROWS:
+        what = f"the answer has more than {MAX_ROWS:,} rows"
+        raise QueryError(what, statement, 0, "Add a WHERE or a LIMIT.")
+    return found
 
 
 def _not_understood(statement: str, error: Exception) -> QueryError:
