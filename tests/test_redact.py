@@ -196,6 +196,63 @@ def test_secrets_do_not_get_through(tmp_path: Path) -> None:
     assert {"hidden", "alice"} <= set(json.loads(names.read_text())["names"].values())
 
 
+TOKENS = [
+    "alice",
+    "4111111111111111",
+    "+14155550123",
+    "2001:db8:85a3::8a2e:370:7334",
+    "ZürichKunde",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "%73%65%63%72%65%74",
+    "\U0001f600\U0001f608",
+    "kunde_77123",
+]
+VERBOSE = (
+    "onednn_verbose,exec,cpu,convolution,jit:avx512_core,forward_training,"
+    "src_f32::blocked:abcd:f0 dst_f32::blocked:abcd:f0,"
+    "attr-scratchpad:user ,alg:convolution_direct,mb2_ic3oc8_ih8oh8kh3,0.1"
+)
+QUOTED = f'{NODE}{{{{node a/b}}}} = MatMul[T=DT_FLOAT, _user="x @ y"]() device: {DEVICE}'
+TENSOR = (
+    f"{NODE}{{{{node a}}}} = Const[dtype=DT_STRING, "
+    f'value=Tensor<type: string shape: [] values: a>, b>, _u="c"]() device: {DEVICE}'
+)
+
+
+def test_no_planted_token_survives(tmp_path: Path) -> None:
+    """A token between any two words of a line of oneDNN; in strings, anywhere."""
+    places = [(VERBOSE, at) for at in range(40, len(VERBOSE) - 4)]
+    places += [(QUOTED, QUOTED.index(" @"))]
+    places += [(TENSOR, at) for at in range(TENSOR.index("b>, _u"), TENSOR.index('c"]'))]
+    lines = [line[:at] + token + line[at:] for line, at in places for token in TOKENS]
+    log = tmp_path / "run.log"
+    log.write_text("\n".join(lines) + "\n")
+    text = b"".join(text for text, _ in Redactor(KEY).blocks(Source(str(log)))).decode()
+    assert len(text.splitlines()) == len(lines)
+    for token in TOKENS:
+        assert token not in text, token
+    assert text.isascii()
+
+
+def test_what_the_header_keeps_has_the_form_of_it(tmp_path: Path) -> None:
+    header = {
+        "versions": {"tensorflow": "2.13.1", "python": "alice", "alice": "1.0", "keras": ["x"]},
+        "started": "alice",
+        "zone_seconds": "4111111111111111",
+        "cpus": ["alice"],
+        "cpu_flags": ["avx2", "alice", 7],
+        "environment": {"ONEDNN_VERBOSE": "1", "OMP_NUM_THREADS": "alice", "TF_X": "1"},
+    }
+    log = tmp_path / "run.log"
+    log.write_text(f"# tflogscope record {json.dumps(header, separators=(',', ':'))}\n")
+    ((line, _),) = Redactor(KEY).blocks(Source(str(log)))
+    assert json.loads(line.removeprefix(b"# tflogscope record ")) == {
+        "versions": {"tensorflow": "2.13.1"},
+        "cpu_flags": ["avx2"],
+        "environment": {"ONEDNN_VERBOSE": "1"},
+    }
+
+
 def some_words(path: Path) -> Iterator[str]:
     yield from re.findall(r"\bx[a-z2-7]{10}\b", path.read_text())
 

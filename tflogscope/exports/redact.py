@@ -17,8 +17,8 @@ import json
 import re
 import secrets
 import tomllib
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
 from typing import Any
 
 import polars as pl
@@ -30,19 +30,46 @@ from tflogscope.grammar.model import FileGrammar, Grammar
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.grammar.template import pattern_of
 from tflogscope.model.failures import NOT_FED
-from tflogscope.model.origin import RECORD_MARK
+from tflogscope.model.origin import RECORD_MARK, TENSORFLOW_PACKAGES
 from tflogscope.model.python_functions import KERAS_STEPS, OWN_FUNCTIONS
 from tflogscope.sources import Source
 
 DROPPED = "redacted"
 MARK = RECORD_MARK.decode()
-_FILE, _WORDS = "redact.toml", "tensorflow/words.txt"
+_FILE, _WORDS, _ONEDNN_WORDS = "redact.toml", "tensorflow/words.txt", "onednn/words.txt"
 _CUT = "\x1f"  # a control character; those of the log are escaped or dropped
 _WORD = re.compile(r"\w+")
 _FIELD = re.compile(
     r"\$\{\w+(?::\w+)?\}|\$\{\w+:|\$\[\?\w+:|\$."
 )  # of a template: all but its texts
+_SETTING = r"\d{1,4}|true|false|on|off|yes|no|all|none"
+_PACKAGES = {
+    "python",
+    "keras",
+    "numpy",
+    *TENSORFLOW_PACKAGES,
+    *(each.package for each in REWRITERS),
+}
+_NO_ASCII = re.compile(r"[^\x00-\x7f]")
+_INDEX = 3  # digits, and fewer
 _LENGTH = 6  # bytes of a pseudonym: one collision is likely only among ten million names
+
+
+def _fitting(value: object, form: re.Pattern[str]) -> object:
+    """A value of the header, or the items of it, that have the form."""
+    if isinstance(value, dict):
+        items = {name: _fitting(each, form) for name, each in value.items() if name in _PACKAGES}
+        return {name: each for name, each in items.items() if isinstance(each, str)}
+    if isinstance(value, list):
+        return [each for each in value if isinstance(each, str) and form.fullmatch(each)]
+    fits = not isinstance(value, bool) and form.fullmatch(str(value))
+    return value if isinstance(value, str | int) and fits else None
+
+
+def _is_layout(word: str) -> bool:
+    """Whether this is a layout's name: each of the first letters once, and then blocks of them."""
+    found = re.fullmatch(r"([A-Za-z]{1,12})(?:\d{1,3}[a-l])*", word)
+    return found is not None and sorted(found[1].lower()) == [*"abcdefghijkl"[: len(found[1])]]
 
 
 class Redactor:
@@ -70,7 +97,7 @@ class Redactor:
         self._grammar = grammar or load_grammar()
         try:
             self._facts: dict[str, Any] = tomllib.loads(packaged_file(_FILE).read_text("utf-8"))
-            words = packaged_file(_WORDS).read_text("utf-8")
+            words, onednn = (packaged_file(f).read_text("utf-8") for f in (_WORDS, _ONEDNN_WORDS))
         except (OSError, ValueError) as error:
             raise GrammarError(f"the file can't be read: {error}", _FILE) from error
         known = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
@@ -81,6 +108,8 @@ class Redactor:
         # The underscores before a name are an affix.
         self.vocabulary = {*known, *(word.lstrip("_") for word in known), *keep}
         self._affixes = [re.compile(affix["pattern"]) for affix in self._facts["affix"]]
+        self._onednn_words = set(onednn.split())
+        self._onednn_form = re.compile("|".join(self._facts["onednn_forms"]))
         self._number = re.compile(self._facts["number"])
         self._renamed: dict[tuple[str, bool], str] = {}
 
@@ -107,8 +136,14 @@ class Redactor:
         return self._renamed[token, free]
 
     def _rename(self, token: str, free: bool) -> str:
+        if token[0] == '"' or token.startswith("/job:"):
+            return self._string(token)
         if not _WORD.match(token) or self._is_known(token):
-            return token
+            return _NO_ASCII.sub("?", token)
+        return self._name(token, free)
+
+    def _name(self, token: str, free: bool) -> str:
+        """What is written for a word of the program's, or a number."""
         if found := re.fullmatch(r"values: (.*)(>.?)", token, re.DOTALL):
             return f"values: {self.pseudonym(found[1])}{found[2]}"
         if self._number.fullmatch(token):
@@ -125,6 +160,28 @@ class Redactor:
                 return token if self._is_known(name) else f"{before}{self.pseudonym(name)}{after}"
         return self.pseudonym(token)
 
+    def _string(self, token: str) -> str:
+        """A string of the program's, or a device, which TensorFlow writes in quotes as well."""
+        text = token.strip('"')
+        device = re.fullmatch(self._facts["device"], text)
+        is_name = re.fullmatch(self._facts["name"], text)
+
+        def new(part: str) -> str:
+            if not _WORD.match(part):
+                return _NO_ASCII.sub("?", part)
+            index = is_name and re.fullmatch(self._facts["index"], part)
+            return self.word(part, free=not device and not index)
+
+        return "".join(map(new, re.findall(r"\w+|\W+", token)))
+
+    def _onednn_word(self, word: str) -> str:
+        """A word of a verbose line: it stays if oneDNN prints it."""
+        stem = word.rstrip("0123456789")  # `src0`, `mask2`
+        known = {word, stem if len(word) - len(stem) < _INDEX else word} & self._onednn_words
+        if known or not word.isalnum() or self._onednn_form.fullmatch(word):
+            return word
+        return word if _is_layout(word) else self.pseudonym(word)
+
     def _is_known(self, word: str) -> bool:
         """Whether a word stays: the kernels of a plug-in are named after ops."""
         kernels = (
@@ -136,13 +193,28 @@ class Redactor:
             found and name[found.end() :] in self.vocabulary for name, found in kernels
         )
 
-    def texts(self, texts: pl.Series, *, free: bool = False) -> pl.Series:
-        """Texts with their words replaced, each distinct text and word once."""
+    def texts(
+        self,
+        texts: pl.Series,
+        *,
+        free: bool = False,
+        by: Callable[[str], str] | None = None,
+        token: str | None = None,
+    ) -> pl.Series:
+        """Texts with their words replaced, each distinct text and word once.
+
+        Args:
+            texts: any texts.
+            free: whether numbers are replaced, too.
+            by: what replaces a word, if not `word`.
+            token: what a word is, if not what redact.toml says.
+        """
         some = texts.drop_nulls().unique(maintain_order=True)
-        tokens = pl.DataFrame({"token": some.str.extract_all(self._facts["token"])})
+        tokens = pl.DataFrame({"token": some.str.extract_all(token or self._facts["token"])})
         tokens = tokens.with_row_index("row").explode("token").drop_nulls()
         words = tokens["token"].unique()
-        new = pl.Series([self.word(token, free=free) for token in words], dtype=pl.String)
+        change = by or partial(self.word, free=free)
+        new = pl.Series([change(word) for word in words], dtype=pl.String)
         tokens = tokens.with_columns(pl.col("token").replace_strict(words, new))
         joined = tokens.group_by("row", maintain_order=True).agg(pl.col("token").str.join())
         rows = pl.DataFrame({"row": pl.arange(0, len(some), dtype=pl.UInt32, eager=True)})
@@ -207,7 +279,7 @@ class Redactor:
     def _messages(self, records: pl.DataFrame) -> pl.Series:
         """What is written for messages (file, text), each of a record."""
         hot = records["text"].str.extract_groups(self._facts["hot"]).struct.unnest()
-        found = hot.select(pl.first() + self.texts(hot["2"])).to_series()
+        found = hot["1"] + self._definitions(hot["2"])
         left = records.with_row_index("row").filter(found.is_null() & (pl.col("text") != ""))
         for (file,), some in left.group_by("file"):
             grammar = self._grammar.files.get(str(file))
@@ -246,12 +318,19 @@ class Redactor:
         found = pieces.str.extract_groups(self._facts["onednn"]).struct.unnest()
         rest = pl.when(pl.col("2") == "").then(pl.lit("")).otherwise(pl.lit(DROPPED))
         marker = pieces.str.extract(f"^({self._markers})", 1)
-        return found.select(pl.coalesce(pl.col("1") + rest, marker + DROPPED)).to_series()
+        known = self.texts(found["1"], by=self._onednn_word, token=self._facts["onednn_token"])
+        return found.select(pl.coalesce(known + rest, marker + DROPPED)).to_series()
 
     def _torn(self, pieces: pl.Series) -> pl.Series:
         """Messages of the executor whose prefix is in another line."""
         hot = pieces.str.extract_groups(self._facts["hot"]).struct.unnest()
-        return hot["1"] + self.texts(hot["2"])
+        return hot["1"] + self._definitions(hot["2"])
+
+    def _definitions(self, texts: pl.Series) -> pl.Series:
+        """Definitions of nodes. What a tensor of strings holds may look like its end."""
+        strings = texts.str.contains("type: string", literal=True).fill_null(value=False)
+        free = self.texts(texts.set(~strings, None), free=True)
+        return self.texts(texts.set(strings, None)).zip_with(~strings, free)
 
     def _loggers(self, pieces: pl.Series) -> pl.Series:
         """Lines of Python's loggers, and of plug-ins."""
@@ -278,11 +357,17 @@ class Redactor:
     def _without_names(self, line: str) -> str | None:
         try:
             facts = json.loads(line.removeprefix(MARK))
-            kept = {name: facts[name] for name in self._facts["header"] if name in facts}
+            forms = self._facts["header"]
+            kept = {
+                name: kept
+                for name, form in forms.items()
+                if (kept := _fitting(facts.get(name), re.compile(form, re.ASCII)))
+                not in (None, {}, [])
+            }
             kept["environment"] = {
                 name: value
                 for name, value in facts.get("environment", {}).items()
-                if name in self._facts["environment"] and re.fullmatch(r"\d{1,4}|[a-z]{1,5}", value)
+                if name in self._facts["environment"] and re.fullmatch(_SETTING, value)
             }
         except (ValueError, TypeError, AttributeError):
             return None
