@@ -214,6 +214,31 @@ def test_bomb_costs_bounded_memory(tmp_path: Path, name: str, filler: bytes) -> 
     assert peak < 40 << 20
 
 
+EMPTY = {
+    "gzip": gzip.compress(b"", mtime=0),
+    "bzip2": bz2.compress(b""),
+    "xz": lzma.compress(b""),
+    "zstd": b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00",
+    "zstd, skippable": b"\x50\x2a\x4d\x18\0\0\0\0",
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_bomb_of_empty_members_is_left_out_and_said(tmp_path: Path, name: str) -> None:
+    """Each costs some µs for a few bytes: 1 MB of them took up to half a minute."""
+    path = tmp_path / "bomb"
+    text = gzip.compress(b"x\n") if name == "gzip" else b""
+    path.write_bytes(text + EMPTY[name] * 12_000 + text)
+    (source,) = find_sources([path])
+    blocks = b"".join(block.text for block in source.blocks())
+    assert blocks == (b"x\n" if text else b"")
+    assert "what follows 10,000 empty parts" in (source.account.problem or "")
+    path.write_bytes(EMPTY[name] * 9_000)
+    (source,) = find_sources([path])
+    assert not list(source.blocks())
+    assert source.account.problem is None
+
+
 @every_format
 def test_encodings_inside_archives(unpack: Unpack, name: str) -> None:
     words = "Größe €\r\n" * 3000

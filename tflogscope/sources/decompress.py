@@ -13,7 +13,8 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from functools import cache
+from typing import Any, NamedTuple, Protocol
 
 from tflogscope.errors import InputError
 from tflogscope.sources.block import Chunk, SourceAccount
@@ -23,6 +24,9 @@ MAGIC_SIZE = 16
 """Bytes of the beginning that `codec_of` wants to see."""
 
 _INPUT_SIZE = 1 << 16
+# Bytes behind a member that are kept for the next one: a bomb may be of nothing but tiny members.
+_READY = 1 << 9
+_MOST_EMPTY = 10_000  # in a row
 _OUTPUT_SIZE = 1 << 20
 # Archives say how much memory they need; one that asks for more was made to do harm, or with
 # `zstd --long=28` and above.
@@ -80,12 +84,12 @@ def decompress(reader: Reader, codec: Codec, account: SourceAccount, size: int) 
 
 def _members(reader: Reader, codec: Codec, account: SourceAccount) -> Iterator[tuple[bytes, int]]:
     """Unpacked bytes, and the position up to which the archive has been read for them."""
-    start = 0
-    while True:
+    start, ready, empty = 0, b"", 0
+    while empty < _MOST_EMPTY:
         decoder, damaged = codec.open()
         position, good = start, 0
         try:
-            for data, position in _member(decoder, reader, start):
+            for data, position in _member(decoder, reader, start, ready):
                 good += len(data)
                 yield data, position
         except damaged as error:
@@ -95,19 +99,33 @@ def _members(reader: Reader, codec: Codec, account: SourceAccount) -> Iterator[t
         if not decoder.eof:
             account.report(f"{codec.name} archive ends early")
             return
-        start = _skip_zeros(reader, position - len(decoder.unused_data))
-        head = reader.read_at(start, MAGIC_SIZE)
+        empty = 0 if good else empty + 1
+        rest = decoder.unused_data
+        start = position - len(rest)
+        ready = rest[:_READY]
+        if len(ready) < MAGIC_SIZE or ready.startswith(b"\0"):
+            start = _skip_zeros(reader, start)
+            ready = reader.read_at(start, _READY)
+        head = ready[:MAGIC_SIZE]
         if not head:
             return
         if not codec.magic.match(head):
             account.report(f"what follows the end of the {codec.name} archive was left out")
             return
+    account.report(f"what follows {empty:,} empty parts of the {codec.name} archive was left out")
 
 
 def _member(
-    decoder: Decoder, reader: Reader, start: int, careful_from: int | None = None
+    decoder: Decoder,
+    reader: Reader,
+    start: int,
+    ready: bytes = b"",
+    careful_from: int | None = None,
 ) -> Iterator[tuple[bytes, int]]:
-    """One member from `start` on; from `careful_from` on its bytes are fed one at a time."""
+    """One member from `start` on, whose first bytes may be `ready`.
+
+    From `careful_from` on its bytes are fed one at a time.
+    """
     position = start
     while not decoder.eof:
         data = b""
@@ -115,7 +133,7 @@ def _member(
             wanted = _INPUT_SIZE
             if careful_from is not None:
                 wanted = min(wanted, max(1, careful_from - position))
-            data = reader.read_at(position, wanted)
+            data, ready = ready or reader.read_at(position, wanted), b""
             if not data:
                 return
             position += len(data)
@@ -133,7 +151,7 @@ def _salvage(
     """
     decoder, damaged = codec.open()
     try:
-        for data, at in _member(decoder, reader, start, max(start, position - _INPUT_SIZE)):
+        for data, at in _member(decoder, reader, start, b"", max(start, position - _INPUT_SIZE)):
             if good < len(data):
                 yield data[good:], at
             good = max(0, good - len(data))
@@ -187,10 +205,7 @@ class _Zstandard:
     _SLICE = 1 << 8
 
     def __init__(self) -> None:
-        import zstandard
-
-        limits = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
-        self._inner = limits.decompressobj()
+        self._inner = _zstandard().decompressobj()
         self._input = b""
         self._fed = 0
         self._output = b""
@@ -221,6 +236,13 @@ class _Zstandard:
         made = b"".join(parts)
         self._output = made[max_length:]
         return made[:max_length]
+
+
+@cache
+def _zstandard() -> Any:
+    import zstandard
+
+    return zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
 
 
 def _open_zstd() -> tuple[Decoder, type[Exception]]:
