@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
+from collections.abc import Iterator
 from functools import partial
 
 import polars as pl
@@ -12,6 +16,9 @@ from tests.makelog import Node
 from tests.samples import path_of, run_of
 from tests.test_events_torn import GEMM_2, GEMM_3, NODE, PRINTED, STEP, Torn, account, graph
 from tflogscope import open_log
+from tflogscope.events.scan import Scan
+from tflogscope.grammar.load import load_grammar
+from tflogscope.sources import Block, SourceAccount
 from tflogscope.sources.lines import read_blocks
 
 # TensorFlow has not been seen to glue two of its own records; it writes each in one call.
@@ -92,3 +99,31 @@ def test_borders_of_blocks_in_real_logs(
     run = open_log(path_of(name))
     for table in ("timeline", "ops", "functions", "nodes", "rewrites", "primitives", "coverage"):
         assert getattr(run, table).equals(getattr(expected, table)), table
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="only POSIX has it")
+def test_an_interrupt_that_another_thread_gets_is_obeyed() -> None:
+    waiting, obeyed = threading.Event(), threading.Event()
+    found: list[bool] = []
+
+    class Silent:
+        name = "silent"
+        size: int | None = None
+        account = SourceAccount()
+
+        def blocks(self) -> Iterator[Block]:
+            waiting.wait()
+            time.sleep(0.3)  # until `wait` waits
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            found.append(obeyed.wait(20))
+            yield from ()
+
+    with pytest.raises(KeyboardInterrupt), Scan([Silent()], load_grammar()) as scan:
+        try:
+            waiting.set()
+            scan.wait()
+        finally:
+            obeyed.set()
+    while not scan.has_ended:
+        time.sleep(0.01)
+    assert found == [True]

@@ -129,7 +129,7 @@ class Scan:
         total = None if None in sizes else sum(size or 0 for size in sizes)
         for thread in self._threads:
             while thread.is_alive():
-                thread.join(None if progress is None else _PATIENCE_SECONDS)
+                thread.join(_PATIENCE_SECONDS)  # without an end it would keep Ctrl-C waiting
                 if progress is not None:
                     progress(self._position, total)
         if self._error is not None:
