@@ -14,11 +14,14 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tflogscope.errors import InputError
 from tflogscope.sources.block import Chunk, SourceAccount
 from tflogscope.sources.readers import Reader
+
+if TYPE_CHECKING:
+    import zstandard
 
 MAGIC_SIZE = 16
 """Bytes of the beginning that `codec_of` wants to see."""
@@ -239,7 +242,7 @@ class _Zstandard:
 
 
 @cache
-def _zstandard() -> Any:
+def _zstandard() -> zstandard.ZstdDecompressor:
     import zstandard
 
     return zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
