@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.command import Ended, run_command
 from tests.deep import first_quick
@@ -413,3 +415,33 @@ def test_the_docs_name_what_is_set() -> None:
 def test_buffers_of_tensors_are_recorded_if_asked_for() -> None:
     assert "log_memory" not in settings(None)["TF_CPP_VMODULE"]
     assert "log_memory=2" in settings(None, memory=True)["TF_CPP_VMODULE"].split(",")
+
+
+LINES_OF_ALL = [
+    b"\n",
+    b"1\n",
+    b"of the program\n",
+    b"onednn_verbose,exec\n",
+    b"2026-11-21 03:57:31.425431: I tensorflow/core/x.cc:1] text {\n",
+    b"2026-11-21 03:57:31.425431: W tensorflow/core/x.cc:1] text\n",
+    b"WARNING: All log messages before absl::InitializeLog() is called are written\n",
+    b"WARNING: other\n",
+    b"  name: 7\n",
+    b"}\n",
+    b"tflogscope op 1\n",
+    b"To enable the following instructions: AVX2\n",
+]
+
+
+@given(st.lists(st.sampled_from(LINES_OF_ALL), max_size=12), st.integers(1, 40))
+def test_lines_that_come_together_go_where_they_go_alone(lines: list[bytes], size: int) -> None:
+    """Whole lines of output are passed on at once; in pieces each line is looked at."""
+    text, found = b"".join(lines), []
+    for step in (len(text) or 1, size):
+        output: list[bytes] = []
+        errors: list[bytes] = []
+        sorter = PassOn(output.append, errors.append)
+        for at in range(0, len(text), step):
+            sorter.feed(text[at : at + step])
+        found.append((b"".join(output), b"".join(errors)))
+    assert found[0] == found[1]
