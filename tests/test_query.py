@@ -349,6 +349,7 @@ def test_a_query_can_be_ended(number: int, capfd: pytest.CaptureFixture[str]) ->
     started = subprocess.Popen(command)
     children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
     while not (child := children.read_text().split()):
+        assert started.poll() is None
         time.sleep(0.05)
     time.sleep(1)
     started.send_signal(number)
