@@ -111,6 +111,7 @@ JOIN = "Shape StridedSlice " * 3 + "Pack StridedSlice Equal All All "
         ("multi_step_on_data", JOIN + "Pack", 12),
         ("one_step_on_iterator", "Less", 1),
         ("multi_step_on_iterator", "Greater Less", 2),
+        ("one_step_on_data", "Less ReadVariableOp Identity Less", 2),
         ("predict_function", "Mul ConcatV2", 0),
         ("predict_function", JOIN + "ConcatV2 Shape StridedSlice", 12),
         ("one_step_on_data_distributed", "ConcatV2", 0),  # Keras 2.8 alone joins just so

@@ -159,7 +159,7 @@ def test_a_session_has_no_eager_ops() -> None:
 def test_what_keras_itself_asks_for_is_not_counted() -> None:
     rows = [call("predict_function", 0), eager("ConcatV2", own=True), eager("ConcatV2")]
     assert found(MadeRun(rows)) == [("ConcatV2", 1)]
-    assert "own, not counted: 1." in check(MadeRun(rows)).text
+    assert "itself, not counted: 1." in check(MadeRun(rows)).text
 
 
 def test_python_in_place_of_a_graph_counts_there_too() -> None:
@@ -221,6 +221,7 @@ CLEAN = (
 )
 PYTHON = {
     "run_eagerly__tf2.13.1__vlog2": "run-eagerly",
+    "run_eagerly_fit__tf2.22.0rc0__record": "run-eagerly",
     "py_function__tf2.13.1__vlog2": "py-function",
     "py_function__tf2.21.0__vlog2": "py-function",
 }
@@ -247,6 +248,26 @@ def test_python_in_place_of_graphs_fails_with_ops_and_lines(name: str) -> None:
         assert set(dispatched["op"]) == {op}
         assert set(dispatched["mode"]) == {"eager"}
     assert not run.unexpected_eager.is_empty()
+
+
+@pytest.mark.parametrize("release", ["2.20.0", "2.22.0rc0"])
+def test_what_callbacks_of_keras_compare_is_not_the_programs(release: str) -> None:
+    """Only the last op is the program's own, though it looks like those of the callbacks."""
+    run = run_of(f"keras_callbacks__tf{release}__record")
+    (result,) = check_run(run).checks
+    (violation,) = result.violations
+    compared = run.timeline.filter(mode="eager", op="Less", cause="outside-function")
+    assert compared.height == 3
+    last = compared.tail(1)
+    assert last["python"].to_list() == ["keras_callbacks.py:12"]
+    assert list(violation.lines) == last["line"].to_list()
+
+
+def test_what_saving_asks_for_is_not_the_programs() -> None:
+    """TensorBoard, checkpoints, a SavedModel and TFLite's converter; the two ops are the program's."""
+    (result,) = check_run(run_of("keras_saves__tf2.20.0__record")).checks
+    found = {each.subject["op"]: len(each.lines) for each in result.violations}
+    assert found == {"Fill": 1, "Sqrt": 1}
 
 
 def test_what_ran_inside_py_function_is_said_to_run_inside_its_function() -> None:

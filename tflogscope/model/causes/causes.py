@@ -43,6 +43,12 @@ class Causes:
         return ids[self.rule % len(ids)]
 
     @cached_property
+    def ids(self) -> pl.Series:
+        """The id of the rule of each dispatch; null for calls."""
+        ids = pl.Series([*(rule.id for rule in self.rules), None], dtype=pl.String)
+        return ids[self.rule % len(ids)]
+
+    @cached_property
     def own(self) -> pl.Series:
         """Whether TensorFlow or Keras asked for each dispatch itself (`CauseRule.own`)."""
         own = pl.Series([*(rule.own for rule in self.rules), False])
@@ -78,9 +84,9 @@ def read_causes(
     causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
     if lines.stacks.is_empty():
         return causes
-    proven = frame_rules(lines, eager["op"], causes.names)
+    proven = frame_rules(lines, eager["op"], causes.names, causes.ids)
     for number, each in enumerate(grammar.rules):
-        row = where((proven == each.id) & (causes.names != each.cause))
+        row = where((proven == each.id) & ((causes.names != each.cause) | (causes.own != each.own)))
         rule[row] = number
         if each.id in proof:
             proof[each.id][row] = causes.at[row]

@@ -1,13 +1,15 @@
 """Causes that a frame of the program's stack proves, in logs with the lines of `record`.
 
 The ops around show most causes. Where neither has a name, a variable of a metric looks like
-one of an optimizer; the frame that asked for it shows which it is.
+one of an optimizer, and a comparison of a callback looks like one of the program; the frame that
+asked for it shows which it is.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
+from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.python_lines import PythonLines
 
 # A frame, the rule that it proves, ops that it proves it for (None: all), and causes that it
@@ -20,33 +22,51 @@ _PROVEN: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     ("metric", "metric-update", None),
     ("gradient", "gradient", None),
 )
+# Frames of TensorFlow's and Keras' own loops, between an op and the nearest frame of the program.
+_KERAS_STEP, _TRACING = "step", "tracing"
+_KERAS_OWN, _KERAS_LOOP = "keras-own", "loop"
+_OWN = (("callback", _KERAS_OWN), ("saving", "checkpoint"), (_KERAS_LOOP, _KERAS_OWN))
 
 
-def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Series:
+def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series, ids: pl.Series) -> pl.Series:
     """The id of the rule that a frame proves for each eager op; null: none does, or it has it.
 
     Args:
         lines: which stack asked for each op.
         ops: their types.
         causes: what the ops around show.
+        ids: the rules that show it.
     """
     stacks, row = lines.stacks, lines.of_dispatches
     if stacks.is_empty():
         return pl.repeat(None, len(ops), dtype=pl.String, eager=True)
+    own = pl.col("frames").str.extract(r"^((?:<\w+>;)*)").str.strip_chars("<>;").str.split(">;<")
     frames = stacks.select(
+        own=own,
         mark=pl.col("frames").str.extract(r"^<(\w+)>(?:;|$)"),
         python=pl.col("frames").str.contains(r"(?:^|;)<py_function>(?:;|$)"),
     )
-    table = pl.DataFrame({"op": ops, "cause": causes, "row": row}).with_columns(
+    knows_loops = bool(frames["own"].explode().eq(_KERAS_LOOP).any())  # older records don't
+    table = pl.DataFrame({"op": ops, "cause": causes, "id": ids, "row": row}).with_columns(
         frames.select(pl.all().gather(row))
     )
     made = table.filter(pl.col("op") == "VarHandleOp")["row"].drop_nulls().unique()
     proven = [
         pl.when(pl.col("python") & (pl.col("cause") != "constant")).then(pl.lit("python-code"))
     ]
+    never, always = causes_that_count("never"), causes_that_count("always")
+    counts = ~pl.col("cause").is_in((*never, *always))
+    is_step = pl.col("own").list.contains(_KERAS_STEP) & ~pl.col("own").list.contains(_TRACING)
+    of_step = is_step & (counts | (pl.col("cause") == "read-variable"))
+    proven.append(pl.when(of_step).then(pl.lit("keras-batch")))
     for mark, id_, only in _PROVEN:
         holds = (pl.col("mark") == mark) & ~pl.col("cause").is_in(_WIDER)
         if only is not None:  # setting one that exists is something else
             holds &= pl.col("op").is_in(only) & pl.col("row").is_in(made.implode())
         proven.append(pl.when(holds).then(pl.lit(id_)))
+    for mark, id_ in _OWN:
+        proven.append(pl.when(counts & pl.col("own").list.contains(mark)).then(pl.lit(id_)))
+    if knows_loops:
+        of_program = (pl.col("id") == _KERAS_OWN) & pl.col("own").is_not_null()
+        proven.append(pl.when(of_program).then(pl.lit("no-function")))
     return table.select(rule=pl.coalesce(proven)).to_series()

@@ -35,8 +35,11 @@ _KNOWN = 1 << 16  # so many places are remembered
 
 # Whose frames are left out, besides all that is installed.
 _LIBRARIES = {"tensorflow", "keras", "tf_keras", "keras_core", "tensorflow_estimator"}
-# Frames that are left out but say something: what is in the file's name, and what is written.
-_MARKS = (
+# Frames that are left out but say something: what is in the file's name, and what is written; of
+# some files only frames of a few functions do.
+_STEPS = ("train_step", "test_step", "predict_step")
+_LOOPS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
+_MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/tensorflow/python/ops/script_ops.py", "py_function"),
     ("/tensorflow/python/eager/backprop.py", "gradient"),
     ("/tensorflow/python/data/", "dataset"),
@@ -44,6 +47,20 @@ _MARKS = (
     ("/optimizer_v2/", "optimizer"),
     ("/metrics/", "metric"),
     ("/initializers/", "initializer"),
+    ("/tensorflow/python/framework/func_graph.py", "tracing"),
+    ("/engine/training", "step", _STEPS),
+    ("/engine/training", "loop", _LOOPS),
+    ("/backend/tensorflow/trainer.py", "step", _STEPS),
+    ("/backend/tensorflow/trainer.py", "loop", _LOOPS),
+    ("/keras/callbacks", "callback"),
+    ("/src/callbacks", "callback"),
+    ("/tensorflow/python/checkpoint/", "saving"),
+    ("/tensorflow/python/training/saving/", "saving"),
+    ("/tensorflow/python/saved_model/", "saving"),
+    ("/tensorflow/lite/", "saving"),
+    ("/keras/saving/", "saving"),
+    ("/src/saving/", "saving"),
+    ("/src/export/", "saving"),
 )
 _IOLBF = 1  # whole lines: stdio.h of Linux and macOS
 _CONSTANT = "_EagerConst"  # the op that makes a tensor of a value
@@ -112,7 +129,7 @@ class _Lines:
             path = os.path.abspath(name).replace(os.sep, "/")  # noqa: PTH100
             outside = str(module).partition(".")[0] in _LIBRARIES or "__autograph_generated" in path
             if outside or path.startswith(self.installed) or "/site-packages/" in path:
-                kind = next((mark for part, mark in _MARKS if part in path), False)
+                kind = _mark(path, code.co_name)
         self.codes[id(code)] = (code, kind)  # a code that is kept keeps its id
         return kind
 
@@ -212,6 +229,14 @@ def _installed() -> tuple[str, ...]:
     paths += [os.path.dirname(os.__file__), os.path.dirname(__file__)]  # noqa: PTH120
     known = {os.path.abspath(each).replace(os.sep, "/") + "/" for each in paths if each}  # noqa: PTH100
     return tuple(sorted(known))
+
+
+def _mark(path: str, function: str) -> str | bool:
+    """What a frame of TensorFlow or Keras says."""
+    for part, mark, *functions in _MARKS:
+        if part in path and (not functions or function in functions[0]):
+            return mark
+    return False
 
 
 def _cell(name: str) -> str:
