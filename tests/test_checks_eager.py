@@ -264,10 +264,28 @@ def test_what_callbacks_of_keras_compare_is_not_the_programs(release: str) -> No
 
 
 def test_what_saving_asks_for_is_not_the_programs() -> None:
-    """TensorBoard, checkpoints, a SavedModel and TFLite's converter; the two ops are the program's."""
+    """TensorBoard, checkpoints, a SavedModel, TFLite's converter; two ops are the program's."""
     (result,) = check_run(run_of("keras_saves__tf2.20.0__record")).checks
     found = {each.subject["op"]: len(each.lines) for each in result.violations}
     assert found == {"Fill": 1, "Sqrt": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "amount"),
+    [
+        ("traced_again__tf2.13.1", "growing", 5),  # of its inputs there is one more each time
+        ("traced_again__tf2.13.1", "scale", 5),
+        ("traced_again__tf2.20.0__record", "growing", 5),
+        ("traced_again__tf2.20.0__record", "looped", 1),
+    ],
+)
+def test_a_function_that_tensorflow_warned_of_was_retraced(
+    name: str, function: str, amount: int
+) -> None:
+    checks = check_run(run_of(name), policy({"max_retraces": 0})).checks
+    (result,) = [each for each in checks if each.name == "max_retraces"]
+    found = {each.subject["function"]: each.amount for each in result.violations}
+    assert found[function] == amount
 
 
 def test_what_ran_inside_py_function_is_said_to_run_inside_its_function() -> None:

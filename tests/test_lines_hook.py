@@ -29,6 +29,15 @@ class Graph:
 from tensorflow.python import pywrap_tfe
 def _gradient_function(attr_tuple, make): return make()
 """,
+    "eager/polymorphic_function/polymorphic_function": """
+from tensorflow.python.client import pywrap_tf_session
+class Function:
+    def __init__(self, function): self._python_function, self._name = function, function.__name__
+    def __call__(self, *args, **kwds): return self._call(*args, **kwds)
+    def _call(self, *args, **kwds):
+        graph = None
+        return pywrap_tf_session.TF_GraphToFunction_wrapper(None, f"__inference_{self._name}_1")
+""",
     "math_ops": """
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session
@@ -115,6 +124,42 @@ def test_a_stack_is_spelled_once() -> None:
     )
     _, lines = record("train.py")
     assert [words[0] for words in lines] == ["stack", *["op"] * 9]
+
+
+@pytest.mark.usefixtures("program")
+def test_a_trace_says_what_it_is_for_and_calls_nothing_of_the_programs() -> None:
+    Path("train.py").write_text(
+        "from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function\n"
+        "def fail(*_): raise ValueError\n"
+        "class Odd: __eq__ = __hash__ = __repr__ = __getattr__ = __len__ = fail\n"
+        "class Model:\n"
+        "    def step(self, x, *, flag=False): pass\n"
+        "def f(x, y=1): pass\n"
+        "def made(size): return Function(lambda x: size)\n"
+        "once, odd, model = Function(f), Odd(), Model()\n"
+        "once(2); once([1, 1]); once(odd); once(x={'a': 1, Model: (None, 'b c')})\n"
+        "Function(f)(odd); made(1)(0); made(2)(0)\n"
+        "Function(model.step)(3, flag=True); Function(Model().step)(3)\n"
+    )
+    _, lines = record("train.py")
+    traces = [(*words[1:3], *json.loads(words[4])) for words in lines if words[0] == "trace"]
+    process = traces[0][0].split(".")[0]
+    assert [
+        (of.removeprefix(f"{process}."), int(number), arguments)
+        for of, number, _, arguments in traces
+    ] == [
+        ("1", 1, [["x", "2"], ["y", "1"]]),
+        ("1", 1, [["x", "list of 2 1"], ["y", "1"]]),
+        ("1", 1, [["x", "Odd object 1"], ["y", "1"]]),
+        ("1", 1, [["x", "dict('a': 1, type: tuple(None, 'b c'))"], ["y", "1"]]),
+        ("1", 2, [["x", "Odd object 1"], ["y", "1"]]),  # the same Python function
+        ("2", 3, [["x", "0"]]),
+        ("3", 4, [["x", "0"]]),  # it closes over something else
+        ("4", 5, [["x", "3"], ["flag", "True"]]),
+        ("5", 6, [["x", "3"], ["flag", "False"]]),
+    ]
+    assert {tuple(place) for _, _, place, _ in traces} == {("train.py", line) for line in (5, 6, 7)}
+    assert not [words for words in lines if words[0] == "off"]
 
 
 def test_the_users_own_sitecustomize_still_runs(program: Path) -> None:

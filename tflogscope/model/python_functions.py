@@ -5,6 +5,10 @@ Each trace has a uid of its own, and several functions may have one name: Keras 
 one function take the same number of inputs, captured variables included, and mostly have the same
 nodes: what is traced again with other shapes or Python values runs the same code. A trace without
 inputs is counted as a function of its own: nothing but its name would tie it to another one.
+
+Two records know more. What `record` adds to a program says of each trace which function it is of.
+And TensorFlow warns of a function that is traced again and again: then all traces of that name are
+of one function, unless one that was found so far has as many.
 """
 
 from __future__ import annotations
@@ -69,7 +73,10 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
     alone = pl.when(pl.col("inputs") == 0).then("order")
     key = pl.struct("function", "flavour", "inputs", alone=alone).rank("dense")
     known = known.with_columns(key=key)
-    number = pl.struct("key", group=_alike(known, nodes)).rank("dense")
+    known = known.with_columns(group=_alike(known, nodes), recorded=_recorded(known, events))
+    alone = pl.when(pl.col("recorded").is_null()).then(pl.struct("key", "group"))
+    known = known.with_columns(number=pl.struct("flavour", "recorded", alone=alone).rank("dense"))
+    number = pl.coalesce(_warned(known, events), "number")
     return known.select(
         "name",
         python_function=number,
@@ -114,6 +121,46 @@ def _alike(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
     left = np.sort(sizes["order"].to_numpy())
     group[left] += np.arange(len(left))
     return pl.Series(group)
+
+
+def traces_recorded(events: Events) -> pl.DataFrame:
+    """What the hook of `record` says of traces: name, of (the Python function), object, signature.
+
+    `grammars/lines.toml`, python_trace.
+    """
+    said = events.messages("python_trace")
+    of = pl.format("{}.{}", "process", "python_function")
+    return said.select("object", "signature", "process", name="function", of=of).unique(
+        "name", keep="first", maintain_order=True
+    )
+
+
+def _recorded(known: pl.DataFrame, events: Events) -> pl.Series:
+    """Which function each trace is of, where `record` wrote it down; else null."""
+    said = traces_recorded(events).select("name", "of")
+    return looked_up(known.select("name"), said, "name")["of"]
+
+
+RETRACE_WARNINGS = ("retrace_warning", "retrace_warning_absl", "retrace_warning_absl_old")
+"""Messages of python/eager/polymorphic_function, FrequentTracingDetector.called_with_tracing."""
+
+
+def retrace_warnings(events: Events) -> pl.DataFrame:
+    """TensorFlow's warnings that a function is traced again and again: function, traced."""
+    warned = events.messages(*RETRACE_WARNINGS).drop_nulls("function")
+    return warned.select("traced", function=pl.col("function").str.extract(r"([^.]+)$", 1))
+
+
+def _warned(known: pl.DataFrame, events: Events) -> pl.Expr:
+    """The number of all traces of a name that was warned of; null where that adds nothing."""
+    most = retrace_warnings(events).group_by("function").agg(pl.col("traced").max())
+    number = pl.col("number").min().over("function", "flavour")
+    if most.is_empty():
+        return pl.lit(None, known["number"].dtype)
+    warned = pl.col("function").replace_strict(most["function"], most["traced"], default=None)
+    largest = pl.len().over("number").max().over("function", "flavour")
+    unknown = pl.col("recorded").is_null().all().over("function", "flavour")
+    return pl.when(unknown & (largest < warned)).then(number)
 
 
 def _made_by(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:

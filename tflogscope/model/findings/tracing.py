@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +14,7 @@ from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.frames import Integers, is_among, last_before, rows, where
-from tflogscope.model.python_functions import KERAS_STEPS
+from tflogscope.model.python_functions import KERAS_STEPS, retrace_warnings, traces_recorded
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _IDLE_SHARE = 0.1  # of the time in calls
@@ -31,6 +33,7 @@ _PARTS = (
     "run_us",
 )
 _LEAST_PART = 0.01  # of the time
+_VALUES = 4  # of an argument that are named
 _WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
 
 
@@ -56,7 +59,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         function, again = str(traces["function"][0]), traces.slice(1)
         took, at_stake = total(again["took_us"]), total(again.select(_own_us()).to_series())
         facts = {
-            **_difference(evidence.nodes, traces),
+            **(_recorded(evidence, traces) or _difference(evidence.nodes, traces)),
             "traces": traces.height,
             "took": took,
             "times": _times(again, took or 0.0),
@@ -77,6 +80,28 @@ def _times(calls: pl.DataFrame, time: float) -> list[dict[str, Any]]:
     sums = [(name, total(calls[name])) for name in _PARTS]
     known = [(name, part) for name, part in sums if part and part >= _LEAST_PART * time]
     return [{name: part, "stacks": stacks} for name, part in sorted(known, key=lambda e: -e[1])]
+
+
+def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
+    """What changed from trace to trace, where `record` wrote down what each was traced for."""
+    said = traces.select("name").join(traces_recorded(evidence.events), on="name")
+    if said.height < traces.height:
+        return {}
+    arguments = [dict(json.loads(each)[1]) for each in said["signature"]]
+    changed = []
+    for name in dict.fromkeys(name for each in arguments for name in each):
+        values = [each.get(name, "not given") for each in arguments]
+        steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
+        if len(steps) > 1:
+            changed.append({"name": name, "values": _few(steps)})
+    made = said["object"].n_unique()
+    return {"changed": changed, "made": made if made > 1 else None, "alike": True}
+
+
+def _few(values: list[str]) -> str:
+    """Values in a row, some left out in the middle if there are many."""
+    more = len(values) > _VALUES
+    return " → ".join([*values[: _VALUES - 1], "…", values[-1]] if more else values)
 
 
 def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> dict[str, Any]:
@@ -114,10 +139,7 @@ def _difference(nodes: pl.DataFrame, traces: pl.DataFrame) -> dict[str, Any]:
 
 def _warnings(evidence: Evidence, function: str) -> int:
     """How often TensorFlow warned of the retracing of a function."""
-    warnings = evidence.events.messages(
-        "retrace_warning", "retrace_warning_absl", "retrace_warning_absl_old"
-    )
-    return warnings.filter(pl.col("function") == function).height
+    return retrace_warnings(evidence.events).filter(pl.col("function") == function).height
 
 
 def _first_calls(evidence: Evidence) -> Iterator[Finding]:

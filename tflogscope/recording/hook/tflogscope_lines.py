@@ -27,6 +27,7 @@ from tflogscope_autograph import (  # type: ignore[import-not-found]  # it is be
     Origins,
     moved,
 )
+from tflogscope_traces import Traces  # type: ignore[import-not-found]  # it is beside this file
 
 _FRAMES = 24  # of a stack, the nearest ones
 _LINE = 3900  # characters of them: a pipe takes no more than 4,096 bytes as one piece
@@ -88,6 +89,7 @@ class _Lines:
         self.stacks: dict[tuple[int | str, ...], int] = {}
         self.texts: dict[str, int] = {}
         self.taped: dict[int, tuple[Any, int]] = {}
+        self.traces = Traces()
 
     # ---- where the program is ------------------------------------------------------------------
 
@@ -159,12 +161,16 @@ class _Lines:
         origins = self.generated.get(name)
         if origins:
             name, line, function = origins.of(frame)
+        return self._relative(name), line, function[:_NAME]
+
+    def _relative(self, name: str) -> str:
+        """A file as the log names it: from the folder of the program on, or the notebook's cell."""
         name = _cell(name)
         if not name.startswith(("<", "In[")):
             name = os.path.abspath(name)  # noqa: PTH100
             if self.folder and name.startswith(self.folder + os.sep):
                 name = name[len(self.folder) + 1 :].replace(os.sep, "/")
-        return name[-_NAME:], line, function[:_NAME]
+        return name[-_NAME:]
 
     # ---- what is written -----------------------------------------------------------------------
 
@@ -189,12 +195,30 @@ class _Lines:
             _nodes(graph)[op.name] = number
             self.write(f"{kind} {self.graph(graph)} {self.process}.{number} {_text(op.name)}")
 
-    def function(self, name: str, frame: FrameType) -> None:
-        """A graph is made into a function."""
+    def function(self, name: str | bytes, frame: FrameType) -> None:
+        """A graph is made into a function, as a rule because a tf.function was traced."""
+        name = name.decode() if isinstance(name, bytes) else name
         graph = frame.f_locals.get("graph", frame.f_locals.get("temp_graph"))
         if graph is not None:
             number = f"{self.process}.{self.stack(frame)}"
             self.write(f"function {self.graph(graph)} {number} {_text(name)}")
+        try:
+            self.trace(name, frame)
+        except Exception:  # noqa: BLE001  an argument that can't be looked at; lines go on
+            return
+
+    def trace(self, name: str, frame: FrameType) -> None:
+        """A tf.function was traced, if this is one."""
+        traced = self.traces.traced(name, frame)
+        if traced is None:
+            return
+        function, number, code, arguments = traced
+        place = code and [self._relative(code.co_filename), code.co_firstlineno]
+        text = _text(json.dumps([place, arguments], separators=(",", ":")))
+        while len(text) > _LINE and arguments:
+            arguments.pop()
+            text = _text(json.dumps([place, arguments], separators=(",", ":")))
+        self.write(f"trace {self.process}.{function} {number} {_text(name)} {text}")
 
     def tape(self, attributes: Any, outputs: Any) -> None:
         """A tape takes down a node; `_forward` finds it by its attributes."""
