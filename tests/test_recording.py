@@ -445,3 +445,58 @@ def test_lines_that_come_together_go_where_they_go_alone(lines: list[bytes], siz
             sorter.feed(text[at : at + step])
         found.append((b"".join(output), b"".join(errors)))
     assert found[0] == found[1]
+
+
+SOURCE_PLACES = (  # TensorFlow 2.22.0rc0: a status that says where it comes from
+    "I0000 00:00:1795469481.812300   16470 executor.cc:1156] 0x1 Compute status: INVALID_ARGUMENT: "
+    "indices = 7 is not in [0, 3)\n"
+    "=== Source Location Trace: ===\n"
+    "tensorflow/core/kernels/gather_op.cc:198\n"
+    "tensorflow/core/common_runtime/executor.cc:1156\n\n"
+)
+PYTHON_FAILED = (  # the status of Python code that failed has a traceback
+    "2026-11-23 21:31:28.943280: {} 16626 tensorflow/core/framework/op_kernel.cc:1842] "
+    "INVALID_ARGUMENT: ValueError: gen\nTraceback (most recent call last):\n\n"
+    '  File "a.py", line 269, in gen\n    raise ValueError("gen")\n\nValueError: gen\n\n\n'
+)
+OWN_TRACEBACK = (
+    'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nValueError\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "errors"),
+    [
+        (SOURCE_PLACES + "gather_op.cc\n", "gather_op.cc\n", ""),
+        ("tensorflow/a.cc:1\n", "tensorflow/a.cc:1\n", ""),  # no record before it
+        (PYTHON_FAILED.format("I") + "done\n", "done\n", ""),
+        (
+            PYTHON_FAILED.format("I").replace("\nValueError: gen", "\nStopIteration")
+            + SOURCE_PLACES,
+            "",
+            "",
+        ),
+        (PYTHON_FAILED.format("W"), "", PYTHON_FAILED.format("W")),
+        (NODE + OWN_TRACEBACK, OWN_TRACEBACK, ""),
+        ("caught tflogscope op 7\n", "caught tflogscope op 7\n", ""),
+        ('tflogscope trace 7.1 1 __inference_f_9 [["a.py",1],[]]\n', "", ""),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 50, 10_000])
+def test_what_goes_on_from_a_record_is_not_shown(
+    text: str, output: str, errors: str, size: int
+) -> None:
+    shown: dict[str, list[bytes]] = {"output": [], "errors": []}
+    pass_on = PassOn(shown["output"].append, shown["errors"].append)
+    for start in range(0, len(text), size):
+        pass_on.feed(text[start : start + size].encode())
+    found = {name: b"".join(each).decode() for name, each in shown.items()}
+    assert found == {"output": output, "errors": errors}
+
+
+def test_a_record_in_the_middle_of_a_line_is_cut_out() -> None:
+    shown: list[bytes] = []
+    pass_on = PassOn(shown.append, shown.append)
+    for piece in ("caught" + NODE + "\n", "1", NODE + "\n", "done\n"):
+        pass_on.feed(piece.encode())
+    assert b"".join(shown) == b"caught\n1\ndone\n"

@@ -16,8 +16,9 @@ Write = Callable[[bytes], object]
 _CLASSIC = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: (?P<classic>[IWEF]) "
 _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
-_LINES = rb"tflogscope (?:op|node|gradient|function|stack|off) \d"
+_LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|off) \d"
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
+_TORN = re.compile(_CLASSIC.replace(b"?P<classic>", b"?:") + rb"|(?<=[^\s])" + _LINES)
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))
 _SEVERITIES = b"IWEF"
 # What the executor says as warnings at VLOG level 1 and above, and only there
@@ -32,7 +33,7 @@ _RUN = re.compile(
 )
 _MAY_BEGIN = b"0123456789IWEFod"
 _LINES_BEGIN = b"tflogscope "
-_MAY_GO_ON = b"T} \t\r\n\f\v"
+_MAY_GO_ON = b"T=}abcdefghijklmnopqrstuvwxyz \t\r\n\f\v"
 _MAY_OPEN = b"abcdefghijklmnopqrstuvwxyz_"
 _DECIDES = 160  # bytes of a line that are enough to know what it is
 # Records of eager/execute.cc print functions and nodes as protobuf text, a field on each line.
@@ -42,7 +43,20 @@ _OPENS = re.compile(rb"[a-z_]+ \{\s*$")
 _DEBUG_STRING = re.compile(rb"goo\.gle/debug[a-z]+\s*$")
 # How records go on in a second line: what platform/cpu_feature_guard.cc says of each program, and
 # the node of a status that is not OK.
-_SECOND = (b"To enable the following instructions:", b"\t [[{{node ")
+_SECOND = (
+    b"To enable the following instructions:",
+    b"\t [[{{node ",
+    b"=== Source Location Trace: ===",
+)
+# From 2.22 on a status says where it comes from, a place on each line.
+_SOURCE_PLACE = re.compile(rb"[\w/.+-]+\.(?:cc|h|cu\.h):\d+\s*$")
+# The status of Python code that failed has its traceback (python/lib/core/py_func.cc).
+_PYTHON_FAILED = re.compile(rb"\b[A-Z_]{6,}: [\w.]+: [^\n]*\s*$")
+_TRACEBACK = b"Traceback (most recent call last):"
+_OF_TRACEBACK = re.compile(
+    rb"\s|[\w.]+: |\w+(?:Error|Exception|Iteration)\s*$|Traceback \(most recent call last\):|=== |"
+    + _SOURCE_PLACE.pattern
+)
 # What absl writes in front of its first record.
 _ABSL_WARNS = b"WARNING: All log messages before absl::InitializeLog() is called"
 
@@ -76,6 +90,9 @@ class PassOn:
         self._begins_record = False
         self._after_log = False
         self._in_dump = False
+        self._in_traceback = False
+        self._failed = False  # Python code, of which the last record says so
+        self._record_to: Write | None = None  # where the last record went
         self._depth = 0  # of braces in protobuf text
         self._sent: list[bytes] = []
         self._sent_to: Write | None = None
@@ -115,6 +132,11 @@ class PassOn:
                 return
             piece, self._open = self._open, b""
             self._to, self._decided = self._place_of(piece[:_DECIDES]), True
+        if self._to is self._output and (torn := _TORN.search(piece)):
+            # Another thread's record in the middle of a line: the line's end comes after it.
+            self._send(self._output, piece[: torn.start()] + b"\n")
+            piece = piece[torn.start() :]
+            self._to = self._place_of(piece[:_DECIDES])
         if self._to is not None:
             self._send(self._to, piece)
         self._tail = (self._tail + piece)[-_DECIDES:]
@@ -128,6 +150,7 @@ class PassOn:
         first = self._open[:1]
         return (
             first in self._may_begin
+            or self._in_traceback
             or self._open.startswith(_LINES_BEGIN)
             or _LINES_BEGIN.startswith(self._open)
             or (self._after_log and first in _MAY_GO_ON)
@@ -141,11 +164,18 @@ class PassOn:
         if self._begins_record:
             self._after_log = True
             severity = (found["classic"] or found["absl"]) if found else b"W"
-            return self._errors if severity and self._is_shown(severity, head) else None
+            shown = severity and self._is_shown(severity, head)
+            self._record_to = self._errors if shown else None
+            return self._record_to
+        if self._is_traceback(head):
+            return self._record_to
         # An empty line after a log line is the end of it: some messages end in a line feed of their
         # own, and that of a oneDNN line comes late if a record of TensorFlow was quicker.
         self._after_log = self._after_log and (
-            not head.strip() or head.startswith(_SECOND) or self._is_dump(head)
+            not head.strip()
+            or head.startswith(_SECOND)
+            or _SOURCE_PLACE.match(head) is not None
+            or self._is_dump(head)
         )
         return None if self._after_log else self._output
 
@@ -157,6 +187,13 @@ class PassOn:
         site = _SITE.match(head)
         return level >= self._least and not (site and level == 1 and _OF_VLOG.match(site["file"]))
 
+    def _is_traceback(self, head: bytes) -> bool:
+        """Whether the line is of the traceback in a status; that of the program comes later."""
+        begins = self._after_log and self._failed and head.startswith(_TRACEBACK)
+        goes_on = self._in_traceback and _OF_TRACEBACK.match(head) is not None
+        self._in_traceback = begins or goes_on
+        return self._in_traceback
+
     def _is_dump(self, head: bytes) -> bool:
         """Whether the line goes on with protobuf text."""
         pattern = _FIELD if self._depth else _OPENS
@@ -165,6 +202,7 @@ class PassOn:
 
     def _end_line(self) -> None:
         opens = self._tail.rstrip().endswith(b"{")
+        self._failed = self._begins_record and _PYTHON_FAILED.search(self._tail) is not None
         if self._begins_record:
             self._in_dump = opens or _DEBUG_STRING.search(self._tail) is not None
             self._depth = int(opens)
