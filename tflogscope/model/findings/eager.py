@@ -12,9 +12,9 @@ from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
-from tflogscope.model.names import PRODUCTS
+from tflogscope.model.names import PRODUCTS, function_columns
 from tflogscope.model.once import once
-from tflogscope.model.python_functions import KERAS_STEPS
+from tflogscope.model.python_functions import KERAS_STEPS, OWN_FUNCTIONS
 from tflogscope.model.stack_traces import stack_traces_of_calls
 from tflogscope.model.unexpected import is_unexpected
 
@@ -238,9 +238,11 @@ def _steady(near: str, ops: pl.DataFrame) -> Finding:
 
 
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
-    entered = evidence.events.messages("entering_call")["at"].len()
-    if ops["near"].null_count() == ops.height and not entered:
-        yield _ran("no-function", "the program", ops)
+    entered = evidence.events.messages("entering_call").select(**function_columns(pl.col("op")))
+    of_program = entered["function"].is_in(OWN_FUNCTIONS).not_()
+    if ops["near"].null_count() == ops.height and not of_program.any():
+        own = bool(evidence.calls.height)
+        yield _ran("no-function", "the program", ops, own=own)
     elif evidence.calls.height:
         late = bool((ops["at"] > evidence.calls["at"].max()).all())
         yield _ran("eager-steady-state", "the program", ops, late=late)
