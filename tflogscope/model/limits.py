@@ -226,7 +226,8 @@ def _traced(evidence: Evidence) -> Facts:
     """The last records of a thread that ran ops are of tracing: nothing was dispatched after them.
 
     Such are the tape's, and steps -1 outside any instantiation: those that work out shapes
-    (core/common_runtime/eval_const_tensor.cc).
+    (core/common_runtime/eval_const_tensor.cc). Where `record` wrote that the graph was then made
+    into a function, the tracing came to its end.
     """
     events, eager = evidence.events, evidence.executions.dispatches.eager
     ran = eager.select(pl.coalesce("end_at", "at").max()).item()
@@ -239,6 +240,9 @@ def _traced(evidence: Evidence) -> Facts:
     until = rows(made["end_at"], last_before(shapes[["at", "thread"]], made[["at", "thread"]]))
     outside = rows(shapes["thread"], where(~holds(until > shapes["at"])))
     threads = pl.concat([outside, rows(marks["thread"], where(marks["at"] > ran))])
+    last = pl.Series([shapes["at"].max(), marks["at"].max()], dtype=pl.Int64).max()
+    if last is None or (events.messages("python_function")["at"] > last).any():
+        return {}
     if not is_among(threads, eager["thread"]).any():
         return {}
     starts, ends = (events.messages(id_).height for id_ in ("tape_start", "tape_end"))
