@@ -41,9 +41,11 @@ def ops_frame(names: list[str]) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "mode": ["graph"] * count,
+            "kind": ["op"] * count,
             "op": names,
             "kernel": names,
             "executions": [1234567] * count,
+            "work_us": [1.25] * count,
             "total_us": [1500] * count,
             "mean_us": [1.5] * (count - 1) + [None],
             "step": [-1] * count,

@@ -15,7 +15,7 @@ from tflogscope.cli.output import _FIRST_ON_SCREEN
 from tflogscope.model.figures import duration
 from tflogscope.stores.figures import FIGURES
 from tflogscope.stores.trend import trend_frame
-from tflogscope.views.table import frame_document
+from tflogscope.views.table import frame_document, with_shares
 from tflogscope.views.terminal import draw
 from tflogscope.views.text import make_console, shorten, text
 
@@ -91,6 +91,7 @@ def test_what_is_shown_first_are_columns_of_the_table() -> None:
     trend = trend_frame([{"series": "fit", "runs": [a_run], "changes": []}])
     for table, names in _FIRST_ON_SCREEN.items():
         frame = trend if table == "trend" else getattr(run, table)
+        frame = with_shares(frame) if table == "ops" else frame
         assert set(names) <= set(frame.columns), table
 
 
@@ -184,3 +185,12 @@ def test_colour_on_a_terminal(
     stream = _Terminal()
     make_console(stream).print(text("x", "bold red"))
     assert ("\x1b[" in stream.getvalue()) is coloured
+
+
+def test_shares_are_of_all_ops_and_leave_calls_out() -> None:
+    ops = with_shares(run_of("keras_fit_mlp__tf2.13.1__vlog2").ops)
+    work = ops.filter(pl.col("kind") != "call")
+    assert not ops.filter(kind="call")["share"].count()
+    assert work["running"].drop_nulls()[-1] == "100.0%"
+    first = float(work["work_us"][0]) / float(work["work_us"].sum())
+    assert work["share"][0] == f"{100 * first:.1f}%"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # read one at a time.
 _FIRST_ON_SCREEN = {
     "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
-    "ops": ("mode", "op", "executions", "work_us", "total_us", "kernel", "causes", "rewrite"),
+    "ops": ("mode", "op", "executions", "work_us", "share", "running", "kernel", "rewrite"),
     "functions": ("function", "function_uid", "calls", "work_us", "total_us", "nodes", "traces"),
     "nodes": ("node", "kernel", "executions", "work_us", "line", "function", "function_uid"),
     "rewrites": ("line", "node", "from_op", "to_op", "by", "ran", "wrapped_op", "function"),
@@ -94,9 +94,11 @@ class Destination(NamedTuple):
                 FORMATS[self.format].write(frame, stream, table)
 
     def _drawn(self, frame: pl.DataFrame, table: str) -> str:
-        from tflogscope.views.table import frame_document
+        from tflogscope.views.table import frame_document, with_shares
         from tflogscope.views.terminal import drawn
 
+        if table == "ops":
+            frame = with_shares(frame)
         wanted = ("run", *_FIRST_ON_SCREEN.get(table, ()))
         first = [name for name in wanted if name in frame.columns]
         rest = [name for name in frame.columns if name not in first]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tflogscope.model.figures import ranked_by
 from tflogscope.views.document import Column, Kind, Node, Paragraph, Row, Table, Tone
 
 if TYPE_CHECKING:
@@ -43,6 +44,19 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
     if empty := [name for name in frame.columns if name not in filled]:
         said.append(Paragraph(f"empty{where}: {', '.join(empty)}"))
     return said
+
+
+def with_shares(ops: pl.DataFrame) -> pl.DataFrame:
+    """Ops with `share`, that of all their work or else time, and `running`, the sum so far.
+
+    Calls are left out of it: their nodes have rows of their own.
+    """
+    time = pl.when(pl.col("kind") != "call").then(ranked_by(ops))
+    share = time / time.sum()
+    shares = {"share": share, "running": share.cum_sum()}
+    return ops.with_columns(
+        pl.format("{}%", (100 * each).round(1)).alias(name) for name, each in shares.items()
+    )
 
 
 def _texts(frame: pl.DataFrame) -> Iterator[pl.Expr]:
