@@ -15,6 +15,7 @@ import pytest
 
 from tests.samples import path_of, raw_log, run_of
 from tflogscope.cli.main import main
+from tflogscope.model.log_run import LogRun
 from tflogscope.views.analyze import summary_json
 
 NAME = "keras_fit_mlp__tf2.13.1__vlog2"
@@ -129,8 +130,11 @@ def test_the_screen_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", ["py_function__tf2.13.1__vlog2", "nested_calls__tf2.13.1"])
 def test_what_python_code_ran_inside_calls_is_its_ops_without_calls(name: str) -> None:
     run = run_of(name)
-    inside = run.timeline.filter(mode="eager", kind="op").drop_nulls("call")
+    assert isinstance(run, LogRun)
+    timeline = run.timeline.with_columns(run.stages.costs.of_executions["cost_us"])
+    inside = timeline.filter(mode="eager", kind="op").drop_nulls("call")
+    cost = inside["cost_us"]
     assert (run.summary.nested.ops, run.summary.nested.ops_us) == (
         inside.height,
-        inside["duration_us"].sum() if inside["duration_us"].count() else None,
+        cost.sum() if cost.count() else None,
     )

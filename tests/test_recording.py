@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.command import Ended, run_command
 from tests.deep import first_quick
 from tests.makelog import CPU, MATMUL
-from tests.samples import unpacked
+from tests.samples import raw_log, unpacked
 from tests.waiting import PATIENCE_S, has_ended, wait_until
 from tflogscope import open_log
 from tflogscope.cli.main import main
@@ -500,3 +500,17 @@ def test_a_record_in_the_middle_of_a_line_is_cut_out() -> None:
     for piece in ("caught" + NODE + "\n", "1", NODE + "\n", "done\n"):
         pass_on.feed(piece.encode())
     assert b"".join(shown) == b"caught\n1\ndone\n"
+
+
+@pytest.mark.parametrize("name", ["function_mlp__tf2.21.0__vlog2", "eager_basics__tf2.8.4__vlog2"])
+def test_a_log_goes_where_its_lines_go_alone(name: str) -> None:
+    raw, found = raw_log(name), []
+    for lines in (raw.splitlines(keepends=True), [raw]):
+        output: list[bytes] = []
+        errors: list[bytes] = []
+        sorter = PassOn(output.append, errors.append)
+        for line in lines:
+            sorter.feed(line)
+        found.append((b"".join(output), b"".join(errors), sorter.has_records))
+    assert found[0] == found[1]
+    assert found[0][2]

@@ -18,6 +18,7 @@ import polars as pl
 from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.executions import Executions
+from tflogscope.model.figures import rounded
 from tflogscope.model.frames import looked_up, rows, where
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.links.linked import Linked
@@ -78,6 +79,7 @@ class Costs:
             for part in (nodes, eager_ops, calls):
                 found[:, part["row"].to_numpy()] = part[["work_us", "pace_us"]].to_numpy().T
         known = pl.DataFrame({"work_us": found[0], "pace_us": found[1]}, nan_to_null=True)
+        known = known.select(rounded(pl.all()))
         printed = self._executions.frame["duration_us"].cast(pl.Float64)
         cost = printed if self.price is None else known["pace_us"]
         return known.hstack([cost.alias("cost_us")])

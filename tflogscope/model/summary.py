@@ -117,7 +117,7 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
 
 def _known_us(ops: list[dict[str, Any]], column: str) -> Any:
     known = [op[column] for op in ops if op[column] is not None]
-    return sum(known) if known else None
+    return round(sum(known), 3) if known else None  # as `figures.rounded`
 
 
 def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:

@@ -27,10 +27,9 @@ _OF_VLOG = re.compile(
     rb"(?:.*/)?(?:executor|propagator_debug_utils|(?:simple_)?propagator_state)\.cc"
 )
 # Lines of log, one after another, of which the user is shown none: nearly all of what comes.
-_RUN = re.compile(
-    rb"(?:(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: (I) |(I)\d{4} \d\d:\d\d:\d{2,10}\.\d{6} |%s|%s)"
-    rb"[^\n]*+\n)*+" % (_ONEDNN, _LINES)
-)
+_INFO = rb"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: I |I\d{4} \d\d:\d\d:\d{2,10}\.\d{6} )"
+_RUN = re.compile(rb"(?:(?:%s|%s|%s)[^\n]*+\n)*+" % (_INFO, _ONEDNN, _LINES))
+_RECORD = re.compile(rb"^%s" % _INFO, re.MULTILINE)
 _MAY_BEGIN = b"0123456789IWEFod"
 _LINES_BEGIN = b"tflogscope "
 _MAY_GO_ON = b"T=}abcdefghijklmnopqrstuvwxyz \t\r\n\f\v"
@@ -113,7 +112,8 @@ class PassOn:
         found = _RUN.match(data, start)
         if found is None or found.end() == start:
             return start
-        self.has_records = self.has_records or bool(found[1] or found[2])
+        if not self.has_records:
+            self.has_records = _RECORD.search(data, start, found.end()) is not None
         return data.rfind(b"\n", start, found.end() - 1) + 1 or start
 
     def idle(self) -> None:

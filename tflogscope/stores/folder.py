@@ -132,7 +132,7 @@ class LocalFolder:
         """See `Folder`."""
         try:
             found = [each.name for each in (self._path / folder).iterdir()]
-        except OSError:
+        except (OSError, ValueError):  # no file has such a name
             return []
         return sorted(name for name in found if not name.startswith("."))
 
@@ -149,7 +149,7 @@ class LocalFolder:
         """Whether there are folders of runs in a folder."""
         try:
             return any(each.name.startswith("run=") for each in (self._path / folder).iterdir())
-        except OSError:  # what the name is, the reader of logs will say
+        except (OSError, ValueError):  # what the name is, the reader of logs will say
             return False
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from tflogscope.errors import UsageError
-from tflogscope.model.figures import ranked_by
 from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 
@@ -199,7 +198,7 @@ def _steps(timeline: pl.LazyFrame, calls: pl.LazyFrame) -> tuple[pl.DataFrame, s
     function = str(counts["function"][0]) if counts.height else None
     steps = every.filter(pl.col("function") == function)
     return steps.select(
-        "run", "number", "start", "collective_us", "met", took_us=ranked_by(steps)
+        "run", "number", "start", "collective_us", "met", took_us="duration_us"
     ).sort("number", "run"), function
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.events.events import PLACES
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
@@ -32,6 +31,7 @@ _PARTS = (
     "xla_us",
     "run_us",
 )
+_OF_CALLS = ("took_us", "thread")
 _LEAST_PART = 0.01  # of the time
 _VALUES = 4  # of an argument that are named
 _WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
@@ -178,11 +178,9 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     left out, and gaps in which an iterator was made: an epoch begins there.
     """
     outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
-    name, last_end, last_end_at = (
-        pl.col(column).shift().over("thread") for column in ("name", "end", "end_at")
-    )
+    name, last_end = (pl.col(column).shift().over("thread") for column in ("name", "end"))
     gap = pl.when(pl.col("name") == name).then(pl.col("begin") - last_end)
-    outer = outer.with_columns(last_end=last_end, last_end_at=last_end_at, gap=gap)
+    outer = outer.with_columns(last_end=last_end, gap=gap)
     gaps = rows(outer, where(outer["gap"] > 0))
     ops = _inside(evidence, gaps)
     epochs = is_among(gaps["begin"], ops["until"].filter(ops["op"] == _ITERATOR))
@@ -190,11 +188,11 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     steady = gaps.filter((pl.col("gap") <= _PAUSE * usual) & ~epochs)
     for mine in steady.partition_by("name"):
         name, function = mine["name"][0], str(mine["function"][0])
-        took = outer["took_us"].filter(outer["name"] == name)
-        if len(took) < _LEAST_CALLS or function in trained_beside:
+        took, thread = (outer[column].filter(outer["name"] == name) for column in _OF_CALLS)
+        # Threads that all call one function wait for requests, or for each other.
+        if len(took) < _LEAST_CALLS or function in trained_beside or thread.n_unique() > 1:
             continue
         idle = float(mine["gap"].sum()) - evidence.activity.recorded_us(*_windows(mine))
-        idle -= _logging_us(evidence, mine)
         inside = total(took) or 0.0
         if not inside or idle <= _IDLE_SHARE * inside:
             continue
@@ -211,15 +209,6 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
 def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
     thread, since, until = (gaps[name].to_numpy() for name in ("thread", "last_end", "begin"))
     return thread, since, until
-
-
-def _logging_us(evidence: Evidence, gaps: pl.DataFrame) -> float:
-    """What the records in the gaps cost, those left out that an eager op's time holds."""
-    price = evidence.costs.price
-    lines = int((gaps["begin_at"] - gaps["last_end_at"]).sum()) // PLACES
-    ops = _inside(evidence, gaps)
-    of_ops = int((ops["end_at"] - ops["at"]).sum() or 0) // PLACES
-    return 0.0 if price is None else price.usual * max(lines - of_ops, 0)
 
 
 def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
