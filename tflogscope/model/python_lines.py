@@ -14,6 +14,7 @@ from tflogscope.events.events import Events
 from tflogscope.grammar.tables import as_table
 from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
+from tflogscope.model.figures import rounded
 from tflogscope.model.frames import first_of_each, row_with, rows, where
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
@@ -197,10 +198,10 @@ class PythonLines:
             pl.col("at").min(),
             pl.col("function").first(),
             eager_runs=eager.sum(),
-            eager_us=pl.when(us.filter(eager).count() > 0).then(us.filter(eager).sum()),
+            eager_us=pl.when(us.filter(eager).count() > 0).then(rounded(us.filter(eager).sum())),
             calls=(pl.col("kind") == "call").sum(),
             graph_runs=graph.sum(),
-            graph_us=pl.when(us.filter(graph).count() > 0).then(us.filter(graph).sum()),
+            graph_us=pl.when(us.filter(graph).count() > 0).then(rounded(us.filter(graph).sum())),
         )
         table = table.join(ops, on="python", how="left").sort(
             "eager_us", "eager_runs", "at", descending=[True, True, False], nulls_last=True

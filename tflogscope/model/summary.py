@@ -155,7 +155,7 @@ def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl
         of_mode = {
             "runs": pl.col("runs").filter(here).sum(),
             "us": pl.when(pl.col("known").filter(here).sum() > 0).then(
-                pl.col("us").filter(here).sum()
+                rounded(pl.col("us").filter(here).sum())
             ),
             "first_line": pl.col("first_line").filter(here).min(),
             "last_line": pl.col("last_line").filter(here).max(),
@@ -187,9 +187,9 @@ def function_facts(
     took = pl.col("took_us").sort_by("call")
     keys = ["function", "function_uid"]
     per = calls.group_by(keys).agg(
-        first_us=took.first(),
+        first_us=rounded(took.first()),
         later_us=rounded(took.slice(1).median()),
-        took_us=pl.when(took.count() > 0).then(took.sum()),
+        took_us=pl.when(took.count() > 0).then(rounded(took.sum())),
         xla_calls=among(pl.col("call"), compiled_calls).sum(),
     )
     found = rows(per, row_with(functions[keys], per[keys]))[:, len(keys) :]
@@ -205,9 +205,9 @@ def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> N
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
     inside = costs.of_executions["cost_us"][row]
     return Nested(
-        outer_us=float(outer.sum()) if outer.count() else None,
+        outer_us=round(float(outer.sum()), 3) if outer.count() else None,
         ops=len(inside),
-        ops_us=float(inside.sum()) if inside.count() else None,
+        ops_us=round(float(inside.sum()), 3) if inside.count() else None,
     )
 
 
@@ -215,7 +215,7 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, recorded: Recorded) -> Slowe
     """How much the log slowed the run; None where it doesn't say what its records cost."""
     if costs.price is None or not recorded.span_us:
         return None
-    logged = min(costs.logged_us(recorded.records), float(recorded.span_us))
+    logged = round(min(costs.logged_us(recorded.records), float(recorded.span_us)), 3)
     again = (
         ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("took_us").is_not_null()
     )
@@ -224,7 +224,9 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, recorded: Recorded) -> Slowe
         return Slowed(None, None, None, logged, recorded.span_us)
     printed = pl.col("took_us") + pl.col("log_us")
     per = later.group_by("function").agg(
-        all_us=printed.sum(), later_us=pl.col("took_us").median(), printed_us=printed.median()
+        all_us=printed.sum(),
+        later_us=rounded(pl.col("took_us").median()),
+        printed_us=rounded(printed.median()),
     )
     most = per.sort("all_us", "function", descending=[True, False]).row(0, named=True)
     return Slowed(most["function"], most["later_us"], most["printed_us"], logged, recorded.span_us)
@@ -328,7 +330,7 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
     by_op = by_op.sort("nodes", "op", descending=[True, False])
     table = by_op.group_by("reason").agg(
         pl.col("nodes", "executions").sum(),
-        time_us=pl.when(pl.col("known").sum() > 0).then(pl.col("us").sum()),
+        time_us=pl.when(pl.col("known").sum() > 0).then(rounded(pl.col("us").sum())),
         ops=pl.struct("op", "nodes"),
         first_line=pl.col("first_line").min(),
     )

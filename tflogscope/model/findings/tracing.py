@@ -17,6 +17,7 @@ from tflogscope.model.python_functions import KERAS_STEPS, retrace_warnings, tra
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _IDLE_SHARE = 0.1  # of the time in calls
+_RECORDS_A_GAP = 2
 _PAUSE = 10  # a gap that many times as long as half of them are is no step's
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
@@ -185,6 +186,7 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     ops = _inside(evidence, gaps)
     epochs = is_among(gaps["begin"], ops["until"].filter(ops["op"] == _ITERATOR))
     usual = pl.col("gap").median().over("name")
+    price = evidence.costs.price.usual if evidence.costs.price else 0.0
     steady = gaps.filter((pl.col("gap") <= _PAUSE * usual) & ~epochs)
     for mine in steady.partition_by("name"):
         name, function = mine["name"][0], str(mine["function"][0])
@@ -193,6 +195,8 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
         if len(took) < _LEAST_CALLS or function in trained_beside or thread.n_unique() > 1:
             continue
         idle = float(mine["gap"].sum()) - evidence.activity.recorded_us(*_windows(mine))
+        # In each gap a record is written and one is worded, and often one of `record`'s own.
+        idle -= _RECORDS_A_GAP * price * mine.height
         inside = total(took) or 0.0
         if not inside or idle <= _IDLE_SHARE * inside:
             continue

@@ -114,7 +114,7 @@ def onednn_facts(
         created=_by(rows(primitives, where(event.str.starts_with("create:"))), "event"),
         ops=PrimitiveOps(
             executions=len(timed),
-            time_us=float(rows(around["own_us"], timed).sum()),
+            time_us=round(float(rows(around["own_us"], timed).sum()), 3),
             primitive_us=primitive_us,
         ),
         unparsed=int((event == "unparsed").sum()),
