@@ -42,10 +42,15 @@ def coverage_table(
         blank, continuation, ignored, *records = span.classes
         borders = np.array([span.first, span.first + span.lines]) * c.PLACES
         first, after = np.searchsorted(unknown, borders).tolist()
+        lines = span.lines
+        if span.account.envelope:
+            # A text of several lines, or a line in pieces: the first of them is what the line is.
+            lines = span.account.lines
+            continuation += lines - span.lines
         recognised = sum(records) - (after - first)
         values = (
             span.account.bytes,
-            span.lines,
+            lines,
             sum(records) + ignored,
             recognised,
             ignored,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tflogscope.errors import GrammarError
+from tflogscope.grammar.envelopes import Envelope, read_envelope
 from tflogscope.grammar.model import (
     FileGrammar,
     Grammar,
@@ -32,7 +33,9 @@ from tflogscope.grammar.verbose import VERBOSE_KEYS, VerboseGrammar, verbose_gra
 _Kind = TypeVar("_Kind")
 
 _TOP_KEYS = {"source", "file", "files", "message", "prefix", "marker", "exec_line", "exec_sample"}
-_TOP_KEYS |= VERBOSE_KEYS | {"rewriter"}  # what the model knows of a plug-in: rewriters.py
+_TOP_KEYS |= (
+    VERBOSE_KEYS | {"envelope"} | {"rewriter"}
+)  # what the model knows of a plug-in: rewriters.py
 _MESSAGE_KEYS = {
     "id", "file", "level", "function", "since", "until", "text", "meaning", "sample",
     "scan", "table", "starts", "ends", "buffer",
@@ -42,6 +45,7 @@ _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 #: Files and folders that say nothing of messages: what the layers above know of TensorFlow.
 _OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "reasons.toml", "redact.toml"}
 _OF_THE_MODEL |= {"costs.toml", "sentences", "tables.toml"}
+_ENVELOPES = "envelopes.toml"  # read when a log has something around its records
 
 #: Where a table begins; samples are tables of their own.
 _TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
@@ -75,6 +79,7 @@ class Own(NamedTuple):
     grammar: Grammar
     messages: list[Message]
     prefixes: list[Prefix]
+    envelopes: list[Envelope]
 
 
 def read_own(files: Mapping[str, Path]) -> Own:
@@ -95,6 +100,7 @@ def read_own(files: Mapping[str, Path]) -> Own:
         grammar,
         [each for id_, each in grammar.by_id.items() if id_ not in packaged.by_id],
         [each for id_, each in grammar.prefixes.items() if id_ not in packaged.prefixes],
+        list(collector.envelopes.values()),
     )
 
 
@@ -103,7 +109,7 @@ def _packaged() -> Grammar:
     collector = _Collector(None)
     root = _packaged_root()
     for file in sorted(root.rglob("*.toml")):
-        if not {file.name, file.parent.name} & _OF_THE_MODEL:
+        if not {file.name, file.parent.name} & (_OF_THE_MODEL | {_ENVELOPES}):
             collector.read(file, f"{root.name}/{file.name}")
     return collector.grammar()
 
@@ -131,6 +137,12 @@ def frozen(value: Any) -> Any:
     return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
+@cache
+def _packaged_envelopes() -> dict[str, Envelope]:
+    rows = (read_envelope(row, _ENVELOPES) for row in packaged_toml(_ENVELOPES)["envelope"])
+    return {each.id: each for each in rows}
+
+
 def _packaged_root() -> Path:
     """In a wheel the grammars are inside the package, in a checkout beside it.
 
@@ -155,6 +167,7 @@ class _Collector:
         self.prefixes = dict(base.prefixes) if base else {}
         self.markers = base.markers if base else Markers()
         self.verbose = base.verbose if base else VerboseGrammar()
+        self.envelopes: dict[str, Envelope] = {}
 
     def read(self, file: Path, name: str) -> None:
         try:
@@ -168,7 +181,15 @@ class _Collector:
             name: FileGrammar(name, self.sources[name], tuple(messages))
             for name, messages in self.messages.items()
         }
-        return Grammar(files, self.by_id, self.prefixes, self.markers, self.verbose)
+        own = self.envelopes
+        return Grammar(
+            files,
+            self.by_id,
+            self.prefixes,
+            self.markers,
+            self.verbose,
+            lambda: own | _packaged_envelopes(),  # a user's own come first
+        )
 
     def _add(self, content: dict[str, Any], name: str, text: str) -> None:
         _known_keys(content, _TOP_KEYS, name)
@@ -191,6 +212,12 @@ class _Collector:
             if prefix.id in self.prefixes:
                 raise GrammarError(f"there are two prefixes with the id {prefix.id!r}", name)
             self.prefixes[prefix.id] = prefix
+        for entry in content.get("envelope", []):
+            envelope = read_envelope(entry, name)
+            if envelope.id in self.envelopes:
+                said = f"there are two envelopes with the id {envelope.id!r}"
+                raise GrammarError(said, name)
+            self.envelopes[envelope.id] = envelope
         self._add_markers(content, name)
         if content.keys() & VERBOSE_KEYS:
             self.verbose = self.verbose.joined(verbose_grammar(content, name))

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tflogscope.errors import GrammarError
+from tflogscope.grammar.envelopes import Envelope
 from tflogscope.grammar.template import (
     TemplateError,
     Token,
@@ -230,6 +231,13 @@ class Grammar(NamedTuple):
     prefixes: dict[str, Prefix]
     markers: Markers
     verbose: VerboseGrammar = VerboseGrammar()
+    read_envelopes: Callable[[], Mapping[str, Envelope]] = dict
+    #: Reads what may be around each line, in the order it is tried; few logs need it.
+
+    @property
+    def envelopes(self) -> Mapping[str, Envelope]:
+        """What may be around each line, by id. Raises GrammarError."""
+        return self.read_envelopes()
 
     def message(self, id_: str) -> Message:
         """The message with this id. Raises GrammarError if there is none."""

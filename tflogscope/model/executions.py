@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES
 from tflogscope.events.scan import SourceSpan
@@ -265,7 +266,7 @@ def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFram
     source = np.maximum(np.searchsorted(first, at, side="right") - 1, 0)
     places = [
         pl.Series("source", names[source]),
-        pl.Series("line", at - first[source] + 1).cast(pl.UInt64),
+        pl.Series("line", _in_sources(spans, source, at - first[source]) + 1).cast(pl.UInt64),
     ]
     rest = [table[name] for name in table.columns if name not in ("at", "end_at")]
     if "end_at" in table.columns:
@@ -273,7 +274,20 @@ def with_places(spans: Sequence[SourceSpan], table: pl.DataFrame) -> pl.DataFram
         ended = table.select("end_at", end=pl.col("end_at").fill_null(0) // PLACES)
         end = ended["end"].to_numpy()
         end_source = np.maximum(np.searchsorted(first, end, side="right") - 1, 0)
-        line = pl.lit(pl.Series(end - first[end_source] + 1)).cast(pl.UInt64)
+        end_line = _in_sources(spans, end_source, end - first[end_source]) + 1
+        line = pl.lit(pl.Series(end_line)).cast(pl.UInt64)
         known = pl.when(pl.col("end_at").is_not_null()).then(line)
         places.append(ended.select(end_line=known)["end_line"])
     return pl.DataFrame(places).hstack(rest)
+
+
+def _in_sources(
+    spans: Sequence[SourceSpan], source: NDArray[np.integer], line: NDArray[np.integer]
+) -> NDArray[np.integer]:
+    """The lines of the inputs as they are, which may have had others, or less, around these."""
+    for number, span in enumerate(spans):
+        numbers = span.account.numbers()
+        if numbers is not None:
+            here = source == number
+            line[here] = numbers[line[here]]
+    return line

@@ -10,7 +10,9 @@ from tflogscope.errors import NothingRecognised
 from tflogscope.events.scan import Scan
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.origin import KEPT_BACK, read_header
-from tflogscope.sources import Source, find_sources
+from tflogscope.sources import Source
+from tflogscope.sources.source import SeveralProcesses
+from tflogscope.sources.streams import find_streams, parted
 
 if TYPE_CHECKING:
     from tflogscope.events.events import Events
@@ -49,15 +51,19 @@ def read_log(
         InputError: an input can't be read.
         NothingRecognised: nothing in it is known.
     """
-    sources, grammar = find_sources(inputs), grammar or load_grammar()
-    header = read_header(sources)
-    with Scan(sources, grammar, threads) as scan:
-        # Imported while the log is scanned.
-        import tflogscope.model.log_run  # noqa: F401
-        from tflogscope.events.events import Events
-
-        scan.wait(progress)
-        events = Events(scan, grammar)
+    grammar = grammar or load_grammar()
+    sources = find_streams(inputs, grammar)
+    while True:
+        try:
+            header = read_header(sources)
+            events = _scanned(sources, grammar, threads, progress)
+            break
+        except SeveralProcesses as several:  # not one line of the others is among the first
+            sources = [
+                stream
+                for each in sources
+                for stream in (parted(each, grammar) if each.name == several.where else [each])
+            ]
     try:
         events.require_recognised()
     except NothingRecognised as error:
@@ -66,6 +72,21 @@ def read_log(
             raise NothingRecognised(said, error.where, KEPT_BACK) from None
         raise _why(error, sources) from None
     return events, sources, header
+
+
+def _scanned(
+    sources: list[Source],
+    grammar: Grammar,
+    threads: int,
+    progress: Callable[[int, int | None], None] | None,
+) -> Events:
+    with Scan(sources, grammar, threads) as scan:
+        # Imported while the log is scanned.
+        import tflogscope.model.log_run  # noqa: F401
+        from tflogscope.events.events import Events
+
+        scan.wait(progress)
+        return Events(scan, grammar)
 
 
 def _why(error: NothingRecognised, sources: list[Source]) -> NothingRecognised:

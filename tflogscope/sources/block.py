@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BLOCK_SIZE = 2 << 20
 """Bytes of text in one block, about: several are in memory at a time, and a processor's cache holds
@@ -38,11 +42,44 @@ class SourceAccount:
     """Bytes of these lines that were left out (in UTF-8, also where the input is UTF-16)."""
     problem: str | None = None
     """Why the input could not be read to its end. What could be read is in the blocks."""
+    envelope: str | None = None
+    """What was around each line, and is not in the blocks."""
+    lines: int = 0
+    """Lines of the input, where something was around them."""
+    others: int = 0
+    """How many of them are other processes', and not in the blocks."""
+    _numbers: list[NDArray[np.int64]] = field(default_factory=list)
+    _scanned: int = 0
 
     def report(self, problem: str) -> None:
         """Note a problem; the first one is kept, what follows is mostly its consequence."""
         if self.problem is None:
             self.problem = problem
+
+    def add_lines(self, lines: int, given: int, numbers: NDArray[np.int64] | None) -> None:
+        """Note which lines of the input those of a block are.
+
+        Args:
+            lines: of the input.
+            given: of the block.
+            numbers: of each line of the block its number among those of the input.
+        """
+        if numbers is not None or self._numbers:
+            import numpy as np
+
+            if not self._numbers:
+                self._numbers.append(np.arange(self._scanned))
+            self._numbers.append(self.lines + (np.arange(given) if numbers is None else numbers))
+        self.lines += lines
+        self._scanned += given
+
+    def numbers(self) -> NDArray[np.int64] | None:
+        """Of each line of all blocks its number in the input, from 0; None: its own."""
+        if len(self._numbers) > 1:
+            import numpy as np
+
+            self._numbers = [np.concatenate(self._numbers)]
+        return self._numbers[0] if self._numbers else None
 
 
 class Chunk(NamedTuple):

@@ -77,7 +77,7 @@ class Spool:
         try:
             self._kept = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (lives for many passes)
         except OSError as error:
-            raise _no_room(name, error) from error
+            raise no_room(name, error) from error
         self._size = 0
         self._ended = False
         # A pass that was given up may still be waiting in another thread (see read_ahead).
@@ -124,7 +124,7 @@ class Spool:
                 self._size += written
                 rest = rest[written:]
         except OSError as error:
-            raise _no_room(self._name, error) from error
+            raise no_room(self._name, error) from error
 
 
 def unreadable(name: str, error: OSError) -> InputError:
@@ -137,7 +137,8 @@ def unreadable(name: str, error: OSError) -> InputError:
     return InputError(f"can't be read: {reason}", name, hints.get(error.errno or 0))
 
 
-def _no_room(name: str, error: OSError) -> InputError:
+def no_room(name: str, error: OSError) -> InputError:
+    """The InputError for an input that there is no room to keep."""
     return InputError(
         f"can't be kept in a temporary file: {error.strerror or error}",
         name,

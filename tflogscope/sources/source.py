@@ -7,11 +7,13 @@ import os
 import stat
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from tflogscope.errors import InputError
+from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, SourceAccount
+from tflogscope.sources.envelopes import Chain, Key, opened_blocks
 from tflogscope.sources.lines import read_blocks
 from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
 
@@ -32,6 +34,12 @@ class Source:
     """Bytes on disk; None if nobody can say before the end (pipes)."""
     account: SourceAccount
     """Of the last pass that was begun: complete when that pass has run to its end."""
+    envelopes: tuple[Envelope, ...] = ()
+    """What is around each line, and is taken off, from the outside in; `find_streams` sets it."""
+    process: str = ""
+    """Which of several processes of one input it is, by what is around its lines."""
+    rank: int | None = None
+    """Its rank, if that is around its lines."""
 
     def __init__(self, path: str) -> None:
         """`path` is "-" for standard input. Raises InputError if there is no such input."""
@@ -52,16 +60,27 @@ class Source:
         There can be any number of passes, one at a time.
         """
         self.account = account = SourceAccount()
-        return self._pass(account)
+        blocks = self._pass(account)
+        return unwrapped(blocks, self.envelopes, account, self.name) if self.envelopes else blocks
 
-    def head(self) -> bytes:
+    def head(self, size: int = _HEAD) -> bytes:
         """The first lines: clean text of some 64 kB. Raises InputError if the system refuses."""
+        text = self.wrapped_head(size)
+        return Chain(self.envelopes).open(text).text if self.envelopes and text else text
+
+    def wrapped_head(self, size: int = _HEAD) -> bytes:
+        """The same with what is around each line."""
         reader = self._open()
         try:
-            first = next(read_blocks(reader, SourceAccount(), block_size=_HEAD), None)
+            first = next(read_blocks(reader, SourceAccount(), block_size=size), None)
         finally:
             reader.close()
         return b"" if first is None else first.text
+
+    def wrapped_blocks(self) -> Iterator[Block]:
+        """As `blocks`, with what is around each line."""
+        self.account = account = SourceAccount()
+        return self._pass(account)
 
     def checksum(self) -> str:
         """SHA-256, in hexadecimal, of the bytes as they came: packed ones stay packed.
@@ -149,6 +168,26 @@ class Source:
             return Spool(open(self.path, "rb"), self.name, owned=True)
         except OSError as error:
             raise unreadable(self.name, error) from error
+
+
+class SeveralProcesses(InputError):
+    """An input has lines of several processes; `find_streams` parts it."""
+
+
+def unwrapped(
+    blocks: Iterable[Block], envelopes: Sequence[Envelope], account: SourceAccount, name: str
+) -> Iterator[Block]:
+    """Blocks without what is around each line. Raises SeveralProcesses."""
+    chain = Chain(envelopes)
+    account.envelope = chain.name
+    whose: Key | None = None
+    for opened, block in opened_blocks(blocks, chain):
+        if opened.keys is not None or opened.key != (opened.key if whose is None else whose):
+            hint = f"Name one of them: {name}#0"
+            raise SeveralProcesses("it has lines of several processes", name, hint)
+        whose = opened.key
+        account.add_lines(opened.lines, opened.given, opened.numbers)
+        yield block._replace(text=opened.text)
 
 
 def _standard_input() -> BinaryIO:

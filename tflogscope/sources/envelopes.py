@@ -1,0 +1,414 @@
+"""Take what launchers, containers and CI put around each line off again, block by block.
+
+What a wrapper looks like is a row of `grammars/envelopes.toml`. Which ones are on an input is
+recognised from records in its first lines: before each of them is one wrapper, or one in another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import compress, islice, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tflogscope.grammar.envelopes import Envelope
+from tflogscope.grammar.model import SEVERITIES, SEVERITY, SHAPE_DIGITS, Grammar
+from tflogscope.sources.block import LINE_CAP, Block, SourceAccount
+from tflogscope.sources.text import clean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_LOOKED_AT = 100  # records of the first lines
+_DEEPEST = 4
+_LEAST_SHARE = 10  # one in so many records is behind the wrapper, if there is one
+
+Key = tuple[bytes, ...]
+"""What tells one process from others, by all wrappers; of a line without a wrapper, empty texts."""
+
+
+class Opened(NamedTuple):
+    """Some whole lines without their wrapper."""
+
+    text: bytes
+    lines: int
+    """How many lines of the input they were."""
+    key: Key
+    """Whose lines they are, where `keys` is None."""
+    keys: list[Key] | None = None
+    """Whose each line is, if they are not all of one process."""
+    numbers: NDArray[np.int64] | None = None
+    """Which line of the input each one was; None: each the one of its own number."""
+    unfinished: int | None = None
+    """The first line of the input that goes on after these."""
+
+    @property
+    def given(self) -> int:
+        """How many lines they are now."""
+        return self.lines if self.numbers is None else len(self.numbers)
+
+
+# ---- recognising --------------------------------------------------------------------------------
+
+
+def records_of(grammar: Grammar) -> re.Pattern[bytes]:
+    """How a record, or a line of oneDNN, begins."""
+    kinds = dict.fromkeys(SHAPE_DIGITS, "[0-9]") | {SEVERITY: SEVERITIES}
+    shapes = [
+        "".join(kinds.get(letter, re.escape(letter)) for letter in prefix.shape)
+        for prefix in grammar.prefixes.values()
+    ]
+    return re.compile("|".join([*shapes, *map(re.escape, grammar.markers.literals)]).encode())
+
+
+def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
+    """The wrappers of an input, from the outside in, by its first lines.
+
+    None: no record is in these lines. Empty: records are as they were written.
+    """
+    records = [each.start() for each in islice(records_of(grammar).finditer(head), _LOOKED_AT)]
+    if not records:
+        return None
+    begins = [head.rfind(b"\n", 0, place) + 1 for place in records]
+    behind = [(begin, place) for begin, place in zip(begins, records, strict=True) if begin < place]
+    least = max(len(records) / _LEAST_SHARE, min(2, len(records)))
+    if len(behind) < least:
+        return ()
+    found = Counter(
+        _peel(head[begin : head.find(b"\n", begin)], place - begin, grammar, _DEEPEST)
+        for begin, place in behind
+    )
+    del found[None]
+    chain, count = found.most_common(1)[0] if found else (None, 0)
+    return chain if chain and count >= least else ()
+
+
+def _peel(line: bytes, upto: int, grammar: Grammar, depth: int) -> tuple[Envelope, ...] | None:
+    """The wrappers before a place of a line; None if something else is there, too."""
+    if upto == 0:
+        return ()
+    for envelope in grammar.envelopes.values() if depth else ():
+        rest = None
+        if envelope.text:
+            text = _text_of(line, envelope)
+            record = records_of(grammar).search(text) if text else None
+            if record:
+                rest = _peel(text.split(b"\n")[0], record.start(), grammar, depth - 1)
+        elif (match := envelope.pattern.match(line)) and 0 < match.end() <= upto:
+            rest = _peel(line[match.end() :], upto - match.end(), grammar, depth - 1)
+        if rest is not None:
+            return (envelope, *rest)
+    return None
+
+
+def _text_of(line: bytes, envelope: Envelope) -> bytes:
+    """The text in a line of JSON, if it has all that the envelope asks for; else none."""
+    try:
+        found: Any = json.loads(line) if line.startswith(b"{") else {}
+    except (ValueError, RecursionError):
+        return b""
+    text = _in_object(found, envelope.text) or ""
+    asked = (*envelope.streams, *filter(None, [envelope.channel]))
+    has_all = None not in (_in_object(found, path) for path in asked)
+    if not has_all or not text.endswith("\n" if envelope.line_feed else ""):
+        return b""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _in_object(found: Any, path: str) -> str | None:
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else None
+
+
+# ---- opening ------------------------------------------------------------------------------------
+
+
+class Chain:
+    """The wrappers of one input, from the outside in, as they are met on its way."""
+
+    def __init__(self, envelopes: Sequence[Envelope]) -> None:
+        self.envelopes = tuple(envelopes)
+        self._layers = [_Json(each) if each.text else _Heads(each) for each in envelopes]
+
+    @property
+    def name(self) -> str:
+        """The wrappers, for people."""
+        return ", ".join(each.name for each in self.envelopes)
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether something in them tells processes apart."""
+        return any(each.streams for each in self.envelopes)
+
+    def describe(self, key: Key) -> str:
+        """What tells a process from others, for people: `rank 1`."""
+        names = [name for each in self.envelopes for name in each.streams]
+        return ", ".join(
+            f"{name.rpartition('.')[2].strip('_').lower().replace('_', ' ')} {value.decode()}"
+            for name, value in zip(names, key, strict=True)
+            if value
+        )
+
+    def rank_of(self, key: Key) -> int | None:
+        """The rank in a key, if a wrapper says it."""
+        names = [(each, name) for each in self.envelopes for name in each.streams]
+        for (envelope, name), value in zip(names, key, strict=False):
+            if name == envelope.rank and value.isdigit():
+                return int(value)
+        return None
+
+    def open(self, text: bytes) -> Opened:
+        """Whole lines without their wrappers, and put together again where they were cut."""
+        opened = self._layers[0].open(text)
+        for layer in self._layers[1:]:
+            opened = _composed(opened, layer.open(opened.text))
+        return opened
+
+
+def _composed(outer: Opened, inner: Opened) -> Opened:
+    """What two wrappers say of the same lines."""
+    numbers, keys = inner.numbers, None
+    if outer.keys is not None or inner.keys is not None:
+        outer_keys = outer.keys or [outer.key] * outer.given
+        if numbers is not None:
+            outer_keys = [outer_keys[number] for number in numbers.tolist()]
+        keys = [
+            a + b for a, b in zip(outer_keys, inner.keys or [inner.key] * inner.given, strict=True)
+        ]
+    if outer.numbers is not None:
+        numbers = outer.numbers if numbers is None else outer.numbers[numbers]
+    unfinished = outer.unfinished
+    if inner.unfinished is not None:
+        place = inner.unfinished
+        place = place if outer.numbers is None else int(outer.numbers[place])
+        unfinished = place if unfinished is None else min(place, unfinished)
+    return Opened(inner.text, outer.lines, outer.key + inner.key, keys, numbers, unfinished)
+
+
+class _Heads:
+    """Lines that begin with the wrapper. Most blocks have lines of one process only, none cut."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+        self._all = re.compile(b"\n(?:%s)?" % envelope.pattern.pattern)
+        self._one: tuple[Key, re.Pattern[bytes]] | None = None
+
+    def open(self, text: bytes) -> Opened:
+        body, count = b"\n" + text[:-1], text.count(b"\n")
+        if self._one is not None:
+            key, pattern = self._one
+            lines = pattern.split(body)
+            if len(lines) == count + 1 and not lines[0]:
+                lines.append(b"")
+                return Opened(b"\n".join(lines[1:]), count, key)
+        return self._open_each(body)
+
+    def _open_each(self, body: bytes) -> Opened:
+        asked = self._envelope.asked
+        pieces = self._all.split(body)
+        step = len(asked) + 1
+        lines = pieces[step::step]
+        fields = {name: pieces[at::step] for at, name in enumerate(asked, 1)}
+        streams = [fields[name] for name in self._envelope.streams]
+        if any(None in each for each in streams):
+            streams = [[value or b"" for value in each] for each in streams]
+        keys = list(zip(*streams, strict=True)) if streams else None
+        channel = fields.get(self._envelope.channel)
+        name, value = self._envelope.part
+        cut = list(map(value.encode().__eq__, fields[name])) if name else None
+        opened = _mended(lines, keys, channel, cut)
+        if opened.keys is None:
+            values = dict(zip(self._envelope.streams, opened.key, strict=True))
+            if all(values.values()):
+                self._one = opened.key, re.compile(b"\n" + self._envelope.pattern_of(values))
+        return opened
+
+
+class _Json:
+    """Lines that are JSON objects; polars reads them."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+
+    def open(self, text: bytes) -> Opened:
+        import polars as pl
+
+        envelope = self._envelope
+        frame = _read_objects(text, (envelope.text, *envelope.asked))
+        found = frame[envelope.text]
+        if found.null_count():  # what is no object of this kind stays as it is
+            found = found.fill_null(_lines(text))
+        cut = None
+        if envelope.line_feed:
+            ends = found.str.ends_with("\n")
+            cut = None if ends.all() else (~ends & frame[envelope.text].is_not_null()).to_list()
+        elif envelope.part[0]:
+            cut = (frame[envelope.part[0]] == envelope.part[1]).fill_null(value=False).to_list()
+        found = found.str.strip_suffix("\n")
+        keys = None
+        if envelope.streams:
+            streams = [frame[name].fill_null("").cast(pl.Binary) for name in envelope.streams]
+            keys = list(zip(*streams, strict=True))
+        channel = frame[envelope.channel].to_list() if envelope.channel and cut else None
+        if keys is None and not (cut and any(cut)):
+            joined = clean(
+                f"{found.str.join(chr(10)).item()}\n".encode(), LINE_CAP, SourceAccount()
+            )
+            if joined.count(b"\n") == len(found):
+                return Opened(joined, len(found), ())
+        lines = found.cast(pl.Binary).to_list()
+        return _mended(lines, keys, channel, cut)
+
+
+def _read_objects(text: bytes, paths: Sequence[str]) -> Any:
+    """Texts at these paths of each line, null where there are none."""
+    import polars as pl
+
+    schema: dict[str, Any] = {}
+    for path in paths:
+        inside = schema
+        *above, last = path.split(".")
+        for name in above:
+            inside = inside.setdefault(name, {})
+        inside[last] = pl.String
+    try:
+        frame = pl.read_ndjson(text, schema=_typed(schema))
+        if frame.height == text.count(b"\n"):
+            return frame.select(_at(path) for path in dict.fromkeys(paths))
+    except pl.exceptions.PolarsError:  # one of the lines is no object
+        pass
+    lines = _lines(text).to_frame("line")
+    found = (
+        pl.col("line").str.json_path_match("$" + "".join(f"['{name}']" for name in path.split(".")))
+        for path in dict.fromkeys(paths)
+    )
+    return lines.select(
+        each.alias(path) for path, each in zip(dict.fromkeys(paths), found, strict=True)
+    )
+
+
+def _typed(schema: dict[str, Any]) -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        name: pl.Struct(_typed(kind)) if isinstance(kind, dict) else kind
+        for name, kind in schema.items()
+    }
+
+
+def _at(path: str) -> Any:
+    import polars as pl
+
+    first, *rest = path.split(".")
+    found = pl.col(first)
+    for name in rest:
+        found = found.struct.field(name)
+    return found.alias(path)
+
+
+def _lines(text: bytes) -> Any:
+    import polars as pl
+
+    return pl.Series([text[:-1].decode()]).str.split("\n").explode()
+
+
+# ---- lines that were cut, or hold several ---------------------------------------------------------
+
+
+def _mended(
+    lines: list[bytes],
+    keys: list[Key] | None,
+    channel: list[Any] | None,
+    cut: list[bool] | None,
+) -> Opened:
+    """Lines with those in one that a wrapper cut: each goes on in the next of its key and channel."""
+    numbers: Any = None
+    unfinished, count = None, len(lines)
+    if cut and any(cut):
+        lines, numbers, unfinished = _joined(lines, keys, channel, cut)
+        keys = keys and [keys[number] for number in numbers.tolist()]
+    text = clean(b"\n".join([*lines, b""]), LINE_CAP, SourceAccount())
+    if text.count(b"\n") != len(lines):  # a text of several lines
+        import numpy as np
+
+        counts = np.fromiter(map(bytes.count, lines, repeat(b"\n")), np.int64, len(lines)) + 1
+        numbers = np.repeat(np.arange(len(lines)) if numbers is None else numbers, counts)
+        keys = keys and [keys[n] for n in np.repeat(np.arange(len(lines)), counts).tolist()]
+        lines = text.split(b"\n")[:-1]
+    if keys is None:
+        return Opened(text, count, (), None, numbers, unfinished)
+    several = set(keys)
+    if len(several) == 2 and not all(map(any, several)):
+        several = set(compress(keys, lines))  # a blank line without a wrapper is anybody's
+    if len(several) == 1:
+        return Opened(text, count, several.pop(), None, numbers, unfinished)
+    return Opened(text, count, (), keys, numbers, unfinished)
+
+
+def in_groups(values: Sequence[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Places ordered by value, equal ones as they come; and which is the last of its value."""
+    import numpy as np
+
+    codes = {each: number for number, each in enumerate(dict.fromkeys(values))}
+    group = np.fromiter(map(codes.__getitem__, values), np.int64, len(values))
+    order = np.argsort(group, kind="stable")
+    group = group[order]
+    return order, np.append(group[1:] != group[:-1], True)
+
+
+def _joined(
+    lines: list[bytes], keys: list[Key] | None, channel: list[Any] | None, cut: list[bool]
+) -> tuple[list[bytes], NDArray[np.int64], int | None]:
+    """The lines, each in the place of its first piece; their numbers; the first that goes on."""
+    import numpy as np
+
+    count = len(lines)
+    whose = list(zip(keys or repeat(None, count), channel or repeat(None, count), strict=False))
+    order, last = in_groups(whose)
+    goes_on = np.array(cut)[order]
+    begins = np.append(True, ~goes_on[:-1] | last[:-1])
+    first = np.flatnonzero(begins)
+    ends = np.append(first[1:], count)
+    places = order.tolist()
+    lines = list(lines)
+    for a, b in zip(first[ends - first > 1].tolist(), ends[ends - first > 1].tolist(), strict=True):
+        lines[places[a]] = b"".join([lines[place] for place in places[a:b]])
+    open_ = order[first[goes_on[ends - 1]]]
+    kept = np.sort(order[first])
+    return (
+        [lines[place] for place in kept.tolist()],
+        kept,
+        int(open_.min()) if len(open_) else None,
+    )
+
+
+def opened_blocks(blocks: Iterable[Block], chain: Chain) -> Iterator[tuple[Opened, Block]]:
+    """Each block opened, with the block at which it was complete.
+
+    A line that goes on after its block waits for the next one, unless it is too long.
+    """
+    rest, block = b"", Block(b"", 0, 0)
+    for block in blocks:
+        whole = rest + block.text if rest else block.text
+        opened, rest = chain.open(whole), b""
+        if opened.unfinished is not None:
+            place = _line_start(whole, opened.unfinished)
+            if len(whole) - place < 2 * LINE_CAP:
+                whole, rest = whole[:place], whole[place:]
+                opened = chain.open(whole) if whole else None
+        if opened is not None:
+            yield opened, block
+    if rest:
+        yield chain.open(rest), block
+
+
+def _line_start(text: bytes, number: int) -> int:
+    """Where a line begins, by its number from 0."""
+    import numpy as np
+
+    feeds = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+    return int(feeds[number - 1]) + 1 if number else 0

@@ -1,0 +1,216 @@
+"""One input with the lines of several processes: each becomes a source of its own.
+
+It is read once; the lines of each process go to a temporary file, without what was around them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tflogscope.errors import InputError, UsageError
+from tflogscope.grammar.model import Grammar
+from tflogscope.sources.block import Block, SourceAccount
+from tflogscope.sources.discover import find_sources, natural_key
+from tflogscope.sources.envelopes import (
+    Chain,
+    Key,
+    Opened,
+    in_groups,
+    opened_blocks,
+    recognise,
+    records_of,
+)
+from tflogscope.sources.readers import Reader, no_room, unreadable
+from tflogscope.sources.source import STANDARD_INPUT, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_FAR = 4 << 20  # bytes of the first lines to look at where the first few have no record
+_IN_MEMORY = 1 << 20  # bytes of one process
+
+
+def find_streams(
+    inputs: Sequence[str | os.PathLike[str] | Source], grammar: Grammar
+) -> list[Source]:
+    """As `find_sources`, with what is around their lines taken off, and each process by itself.
+
+    `FILE#0` is one process of a file: by its rank, its number, or a name that is around its lines.
+
+    Raises:
+        UsageError: nothing is named, or a process that is not there.
+        InputError: an input can't be read, or not be kept in temporary files.
+    """
+    plain = [
+        each for each in inputs if isinstance(each, Source) or _chosen(os.fspath(each)) is None
+    ]
+    found = {id(each): each for each in find_sources(plain)} if plain or not inputs else {}
+    sources = [stream for each in found.values() for stream in _streams(each, grammar)]
+    for each in inputs:
+        chosen = None if isinstance(each, Source) else _chosen(os.fspath(each))
+        if chosen is not None:
+            sources.append(_one(*chosen, grammar))
+    return sources
+
+
+def _chosen(name: str) -> tuple[str, str] | None:
+    """The file and the process of it that a name asks for; None: it is a file."""
+    if "#" not in name or name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110  as named
+        return None
+    for mark in re.finditer("#", name):
+        if os.path.isfile(name[: mark.start()]):  # noqa: PTH113
+            return name[: mark.start()], name[mark.end() :]
+    return None
+
+
+def _one(file: str, asked: str, grammar: Grammar) -> Source:
+    [source] = find_sources([file])
+    streams = _streams(source, grammar, part=True)
+    for stream in streams:
+        if asked in (stream.names if isinstance(stream, Stream) else {"0"}):
+            return stream
+    there = ", ".join(each.name for each in streams)
+    raise UsageError(f"there is no process {asked!r}", file, f"There are: {there}")
+
+
+def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[Source]:
+    """The processes of a source; itself if its first lines show one, unless it is to be parted."""
+    if isinstance(source, Stream) or source.envelopes:
+        return [source]
+    head = source.wrapped_head()
+    envelopes = recognise(head, grammar)
+    if envelopes is None and (source.size is None or source.size > len(head)):
+        head = source.wrapped_head(_FAR)
+        envelopes = recognise(head, grammar)
+    if not envelopes:
+        return [source]
+    source.envelopes = envelopes
+    chain = Chain(envelopes)
+    if chain.tells_apart and (part or chain.open(head).keys is not None):
+        return parted(source, grammar)
+    return [source]
+
+
+def parted(source: Source, grammar: Grammar) -> list[Source]:
+    """The processes of a source whose lines have records; the source if there is none.
+
+    Raises InputError if it can't be read, or not be kept in temporary files.
+    """
+    chain, records, total = Chain(source.envelopes), records_of(grammar), 0
+    found: dict[Key, _Kept] = {}
+    try:
+        for opened, _ in opened_blocks(source.wrapped_blocks(), chain):
+            for key, text, numbers in _by_key(opened):
+                if key not in found:
+                    found[key] = _Kept(source.name)
+                found[key].add(text, numbers + total, records)
+            total += opened.lines
+    except OSError as error:
+        raise no_room(source.name, error) from error
+    running = {key: kept for key, kept in found.items() if kept.has_record}
+    keys = sorted(running, key=lambda key: [natural_key(each.decode()) for each in key])
+    ranks = [chain.rank_of(key) for key in keys]
+    labels: Sequence[object] = ranks if len({*ranks} - {None}) == len(keys) else range(len(keys))
+    made: list[Source] = []
+    for key, rank, label in zip(keys, ranks, labels, strict=True):
+        kept, alone = running[key], len(keys) == 1
+        stream = Stream(source, kept, "" if alone else f"#{label}")
+        stream.others = total - kept.lines if alone else 0
+        stream.rank, stream.process = rank, chain.describe(key)
+        stream.names = {str(label), *(each.decode() for each in key if each)}
+        made.append(stream)
+    return made or [source]
+
+
+def _by_key(opened: Opened) -> Iterator[tuple[Key, bytes, NDArray[np.int64]]]:
+    """The lines of each process in a block, and their numbers in it."""
+    import numpy as np
+
+    numbers = np.arange(opened.given) if opened.numbers is None else opened.numbers
+    if opened.keys is None:
+        yield opened.key, opened.text, numbers
+        return
+    lines = opened.text.split(b"\n")
+    order, last = in_groups(opened.keys)
+    begin = 0
+    for end in (np.flatnonzero(last) + 1).tolist():
+        places = order[begin:end]
+        chosen = [lines[place] for place in places.tolist()]
+        yield opened.keys[places[0]], b"\n".join([*chosen, b""]), numbers[places]
+        begin = end
+
+
+class _Kept:
+    """The lines of one process; many of them in a temporary file. It is a `Reader`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  for many passes
+        self._lock = threading.Lock()
+        self.numbers: list[NDArray[np.int64]] = []
+        """Of each line its number in the input."""
+        self.size = self.lines = 0
+        self.has_record = False
+
+    def add(self, text: bytes, numbers: NDArray[np.int64], records: re.Pattern[bytes]) -> None:
+        """More lines. Raises OSError."""
+        self.has_record = self.has_record or records.search(text) is not None
+        self._file.write(text)
+        self.numbers.append(numbers)
+        self.size += len(text)
+        # A text of several lines is one line of the input.
+        self.lines += int((numbers[1:] != numbers[:-1]).sum()) + 1
+
+    def read_at(self, position: int, count: int) -> bytes:
+        """See `Reader`."""
+        with self._lock:
+            self._file.seek(position)
+            try:
+                return self._file.read(count)
+            except OSError as error:
+                raise unreadable(self._name, error) from error
+
+    def reach(self, position: int) -> int:
+        """See `Reader`."""
+        return min(position, self.size)
+
+    def close(self) -> None:
+        """Nothing: the next pass needs it. The file goes with the source."""
+
+
+class Stream(Source):
+    """One process of an input; its lines have the numbers that they have in there."""
+
+    names: set[str]
+    """What it can be asked for by."""
+    others: int = 0
+    """Lines of other processes, where this is the only one with records."""
+
+    def __init__(self, whole: Source, kept: _Kept, label: str) -> None:
+        self.name = f"{whole.name}{label}"
+        self.whole = whole.name
+        self.account = SourceAccount()
+        self.size = kept.size
+        self._kept = kept
+        self._envelope = Chain(whole.envelopes).name
+        self._problem = whole.account.problem
+
+    def blocks(self) -> Iterator[Block]:
+        """See `Source`."""
+        self.account = account = SourceAccount()
+        import numpy as np
+
+        account.envelope, account.problem = self._envelope, self._problem
+        numbers = np.concatenate(self._kept.numbers)
+        account.add_lines(self._kept.lines + self.others, len(numbers), numbers)
+        account.others = self.others
+        return self._pass(account)
+
+    def _open(self) -> Reader:
+        return self._kept
