@@ -58,6 +58,7 @@ def check(
         lines += [safe(f"{each.where}: {each.why}"), *(f"  {line}" for line in shown.split("\n"))]
     tried = sum(len(each.samples) for each in own.messages)
     tried += sum(len(each.samples) for each in own.prefixes)
+    tried += sum(len(each.samples) for each in own.envelopes)
     doubt = f"{len(found):,} {'does' if len(found) == 1 else 'do'} not fit" if found else "all fit"
     print_text("\n".join([*lines, f"{count_of(tried, 'sample')} tried: {doubt}", ""]))
     if found:

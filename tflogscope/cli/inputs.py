@@ -14,6 +14,7 @@ from tflogscope.events.scan import WORKERS
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.figures import size_of
 from tflogscope.model.opening import open_with
+from tflogscope.sources.streams import find_streams, of_one_input
 from tflogscope.stores.folder import store_and_run
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def opened(inputs: list[str], grammar: str | None = None) -> Iterator[Run]:
     """
     with opened_each(inputs, grammar) as (parts, runs):
         if len(parts) > 1:
-            hint = f"Name one, or collect them into a store: {parts[1].why}."
+            example = f" ({parts[0].name})" if len(inputs) < 2 else ""
+            hint = f"Name one{example}, or collect them into a store: {parts[1].why}."
             raise UsageError(f"these are {len(parts)} runs", " and ".join(inputs[:2]), hint)
         yield next(runs)
 
@@ -144,12 +146,18 @@ def opened_each(
         return
     known = load_grammar(grammar)
     with progress_bar() as advance:
-        run = open_with(WORKERS, *inputs, progress=advance, grammar=known)
-        parts = list(run.parts)
+        sources = find_streams(inputs, known)
+        if of_one_input(sources):
+            from tflogscope.model.parts import parts_of_one
+
+            run, parts = None, parts_of_one(sources)
+        else:
+            run = open_with(WORKERS, *sources, progress=advance, grammar=known)
+            parts = list(run.parts)
         for each in parts:
             if each.in_order:
                 _warn_of_order(each)
-        if len(parts) == 1:
+        if run is not None and len(parts) == 1:
             yield parts, iter([run])
         else:
             del run  # its tables would add up

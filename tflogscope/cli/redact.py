@@ -17,7 +17,7 @@ from tflogscope.errors import NothingRecognised, UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
 from tflogscope.grammar.load import load_grammar
 from tflogscope.recording.log_file import packing
-from tflogscope.sources import find_sources
+from tflogscope.sources.streams import find_streams
 
 if TYPE_CHECKING:
     from tflogscope.exports.redact import Redactor
@@ -88,7 +88,10 @@ def write_redacted(
     redactor: Redactor, inputs: list[str], stream: BinaryIO, suffix: str = ""
 ) -> None:
     """Write the logs, packed as the suffix says. Raises NothingRecognised."""
-    sources = find_sources(inputs)
+    sources = find_streams(inputs, redactor.grammar)
+    if several := [each for each in sources if each.process and len(sources) > 1]:
+        hint = f"Redact each by itself: {several[0].name}"
+        raise UsageError("it has lines of several processes", ", ".join(inputs), hint)
     sizes = [source.size for source in sources if source.size is not None]
     total = sum(sizes) if len(sizes) == len(sources) else None
     packed = packing(stream, suffix)

@@ -94,7 +94,7 @@ class Redactor:
         """Records and lines that were not understood, so that they were not passed on."""
         self.understood = 0
         """Records and lines that were."""
-        self._grammar = grammar or load_grammar()
+        self.grammar = grammar or load_grammar()
         try:
             self._facts: dict[str, Any] = tomllib.loads(packaged_file(_FILE).read_text("utf-8"))
             words, onednn = (packaged_file(f).read_text("utf-8") for f in (_WORDS, _ONEDNN_WORDS))
@@ -115,9 +115,9 @@ class Redactor:
 
     def _own_words(self) -> Iterator[str]:
         """The words of the grammar: literal texts of messages, and names of files."""
-        for message in self._grammar.by_id.values():
+        for message in self.grammar.by_id.values():
             yield from _WORD.findall(_FIELD.sub(" ", message.template))
-        for file in self._grammar.files.values():
+        for file in self.grammar.files.values():
             yield from _WORD.findall(f"{file.file} {file.source}")
 
     # ---- words -----------------------------------------------------------------------------------
@@ -248,14 +248,14 @@ class Redactor:
     def _stamps(self) -> str:
         """How a record begins, in any dialect: time and severity."""
         patterns = []
-        for prefix in self._grammar.prefixes.values():
+        for prefix in self.grammar.prefixes.values():
             site = pattern_of(prefix.tokens)[1:-1]
             patterns.append(re.sub(r"\(\?P<\w+>", "(?:", prefix.pattern[1:].removesuffix(site)))
         return "|".join(patterns)
 
     @cached_property
     def _markers(self) -> str:
-        return "|".join(map(re.escape, self._grammar.markers.literals))
+        return "|".join(map(re.escape, self.grammar.markers.literals))
 
     def _pieces(self, pieces: pl.Series) -> pl.Series:
         """What is written for each of some distinct pieces of lines."""
@@ -282,7 +282,7 @@ class Redactor:
         found = hot["1"] + self._definitions(hot["2"])
         left = records.with_row_index("row").filter(found.is_null() & (pl.col("text") != ""))
         for (file,), some in left.group_by("file"):
-            grammar = self._grammar.files.get(str(file))
+            grammar = self.grammar.files.get(str(file))
             new = self._cold(some["text"].unique(), grammar) if grammar else {}
             texts = some["text"].replace_strict(new, default=DROPPED, return_dtype=pl.String)
             found = found.scatter(some["row"], texts)
@@ -336,8 +336,8 @@ class Redactor:
         """Lines of Python's loggers, and of plug-ins."""
         texts = pieces.filter(self._begin_with(pieces, "texts"))
         new: dict[str, str] = {}
-        for file in {each.file for each in self._grammar.markers.markers if each.table == "texts"}:
-            new |= self._cold(texts, self._grammar.files[file])
+        for file in {each.file for each in self.grammar.markers.markers if each.table == "texts"}:
+            new |= self._cold(texts, self.grammar.files[file])
         return pieces.replace_strict(new, default=None, return_dtype=pl.String)
 
     def _failure(self, pieces: pl.Series) -> pl.Series:
@@ -345,7 +345,7 @@ class Redactor:
         return self.texts(pieces.set(~self._begin_with(pieces, "failures"), None), free=True)
 
     def _begin_with(self, pieces: pl.Series, table: str) -> pl.Series:
-        literals = [each.literal for each in self._grammar.markers.markers if each.table == table]
+        literals = [each.literal for each in self.grammar.markers.markers if each.table == table]
         return pieces.str.contains(f"^(?:{'|'.join(map(re.escape, literals))})")
 
     def _header(self, pieces: pl.Series) -> pl.Series:

@@ -8,6 +8,7 @@ import polars as pl
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar import exact, fast
+from tflogscope.grammar.envelopes import Envelope
 from tflogscope.grammar.model import Grammar, Message, Prefix, Sample
 
 
@@ -25,7 +26,10 @@ class Misfit(GrammarError):
 
 
 def misfits(
-    grammar: Grammar, messages: Iterable[Message], prefixes: Iterable[Prefix] = ()
+    grammar: Grammar,
+    messages: Iterable[Message],
+    prefixes: Iterable[Prefix] = (),
+    envelopes: Iterable[Envelope] = (),
 ) -> Iterator[Misfit]:
     """The samples that don't fit, in their order.
 
@@ -33,6 +37,8 @@ def misfits(
     """
     for prefix in prefixes:
         yield from _misfits_of_prefix(prefix)
+    for envelope in envelopes:
+        yield from _misfits_of_envelope(envelope)
     for message in messages:
         _ = message.tokens  # a template that is not well formed says so here
         for sample in message.samples:
@@ -48,6 +54,13 @@ def _misfits_of_prefix(prefix: Prefix) -> Iterator[Misfit]:
         pieces = found[0] if found else {}
         if pieces != dict(sample.fields):
             yield Misfit(f"prefix {prefix.id!r}", sample.line, f"it gives {pieces}")
+
+
+def _misfits_of_envelope(envelope: Envelope) -> Iterator[Misfit]:
+    for sample in envelope.samples:
+        found = envelope.read(sample.line)
+        if found != (sample.text, sample.stream):
+            yield Misfit(envelope.place, sample.line, f"it gives {found}")
 
 
 def _check_sample(grammar: Grammar, message: Message, sample: Sample) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -90,26 +91,41 @@ class Envelope:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The fields that are read of a line: those of the stream, the channel, the cut."""
-        return tuple(dict.fromkeys(filter(None, (*self.streams, self.channel, self.part[0]))))
+        """The fields that are read of a line, in their order: of the stream, the channel, the cut."""
+        asked = dict.fromkeys(filter(None, (*self.streams, self.channel, self.part[0])))
+        if not self.head:
+            return tuple(asked)
+        return tuple(name for name, _ in fields_of(self.tokens) if name in asked)
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
         """The head, with a group for each field that is read."""
-        return re.compile(_pattern(self.tokens, dict.fromkeys(self.asked)))
+        return re.compile(_pattern(self.tokens, self.asked))
 
-    def pattern_of(self, values: Mapping[str, bytes | None]) -> bytes:
-        """The head, without groups, where these fields have these values, and no line is cut."""
-        return _pattern(self.tokens, dict(values), self.part, capture=False)
+    def read(self, line: str) -> tuple[str, tuple[str, ...]] | None:
+        """The text in a line, and the fields that tell its process; None: it is another line."""
+        if self.text:
+            try:
+                whole = json.loads(line)
+            except (ValueError, RecursionError):
+                return None
+            text, *rest = (in_object(whole, path) for path in (self.text, *self.streams))
+            channel = in_object(whole, self.channel) if self.channel else ""
+            if text is None or channel is None or None in rest:
+                return None
+            if self.line_feed and not text.endswith("\n"):
+                return None
+            found = tuple(each or "" for each in rest)
+            return text.removesuffix("\n"), found
+        head = self.pattern.match(line.encode())
+        if not head:
+            return None
+        groups = dict(zip(self.asked, head.groups(), strict=True))
+        streams = tuple((groups[name] or b"").decode() for name in self.streams)
+        return line.encode()[head.end() :].decode(), streams
 
 
-def _pattern(
-    tokens: Sequence[Token],
-    asked: Mapping[str, bytes | None],
-    part: tuple[str, str] = ("", ""),
-    *,
-    capture: bool = True,
-) -> bytes:
+def _pattern(tokens: Sequence[Token], asked: Collection[str]) -> bytes:
     found = b""
     for token in tokens:
         if isinstance(token, Literal):
@@ -117,29 +133,20 @@ def _pattern(
         elif isinstance(token, Blank):
             found += b" +"
         elif isinstance(token, OptionalPart):
-            # A field that is empty is in a part that is missing.
-            if not any(asked.get(name) == b"" for name, _ in fields_of(token.tokens)):
-                found += b"(?:%s)?" % _pattern(token.tokens, asked, part, capture=capture)
+            found += b"(?:%s)?" % _pattern(token.tokens, asked)
         elif isinstance(token, Choice):
-            parts = (_pattern(each, asked, part, capture=capture) for each in token.parts)
-            found += b"(?:%s)" % b"|".join(parts)
+            found += b"(?:%s)" % b"|".join(_pattern(part, asked) for part in token.parts)
         else:
-            found += _field(token, asked, part, capture=capture)
+            text = FIELD_TYPES.get(token.type, "|".join(map(re.escape, token.choices))).encode()
+            found += (b"(%s)" if token.name in asked else b"(?:%s)") % text
     return found
 
 
-def _field(
-    token: Field, asked: Mapping[str, bytes | None], part: tuple[str, str], *, capture: bool
-) -> bytes:
-    value = asked.get(token.name)
-    if value is not None:
-        return re.escape(value)
-    if token.type == "choice":
-        left = (each for each in token.choices if (token.name, each) != part)
-        text = b"|".join(re.escape(each.encode()) for each in left)
-    else:
-        text = FIELD_TYPES[token.type].encode()
-    return b"(%s)" % text if capture and token.name in asked else b"(?:%s)" % text
+def in_object(whole: Any, path: str) -> str | None:
+    """The text at a path (`a.b`) of an object; None: there is none."""
+    for name in path.split("."):
+        whole = whole.get(name) if isinstance(whole, dict) else None
+    return whole if isinstance(whole, str) else None
 
 
 _KEYS = {
@@ -176,7 +183,11 @@ def read_envelope(entry: Mapping[str, Any], grammar_file: str) -> Envelope:
         raise GrammarError(f"`{error.args[0]}` is missing", place) from error
     if bool(made.head) == bool(made.text):
         raise GrammarError("an envelope has either `head` or `text`", place)
-    missing = set(made.asked) - set(dict(fields_of(made.tokens))) if made.head else set()
+    named = [name for name, _ in fields_of(made.tokens)]
+    if len(set(named)) < len(named):
+        raise GrammarError("a field occurs twice", place)
+    wanted = {*made.streams, made.channel, made.part[0]} - {""}
+    missing = wanted - {*named} if made.head else set()
     if made.rank and made.rank not in made.streams:
         missing.add(made.rank)
     if missing:

@@ -20,7 +20,8 @@ class Recorded(NamedTuple):
 
     `problems` says in words what is wrong with an input. `first` and `last` are the times of the
     first and the last record: µs since 1970, in the local time of the log. `tensorflow_version` is
-    what `tflogscope record` wrote above the log.
+    what `tflogscope record` wrote above the log. `envelope` is what was around each line, `process`
+    which of several processes of the input it is, as that says.
     """
 
     sources: list[str]
@@ -46,6 +47,8 @@ class Recorded(NamedTuple):
     span_us: int | None
     recorded_by_tflogscope: bool
     tensorflow_version: str | None
+    envelope: str | None
+    process: str | None
 
 
 class KindRuns(NamedTuple):

@@ -15,6 +15,9 @@ RECORD_MARK = b"# tflogscope record "
 _LONGEST_HEADER = 1 << 20  # bytes
 # The packages that bring TensorFlow, the one to believe first.
 TENSORFLOW_PACKAGES = ("tensorflow", "tensorflow-cpu", "intel-tensorflow", "tf-nightly")
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
+"""Variables in which launchers tell a process its rank: Open MPI, MPICH and Intel MPI, PMIx, Slurm,
+torchrun."""
 KEPT_BACK = (
     "A program that sets TF_CPP_MIN_LOG_LEVEL itself keeps TensorFlow's records back: take that "
     "out of it, and record again."
@@ -65,3 +68,23 @@ def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
         return None
     found = (versions.get(name) for name in TENSORFLOW_PACKAGES)
     return next((version for version in found if isinstance(version, str)), None)
+
+
+def place_of(settings: object) -> tuple[str | None, int | None]:
+    """Address and rank of a process by its environment, as far as that says them.
+
+    TF_CONFIG goes first: the chief is 0, then come the workers; others have no rank.
+    """
+    if not isinstance(settings, Mapping):
+        return None, None
+    ranks = (settings.get(name) for name in RANKS)
+    known = (int(rank) for rank in ranks if isinstance(rank, str) and rank.isdecimal())
+    try:
+        facts = json.loads(settings.get("TF_CONFIG") or "")
+        kind, index = facts["task"]["type"], int(facts["task"]["index"])
+        cluster = facts["cluster"]
+        host = cluster[kind][index]
+        before = len(cluster.get("chief", ())) if kind == "worker" else 0
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None, next(known, None)
+    return str(host), before + index if kind in ("chief", "worker") else None

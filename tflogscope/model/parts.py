@@ -16,10 +16,12 @@ from tflogscope.events.onednn_header import VERSION
 from tflogscope.model.executions import with_places
 from tflogscope.model.origin import read_header
 from tflogscope.sources import Source
+from tflogscope.sources.streams import of_one_input
 
 # core/util/port.cc and core/platform/cpu_feature_guard.cc: before any device is made.
 _AT_START = ("onednn_on", "cpu_features", "cpu_features_onednn", "cpu_features_unused")
 _END = 1 << 62
+_SAID = "each line says which process wrote it"
 _LEAST_OVERLAP = 100_000
 """µs in which two files have executions. Threads of one process write a bit out of order."""
 
@@ -75,6 +77,11 @@ def read_parts(events: Events, sources: Sequence[Source]) -> list[Part]:
     ]
 
 
+def parts_of_one(sources: Sequence[Source]) -> list[Part]:
+    """The runs that processes of one input are (`of_one_input`)."""
+    return [Part((each,), f"{_SAID}: {each.process}") for each in sources]
+
+
 def _files(events: Events, sources: Sequence[Source]) -> list[_File]:
     names = ("at", "time")
     # The default sink writes all of these: those of one process are not in two files at one time.
@@ -119,6 +126,8 @@ def _first_lines(places: pl.DataFrame) -> dict[str, int]:
 
 def _other_run(file: _File, group: Sequence[_File]) -> str:
     """Why a file is not of the process that wrote others; empty if nothing shows that."""
+    if any(of_one_input([file.source, each.source]) for each in group):
+        return f"{_SAID}: {file.source.process}"
     if file.recorded and any(each.recorded for each in group):
         return "each begins with the first line of a recording"
     # Before thread ids: in containers, each run has the same. Some releases say it twice, before

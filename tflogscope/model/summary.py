@@ -67,6 +67,12 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
         span_us=None if first is None or last is None else max(last - first, 0),
         recorded_by_tflogscope=header is not None,
         tensorflow_version=tensorflow_version(header),
+        envelope=_joined(
+            pl.Series([span.account.envelope for span in events.spans], dtype=pl.String)
+        ),
+        process=_joined(
+            pl.Series([span.account.process for span in events.spans], dtype=pl.String)
+        ),
     )
 
 

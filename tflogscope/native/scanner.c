@@ -721,3 +721,29 @@ int tflogscope_is_plain(const u8 *text, u64 size, u64 cap) {
     }
     return !bad;
 }
+
+/* What comes behind a head; NULL where the line begins otherwise. In a head DIGITS stands for one digit or more. */
+static const u8 *behind(const u8 *head, u64 length, const u8 *p, const u8 *stop) {
+    enum { DIGITS = 1 };
+    for (u64 i = 0; i < length; i++) {
+        if (p == stop || (head[i] == DIGITS ? !is_digit(*p) : *p != head[i])) return NULL;
+        p++;
+        while (head[i] == DIGITS && p < stop && is_digit(*p)) p++;
+    }
+    return p;
+}
+
+/* Write whole lines without their heads to `out`, which has as much room; return how many bytes, 0 if a line has none of the
+ * heads. Each head has a byte with its length before it. */
+u64 tflogscope_unwrap(const u8 *text, u64 size, const u8 *heads, u64 heads_size, u8 *out, u64 *lines) {
+    u8 *to = out;
+    for (const u8 *p = text, *stop = text + size; p < stop; ++*lines) {
+        const u8 *feed = memchr(p, '\n', (u64)(stop - p)), *end = feed ? feed + 1 : stop, *rest = NULL;
+        for (u64 i = 0; rest == NULL && i < heads_size; i += 1 + heads[i]) rest = behind(heads + i + 1, heads[i], p, end);
+        if (rest == NULL) return 0;
+        memcpy(to, rest, (u64)(end - rest));
+        to += end - rest;
+        p = end;
+    }
+    return (u64)(to - out);
+}

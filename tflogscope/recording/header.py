@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.origin import TENSORFLOW_PACKAGES
+from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES
 
 MARK = "# tflogscope record "
 _PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy", *(each.package for each in REWRITERS))
@@ -52,7 +52,7 @@ def header_line(
     """One line of JSON behind `MARK`, ended by a line feed.
 
     Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
-    oneDNN, OpenMP, XLA, Keras and plug-ins, no secrets), `started` (ISO 8601, with the zone),
+    oneDNN, OpenMP, XLA, Keras, plug-ins and ranks, no secrets), `started` (ISO 8601, with the zone),
     `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags` (those
     that oneDNN asks for).
     """
@@ -64,7 +64,7 @@ def header_line(
         "environment": {
             name: value
             for name, value in sorted(environment.items())
-            if name.startswith(_PREFIXES) and not _NOT.search(name)
+            if (name.startswith(_PREFIXES) or name in RANKS) and not _NOT.search(name)
         },
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now)),
         "zone_seconds": zone,

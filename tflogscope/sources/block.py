@@ -44,6 +44,8 @@ class SourceAccount:
     """Why the input could not be read to its end. What could be read is in the blocks."""
     envelope: str | None = None
     """What was around each line, and is not in the blocks."""
+    process: str = ""
+    """Which of several processes of an input it is."""
     lines: int = 0
     """Lines of the input, where something was around them."""
     others: int = 0

@@ -45,13 +45,24 @@ def find_sources(inputs: Sequence[str | os.PathLike[str] | Source]) -> list[Sour
     return sources
 
 
+def file_and_process(name: str) -> tuple[str, str] | None:
+    """The file, and the process of it that a name asks for: `FILE#0`. None: it asks for none."""
+    if "#" not in name or name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110  as named
+        return None
+    for mark in re.finditer("#", name):
+        if os.path.isfile(name[: mark.start()]):  # noqa: PTH113  as named
+            return name[: mark.start()], name[mark.end() :]
+    return None
+
+
 def is_source(path: str, inputs: Sequence[str | os.PathLike[str]]) -> bool:
     """Whether a file, by whatever name, is one of those that `inputs` name."""
     try:
         status = os.stat(path)
     except OSError:
         return False
-    return any(_is_of(status, os.fspath(named)) for named in inputs)
+    files = map(os.fspath, inputs)
+    return any(_is_of(status, (file_and_process(each) or (each,))[0]) for each in files)
 
 
 def _is_of(status: os.stat_result, named: str) -> bool:

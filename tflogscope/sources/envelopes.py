@@ -6,7 +6,7 @@ recognised from records in its first lines: before each of them is one wrapper, 
 
 from __future__ import annotations
 
-import json
+import ctypes
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.grammar.model import SEVERITIES, SEVERITY, SHAPE_DIGITS, Grammar
+from tflogscope.native.library import library
 from tflogscope.sources.block import LINE_CAP, Block, SourceAccount
 from tflogscope.sources.text import clean
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 100  # records of the first lines
 _DEEPEST = 4
+_FEW = 8  # ways in which lines of one process begin
+_LONGEST_HEAD = 255  # bytes
+_DIGITS, _ANY_DIGITS = re.compile(b"[0-9]+"), b"\x01"
 _LEAST_SHARE = 10  # one in so many records is behind the wrapper, if there is one
 
 Key = tuple[bytes, ...]
@@ -92,36 +96,15 @@ def _peel(line: bytes, upto: int, grammar: Grammar, depth: int) -> tuple[Envelop
         return ()
     for envelope in grammar.envelopes.values() if depth else ():
         rest = None
-        if envelope.text:
-            text = _text_of(line, envelope)
-            record = records_of(grammar).search(text) if text else None
-            if record:
+        if envelope.text and line.startswith(b"{"):
+            text = (envelope.read(line.decode()) or ("",))[0].encode("utf-8", "backslashreplace")
+            if record := records_of(grammar).search(text):
                 rest = _peel(text.split(b"\n")[0], record.start(), grammar, depth - 1)
-        elif (match := envelope.pattern.match(line)) and 0 < match.end() <= upto:
+        elif envelope.head and (match := envelope.pattern.match(line)) and 0 < match.end() <= upto:
             rest = _peel(line[match.end() :], upto - match.end(), grammar, depth - 1)
         if rest is not None:
             return (envelope, *rest)
     return None
-
-
-def _text_of(line: bytes, envelope: Envelope) -> bytes:
-    """The text in a line of JSON, if it has all that the envelope asks for; else none."""
-    try:
-        found: Any = json.loads(line) if line.startswith(b"{") else {}
-    except (ValueError, RecursionError):
-        return b""
-    text = _in_object(found, envelope.text) or ""
-    asked = (*envelope.streams, *filter(None, [envelope.channel]))
-    has_all = None not in (_in_object(found, path) for path in asked)
-    if not has_all or not text.endswith("\n" if envelope.line_feed else ""):
-        return b""
-    return text.encode("utf-8", "backslashreplace")
-
-
-def _in_object(found: Any, path: str) -> str | None:
-    for name in path.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, str) else None
 
 
 # ---- opening ------------------------------------------------------------------------------------
@@ -190,29 +173,36 @@ def _composed(outer: Opened, inner: Opened) -> Opened:
 
 
 class _Heads:
-    """Lines that begin with the wrapper. Most blocks have lines of one process only, none cut."""
+    """Lines that begin with the wrapper. Most blocks have lines of one process only, none cut.
+
+    Of one process, what comes before the text is the same but for digits: times and numbers.
+    """
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
-        self._all = re.compile(b"\n(?:%s)?" % envelope.pattern.pattern)
-        self._one: tuple[Key, re.Pattern[bytes]] | None = None
+        self._all = re.compile(b"\n(?:(%s))?" % envelope.pattern.pattern)
+        self._key: Key = ()
+        self._shapes = b""
+        self._room = ctypes.create_string_buffer(0)
 
     def open(self, text: bytes) -> Opened:
-        body, count = b"\n" + text[:-1], text.count(b"\n")
-        if self._one is not None:
-            key, pattern = self._one
-            lines = pattern.split(body)
-            if len(lines) == count + 1 and not lines[0]:
-                lines.append(b"")
-                return Opened(b"\n".join(lines[1:]), count, key)
-        return self._open_each(body)
+        if self._shapes:
+            if len(self._room) < len(text):
+                self._room = ctypes.create_string_buffer(len(text))
+            lines = ctypes.c_uint64()
+            size = library().tflogscope_unwrap(
+                text, len(text), self._shapes, len(self._shapes), self._room, ctypes.byref(lines)
+            )
+            if size:
+                return Opened(ctypes.string_at(self._room, size), lines.value, self._key)
+        return self._open_each(b"\n" + text[:-1])
 
     def _open_each(self, body: bytes) -> Opened:
         asked = self._envelope.asked
         pieces = self._all.split(body)
-        step = len(asked) + 1
-        lines = pieces[step::step]
-        fields = {name: pieces[at::step] for at, name in enumerate(asked, 1)}
+        step = len(asked) + 2
+        heads, lines = pieces[1::step], pieces[step::step]
+        fields = {name: pieces[at::step] for at, name in enumerate(asked, 2)}
         streams = [fields[name] for name in self._envelope.streams]
         if any(None in each for each in streams):
             streams = [[value or b"" for value in each] for each in streams]
@@ -222,10 +212,40 @@ class _Heads:
         cut = list(map(value.encode().__eq__, fields[name])) if name else None
         opened = _mended(lines, keys, channel, cut)
         if opened.keys is None:
-            values = dict(zip(self._envelope.streams, opened.key, strict=True))
-            if all(values.values()):
-                self._one = opened.key, re.compile(b"\n" + self._envelope.pattern_of(values))
+            self._key, self._shapes = opened.key, self._shapes_of(heads)
         return opened
+
+    def _shapes_of(self, heads: list[bytes | None]) -> bytes:
+        """Heads of one process as `tflogscope_unwrap` takes them, with all digits but the key's.
+
+        Those of lines that were cut are left out.
+        """
+        text = b"\n".join([each for each in heads if each])
+        found = dict(zip(_DIGITS.sub(b"0", text).split(b"\n"), text.split(b"\n"), strict=True))
+        shapes = []
+        for head in found.values():
+            match = self._envelope.pattern.fullmatch(head)
+            if match is None or len(found) > _FEW or len(head) > _LONGEST_HEAD:
+                return b""
+            values = dict(zip(self._envelope.asked, match.groups(), strict=True))
+            name, value = self._envelope.part
+            if not name or values[name] != value.encode():
+                fixed = [
+                    match.span(1 + self._envelope.asked.index(each))
+                    for each in self._envelope.streams
+                ]
+                shapes.append(_shape(head, fixed))
+        return b"".join(bytes([len(each)]) + each for each in shapes)
+
+
+def _shape(head: bytes, fixed: Sequence[tuple[int, int]]) -> bytes:
+    """A head with a mark for digits that may be others: all that are not in a fixed part."""
+    found, begin = b"", 0
+    for first, last in sorted(fixed):
+        if first >= 0:
+            found += _DIGITS.sub(_ANY_DIGITS, head[begin:first]) + head[first:last]
+            begin = last
+    return found + _DIGITS.sub(_ANY_DIGITS, head[begin:])
 
 
 class _Json:
@@ -242,25 +262,23 @@ class _Json:
         found = frame[envelope.text]
         if found.null_count():  # what is no object of this kind stays as it is
             found = found.fill_null(_lines(text))
+        ends = found.str.ends_with("\n") if envelope.line_feed else None
         cut = None
-        if envelope.line_feed:
-            ends = found.str.ends_with("\n")
-            cut = None if ends.all() else (~ends & frame[envelope.text].is_not_null()).to_list()
+        if ends is not None and not ends.all():
+            cut = (~ends & frame[envelope.text].is_not_null()).to_list()
         elif envelope.part[0]:
             cut = (frame[envelope.part[0]] == envelope.part[1]).fill_null(value=False).to_list()
-        found = found.str.strip_suffix("\n")
-        keys = None
-        if envelope.streams:
-            streams = [frame[name].fill_null("").cast(pl.Binary) for name in envelope.streams]
-            keys = list(zip(*streams, strict=True))
-        channel = frame[envelope.channel].to_list() if envelope.channel and cut else None
-        if keys is None and not (cut and any(cut)):
-            joined = clean(
-                f"{found.str.join(chr(10)).item()}\n".encode(), LINE_CAP, SourceAccount()
-            )
+            cut = cut if any(cut) else None
+        streams = [frame[name].fill_null("").cast(pl.Binary) for name in envelope.streams]
+        if cut is None and all(each.n_unique() == 1 for each in streams):
+            whole = ends is not None and bool(ends.all())
+            joined = found.str.join("" if whole else "\n").cast(pl.Binary).item()
+            joined = clean(joined if whole else joined + b"\n", LINE_CAP, SourceAccount())
             if joined.count(b"\n") == len(found):
-                return Opened(joined, len(found), ())
-        lines = found.cast(pl.Binary).to_list()
+                return Opened(joined, len(found), tuple(each[0] for each in streams))
+        lines = found.str.strip_suffix("\n").cast(pl.Binary).to_list()
+        keys = list(zip(*streams, strict=True)) if streams else None
+        channel = frame[envelope.channel].to_list() if envelope.channel else None
         return _mended(lines, keys, channel, cut)
 
 
@@ -316,7 +334,7 @@ def _lines(text: bytes) -> Any:
     return pl.Series([text[:-1].decode()]).str.split("\n").explode()
 
 
-# ---- lines that were cut, or hold several ---------------------------------------------------------
+# ---- lines that were cut, or hold several --------------------------------------------------------
 
 
 def _mended(
@@ -325,7 +343,7 @@ def _mended(
     channel: list[Any] | None,
     cut: list[bool] | None,
 ) -> Opened:
-    """Lines with those in one that a wrapper cut: each goes on in the next of its key and channel."""
+    """Lines with those in one that were cut: each goes on in the next of its key and channel."""
     numbers: Any = None
     unfinished, count = None, len(lines)
     if cut and any(cut):
@@ -394,6 +412,7 @@ def opened_blocks(blocks: Iterable[Block], chain: Chain) -> Iterator[tuple[Opene
     rest, block = b"", Block(b"", 0, 0)
     for block in blocks:
         whole = rest + block.text if rest else block.text
+        opened: Opened | None
         opened, rest = chain.open(whole), b""
         if opened.unfinished is not None:
             place = _line_start(whole, opened.unfinished)

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tflogscope.errors import InputError, UsageError
+from tflogscope.errors import UsageError
 from tflogscope.grammar.model import Grammar
 from tflogscope.sources.block import Block, SourceAccount
-from tflogscope.sources.discover import find_sources, natural_key
+from tflogscope.sources.discover import file_and_process, find_sources, natural_key
 from tflogscope.sources.envelopes import (
     Chain,
     Key,
@@ -26,7 +26,7 @@ from tflogscope.sources.envelopes import (
     records_of,
 )
 from tflogscope.sources.readers import Reader, no_room, unreadable
-from tflogscope.sources.source import STANDARD_INPUT, Source
+from tflogscope.sources.source import Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,25 +48,23 @@ def find_streams(
         InputError: an input can't be read, or not be kept in temporary files.
     """
     plain = [
-        each for each in inputs if isinstance(each, Source) or _chosen(os.fspath(each)) is None
+        each
+        for each in inputs
+        if isinstance(each, Source) or file_and_process(os.fspath(each)) is None
     ]
     found = {id(each): each for each in find_sources(plain)} if plain or not inputs else {}
     sources = [stream for each in found.values() for stream in _streams(each, grammar)]
     for each in inputs:
-        chosen = None if isinstance(each, Source) else _chosen(os.fspath(each))
+        chosen = None if isinstance(each, Source) else file_and_process(os.fspath(each))
         if chosen is not None:
             sources.append(_one(*chosen, grammar))
     return sources
 
 
-def _chosen(name: str) -> tuple[str, str] | None:
-    """The file and the process of it that a name asks for; None: it is a file."""
-    if "#" not in name or name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110  as named
-        return None
-    for mark in re.finditer("#", name):
-        if os.path.isfile(name[: mark.start()]):  # noqa: PTH113
-            return name[: mark.start()], name[mark.end() :]
-    return None
+def of_one_input(sources: Sequence[Source]) -> bool:
+    """Whether these are several processes of one input, and nothing else."""
+    inputs = {each.whole if isinstance(each, Stream) else None for each in sources}
+    return len(sources) > 1 and len(inputs) == 1 and None not in inputs
 
 
 def _one(file: str, asked: str, grammar: Grammar) -> Source:
@@ -206,7 +204,8 @@ class Stream(Source):
         self.account = account = SourceAccount()
         import numpy as np
 
-        account.envelope, account.problem = self._envelope, self._problem
+        account.envelope, account.process = self._envelope, self.process
+        account.problem = self._problem
         numbers = np.concatenate(self._kept.numbers)
         account.add_lines(self._kept.lines + self.others, len(numbers), numbers)
         account.others = self.others

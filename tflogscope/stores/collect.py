@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -14,10 +14,12 @@ from tflogscope.errors import InputError, TflogscopeError
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.exports.schema import SCHEMA_VERSION
 from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.model import Grammar
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.opening import open_with
-from tflogscope.model.origin import tensorflow_version
+from tflogscope.model.origin import place_of, tensorflow_version
 from tflogscope.sources import Source
+from tflogscope.sources.streams import find_streams
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
 from tflogscope.stores.kept import kept
 from tflogscope.stores.layout import (
@@ -99,11 +101,12 @@ def collect_run(
     folder = folder_of(store)
     before = read_row(folder, named.run)
     try:
-        with _sources(named) as sources:
+        known = load_grammar(grammar)
+        with _sources(named, known) as sources:
             row = _row(named, version, checksum=_checksum(sources))
             if before is not None and _is_whole(folder, before) and _same(before, row):
                 return before, True
-            run = _open(sources, grammar)
+            run = _open(sources, known)
             row |= _facts(run, named) | {"state": "done"}
             for table in STORED:
                 folder.write(
@@ -164,9 +167,9 @@ def _row(named: Named, version: str, **facts: Any) -> Row:
     }
 
 
-def _open(sources: Sequence[Source], grammar: str | None) -> LogRun:
+def _open(sources: Sequence[Source], grammar: Grammar) -> LogRun:
     # One thread: other processes have the other processors.
-    run = open_with(1, *sources, grammar=load_grammar(grammar))
+    run = open_with(1, *sources, grammar=grammar)
     if len(run.parts) > 1:
         raise InputError(f"its files are of {len(run.parts)} runs: {run.parts[0].why}")
     return run
@@ -187,26 +190,13 @@ def _facts(run: LogRun, named: Named) -> Row:
         "settings": json.dumps(settings, sort_keys=True) if isinstance(settings, dict) else None,
         "rewriters": json.dumps(run.rewriters._asdict()),
     }
-    host, rank = _place_in_cluster(settings)
+    host, rank = place_of(settings)
+    rank = run.sources[0].rank if rank is None else rank
     if "rank" not in named.fields:
         found["rank"] = rank
     if "host" not in named.fields:
         found["host"] = host
     return found
-
-
-def _place_in_cluster(settings: object) -> tuple[str | None, int | None]:
-    """Address and rank of this process by TF_CONFIG: the chief is 0, then come the workers."""
-    text = settings.get("TF_CONFIG") if isinstance(settings, Mapping) else None
-    try:
-        facts = json.loads(text or "")
-        kind, index = facts["task"]["type"], int(facts["task"]["index"])
-        cluster = facts["cluster"]
-        host = cluster[kind][index]
-        before = len(cluster.get("chief", ())) if kind == "worker" else 0
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        return None, None
-    return str(host), before + index if kind in ("chief", "worker") else None
 
 
 def _checksum(sources: Sequence[Source]) -> str:
@@ -216,7 +206,7 @@ def _checksum(sources: Sequence[Source]) -> str:
 
 
 @contextmanager
-def _sources(named: Named) -> Iterator[list[Source]]:
+def _sources(named: Named, grammar: Grammar) -> Iterator[list[Source]]:
     """The files of a run; those at URLs are copied to this machine for as long as they are read."""
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
         sources = []
@@ -225,9 +215,9 @@ def _sources(named: Named) -> Iterator[list[Source]]:
             if is_url(file):
                 path = str(Path(directory) / f"{number}-{PurePosixPath(file).name}")
                 _copy(file, path)
-            source = Source(path)
-            source.name = file if is_url(file) else source.name
-            sources.append(source)
+            for source in find_streams([path], grammar):
+                source.name = file if is_url(file) else source.name
+                sources.append(source)
         yield sources
 
 

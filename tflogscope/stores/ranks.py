@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.errors import UsageError
+from tflogscope.model.origin import RANKS
 from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 
@@ -139,7 +140,7 @@ def _settings(rows: list[Row]) -> pl.DataFrame:
         {"run": row["run"], "subject": name, "value": str(value)}
         for row in rows
         for name, value in json.loads(row["settings"] or "{}").items()
-        if name != "TF_CONFIG"  # says which rank it is
+        if name not in ("TF_CONFIG", *RANKS)  # these say which rank it is
     ]
     return pl.DataFrame(found, schema=dict.fromkeys(("run", "subject", "value"), pl.String))
 

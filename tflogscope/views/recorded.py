@@ -42,6 +42,9 @@ def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
 def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
     """The log, its format, when it was written, what its lines are."""
     yield doc.Fact("log", f"{size_of(said.bytes)}: {first(said.sources, _SOURCES_SHOWN)}")
+    if said.envelope:
+        process = f" · {said.process}" if said.process else ""
+        yield doc.Fact("wrapper", f"{said.envelope}{process}")
     yield doc.Fact("format", " · ".join(_format(said)))
     if said.span_us is not None:
         span = f"{moment(said.first)} to {(moment(said.last) or '')[11:]}"
