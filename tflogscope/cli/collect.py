@@ -83,7 +83,7 @@ def collect(
     if scheduler is not None:  # the workers are elsewhere
         inputs, store = [_absolute(each) for each in inputs], _absolute(store)
         grammar = grammar and _absolute(grammar)
-    runs = name_runs(inputs, template, ["run", *RUN_COLUMNS])
+    runs = name_runs(inputs, template, ["run", *RUN_COLUMNS], load_grammar(grammar))
     with progress_bar() as advance:
 
         def show(done: int, size: int, total: int) -> None:

@@ -12,6 +12,7 @@ from tflogscope.cli.inputs import named_inputs, opened_store
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
+from tflogscope.grammar.load import load_grammar
 from tflogscope.stores.folder import store_and_run
 from tflogscope.version import __version__
 
@@ -74,7 +75,7 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
     if "-" in inputs:
         raise UsageError("ranks are in logs of their own", None, "Name the logs, or a store.")
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:
-        runs = name_runs(inputs, None, [])
+        runs = name_runs(inputs, None, [], load_grammar(grammar))
         pool = Processes(min(len(runs), os.cpu_count() or 1))
         rows = collect(runs, directory, pool, __version__, grammar=grammar).rows
         for row in rows:

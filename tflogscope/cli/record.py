@@ -17,7 +17,7 @@ from tflogscope.cli.watch import Screen
 from tflogscope.errors import NothingRecognised, TflogscopeError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.model.figures import count_of, size_of
-from tflogscope.model.origin import KEPT_BACK, tensorflow_version
+from tflogscope.model.origin import KEPT_BACK, place_of, tensorflow_version
 from tflogscope.version import __version__
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def record(
         option(
             "-o --output FILE",
             "Where the log goes, compressed if it ends in .zst or .gz; "
-            "without it, a file named after the time of day.",
+            "{rank}, {host} and {pid} are filled in. "
+            "Without it, a file named after the time of day.",
         ),
     ] = None,
     lines: Annotated[
@@ -63,10 +64,12 @@ def record(
     Examples:
       tflogscope record -o run.log.zst -- python train.py
       tflogscope record --watch -o run.log.zst -- python train.py
+      mpirun -n 4 tflogscope record -o run.{rank}.log.zst -- python train.py
       tflogscope analyze run.log.zst
     """
     from tflogscope.recording import header, recorder
     from tflogscope.recording.log_file import LogFile
+    from tflogscope.recording.place import log_path
     from tflogscope.recording.settings import (
         exact_onednn,
         installed,
@@ -79,7 +82,9 @@ def record(
         raise UsageError(
             "no program is named", "record", "Write it after `--`: record -- python train.py"
         )
-    path = output or Path(time.strftime("tflogscope-%Y%m%d-%H%M%S.log.zst"))
+    rank = place_of(os.environ)[1]
+    name = "tflogscope-%Y%m%d-%H%M%S" + ("" if rank is None else f".{rank}")
+    path = log_path(output or Path(time.strftime(f"{name}.log.zst")), os.environ)
     found = {"tflogscope": __version__, **header.versions(command)}
     tensorflow = tensorflow_version({"versions": found})
     environment = {**os.environ, **settings(tensorflow, found, memory=memory)}
@@ -90,7 +95,12 @@ def record(
         recorded = recorder.record(
             command,
             environment,
-            LogFile(path, force=force, also=screen.feed if screen else None),
+            LogFile(
+                path,
+                force=force,
+                also=screen.feed if screen else None,
+                hint=None if rank is None else "Each rank needs a file: -o run.{rank}.log.zst",
+            ),
             header.header_line(command, found, environment),
             terminal=(sys.stdout is not None and sys.stdout.isatty())
             or not (exact_onednn(tensorflow) or (lines and tensorflow)),

@@ -13,7 +13,6 @@ from tflogscope.errors import GrammarError
 from tflogscope.grammar.template import (
     Blank,
     Choice,
-    Field,
     Literal,
     OptionalPart,
     TemplateError,
@@ -91,7 +90,7 @@ class Envelope:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The fields that are read of a line, in their order: of the stream, the channel, the cut."""
+        """The fields that are read: of the stream, the channel and the cut, as a line has them."""
         asked = dict.fromkeys(filter(None, (*self.streams, self.channel, self.part[0])))
         if not self.head:
             return tuple(asked)

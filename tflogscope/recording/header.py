@@ -52,9 +52,9 @@ def header_line(
     """One line of JSON behind `MARK`, ended by a line feed.
 
     Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
-    oneDNN, OpenMP, XLA, Keras, plug-ins and ranks, no secrets), `started` (ISO 8601, with the zone),
-    `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags` (those
-    that oneDNN asks for).
+    oneDNN, OpenMP, XLA, Keras, plug-ins and ranks, no secrets), `started` (ISO 8601, with the
+    zone), `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags`
+    (those that oneDNN asks for).
     """
     now = time.time()
     zone = time.localtime(now).tm_gmtoff

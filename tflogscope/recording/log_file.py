@@ -20,11 +20,18 @@ class LogFile:
     """
 
     def __init__(
-        self, path: Path, *, force: bool, also: Callable[[bytes], None] | None = None
+        self,
+        path: Path,
+        *,
+        force: bool,
+        also: Callable[[bytes], None] | None = None,
+        hint: str | None = None,
     ) -> None:
-        """Raises OutputError if it exists and `force` is off, or can't be written.
+        """Raises OutputError if it exists and `force` is off, another process writes it, or it
+        can't be written.
 
-        `also` gets what is written, as it is before it is packed.
+        `also` gets what is written, as it is before it is packed; `hint` says what to do where
+        another process may have made the file.
         """
         self._path = path
         self._also = also
@@ -32,10 +39,14 @@ class LogFile:
         try:
             self._raw = open(path, "ab" if force else "xb")  # noqa: SIM115  closed by `close`
         except FileExistsError as error:
-            raise OutputError("exists already", str(path), "Use --force to replace it.") from error
+            hint = hint or "Use --force to replace it."
+            raise OutputError("exists already", str(path), hint) from error
         except OSError as error:
             reason = f"can't write: {error.strerror or error}"
             raise OutputError(reason, str(path)) from error
+        if not _is_ours_alone(self._raw):
+            self._raw.close()
+            raise OutputError("another process writes to it", str(path), hint)
         self._stream: BinaryIO | None = None
 
     def begin(self) -> BinaryIO:
@@ -64,6 +75,21 @@ class LogFile:
                 self._stream.close()
         if self._stream is None and self._is_new:
             self._path.unlink()  # Windows removes no file that is open
+
+
+def _is_ours_alone(file: BinaryIO) -> bool:
+    """Whether no other recording writes to a file; it is locked for as long as it is open."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system that has no locks
+        pass
+    return True
 
 
 @contextlib.contextmanager

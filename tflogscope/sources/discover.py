@@ -61,7 +61,7 @@ def is_source(path: str, inputs: Sequence[str | os.PathLike[str]]) -> bool:
         status = os.stat(path)
     except OSError:
         return False
-    files = map(os.fspath, inputs)
+    files = [os.fspath(named) for named in inputs]
     return any(_is_of(status, (file_and_process(each) or (each,))[0]) for each in files)
 
 

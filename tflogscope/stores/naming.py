@@ -13,8 +13,10 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from tflogscope.errors import InputError, UsageError
+from tflogscope.grammar.model import Grammar
 from tflogscope.sources import find_sources
-from tflogscope.sources.discover import natural_key
+from tflogscope.sources.discover import file_and_process, natural_key
+from tflogscope.sources.streams import find_streams
 from tflogscope.stores.folder import file_system, is_url
 
 _PIECE = re.compile(r"\{([A-Za-z_]\w*)\}|(\*)")
@@ -33,29 +35,36 @@ class Named(NamedTuple):
     size: int
 
 
-def name_runs(inputs: Sequence[str], template: str | None, taken: Sequence[str]) -> list[Named]:
-    """The runs that the inputs are, the largest first.
+def name_runs(
+    inputs: Sequence[str],
+    template: str | None,
+    taken: Sequence[str],
+    grammar: Grammar | None = None,
+) -> list[Named]:
+    """The runs that the inputs are, the largest first; each process of a file is one (`FILE#0`).
 
     Args:
         inputs: files, directories and URLs of both.
         template: which files make a run; None: each file is one.
         taken: names of columns that a field can't have.
+        grammar: by which the processes of a file are told apart; None: each file is of one.
 
     Raises:
         UsageError: the template is wrong or fits no file, or two runs have the same id.
         InputError: an input can't be read.
     """
-    sizes = dict(_sizes(inputs))
+    sizes = dict(_sizes(inputs, grammar))
     pattern = None if template is None else _pattern(template, taken)
     runs: dict[str, dict[tuple[tuple[str, str], ...], list[str]]] = {}
     for file in sizes:
         fields: dict[str, str] = {}
+        path, *process = file_and_process(file) or (file,)
         if pattern is not None:
-            found = pattern.search(file.replace("\\", "/"))
+            found = pattern.search(path.replace("\\", "/"))
             if found is None:
                 continue
             fields = {field: _shown(text) for field, text in found.groupdict().items()}
-        id_ = _fit(".".join(fields.values()) if fields else _stem(file))
+        id_ = _fit(".".join([*(fields.values() if fields else [_stem(path)]), *process]))
         key = tuple(fields.items()) or (("file", file),)
         runs.setdefault(id_, {}).setdefault(key, []).append(file)
     if not runs:
@@ -118,13 +127,13 @@ def _pattern(template: str, taken: Sequence[str]) -> re.Pattern[str]:
     return re.compile(f"(?:^|/){text.lstrip('/')}$")
 
 
-def _sizes(inputs: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The files of all inputs, and their bytes."""
+def _sizes(inputs: Sequence[str], grammar: Grammar | None) -> Iterator[tuple[str, int]]:
+    """The files of all inputs, or their processes, and their bytes."""
     for named in inputs:
         if is_url(named):
             yield from _remote_sizes(named)
         else:
-            for source in find_sources([named]):
+            for source in find_streams([named], grammar) if grammar else find_sources([named]):
                 yield source.path, source.size or 0
 
 
