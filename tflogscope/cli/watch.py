@@ -19,6 +19,7 @@ from tflogscope.cli.keys import INTERRUPT, keyboard, unwinding
 from tflogscope.cli.options import OwnGrammar, argument
 from tflogscope.cli.output import print_text
 from tflogscope.errors import TflogscopeError, UsageError
+from tflogscope.sources.discover import file_and_process
 from tflogscope.sources.source import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def watch(
         str | None,
         argument(
             "LOG",
-            "A log that is being written, or - for standard input. "
+            "A log that is being written, one process of it (LOG#0), or - for standard input. "
             "Without it, standard input is read if it is not a terminal.",
         ),
     ] = None,
@@ -65,9 +66,11 @@ def watch(
     require_terminal("watch")
     from tflogscope.live.follow import GrowingFile, pipe
 
-    file = None if name == STANDARD_INPUT else GrowingFile(name)
+    path, *asked = file_and_process(name) or (name,)
+    file = None if name == STANDARD_INPUT else GrowingFile(path)
     receives = [pipe(io.FileIO(0, closefd=False), name)] if file is None else file
-    watching = Watching(name, receives, None if file is None else Path(name), grammar)
+    shown = None if file is None else Path(path)
+    watching = Watching(name, receives, shown, grammar, *asked)
     with unwinding(), keyboard(interrupts=False) as keys:
         watching.show(keys)
     if file is not None:
@@ -102,14 +105,16 @@ class Watching:
         receives: Iterable[Receive],
         file: Path | None = None,
         grammar: str | None = None,
+        asked: str | None = None,
     ) -> None:
+        """`asked`: which process of the log, if it has several."""
         from tflogscope.grammar.load import load_grammar
         from tflogscope.live.growing import Growing
         from tflogscope.live.hints import Hints
         from tflogscope.live.latest import Latest
         from tflogscope.views.watch import Shown, Watched
 
-        self.growing = Growing(name, receives, load_grammar(grammar))
+        self.growing = Growing(name, receives, load_grammar(grammar), asked)
         self._latest = Latest(self.growing)
         self.watched = Watched(name, Hints(self.growing))
         self.shown = Shown()

@@ -15,11 +15,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.model import Grammar
 from tflogscope.model.origin import header_of
 from tflogscope.sources.block import BLOCK_SIZE, Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.lines import read_blocks
 from tflogscope.sources.readers import unreadable
+from tflogscope.sources.streams import followed
 from tflogscope.sources.text import HEAD_SIZE
 
 _READ = 1 << 20  # bytes
@@ -35,8 +38,12 @@ class Beginning:
 
     size: int | None = None
 
-    def __init__(self, name: str, receive: Receive) -> None:
+    def __init__(
+        self, name: str, receive: Receive, grammar: Grammar | None = None, asked: str | None = None
+    ) -> None:
+        """`asked`: which process of several (`FILE#asked`)."""
         self.name = name
+        self._grammar, self._asked = grammar or load_grammar(), asked
         self.account = SourceAccount()
         self.header: dict[str, Any] | None = None
         """What `tflogscope record` wrote above it."""
@@ -47,7 +54,9 @@ class Beginning:
         # What is packed would wait until it makes a whole block.
         packed = codec_of(self._reader.read_at(0, MAGIC_SIZE)) is not None
         size = HEAD_SIZE if packed else BLOCK_SIZE
-        for number, block in enumerate(read_blocks(self._reader, self.account, block_size=size)):
+        blocks = read_blocks(self._reader, self.account, block_size=size)
+        blocks = followed(blocks, self._grammar, self.account, self._asked)
+        for number, block in enumerate(blocks):
             if number == 0:
                 self.header = header_of(block.text)
             yield block

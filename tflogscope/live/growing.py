@@ -22,9 +22,14 @@ class Growing:
     nothing has come for a while.
     """
 
-    def __init__(self, name: str, receives: Iterable[Receive], grammar: Grammar) -> None:
-        """`receives`: what gives the text of the log, and then that of each file in its place."""
-        self.grammar = grammar
+    def __init__(
+        self, name: str, receives: Iterable[Receive], grammar: Grammar, asked: str | None = None
+    ) -> None:
+        """`receives`: what gives the text of the log, and then that of each file in its place.
+
+        `asked`: which process of it, if it has several.
+        """
+        self.grammar, self._asked = grammar, asked
         self.beginnings: list[Beginning] = []
         """The log itself, and what came in the place of its file."""
         self.scan = Scan(self._begin(name, receives), grammar, 1, _PATIENCE_SECONDS)
@@ -49,6 +54,7 @@ class Growing:
 
     def _begin(self, name: str, receives: Iterable[Receive]) -> Iterator[Beginning]:
         for number, receive in enumerate(receives):
-            beginning = Beginning(f"{name} ({number + 1})" if number else name, receive)
+            shown = f"{name} ({number + 1})" if number else name
+            beginning = Beginning(shown, receive, self.grammar, self._asked)
             self.beginnings.append(beginning)
             yield beginning

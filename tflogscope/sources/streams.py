@@ -9,7 +9,8 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tflogscope.errors import UsageError
@@ -89,8 +90,8 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
     if not envelopes:
         return [source]
     source.envelopes = envelopes
-    chain = Chain(envelopes)
-    if chain.tells_apart and (part or chain.open(head).keys is not None):
+    wrappers = Chain(envelopes)
+    if wrappers.tells_apart and (part or wrappers.open(head).keys is not None):
         return parted(source, grammar)
     return [source]
 
@@ -100,10 +101,10 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
 
     Raises InputError if it can't be read, or not be kept in temporary files.
     """
-    chain, records, total = Chain(source.envelopes), records_of(grammar), 0
+    wrappers, records, total = Chain(source.envelopes), records_of(grammar), 0
     found: dict[Key, _Kept] = {}
     try:
-        for opened, _ in opened_blocks(source.wrapped_blocks(), chain):
+        for opened, _ in opened_blocks(source.wrapped_blocks(), wrappers):
             for key, text, numbers in _by_key(opened):
                 if key not in found:
                     found[key] = _Kept(source.name)
@@ -113,17 +114,61 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
         raise no_room(source.name, error) from error
     running = {key: kept for key, kept in found.items() if kept.has_record}
     keys = sorted(running, key=lambda key: [natural_key(each.decode()) for each in key])
-    ranks = [chain.rank_of(key) for key in keys]
+    ranks = [wrappers.rank_of(key) for key in keys]
     labels: Sequence[object] = ranks if len({*ranks} - {None}) == len(keys) else range(len(keys))
     made: list[Source] = []
     for key, rank, label in zip(keys, ranks, labels, strict=True):
         kept, alone = running[key], len(keys) == 1
         stream = Stream(source, kept, "" if alone else f"#{label}")
         stream.others = total - kept.lines if alone else 0
-        stream.rank, stream.process = rank, chain.describe(key)
+        stream.rank, stream.process = rank, wrappers.describe(key)
         stream.names = {str(label), *(each.decode() for each in key if each)}
         made.append(stream)
     return made or [source]
+
+
+def followed(
+    blocks: Iterator[Block], grammar: Grammar, account: SourceAccount, asked: str | None
+) -> Iterator[Block]:
+    """Blocks of a log that grows without what is around each line, and of one process.
+
+    It is the one that is asked for, by its rank or a name around its lines, or the first one that
+    has a record.
+    """
+    for block in blocks:
+        envelopes = recognise(block.text, grammar)
+        if envelopes:
+            yield from _followed(chain([block], blocks), Chain(envelopes), grammar, account, asked)
+            return
+        lines = block.text.count(b"\n")
+        account.add_lines(lines, lines, None)
+        yield block
+        if envelopes is not None:
+            yield from blocks
+
+
+def _followed(
+    blocks: Iterable[Block],
+    wrappers: Chain,
+    grammar: Grammar,
+    account: SourceAccount,
+    asked: str | None,
+) -> Iterator[Block]:
+    import numpy as np
+
+    records, whose = records_of(grammar), None
+    account.envelope = wrappers.name
+    for opened, block in opened_blocks(blocks, wrappers):
+        mine = b"", np.empty(0, np.int64)
+        for key, text, numbers in _by_key(opened):
+            names = {*map(bytes.decode, key), str(wrappers.rank_of(key))}
+            if whose is None and (records.search(text) if asked is None else asked in names):
+                whose, account.process = key, wrappers.describe(key)
+            if key == whose:
+                mine = text, numbers
+        account.add_lines(opened.lines, len(mine[1]), mine[1])
+        if mine[0]:
+            yield block._replace(text=mine[0])
 
 
 def _by_key(opened: Opened) -> Iterator[tuple[Key, bytes, NDArray[np.int64]]]:
