@@ -185,7 +185,7 @@ def unwrapped(
         if opened.keys is not None or opened.key != (opened.key if whose is None else whose):
             hint = f"Name one of them: {name}#0"
             raise SeveralProcesses("it has lines of several processes", name, hint)
-        whose = opened.key
+        whose, account.process = opened.key, chain.describe(opened.key)
         account.add_lines(opened.lines, opened.given, opened.numbers)
         yield block._replace(text=opened.text)
 

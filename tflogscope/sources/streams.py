@@ -9,6 +9,7 @@ import os
 import re
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -91,8 +92,10 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
         return [source]
     source.envelopes = envelopes
     wrappers = Chain(envelopes)
-    if wrappers.tells_apart and (part or wrappers.open(head).keys is not None):
+    opened = wrappers.open(head)
+    if wrappers.tells_apart and (part or opened.keys is not None):
         return parted(source, grammar)
+    source.rank = wrappers.rank_of(opened.key)
     return [source]
 
 
@@ -195,6 +198,7 @@ class _Kept:
     def __init__(self, name: str) -> None:
         self._name = name
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  for many passes
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self.numbers: list[NDArray[np.int64]] = []
         """Of each line its number in the input."""

@@ -1,0 +1,298 @@
+"""What launchers, containers and CI put around lines: each log in it is the log without it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tflogscope
+from tests.command import run_command
+from tests.deep import first_quick
+from tests.fuzzing import BUCKETS
+from tests.samples import NAMES, raw_log
+from tests.wrappers import CUTTING, TELL_APART, WRAPPERS, mixed, wrapped
+from tflogscope.api import LogRun
+from tflogscope.errors import GrammarError, UsageError
+from tflogscope.grammar.check import misfits
+from tflogscope.grammar.load import load_grammar
+from tflogscope.native.library import library
+from tflogscope.sources.envelopes import Chain, recognise
+
+GRAMMAR = load_grammar()
+LOGS = (
+    "function_mlp__tf2.13.1__vlog2",
+    "eager_basics__tf2.13.1__vlog2",
+    "py_function__tf2.21.0__vlog2",
+    "retrace__tf2.20.0__vlog2",
+    "cnn_fit__tf2.13.1__vlog0__vmodule",
+    "torch_mlp__torch2.13.0__vlog2",
+)
+RANKS = (
+    *LOGS[:4],
+    "function_mlp__tf2.20.0__vlog2",
+    "error__tf2.13.1__vlog2",
+    "bf16__tf2.10.1__vlog2",
+    "python_threads__tf2.21.0__vlog2",
+)
+_PLACES = ("source", "line", "end_line")
+
+
+def opened(path: Path, log: bytes) -> LogRun:
+    path.write_bytes(log)
+    return tflogscope.open_log(path)
+
+
+def same(run: LogRun, bare: LogRun, *, lines: bool = True) -> None:
+    """All that a run says is what the log without its wrapper says."""
+    first = [] if lines else ["first_line"]
+    assert run.ops.drop(first).equals(bare.ops.drop(first))
+    places = _PLACES[:1] if lines else _PLACES
+    assert run.timeline.drop(places).equals(bare.timeline.drop(places))
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+def test_each_row_reads_its_samples() -> None:
+    assert len(GRAMMAR.envelopes) > 20
+    assert [str(each) for each in misfits(GRAMMAR, [], [], GRAMMAR.envelopes.values())] == []
+
+
+def test_a_sample_that_does_not_fit_its_row_is_said(tmp_path: Path) -> None:
+    row = """
+    [[envelope]]
+    id = "ours"
+    name = "our launcher"
+    meaning = "rank and text"
+    source = "its code"
+    head = 'worker ${rank:uint} | '
+    streams = ["rank"]
+    rank = "rank"
+      [[envelope.sample]]
+      line = 'worker 3 : text'
+      text = 'text'
+      stream = ["3"]
+    """
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "ours.toml").write_text(row)
+    with pytest.raises(GrammarError, match="does not fit"):
+        load_grammar(own)
+    (own / "ours.toml").write_text(row.replace("3 : text", "3 | text"))
+    lines = raw_log(LOGS[0]).splitlines()
+    path = tmp_path / "run.log"
+    path.write_bytes(b"".join(b"worker 3 | " + line + b"\n" for line in lines))
+    run = tflogscope.open_log(path, grammar=own)
+    assert run.summary.recorded.envelope == "our launcher"
+    assert tflogscope.open_log(path).summary.recorded.envelope is None
+    (own / "ours.toml").write_text(row.replace('rank = "rank"', 'rank = "task"'))
+    with pytest.raises(GrammarError, match="there is no field 'task'"):
+        load_grammar(own)
+
+
+# ---- one process ---------------------------------------------------------------------------------
+
+CASES = [(name, log) for name in WRAPPERS for log in LOGS]
+
+
+@pytest.mark.parametrize(("name", "log"), first_quick(CASES, lambda case: case[0]))
+def test_a_log_in_a_wrapper_is_the_log(tmp_path: Path, name: str, log: str) -> None:
+    raw = raw_log(log)
+    bare = opened(tmp_path / "bare.log", raw)
+    run = opened(tmp_path / "wrapped.log", wrapped(raw, name))
+    same(run, bare)
+    assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
+    assert name.startswith(str(run.summary.recorded.envelope))
+
+
+@pytest.mark.parametrize("log", NAMES)
+def test_a_log_without_a_wrapper_has_none(log: str) -> None:
+    assert recognise(raw_log(log)[: 1 << 16], GRAMMAR) in {(), None}
+
+
+def test_lines_of_the_program_that_look_wrapped_stay(tmp_path: Path) -> None:
+    raw = raw_log(LOGS[0])
+    lines = raw.splitlines(keepends=True)
+    said = [b"12: a step\n", b"[1] > text\n", b"(f pid=3) x\n", b'{"log":"x\\n","stream":"y"}\n']
+    lines[100:100] = said * 50
+    run = opened(tmp_path / "run.log", b"".join(lines))
+    assert run.summary.recorded.envelope is None
+    same(run, opened(tmp_path / "bare.log", raw), lines=False)
+
+
+def test_the_wrapper_is_named_and_is_not_torn(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_bytes(wrapped(raw_log(LOGS[0]), "docker compose"))
+    text = run_command("analyze", path).stdout.decode()
+    assert re.search(r"wrapper +docker compose · container worker-0", text)
+    assert "torn" not in text.split("Eager and graph")[0]
+
+
+# ---- lines that were cut -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CUTTING)
+def test_lines_that_the_wrapper_cut_are_put_together_again(tmp_path: Path, name: str) -> None:
+    lines = raw_log(LOGS[0]).splitlines()
+    long = b'2026-11-21 03:56:34.965368: I tensorflow/x.cc:1] "' + b"\\x" * 30_000 + b'"'
+    lines[2000:2000] = [long] * 20
+    raw = b"".join(line + b"\n" for line in lines)
+    bare = opened(tmp_path / "bare.log", raw)
+    made = wrapped(raw, name)
+    run = opened(tmp_path / "wrapped.log", made)
+    same(run, bare, lines=False)
+    there = made.splitlines()
+    for line, op in run.timeline.filter(mode="eager", kind="op").head(5)[["line", "op"]].rows():
+        assert f"Executing op {op}".encode() in there[line - 1]
+    (row,) = run.coverage.to_dicts()
+    assert row["lines"] == len(there)
+    assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
+    assert row["torn"] == bare.coverage["torn"][0]
+
+
+def test_pieces_of_both_channels_are_told_apart() -> None:
+    chain = Chain([GRAMMAR.envelopes["cri"]])
+    text = (
+        b"2026-11-21T03:56:34Z stdout P one \n2026-11-21T03:56:34Z stderr F err\n"
+        b"2026-11-21T03:56:34Z stdout P two \n2026-11-21T03:56:34Z stdout F three\n"
+        b"2026-11-21T03:56:34Z stdout P goes on\n"
+    )
+    opened_text = chain.open(text)
+    assert opened_text.text == b"one two three\nerr\ngoes on\n"
+    assert opened_text.numbers is not None
+    assert opened_text.numbers.tolist() == [0, 1, 4]
+    assert opened_text.unfinished == 4
+
+
+def test_a_line_of_json_that_is_broken_stays_as_it_is() -> None:
+    chain = Chain([GRAMMAR.envelopes["message-json"]])
+    text = b'{"message":"a\\"b"}\n{"message":\nno object\n{"other":1}\n{"message":"c\\nd"}\n'
+    found = chain.open(text)
+    assert found.text == b'a"b\n{"message":\nno object\n{"other":1}\nc\nd\n'
+    assert found.numbers is not None
+    assert found.numbers.tolist() == [0, 1, 2, 3, 4, 4]
+
+
+# ---- several processes ---------------------------------------------------------------------------
+
+MIXES = [(count, name) for count in (2, 8) for name in TELL_APART]
+
+
+@pytest.mark.parametrize(("count", "name"), first_quick(MIXES, lambda case: case[0]))
+def test_each_process_of_a_file_is_as_if_it_was_alone(
+    tmp_path: Path, count: int, name: str
+) -> None:
+    logs = [raw_log(log) for log in RANKS[:count]]
+    text, places = mixed(logs, name)
+    (tmp_path / "run.log").write_bytes(text)
+    for rank, log in enumerate(logs):
+        bare = opened(tmp_path / "bare.log", log)
+        run = tflogscope.open_log(f"{tmp_path / 'run.log'}#{rank}")
+        same(run, bare, lines=False)
+        there = pl.Series(places[rank], dtype=pl.UInt64)
+        assert run.timeline["line"].equals(there[bare.timeline["line"] - 1].alias("line"))
+        assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
+
+
+def two(tmp_path: Path, name: str = "mpirun --tag-output") -> str:
+    path = tmp_path / "run.log"
+    path.write_bytes(mixed([raw_log(log) for log in RANKS[:2]], name)[0])
+    return str(path)
+
+
+def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
+    path = two(tmp_path)
+    text = run_command("analyze", path).stdout.decode()
+    assert "Run 1 of 2 (each line says which process wrote it: rank 0)" in " ".join(text.split())
+    facts = json.loads(run_command("analyze", path, "--json").stdout.decode())
+    assert [run["recorded"]["process"] for run in facts["runs"]] == ["rank 0", "rank 1"]
+    assert [run["recorded"]["sources"] for run in facts["runs"]] == [[f"{path}#0"], [f"{path}#1"]]
+    assert f"Name one ({path}#0)" in run_command("ops", path).stderr.decode()
+    assert "eager" in run_command("diff", f"{path}#0", f"{path}#1").stdout.decode()
+    assert "2 ranks" in run_command("ranks", path).stdout.decode()
+    assert "of 2 runs fail" in run_command("check", path).stdout.decode()
+    missing = run_command("ops", f"{path}#7")
+    assert missing.returncode == 2
+    assert f"{path}#0, {path}#1" in " ".join(missing.stderr.decode().split())
+    same_file = run_command("ops", f"{path}#0", "-o", path, "--force")
+    assert same_file.returncode == 2
+
+
+def test_processes_of_a_file_are_collected_as_runs(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    assert run_command("collect", two(tmp_path), "-o", store).returncode == 0
+    rows = tflogscope.open_store(store).runs.collect().sort("run")
+    assert rows[["run", "rank", "state"]].rows() == [("run.0", 0, "done"), ("run.1", 1, "done")]
+
+
+def test_open_log_says_that_it_adds_up(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="2 runs, which add up here: each line says"):
+        tflogscope.open_log(two(tmp_path))
+    with pytest.raises(UsageError, match="no process 'x'"):
+        tflogscope.open_log(f"{two(tmp_path)}#x")
+
+
+def test_a_process_that_begins_late_is_another_run_all_the_same(tmp_path: Path) -> None:
+    logs = [raw_log(log) for log in RANKS[:2]]
+    path = tmp_path / "run.log"
+    path.write_bytes(b"".join(wrapped(log, "Ray", rank) for rank, log in enumerate(logs)))
+    with pytest.warns(UserWarning, match="2 runs"):
+        run = tflogscope.open_log(path)
+    assert [part.name for part in run.parts] == [f"{path}#0", f"{path}#1"]
+
+
+def test_processes_without_a_record_are_no_runs(tmp_path: Path) -> None:
+    raw = raw_log(LOGS[0])
+    made = wrapped(raw, "docker compose").splitlines(keepends=True)
+    made[5:5] = [b"Attaching to worker-0, db-1\n", *[b"db-1  | ready\n"] * 30]
+    run = opened(tmp_path / "run.log", b"".join(made))
+    same(run, opened(tmp_path / "bare.log", raw), lines=False)
+    (row,) = run.coverage.to_dicts()
+    assert row["source"] == str(tmp_path / "run.log")
+    assert row["lines"] == len(made)
+    assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
+
+
+# ---- what has to hold for any text ---------------------------------------------------------------
+
+_HEADS = st.sampled_from([b"[1,0]<stdout>: ", b"[1,0]<stderr>: ", b"[1,1]<stdout>: ", b"", b"[1,"])
+_TEXTS = st.sampled_from(
+    [b"", b"x", b"2026-11-21 03:56:34.965368: I a.cc:1] m", b"[1,0]<stdout>: "]
+)
+
+
+@given(st.lists(st.tuples(_HEADS, _TEXTS), min_size=1, max_size=12))
+def test_every_line_goes_to_one_process(lines: list[tuple[bytes, bytes]]) -> None:
+    chain = Chain([GRAMMAR.envelopes["mpirun"]])
+    text = b"".join(head + line + b"\n" for head, line in lines)
+    for _ in range(2):  # the second time by the heads of the first
+        found = chain.open(text)
+        assert found.lines == len(lines)
+        assert found.text.count(b"\n") == len(lines)
+        expected = [re.sub(rb"^\[1,\d\]<std(?:out|err)>: ?", b"", h + line) for h, line in lines]
+        assert found.text == b"".join(line + b"\n" for line in expected)
+
+
+@given(st.lists(st.sampled_from([b"a1 x", b"a22 x", b"a x", b"ab", b"", b"b333:y"]), min_size=1))
+def test_the_library_takes_heads_off_as_a_pattern_does(lines: list[bytes]) -> None:
+    text = b"".join(line + b"\n" for line in lines)
+    heads = [b"a\x01 ", b"b\x01:"]
+    packed = b"".join(bytes([len(head)]) + head for head in heads)
+    room, count = ctypes.create_string_buffer(len(text)), ctypes.c_uint64()
+    size = library().tflogscope_unwrap(
+        text, len(text), packed, len(packed), room, ctypes.byref(count)
+    )
+    matches = [re.match(rb"a\d+ |b\d+:", line) for line in lines]
+    if all(matches):
+        rests = [line[match.end() :] for line, match in zip(lines, matches, strict=True) if match]
+        assert room.raw[:size] == b"".join(rest + b"\n" for rest in rests)
+        assert count.value == len(lines)
+    else:
+        assert size == 0
