@@ -127,6 +127,8 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
         stream.rank, stream.process = rank, wrappers.describe(key)
         stream.names = {str(label), *(each.decode() for each in key if each)}
         made.append(stream)
+    if not made:
+        source.envelopes = ()
     return made or [source]
 
 
