@@ -94,6 +94,11 @@ def open_with(
     return StubRun()
 
 
+def find_streams(inputs: list[str], _: object) -> list[str]:
+    """The inputs as they are named."""
+    return inputs
+
+
 def _document(run: StubRun, *_: Any) -> Document:
     return [Paragraph(run.ops["op"][0], "error")]
 
@@ -112,6 +117,6 @@ def analyze_module() -> ModuleType:
 
 
 if __name__ == "__main__":
-    vars(tflogscope.cli.inputs)["open_with"] = open_with
+    vars(tflogscope.cli.inputs).update(open_with=open_with, find_streams=find_streams)
     sys.modules["tflogscope.views.analyze"] = analyze_module()
     sys.exit(main())

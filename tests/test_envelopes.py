@@ -6,6 +6,7 @@ import ctypes
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import polars as pl
 import pytest
@@ -21,6 +22,7 @@ from tests.wrappers import CUTTING, TELL_APART, WRAPPERS, mixed, wrapped
 from tflogscope.api import LogRun
 from tflogscope.errors import GrammarError, UsageError
 from tflogscope.grammar.check import misfits
+from tflogscope.grammar.envelopes import FIELD_TYPES
 from tflogscope.grammar.load import load_grammar
 from tflogscope.native.library import library
 from tflogscope.sources.envelopes import Chain, recognise
@@ -95,6 +97,15 @@ def test_a_sample_that_does_not_fit_its_row_is_said(tmp_path: Path) -> None:
     (own / "ours.toml").write_text(row.replace('rank = "rank"', 'rank = "task"'))
     with pytest.raises(GrammarError, match="there is no field 'task'"):
         load_grammar(own)
+
+
+def test_the_row_of_the_docs_reads_its_sample(tmp_path: Path) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "commands.md").read_text()
+    (row,) = re.findall(r"(?m)^    \[\[envelope\]\]\n(?:    .*\n)+", text)
+    (tmp_path / "own.toml").write_text(dedent(row))
+    assert "fleet" in load_grammar(tmp_path).envelopes
+    for kind in FIELD_TYPES:
+        assert f"`{kind}`" in text.split("### Envelopes")[1]
 
 
 # ---- one process ---------------------------------------------------------------------------------
