@@ -23,6 +23,7 @@ from tests.made_run import in_memory, program
 from tests.samples import NAMES, raw_log
 from tests.test_model_schema import SCHEMA, check_tables
 from tests.verbose_samples import verbose_samples
+from tests.wrappers import TELL_APART, WRAPPERS, mixed, wrapped
 from tflogscope import Run, open_log
 from tflogscope.checks.baseline import read_baseline
 from tflogscope.checks.evaluation import check_run
@@ -34,7 +35,9 @@ from tflogscope.events.scan import Scan
 from tflogscope.events.verbose_lines import lines_of
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.nodedef import parse_attributes
+from tflogscope.model.executions import with_places
 from tflogscope.model.moments import moment_ns
+from tflogscope.model.opening import read_log
 from tflogscope.query.sql import select
 from tflogscope.query.where import where
 from tflogscope.recording.pass_on import PassOn
@@ -63,6 +66,22 @@ def torn(data: bytes) -> None:
     assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
     assert row["records"] == row["recognised"] + row["ignored"] + row["unknown"]
     assert events.runs["at"].is_between(0, row["lines"] * PLACES - 1).all()
+
+
+def envelopes(data: bytes) -> None:
+    """A log with something around its lines: each line is in one process, and counted once."""
+    path = _written(data)
+    found = _ignoring(NothingRecognised, lambda: read_log(1, path))
+    if found is None:
+        return
+    events, lines = found[0], data.count(b"\n") + bool(data and not data.endswith(b"\n"))
+    rows = events.coverage.to_dicts()
+    assert sum(row["lines"] for row in rows) <= lines
+    for row in rows:
+        assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
+        assert row["records"] == row["recognised"] + row["ignored"] + row["unknown"]
+    places = with_places(events.spans, events.record_times.select("at"))
+    assert places["line"].is_between(1, lines).all()
 
 
 def log(data: bytes) -> None:
@@ -147,6 +166,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
         torn,
+        envelopes,
         log,
         verbose,
         nodes,
@@ -258,6 +278,12 @@ def seeds(target: str) -> list[bytes]:
     """The first inputs: pieces of the sample logs, and what the documents show."""
     if target in {"torn", "log", "pass_on"}:
         return [piece for name in NAMES for piece in _pieces(raw_log(name), target)]
+    if target == "envelopes":
+        lines = raw_log(NAMES[0]).splitlines(keepends=True)
+        first = next(at for at, line in enumerate(lines) if b": I " in line)
+        piece = b"".join(lines[first : first + 12])
+        made = [wrapped(piece, name) for name in WRAPPERS]
+        return [*made, *(mixed([piece, piece], name)[0] for name in TELL_APART)]
     if target == "verbose":
         return [sample.line.encode() for sample in verbose_samples()]
     if target == "nodes":

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
+from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model import sentences
-from tflogscope.model.executions import Executions
+from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.facts import Limit, ModeRuns
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.first_calls import TAPE_RECORDS, compile_times
@@ -22,6 +23,7 @@ from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
 from tflogscope.model.origin import KEPT_BACK
+from tflogscope.model.parts import AT_START
 from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
@@ -98,6 +100,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
     found = {
         "no-dataset-nodes": _dataset_functions(evidence),
         "two-files": _two_files(executions, events.primitives),
+        "several-processes": _several_processes(events, executions),
         "no-plugin-lines": _silent_plugins(events, executions),
         "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),
         "stack-traces": _stack_traces(events),
@@ -128,6 +131,29 @@ def _two_files(executions: Executions, primitives: pl.DataFrame) -> Facts:
     """OneDNN's lines and TensorFlow's records are in different sources."""
     onednn, tensorflow = sources_apart(executions, primitives)
     return {"onednn": onednn, "tensorflow": tensorflow} if onednn else {}
+
+
+def _several_processes(events: Events, executions: Executions) -> Facts:
+    """A library says again that it starts, in one source, after it ran something there.
+
+    A process says it once, some releases twice before anything runs. A process may have two copies
+    of oneDNN, of TensorFlow and of another framework, whose headers differ.
+    """
+    if len(events.spans) != 1:  # `parts` tells files apart
+        return {}
+    lines = events.primitives
+    ran = lines["at"].filter(lines["event"] == "exec").min()
+    headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))
+    again = headers["at"].filter(~headers["message"].is_first_distinct())
+    at, library = again.filter(again > ran).min() if ran is not None else None, "oneDNN"
+    if at is None:
+        starts = events.messages(*AT_START)["at"]
+        ran, library = executions.frame["at"].min(), "TensorFlow"
+        at = None if ran is None or len(starts) < 2 else starts.filter(starts > ran).min()
+    if at is None:
+        return {}
+    line = with_places(events.spans, pl.DataFrame({"at": [at]}))["line"][0]
+    return {"library": library, "line": line}
 
 
 def _silent_plugins(events: Events, executions: Executions) -> Facts:

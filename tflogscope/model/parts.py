@@ -19,7 +19,7 @@ from tflogscope.sources import Source
 from tflogscope.sources.streams import of_one_input
 
 # core/util/port.cc and core/platform/cpu_feature_guard.cc: before any device is made.
-_AT_START = ("onednn_on", "cpu_features", "cpu_features_onednn", "cpu_features_unused")
+AT_START = ("onednn_on", "cpu_features", "cpu_features_onednn", "cpu_features_unused")
 _END = 1 << 62
 _SAID = "each line says which process wrote it"
 _LEAST_OVERLAP = 100_000
@@ -89,7 +89,7 @@ def _files(events: Events, sources: Sequence[Source]) -> list[_File]:
     executions = with_places(events.spans, pl.concat(ran).sort("at"))
     lines = events.primitives
     headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))
-    starts = {"TensorFlow": events.messages(*_AT_START), "oneDNN": headers}
+    starts = {"TensorFlow": events.messages(*AT_START), "oneDNN": headers}
     said = {
         name: _first_lines(with_places(events.spans, each.select("at")))
         for name, each in starts.items()

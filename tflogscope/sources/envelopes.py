@@ -203,9 +203,9 @@ class _Heads:
         step = len(asked) + 2
         heads, lines = pieces[1::step], pieces[step::step]
         fields = {name: pieces[at::step] for at, name in enumerate(asked, 2)}
+        if any(None in each for each in fields.values()):
+            fields = {name: [value or b"" for value in each] for name, each in fields.items()}
         streams = [fields[name] for name in self._envelope.streams]
-        if any(None in each for each in streams):
-            streams = [[value or b"" for value in each] for each in streams]
         keys = list(zip(*streams, strict=True)) if streams else None
         channel = fields.get(self._envelope.channel)
         name, value = self._envelope.part
