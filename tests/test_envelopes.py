@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import re
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from textwrap import dedent
 
 import polars as pl
@@ -24,6 +26,8 @@ from tflogscope.errors import GrammarError, UsageError
 from tflogscope.grammar.check import misfits
 from tflogscope.grammar.envelopes import FIELD_TYPES
 from tflogscope.grammar.load import load_grammar
+from tflogscope.live.growing import Growing
+from tflogscope.model.run import Run
 from tflogscope.native.library import library
 from tflogscope.sources.envelopes import Chain, recognise
 
@@ -51,7 +55,7 @@ def opened(path: Path, log: bytes) -> LogRun:
     return tflogscope.open_log(path)
 
 
-def same(run: LogRun, bare: LogRun, *, lines: bool = True) -> None:
+def same(run: Run, bare: Run, *, lines: bool = True) -> None:
     """All that a run says is what the log without its wrapper says."""
     first = [] if lines else ["first_line"]
     assert run.ops.drop(first).equals(bare.ops.drop(first))
@@ -307,3 +311,24 @@ def test_the_library_takes_heads_off_as_a_pattern_does(lines: list[bytes]) -> No
         assert count.value == len(lines)
     else:
         assert size == 0
+
+
+# ---- while it is written -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("asked", "rank"), [(None, 1), ("0", 0)])
+def test_a_log_that_grows_is_followed_as_one_process(asked: str | None, rank: int) -> None:
+    """The first lines are of rank 1."""
+    text, _ = mixed([raw_log(log) for log in RANKS[:2]], "mpirun --tag-output")
+    stream = io.BytesIO(text)
+    growing = Growing("run.log", [lambda: stream.read(50_000)], GRAMMAR, asked)
+    growing.scan.wait()
+    run = growing.run()
+    assert run.summary.recorded.process == f"rank {rank}"
+    with NamedTemporaryFile() as bare:
+        bare.write(raw_log(RANKS[rank]))
+        bare.flush()
+        same(run, tflogscope.open_log(bare.name), lines=False)
+    (row,) = run.coverage.to_dicts()
+    assert row["lines"] == text.count(b"\n")
+    assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
