@@ -226,6 +226,7 @@ def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
     path = two(tmp_path)
     text = run_command("analyze", path).stdout.decode()
     assert "Run 1 of 2 (each line says which process wrote it: rank 0)" in " ".join(text.split())
+    assert "What differs between them: tflogscope ranks" in " ".join(text.split())
     facts = json.loads(run_command("analyze", path, "--json").stdout.decode())
     assert [run["recorded"]["process"] for run in facts["runs"]] == ["rank 0", "rank 1"]
     assert [run["recorded"]["sources"] for run in facts["runs"]] == [[f"{path}#0"], [f"{path}#1"]]

@@ -8,6 +8,7 @@ from tflogscope.cli.inputs import named_inputs, opened_each
 from tflogscope.cli.options import Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
+from tflogscope.sources.streams import of_one_input
 
 
 def analyze(
@@ -39,6 +40,7 @@ def analyze(
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import json_object
         from tflogscope.views.analyze import analyze_document, parts_json, summary_json
+        from tflogscope.views.document import Paragraph
         from tflogscope.views.markdown import markdown
         from tflogscope.views.terminal import drawn
 
@@ -54,4 +56,10 @@ def analyze(
                 draw(analyze_document(run, part, number, len(parts)))
                 for number, (part, run) in enumerate(zip(parts, runs, strict=True))
             )
+            inputs = named_inputs(logs)
+            if "-" not in inputs and of_one_input(
+                [each for part in parts for each in part.sources]
+            ):
+                said = f"What differs between them: tflogscope ranks {' '.join(inputs)}"
+                text += "\n" + draw([Paragraph(said)])
     print_text(text)
