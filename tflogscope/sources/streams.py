@@ -242,7 +242,7 @@ class Stream(Source):
     """Lines of other processes, where this is the only one with records."""
 
     def __init__(self, whole: Source, kept: _Kept, label: str) -> None:
-        self.name = f"{whole.name}{label}"
+        self.name, self.path = f"{whole.name}{label}", f"{whole.path}{label}"
         self.whole = whole.name
         self.account = SourceAccount()
         self.size = kept.size
