@@ -45,7 +45,15 @@ def changes(facts: dict[str, Any], what: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_is_the_same_as_itself(name: str) -> None:
     facts = difference(run_of(name), run_of(name))
-    assert not any(facts[what] for what in CHANGED)
+    assert not any(facts[what] for what in (*CHANGED, "findings"))
+
+
+def test_findings_of_one_run_only_are_told() -> None:
+    before, after = run_of("retrace__tf2.20.0__vlog2"), run_of("function_mlp__tf2.20.0__vlog2")
+    found = {(each["change"], each["id"]) for each in difference(before, after)["findings"]}
+    assert ("gone", "retraced") in found
+    back = {(each["change"], each["id"]) for each in difference(after, before)["findings"]}
+    assert ("new", "retraced") in back
 
 
 def test_the_number_of_a_function_is_not_its_name(opened: Open) -> None:

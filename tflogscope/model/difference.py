@@ -33,7 +33,8 @@ def difference(before: Tables, after: Tables) -> Facts:
     `runs`: what each recorded. `modes`, `causes`: counts and times side by side, those that are
     equal included. `ops`, `functions`, `nodes`, `primitives`: those that changed, each with
     `changes` (`new`, `gone`, `mode`, `kernel`, `reason`, `traces`, `rewritten`, `runs`, `slower`,
-    `faster`).
+    `faster`). `findings`: those that only one run has (`change`: `new`, `gone`), by id and subject.
+    Times are those without the log if both runs show what it cost, or else as printed.
     """
     runs = {"before": before, "after": after}
     # As printed if one of them doesn't show what its log cost.
@@ -48,6 +49,7 @@ def difference(before: Tables, after: Tables) -> Facts:
         "functions": _functions(runs, total_us),
         "nodes": _nodes(runs, total_us),
         "primitives": _primitives(runs),
+        "findings": _findings(runs),
     }
 
 
@@ -137,6 +139,16 @@ def _primitives(runs: dict[str, Tables]) -> list[Facts]:
             executions=pl.len(), time_us=summed("duration_us")
         )
     return _changed(per, ["primitive", "implementation"], {})
+
+
+def _findings(runs: dict[str, Tables]) -> list[Facts]:
+    keys, found = ["id", "subject"], []
+    for change, side, other in (("new", "after", "before"), ("gone", "before", "after")):
+        left = runs[side].findings.join(
+            runs[other].findings, on=keys, how="anti", maintain_order="left"
+        )
+        found += left.select(*keys, "time_us", "text", change=pl.lit(change)).to_dicts()
+    return found
 
 
 def _joined(column: str) -> pl.Expr:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tflogscope.model.figures import count_of, duration
-from tflogscope.views.document import Column, Document, Fact, Node, Section, Table
+from tflogscope.views.document import Column, Document, Fact, Item, Node, Section, Table
 
 Facts = dict[str, Any]
 _ROWS_SHOWN = 10
@@ -57,7 +57,10 @@ def _document(facts: Facts) -> Iterator[Node]:
         if facts[key]
     ]
     yield from changed
-    if not changed:
+    if facts["findings"]:
+        said = [Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
+        yield Section("Findings of one run only", said)
+    if not changed and not facts["findings"]:
         yield Section("Nothing changed: the same ops, kernels, functions and primitives.", ())
 
 
