@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tflogscope.stores.collect import collect
 from tflogscope.stores.figures import FIGURES, read_figures
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.trend import change_points, trend_facts
+from tflogscope.views.recorded import slowed_text
 from tflogscope.views.trend import charts
 
 LOGS = Path(__file__).parent / "ranks"
@@ -133,6 +135,40 @@ def test_check_against_a_store_compares_with_its_last_runs(
     arguments = ["check", str(day(tmp_path, 2, 0)), "--against", str(good), "--policy", str(policy)]
     assert main(arguments) == 1  # the policy comes first
     assert "too few runs" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_limit_of_time_is_one_without_the_log_and_the_log_is_said(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", f"{store}#day04.0", "--against", store, "--json"])
+    verdict = json.loads(capsys.readouterr().out)
+    (check,) = (each for each in verdict["checks"] if each["key"] == "against_step_us")
+    (log,) = LOGS.glob("mixed4__tf2.13.1__rank0*")
+    run = tflogscope.open_log(log)
+    calls = run.timeline.filter(kind="call", function="train_step")
+    assert check["measured"] == calls["work_us"][1:].median()
+    assert check["text"].startswith("step time, estimated without the log, is ")
+    assert run.summary.slowed is not None
+    assert verdict["notes"] == [
+        f"The log slowed this run: {slowed_text(run.summary.slowed, 'the run')}."
+    ]
+
+
+def test_a_step_time_as_printed_is_compared_with_those_as_printed(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(store, tmp_path / "store")
+    (file,) = tmp_path.glob("store/timeline/run=day04.0/*.parquet")
+    timeline = pl.read_parquet(file).with_columns(work_us=pl.lit(None, pl.Float64))
+    timeline.write_parquet(file)
+    main(["check", f"{tmp_path}/store#day04.0", "--against", f"{tmp_path}/store", "--json"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (check,) = (each for each in checks if each["key"] == "against_step_us")
+    printed = timeline.filter(kind="call", function="train_step")["duration_us"][1:].median()
+    assert check["measured"] == printed
+    assert check["passed"]
+    assert check["limit"] == pytest.approx(printed * 1.1)  # four logs with equal times
+    assert check["text"].startswith("step time as the log prints it is ")
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -140,10 +140,12 @@ def _require_one_run(name: str, write_baseline: Path | None, against: str | None
 def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdict:
     """The verdict with the checks against a store; `name` may be `STORE#ID`.
 
+    One of them limits a time, so a note says how much the log slowed the run.
     A run that has failed already is not excused by a store with too few runs.
     """
     from tflogscope.stores.store import open_store
     from tflogscope.stores.trend import checks_against
+    from tflogscope.views.recorded import slowed_text
 
     store = open_store(against)
     try:
@@ -153,7 +155,11 @@ def _with_figures(verdict: Verdict, run: Run, name: str, against: str) -> Verdic
             raise
         note = f"Not compared with {against}: {error.what}. {error.hint}"
         return verdict._replace(notes=(*verdict.notes, note))
-    return verdict._replace(checks=(*verdict.checks, *checks))
+    slowed = run.summary.slowed
+    notes = verdict.notes
+    if slowed is not None:
+        notes = (*notes, f"The log slowed this run: {slowed_text(slowed, 'the run')}.")
+    return verdict._replace(checks=(*verdict.checks, *checks), notes=notes)
 
 
 def _formats(chosen: str | None, output: Path | None, *, as_json: bool) -> tuple[str, str]:

@@ -50,7 +50,8 @@ class OneRun:
 def read_figures(store: Store | OneRun) -> pl.DataFrame:
     """The rows of the runs that could be read, in the order of their start, with the figures.
 
-    step_function: what is called most of the time. step_us: the median of its calls but the first.
+    step_function: what is called most of the time. step_us: the median of its calls but the first,
+    without the log (`work_us`) if step_estimated, else as printed, which printed_step_us always is.
     eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes that
     oneDNN has a kernel for, those it ran. eager_per_step: eager ops after the first call, for each
     further call. traces: functions that were called. findings: how many.
@@ -96,8 +97,13 @@ def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
     figures = first.join(
         own.filter(later)
         .group_by("run")
-        .agg(step_us=pl.coalesce(pl.median("work_us"), pl.median("duration_us"))),
+        .agg(
+            step_us=pl.coalesce(pl.median("work_us"), pl.median("duration_us")),
+            step_estimated=pl.col("work_us").count() > 0,
+            printed_step_us=pl.median("duration_us"),
+        ),
         on="run",
     ).join(after.group_by("run").agg(eager=pl.len()).collect(), on="run", how="left")
     per_step = pl.col("eager").fill_null(0) / pl.col("steps")
-    return function, figures.select("run", "step_us", eager_per_step=per_step)
+    times = "step_us", "step_estimated", "printed_step_us"
+    return function, figures.select("run", *times, eager_per_step=per_step)

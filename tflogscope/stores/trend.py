@@ -159,7 +159,8 @@ def _ops_changed(store: Store, before: str, after: str, figure: Figure) -> list[
 def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
     """A check for each figure of a run, against those of the last good runs of it before it.
 
-    Those have the same step function, and no finding that is an error.
+    Those have the same step function, and no finding that is an error. Step times are compared
+    without the log where that of the run is known, else as printed: never one with the other.
 
     Raises:
         UsageError: the store has too few runs to compare with.
@@ -178,10 +179,17 @@ def checks_against(store: Store, run: Run, name: str) -> tuple[Check, ...]:
             f"{count_of(last.height, 'good run')} of {function} {are} earlier; {_LEAST} are needed."
         )
         raise UsageError("there are too few runs to compare with", store.name, hint)
-    return tuple(_against(last, figure, own[figure.key]) for figure in FIGURES)
+    estimated = own["step_estimated"]
+    same = pl.when("step_estimated").then("step_us") if estimated else pl.col("printed_step_us")
+    last = last.with_columns(step_us=same)
+    of_times = ", estimated without the log," if estimated else " as the log prints it"
+    return tuple(
+        _against(last, figure, own[figure.key], of_times if figure.key == "step_us" else "")
+        for figure in FIGURES
+    )
 
 
-def _against(last: pl.DataFrame, figure: Figure, value: float | None) -> Check:
+def _against(last: pl.DataFrame, figure: Figure, value: float | None, kind: str) -> Check:
     known = last[figure.key].cast(pl.Float64).drop_nulls().to_numpy()
     key = f"{AGAINST}{figure.key}"
     if value is None or len(known) < _LEAST:
@@ -191,7 +199,7 @@ def _against(last: pl.DataFrame, figure: Figure, value: float | None) -> Check:
     worse = value - median if figure.more_is_worse else median - value
     limit = median + (tolerance if figure.more_is_worse else -tolerance)
     text = (
-        f"{figure.title} is {shown(figure, value)}; the last {len(known)} runs have "
+        f"{figure.title}{kind} is {shown(figure, value)}; the last {len(known)} runs have "
         f"{shown(figure, median)} (median), and {shown(figure, limit)} is the limit"
     )
     if worse <= tolerance:

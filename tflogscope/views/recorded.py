@@ -28,15 +28,20 @@ def recorded_section(run: Run, made_by: str = "") -> doc.Section:
 
 def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
-    if slowed is None:
-        return
-    said = f"writing the log took about {percent(slowed.logged_us, slowed.span_us)} of this time"
+    if slowed is not None:
+        said = slowed_text(slowed, "this time")
+        yield doc.Fact("slower", f"{said}. Times below are estimates without it.")
+
+
+def slowed_text(slowed: Slowed, whole: str) -> str:
+    """How much the log slowed the run; `whole` names its time."""
+    said = f"writing the log took about {percent(slowed.logged_us, slowed.span_us)} of {whole}"
     later, printed = slowed.later_us, slowed.printed_us
     if later and printed:
         times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f} ×"
         took = f"{duration(printed)}, {duration(later)} without it ({times})"
         said += f"; a later call of {slowed.function} {took}"
-    yield doc.Fact("slower", f"{said}. Times below are estimates without it.")
+    return said
 
 
 def recorded_facts(said: Recorded) -> Iterator[doc.Fact]:
