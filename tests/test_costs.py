@@ -16,7 +16,11 @@ import pytest
 import tflogscope
 from tests.conftest import Open
 from tests.makelog import Log, Node
-from tests.samples import NAMES, run_of
+from tests.samples import NAMES, run_of, unpacked
+from tflogscope.model.origin import RECORD_MARK
+from tflogscope.model.run import Run
+from tflogscope.recording.header import header_line
+from tflogscope.views.recorded import slowed_fact
 
 COSTS = Path(__file__).parent / "costs"
 RECORDED = sorted(path.name.removesuffix(".log.zst") for path in COSTS.glob("*.log.zst"))
@@ -116,3 +120,57 @@ def test_a_log_with_enough_nodes_shows_the_price() -> None:
     assert slowed.later_us is not None
     assert slowed.printed_us is not None
     assert slowed.printed_us > 2 * slowed.later_us
+
+
+# ---- record --calibrate --------------------------------------------------------------------------
+
+
+def calibrated(opened: Open, function: str, taken: float) -> Run:
+    """A real log as if a run without one had found what later calls of a function take."""
+    log = unpacked(COSTS / "mlp__tf2.13.1.log.zst")
+    first, rest = log.split(b"\n", 1)
+    header = header_line([], {}, {}, {function: taken})
+    return opened(header + (rest if first.startswith(RECORD_MARK) else log))
+
+
+def later_us(run: Run) -> float:
+    calls = run.timeline.filter(kind="call", function="train_step")
+    found = calls["work_us"][1:].median()
+    assert isinstance(found, float)
+    return found
+
+
+def test_later_calls_take_what_a_run_without_a_log_says_and_their_nodes_follow(
+    opened: Open,
+) -> None:
+    estimated = tflogscope.open_log(COSTS / "mlp__tf2.13.1.log.zst")
+    wanted = later_us(estimated) * 0.8
+    run = calibrated(opened, "__inference_train_step", wanted)
+    assert later_us(run) == pytest.approx(wanted)
+    for before, after in zip(
+        *(each.nodes.filter(pl.col("work_us") > 0)["work_us"] for each in (estimated, run)),
+        strict=True,
+    ):
+        assert after == pytest.approx(before * 0.8, rel=0.01, abs=0.01)
+    outside = pl.col("call").is_null()
+    assert run.timeline.filter(outside)["work_us"].equals(
+        estimated.timeline.filter(outside)["work_us"]
+    )
+    assert run.summary.slowed is not None
+    assert run.summary.slowed.later_us == pytest.approx(wanted)
+    (said,) = slowed_fact(run.summary.slowed)
+    assert "calibrated" in str(said)
+    assert "estimates" not in str(said)
+
+
+@pytest.mark.parametrize("taken", [1e9, 1e-3])
+def test_a_calibrated_time_is_no_longer_than_the_printed_one(opened: Open, taken: float) -> None:
+    known = calibrated(opened, "__inference_train_step", taken).timeline.drop_nulls("work_us")
+    assert known["work_us"].is_between(0, known["duration_us"]).all()
+
+
+def test_a_calibration_of_another_function_changes_nothing(opened: Open) -> None:
+    estimated = tflogscope.open_log(COSTS / "mlp__tf2.13.1.log.zst")
+    run = calibrated(opened, "__inference_train_step_too", 1.0)
+    assert run.timeline["work_us"].equals(estimated.timeline["work_us"])
+    assert run.summary.slowed == estimated.summary.slowed

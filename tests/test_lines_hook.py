@@ -307,3 +307,28 @@ def test_a_cell_of_a_notebook_has_its_number() -> None:
     (cell, other) = places(record("train.py")[1])
     assert cell[2] == ["In[3]", 1, "<module>"]
     assert other[2] == ["/tmp/ipykernel_1/8.py", 1, "<module>"]
+
+
+CALLED = """
+from tensorflow.python import pywrap_tfe
+f, once = "__inference_f_7", "__inference_once_3"
+for name in (f, f.encode(), "__inference_f_9", once, "Mul", "Mul"):
+    print(pywrap_tfe.TFE_Py_Execute(None, "", name))
+open("runs", "a").write("x")
+"""
+
+
+def test_calibrate_times_later_calls_of_functions_in_a_run_of_its_own(program: Path) -> None:
+    done, lines = record("-c", CALLED, options=("--calibrate",))
+    assert (program / "runs").read_text() == "xx"
+    assert done.stdout.decode().count("__inference_once_3") == 1  # printed once
+    header = json.loads((program / "run.log").read_text().split("\n")[0].partition("record ")[2])
+    assert [*header["calibrated"]] == ["__inference_f"]
+    assert header["calibrated"]["__inference_f"] >= 0
+    assert lines
+
+
+def test_where_no_function_is_called_twice_nothing_is_calibrated(program: Path) -> None:
+    done, _ = record("-c", "print(1)", options=("--calibrate",))
+    assert b"nothing is calibrated" in done.stderr
+    assert b'"calibrated"' not in (program / "run.log").read_bytes()

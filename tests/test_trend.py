@@ -165,6 +165,7 @@ def test_a_step_time_as_printed_is_compared_with_those_as_printed(
     checks = json.loads(capsys.readouterr().out)["checks"]
     (check,) = (each for each in checks if each["key"] == "against_step_us")
     printed = timeline.filter(kind="call", function="train_step")["duration_us"][1:].median()
+    assert isinstance(printed, float)
     assert check["measured"] == printed
     assert check["passed"]
     assert check["limit"] == pytest.approx(printed * 1.1)  # four logs with equal times

@@ -21,6 +21,7 @@ from tflogscope.model.origin import KEPT_BACK, place_of, tensorflow_version
 from tflogscope.version import __version__
 
 if TYPE_CHECKING:
+    from tflogscope.recording.log_file import LogFile
     from tflogscope.recording.recorder import Recorded
 
 # What comes after the program's name belongs to the program, even without the `--`.
@@ -49,6 +50,13 @@ def record(
     ] = True,
     memory: Annotated[
         bool, option("--memory", "Record the buffers of tensors, for the report's Memory.")
+    ] = False,
+    calibrate: Annotated[
+        bool,
+        option(
+            "--calibrate",
+            "First run the program once without a log, for what its functions take then.",
+        ),
     ] = False,
     watch: Annotated[
         bool, option("--watch", "Show the run while it goes on, as watch does.")
@@ -91,17 +99,19 @@ def record(
     if lines:
         environment |= with_lines(os.environ)
     screen = Screen(str(path)) if watch else None
+    log = LogFile(
+        path,
+        force=force,
+        also=screen.feed if screen else None,
+        hint=None if rank is None else "Each rank needs a file: -o run.{rank}.log.zst",
+    )
+    taken = _calibrated(command, log) if calibrate else {}
     with screen or nullcontext():
         recorded = recorder.record(
             command,
             environment,
-            LogFile(
-                path,
-                force=force,
-                also=screen.feed if screen else None,
-                hint=None if rank is None else "Each rank needs a file: -o run.{rank}.log.zst",
-            ),
-            header.header_line(command, found, environment),
+            log,
+            header.header_line(command, found, environment, taken),
             terminal=(sys.stdout is not None and sys.stdout.isatty())
             or not (exact_onednn(tensorflow) or (lines and tensorflow)),
             least=least_severity(os.environ),
@@ -123,6 +133,21 @@ def record(
     for line in _said(recorded, path):
         typer.echo(f"tflogscope: {safe(line)}", err=True)
     raise typer.Exit(recorded.status)
+
+
+def _calibrated(command: list[str], log: LogFile) -> dict[str, float]:
+    """See `calibration.calibrated`; the log is left as it was if that is interrupted."""
+    from tflogscope.recording.calibration import calibrated
+
+    try:
+        taken = calibrated(command)
+    except BaseException:
+        log.close()
+        raise
+    if not taken:
+        said = "nothing is calibrated: no tf.function was called twice in the run without a log"
+        typer.echo(f"tflogscope: {said}", err=True)
+    return taken
 
 
 def _said(recorded: Recorded, path: Path) -> Iterator[str]:

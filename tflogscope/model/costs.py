@@ -8,8 +8,9 @@ each record between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -53,12 +54,18 @@ class Costs:
     """What each execution would have taken without the log.
 
     `record_times`: see `Events.record_times`; asked for only if nodes don't say the price.
+    `calibrated`: see `origin.calibrated_of`.
     """
 
     def __init__(
-        self, executions: Executions, linked: Linked, record_times: Callable[[], pl.DataFrame]
+        self,
+        executions: Executions,
+        linked: Linked,
+        record_times: Callable[[], pl.DataFrame],
+        calibrated: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self._executions, self._linked = executions, linked
+        self.calibrated = calibrated
         self._record_times = record_times
 
     @cached_property
@@ -78,6 +85,8 @@ class Costs:
             found[:, where(self._executions.frame["status"] == "dead")] = 0
             for part in (nodes, eager_ops, calls):
                 found[:, part["row"].to_numpy()] = part[["work_us", "pace_us"]].to_numpy().T
+            if self.calibrated:
+                found = self._as_calibrated(found)
         known = pl.DataFrame({"work_us": found[0], "pace_us": found[1]}, nan_to_null=True)
         known = known.select(rounded(pl.all()))
         printed = self._executions.frame["duration_us"].cast(pl.Float64)
@@ -88,6 +97,15 @@ class Costs:
     def own_us(self) -> pl.Series:
         """What each run took by itself: work_us, or where no price is known as it is printed."""
         return self.of_executions["cost_us" if self.price is None else "work_us"]
+
+    def clock(self, name: str) -> pl.Expr:
+        """What later calls took without a log, by a column of full names; null: not known.
+
+        A calibration names functions without the number at the end of their names.
+        """
+        taken = pl.Series([*self.calibrated.values()], dtype=pl.Float64)
+        known = pl.Series([*self.calibrated], dtype=pl.String)
+        return _unnumbered(name).replace_strict(known, taken, default=None)
 
     def logged_us(self, records: int) -> float:
         """What writing the log cost the threads that ran ops eagerly and called functions, in µs.
@@ -246,6 +264,23 @@ class Costs:
         own = in_nodes.fill_null(0) + (ends - price.usual * records).clip(0)
         calls = calls.with_columns(together).with_columns(work_us=pl.min_horizontal(own, time))
         return _at_pace(calls, "name")
+
+    def _as_calibrated(self, found: np.ndarray) -> np.ndarray:
+        """work_us and pace_us, such that later calls take what they took in a run without a log."""
+        calls = self._executions.calls.select("row", "call", "name", clock_us=self.clock("name"))
+        calls = calls.with_columns(work_us=pl.Series(found[0])[calls["row"]].fill_nan(None))
+        later = pl.when(~pl.col("name").is_first_distinct()).then("work_us").median()
+        calls = calls.with_columns(factor=pl.col("clock_us") / later.over(_unnumbered("name")))
+        frame = self._executions.frame[["call", "duration_us"]]
+        factor = looked_up(frame, calls.select("call", "factor"), "call")["factor"]
+        scaled = found * factor.fill_null(1).fill_nan(1).to_numpy()
+        longest = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        least: np.ndarray = np.minimum(scaled, longest)
+        return least
+
+
+def _unnumbered(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String).str.replace(r"_\d+$", "")
 
 
 def _at_pace(runs: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -103,7 +103,8 @@ class Slowed(NamedTuple):
 
     `function` is the one whose calls took longest, None: none was called twice; `later_us` and
     `printed_us` are the medians of its later calls without the log and as printed. `logged_us` is
-    what writing the log took of `span_us`, the time that the log covers.
+    what writing the log took of `span_us`, the time that the log covers. `calibrated`: its times
+    are those of a run without a log (`record --calibrate`).
     """
 
     function: str | None
@@ -111,6 +112,7 @@ class Slowed(NamedTuple):
     printed_us: float | None
     logged_us: float
     span_us: int
+    calibrated: bool
 
 
 class Rewriters(NamedTuple):

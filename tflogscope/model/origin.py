@@ -13,6 +13,7 @@ from tflogscope.sources import Source
 # As `recording/header.py` writes it; a test holds them together.
 RECORD_MARK = b"# tflogscope record "
 _LONGEST_HEADER = 1 << 20  # bytes
+_LONGEST_CALL = 1e12  # µs
 # The packages that bring TensorFlow, the one to believe first.
 TENSORFLOW_PACKAGES = ("tensorflow", "tensorflow-cpu", "intel-tensorflow", "tf-nightly")
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
@@ -88,3 +89,15 @@ def place_of(settings: object) -> tuple[str | None, int | None]:
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None, next(known, None)
     return str(host), before + index if kind in ("chief", "worker") else None
+
+
+def calibrated_of(header: Mapping[str, Any] | None) -> dict[str, float]:
+    """What later calls took in a run without a log, in µs, by function (`record --calibrate`)."""
+    found = (header or {}).get("calibrated")
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: float(taken)
+        for name, taken in found.items()
+        if isinstance(taken, int | float) and 0 < taken < _LONGEST_CALL
+    }

@@ -20,6 +20,7 @@ from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.names import function_columns
 from tflogscope.model.node_runs import read_node_runs
 from tflogscope.model.node_tables import graph_nodes
+from tflogscope.model.origin import calibrated_of
 from tflogscope.model.python_functions import python_functions
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.eager import eager_kernels
@@ -70,7 +71,8 @@ class Stages:
     @cached_property
     def costs(self) -> Costs:
         """What each execution would have taken without the log."""
-        return Costs(self.executions, self.linked, lambda: self.events.record_times)
+        calibrated = calibrated_of(self.recorded_as)
+        return Costs(self.executions, self.linked, lambda: self.events.record_times, calibrated)
 
     @cached_property
     def timeline(self) -> Timeline:

@@ -227,15 +227,19 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, recorded: Recorded) -> Slowe
     )
     later = calls.filter(again)
     if later.is_empty():
-        return Slowed(None, None, None, logged, recorded.span_us)
+        return Slowed(None, None, None, logged, recorded.span_us, calibrated=False)
     printed = pl.col("took_us") + pl.col("log_us")
     per = later.group_by("function").agg(
         all_us=printed.sum(),
         later_us=rounded(pl.col("took_us").median()),
         printed_us=rounded(printed.median()),
+        clock_us=costs.clock("name").median(),
     )
     most = per.sort("all_us", "function", descending=[True, False]).row(0, named=True)
-    return Slowed(most["function"], most["later_us"], most["printed_us"], logged, recorded.span_us)
+    clock = most["clock_us"]
+    later = most["later_us"] if clock is None else min(clock, most["printed_us"])
+    times = (most["function"], later, most["printed_us"])
+    return Slowed(*times, logged, recorded.span_us, calibrated=clock is not None)
 
 
 def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Answer]:

@@ -47,14 +47,17 @@ def versions(command: Sequence[str]) -> dict[str, str]:
 
 
 def header_line(
-    command: Sequence[str], found: Mapping[str, str], environment: Mapping[str, str]
+    command: Sequence[str],
+    found: Mapping[str, str],
+    environment: Mapping[str, str],
+    calibrated: Mapping[str, float] | None = None,
 ) -> bytes:
     """One line of JSON behind `MARK`, ended by a line feed.
 
     Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
     oneDNN, OpenMP, XLA, Keras, plug-ins and ranks, no secrets), `started` (ISO 8601, with the
     zone), `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags`
-    (those that oneDNN asks for).
+    (those that oneDNN asks for), `calibrated` (`recording/calibration.py`; only if there is any).
     """
     now = time.time()
     zone = time.localtime(now).tm_gmtoff
@@ -71,6 +74,7 @@ def header_line(
         "system": platform.platform(),
         "cpus": os.cpu_count(),
         **_processor(),
+        **({"calibrated": dict(calibrated)} if calibrated else {}),
     }
     text = json.dumps(facts, ensure_ascii=True, separators=(",", ":"))
     # A command may quote a log. Without spaces and markers nothing in it looks like a record.

@@ -30,7 +30,8 @@ def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
     """How much the log slowed the run, where it shows that."""
     if slowed is not None:
         said = slowed_text(slowed, "this time")
-        yield doc.Fact("slower", f"{said}. Times below are estimates without it.")
+        what = "calibrated: as in a run" if slowed.calibrated else "estimates"
+        yield doc.Fact("slower", f"{said}. Times below are {what} without it.")
 
 
 def slowed_text(slowed: Slowed, whole: str) -> str:

@@ -1,4 +1,4 @@
-"""What Python runs when it starts in a program that is recorded with `--lines`.
+"""What Python runs when it starts in a program that is recorded with `--lines` or `--calibrate`.
 
 It waits for TensorFlow to be imported, and runs the `sitecustomize` that this one hides. It has to
 work in Python 3.8, and without tflogscope.
@@ -22,9 +22,12 @@ def _run_hidden() -> None:
 
 
 try:
-    import tflogscope_lines  # type: ignore[import-not-found]  # it is beside this file
+    if "TFLOGSCOPE_CLOCK" in os.environ:  # a run without a log
+        import tflogscope_clock as hook  # type: ignore[import-not-found]  # it is beside this file
+    else:
+        import tflogscope_lines as hook  # type: ignore[import-not-found]
 
-    sys.meta_path.insert(0, tflogscope_lines.Finder())
+    sys.meta_path.insert(0, hook.finder())
 except Exception as error:  # noqa: BLE001  never the program's
     os.write(2, f"tflogscope off {os.getpid()} {type(error).__name__}\n".encode())
 

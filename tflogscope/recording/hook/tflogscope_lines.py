@@ -440,11 +440,14 @@ _PATCHES: dict[str, Callable[[Any], None]] = {
 class Finder:
     """Waits for the modules of TensorFlow, each of which is changed once it has been run."""
 
+    def __init__(self, patches: dict[str, Callable[[Any], None]]) -> None:
+        self.patches = patches
+
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Find a module as Python would, and see to it that it is changed."""
-        patch = _PATCHES.get(name)
+        patch = self.patches.get(name)
         if patch is None:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
@@ -461,6 +464,11 @@ class Finder:
 
             loader.exec_module = run  # type: ignore[method-assign]
         return spec
+
+
+def finder() -> Finder:
+    """What changes the modules of a program whose lines are written down."""
+    return Finder(_PATCHES)
 
 
 _lines = _Lines()
