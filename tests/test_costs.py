@@ -165,12 +165,21 @@ def test_later_calls_take_what_a_run_without_a_log_says_and_their_nodes_follow(
 
 @pytest.mark.parametrize("taken", [1e9, 1e-3])
 def test_a_calibrated_time_is_no_longer_than_the_printed_one(opened: Open, taken: float) -> None:
-    known = calibrated(opened, "__inference_train_step", taken).timeline.drop_nulls("work_us")
+    run = calibrated(opened, "__inference_train_step", taken)
+    known = run.timeline.drop_nulls("work_us")
     assert known["work_us"].is_between(0, known["duration_us"]).all()
+    sums = run.ops.drop_nulls("work_us")
+    assert sums["work_us"].is_between(0, sums["total_us"] + 0.001).all()
+    slowed = run.summary.slowed
+    assert slowed is not None
+    assert slowed.later_us is not None
+    assert slowed.printed_us is not None
+    assert slowed.later_us <= slowed.printed_us
 
 
 def test_a_calibration_of_another_function_changes_nothing(opened: Open) -> None:
     estimated = tflogscope.open_log(COSTS / "mlp__tf2.13.1.log.zst")
     run = calibrated(opened, "__inference_train_step_too", 1.0)
     assert run.timeline["work_us"].equals(estimated.timeline["work_us"])
+    assert run.ops["work_us"].equals(estimated.ops["work_us"])
     assert run.summary.slowed == estimated.summary.slowed

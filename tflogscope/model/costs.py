@@ -270,13 +270,13 @@ class Costs:
         calls = self._executions.calls.select("row", "call", "name", clock_us=self.clock("name"))
         calls = calls.with_columns(work_us=pl.Series(found[0])[calls["row"]].fill_nan(None))
         later = pl.when(~pl.col("name").is_first_distinct()).then("work_us").median()
-        calls = calls.with_columns(factor=pl.col("clock_us") / later.over(_unnumbered("name")))
-        frame = self._executions.frame[["call", "duration_us"]]
-        factor = looked_up(frame, calls.select("call", "factor"), "call")["factor"]
-        scaled = found * factor.fill_null(1).fill_nan(1).to_numpy()
-        longest = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        least: np.ndarray = np.minimum(scaled, longest)
-        return least
+        factor = pl.col("clock_us") / later.over(_unnumbered("name"))
+        calls = calls.select("call", factor=pl.when(factor.is_finite()).then(factor))
+        frame = looked_up(self._executions.frame[["call", "duration_us"]], calls, "call")
+        by = frame["factor"].fill_null(1).to_numpy()
+        printed = frame["duration_us"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        scaled = found * by
+        return np.where((by > 1) & (scaled > printed), printed, scaled)
 
 
 def _unnumbered(name: str) -> pl.Expr:
