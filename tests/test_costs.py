@@ -101,6 +101,16 @@ def test_nothing_is_negative_or_takes_longer_than_printed(name: str) -> None:
     assert not timeline.filter(pl.col("duration_us").is_null())["work_us"].count()
 
 
+def test_branches_that_were_not_taken_have_no_work_without_an_end(opened: Open) -> None:
+    log = Log()
+    dead = Node(2, "b", "MatMul", dead=True)
+    for step in range(1, 41):
+        log.step(step, Node(1, "a", "Const"), dead)
+    log.start(dead, 99)
+    timeline = opened(log.text()).timeline.filter(status="dead")
+    assert timeline["work_us"].to_list() == [0.0] * 40 + [None]
+
+
 def test_a_short_log_says_that_it_does_not_show_the_price(opened: Open) -> None:
     log = Log()
     log.step(1, Node(1, "a", "Const"), Node(2, "b", "MatMul"))

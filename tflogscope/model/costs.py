@@ -82,7 +82,9 @@ class Costs:
         if self.price is not None:
             nodes = self._of_nodes(self.price)
             eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
-            found[:, where(self._executions.frame["status"] == "dead")] = 0
+            frame = self._executions.frame
+            is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
+            found[:, where(is_dead)] = 0  # nothing ran
             for part in (nodes, eager_ops, calls):
                 found[:, part["row"].to_numpy()] = part[["work_us", "pace_us"]].to_numpy().T
             if self.calibrated:
@@ -284,7 +286,7 @@ def _unnumbered(name: str) -> pl.Expr:
 
 
 def _at_pace(runs: pl.DataFrame, key: str) -> pl.DataFrame:
-    """row, work_us and pace_us: for the first run of a key the median of the later ones."""
+    """row, work_us and pace_us: for the first run of a key the later ones' median, if less."""
     first = pl.col(key).is_first_distinct()
     later = pl.when(~first).then("work_us").median().over(key)
     pace = pl.when(first).then(pl.min_horizontal(later, "work_us")).otherwise("work_us")
