@@ -116,11 +116,8 @@ class Costs:
         """
         if self.price is None:
             return 0.0
-        frame = self._executions.frame[["at", "end_at", "dispatch", "call", "duration_us"]]
-        frame = frame.hstack([self.of_executions["work_us"]])
-        is_call = (self._executions.signatures["kind"] == "call")[self._executions.signature]
-        outer = frame["dispatch"].is_not_null() & (is_call | frame["call"].is_null())
-        ran = rows(frame, where(outer & frame["work_us"].is_not_null()))
+        eager = self._executions.eager.filter(self._executions.calls_around.is_null())
+        ran = eager.hstack([self.of_executions["work_us"][eager["row"]]]).drop_nulls("work_us")
         inside = int((ran["end_at"] - ran["at"]).sum() or 0) // PLACES
         log = float((ran["duration_us"] - ran["work_us"]).sum() or 0)
         return log + self.price.quick * max(records - inside, 0)
