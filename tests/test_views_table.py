@@ -187,6 +187,11 @@ def test_colour_on_a_terminal(
     assert ("\x1b[" in stream.getvalue()) is coloured
 
 
+def test_no_work_has_no_shares() -> None:
+    ops = pl.DataFrame({"kind": ["op"], "work_us": [0.0], "total_us": [7]})
+    assert with_shares(ops).row(0, named=True)["share"] is None
+
+
 def test_shares_are_of_all_ops_and_leave_calls_out() -> None:
     ops = with_shares(run_of("keras_fit_mlp__tf2.13.1__vlog2").ops)
     work = ops.filter(pl.col("kind") != "call")

@@ -52,7 +52,7 @@ def with_shares(ops: pl.DataFrame) -> pl.DataFrame:
     Calls are left out of it: their nodes have rows of their own.
     """
     time = pl.when(pl.col("kind") != "call").then(ranked_by(ops))
-    share = time / time.sum()
+    share = pl.when(time.sum() > 0).then(time / time.sum())
     shares = {"share": share, "running": share.cum_sum()}
     return ops.with_columns(
         pl.format("{}%", (100 * each).round(1)).alias(name) for name, each in shares.items()
