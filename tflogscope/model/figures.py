@@ -19,6 +19,11 @@ def rounded(microseconds: pl.Expr) -> pl.Expr:
     return microseconds.round(_DECIMALS)
 
 
+def rounded_us(microseconds: float) -> float:
+    """A duration as `rounded` would have it."""
+    return round(microseconds, _DECIMALS)
+
+
 def summed(column: str) -> pl.Expr:
     """The sum of a column of durations, null where none is known."""
     import polars as pl

@@ -30,7 +30,7 @@ from tflogscope.model.facts import (
     RewrittenRuns,
     Slowed,
 )
-from tflogscope.model.figures import ranked_by, rounded
+from tflogscope.model.figures import ranked_by, rounded, rounded_us
 from tflogscope.model.frames import among, is_among, row_with, rows, where
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
@@ -123,7 +123,7 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
 
 def _known_us(ops: list[dict[str, Any]], column: str) -> Any:
     known = [op[column] for op in ops if op[column] is not None]
-    return round(sum(known), 3) if known else None  # as `figures.rounded`
+    return rounded_us(sum(known)) if known else None
 
 
 def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:
@@ -211,9 +211,9 @@ def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> N
     row = executions.eager["row"].filter((executions.calls_around >= 0) & ~is_call)
     inside = costs.of_executions["cost_us"][row]
     return Nested(
-        outer_us=round(float(outer.sum()), 3) if outer.count() else None,
+        outer_us=rounded_us(float(outer.sum())) if outer.count() else None,
         ops=len(inside),
-        ops_us=round(float(inside.sum()), 3) if inside.count() else None,
+        ops_us=rounded_us(float(inside.sum())) if inside.count() else None,
     )
 
 
@@ -221,7 +221,7 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, recorded: Recorded) -> Slowe
     """How much the log slowed the run; None where it doesn't say what its records cost."""
     if costs.price is None or not recorded.span_us:
         return None
-    logged = round(min(costs.logged_us(recorded.records), float(recorded.span_us)), 3)
+    logged = rounded_us(min(costs.logged_us(recorded.records), recorded.span_us))
     again = (
         ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("took_us").is_not_null()
     )

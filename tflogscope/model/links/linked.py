@@ -13,7 +13,7 @@ from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN, REWRITERS
 from tflogscope.model.executions import Executions, spelled
 from tflogscope.model.facts import FirstUse, Library, OneDNN, PrimitiveOps
-from tflogscope.model.figures import rounded, summed
+from tflogscope.model.figures import rounded, rounded_us, summed
 from tflogscope.model.frames import alike, first_with, rows, where
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
@@ -114,7 +114,7 @@ def onednn_facts(
         created=_by(rows(primitives, where(event.str.starts_with("create:"))), "event"),
         ops=PrimitiveOps(
             executions=len(timed),
-            time_us=round(float(rows(around["own_us"], timed).sum()), 3),
+            time_us=rounded_us(float(rows(around["own_us"], timed).sum())),
             primitive_us=primitive_us,
         ),
         unparsed=int((event == "unparsed").sum()),
