@@ -26,12 +26,16 @@ from tests.samples import NAMES, ROOT, page_of, path_of, raw_log, run_of
 from tflogscope import Run
 from tflogscope.exports.redact import Redactor
 from tflogscope.model.origin import RECORD_MARK
+from tflogscope.model.slices.own_times import own_times
 from tflogscope.recording.header import MARK, header_line
 from tflogscope.sources import Source
 from tflogscope.views import document
 from tflogscope.views.report import picture
+from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.memory import memory_data
 from tflogscope.views.report.page import LICENCE, SCRIPTS, STYLES, report_page
+from tflogscope.views.report.picture import slice_classes
+from tflogscope.views.report.tracks import track_names
 
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
 ASSETS = ROOT / "tflogscope" / "views" / "report" / "assets"
@@ -254,6 +258,30 @@ def test_the_timeline_holds_what_the_tables_say(name: str) -> None:
             assert data["own"][at] == round(line["duration_us"] * 1000)
             owner = data["owner"][at]
             assert (data["line"][at - owner] if owner else None) == line["timeline_line"]
+
+
+def test_threads_have_names_by_what_they_ran() -> None:
+    run = run_of("tf_data__tf2.13.1__vlog2")  # without thread ids
+    names, order = track_names(run.drawn)
+    assert {"eager", "graphs"} <= {*names}
+    threads = run_of("function_mlp__tf2.13.1__vlog2__tid").drawn
+    names, order = track_names(threads)
+    assert sorted(order) == [*range(threads.tracks.height)]
+    shown = [names[track] for track in order]
+    assert shown[0] == "main"
+    assert {"passes", "inter-op 1"} <= {*shown}
+    assert shown.index("passes") < shown.index("inter-op 1")
+
+
+def test_the_icicle_has_each_time_once() -> None:
+    run = run_of(KERAS)
+    data = icicle_data(run, slice_classes(run.drawn.texts))
+    assert len(data["paths"]) == len(data["us"]) == len(data["classes"])
+    own = own_times(run.slices, run.executions)
+    prepared = run.preparations.select((pl.col("end") - pl.col("begin")).sum()).item()
+    assert own["work_us"].sum() - len(data["us"]) <= sum(data["us"])
+    assert sum(data["us"]) <= own["work_us"].sum() + prepared + 1
+    assert all(place < len(data["names"]) for path in data["paths"] for place in path)
 
 
 def test_findings_come_ranked_with_links_to_their_lines(keras: tuple[str, Page]) -> None:

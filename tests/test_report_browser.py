@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+import tflogscope
 from tests.browser import Complaints, chromium, opened_page
 from tests.conftest import Open
 from tests.makelog import Log
@@ -178,11 +179,10 @@ def test_nothing_is_past_the_margin(
         last = page.locator("#findings li").first.bounding_box()
         assert last
         assert last["y"] + last["height"] <= 900
-    else:  # the timeline is above what it shows
-        picture, classes = (page.locator(each).bounding_box() for each in (".picture", "#classes"))
+    else:
+        picture = page.locator(".picture").bounding_box()
         assert picture
-        assert classes
-        assert picture["y"] + picture["height"] <= min(classes["y"], 900)
+        assert picture["y"] + picture["height"] <= 900
         right = "Math.max(...[...document.querySelectorAll('caption span')].map(RIGHT))"
         assert (
             page.evaluate(right.replace("RIGHT", "e => e.getBoundingClientRect().right")) <= width
@@ -393,9 +393,58 @@ def test_durations_are_written_as_everywhere(keras: Page) -> None:
     ]
 
 
-def test_all_times_of_an_axis_have_one_unit(keras: Page) -> None:
-    names = [keras.evaluate(f"Report.tickName({tick}, 2e8)") for tick in (-2e8, 0, 12e8)]
-    assert names == ["-200 ms", "0 ms", "1,200 ms"]
+@pytest.mark.parametrize(
+    ("ticks", "step", "names"),
+    [
+        ((-2e8, 0, 12e8), 2e8, ["-0.2 s", "0.0 s", "1.2 s"]),
+        ((0, 5e7), 5e7, ["0 ms", "50 ms"]),
+        ((1.4e9, 1.45e9), 5e7, ["1.40 s", "1.45 s"]),
+        ((1_449_500_000, 1_449_501_000), 1000, ["1.449500 s", "+1 µs"]),
+        ((0, 150e9), 150e9, ["0:00 min", "2:30 min"]),
+        ((3600e9, 5400e9), 1800e9, ["1:00 h", "1:30 h"]),
+    ],
+)
+def test_an_axis_has_names_for_people(
+    ticks: tuple[float, ...], step: float, names: list[str], keras: Page
+) -> None:
+    assert (
+        keras.evaluate("([ticks, step]) => Report.tickNames(ticks, step)", [ticks, step]) == names
+    )
+
+
+# ---- by line of the program ----------------------------------------------------------------------
+
+FRAMES = "[...document.querySelectorAll('#icicle-rows .frame')].map((box) => box.node.name)"
+
+
+def test_the_icicle_holds_all_time_zooms_and_lights_up(
+    browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    path = tmp_path / "lines.html"
+    run = tflogscope.open_log("tests/lines/program__tf2.13.1.log.zst")
+    path.write_text(report_page(run, "tests 1"))
+    page = opened_page(browser, path, complaints)
+    every = page.evaluate(FRAMES)
+    assert every[0] == "all"
+    assert "program.py:55 <module>" in every
+    stacks = page.evaluate("Report.data.stacks.us.reduce((sum, us) => sum + us, 0)")
+    assert page.evaluate("Report.icicle.root.us") == pytest.approx(stacks)
+    page.locator("#icicle-rows .frame").nth(1).click()
+    zoomed = page.locator("#icicle-rows .frame").nth(1).bounding_box()
+    whole = page.locator("#icicle-rows").bounding_box()
+    assert zoomed
+    assert whole
+    assert zoomed["width"] >= whole["width"] - 1
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.node.depth") == 2
+    page.keyboard.press("Escape")
+    assert page.evaluate(FRAMES) == every
+    page.fill("#icicle-search", "program.py:55")
+    assert (page.text_content("#icicle-found") or "").endswith("% of all")
+    lit = page.locator("#icicle-rows .frame:not(.dim)").all_text_contents()
+    assert lit
+    assert all("program.py:55" in each for each in lit if each)
+    page.context.close()
 
 
 def test_print_shows_the_still_picture_and_whole_tables(keras: Page) -> None:

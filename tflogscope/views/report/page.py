@@ -25,6 +25,7 @@ from tflogscope.views.html import html
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.onednn import onednn_section, whose
 from tflogscope.views.recorded import limits_section, recorded_section
+from tflogscope.views.report.icicle import icicle_section
 from tflogscope.views.report.memory import memory_data, memory_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, read_picture
@@ -40,15 +41,15 @@ STYLES = ("vendor/uPlot.min.css", "report.css")
 SCRIPTS = (
     "vendor/uPlot.iife.min.js",
     *("data.js", "format.js", "tables.js", "rows.js", "canvas.js", "details.js", "search.js"),
-    *("memory.js", "main.js"),
+    *("icicle.js", "memory.js", "main.js"),
 )
 LICENCE = "vendor/LICENSE.uPlot"
 _TITLES = (
     ("timeline", "Timeline"),
     ("findings", "Findings"),
+    ("lines", "By line"),
     ("ops", "Ops"),
     ("functions", "Functions"),
-    ("lines", "Lines"),
     ("onednn", "{}"),
     ("memory", "Memory"),
     ("limits", "Limits"),
@@ -86,10 +87,11 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         Picture(timeline(still, whose(facts), idle)),
         findings_section(run),
         *answers_section(facts),
+        *icicle_section(run),
+        lines_section(facts, room),
         *modes_section(facts),
         ops_section(run, room),
         functions_section(facts, room),
-        lines_section(facts, room),
         *onednn_section(run, room),
         *memory_section(run),
         *limits_section(run, room),

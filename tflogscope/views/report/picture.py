@@ -10,7 +10,11 @@ import polars as pl
 
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.reasons import rules as reason_rules
+from tflogscope.model.slices.preparations import MODE
+from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.packed import Columns
+from tflogscope.views.report.timeline import CLASSES
+from tflogscope.views.report.tracks import track_names
 
 if TYPE_CHECKING:
     from tflogscope.model.activity import Gap
@@ -28,6 +32,9 @@ _OF_PRIMITIVES = (
     *("engine", "primitive", "implementation", "prop_kind", "memory_descriptors", "attributes"),
     *("auxiliary", "problem", "link"),
 )
+
+
+_CLASS = {name: number for number, (name, _) in enumerate(CLASSES)}
 
 
 class Picture(NamedTuple):
@@ -57,7 +64,8 @@ def read_picture(run: Run, *, full: bool) -> Picture:
         )
         frame = kept
     used = frame["text"].drop_nulls().unique().sort()
-    texts = _texts(run, used)
+    classes = slice_classes(slices.texts)
+    texts = _texts(run, used).with_columns(classes.gather(used))
     size = texts.select(pl.col("attributes", "inputs").str.len_bytes().sum()).sum_horizontal()[0]
     if not full and size > _ATTRIBUTES:
         texts = texts.drop("attributes", "inputs")
@@ -71,11 +79,14 @@ def read_picture(run: Run, *, full: bool) -> Picture:
         "texts": texts.to_dict(as_series=False),
         "primitives": words.to_dict(as_series=False),
         "steps": [str(each) for each in steps],  # 64 bits, more than a number of JavaScript holds
+        "stacks": icicle_data(run, classes),
     }
+    names, order = track_names(slices)
     data = {
         "clock": slices.clock,
         "origin_us": slices.origin_us,
-        "tracks": slices.tracks["name"].to_list(),
+        "tracks": names,
+        "order": order,
         "threads": [None if each is None else str(each) for each in slices.tracks["thread"]],
         "sources": run.coverage["source"].to_list(),
         "why": _why(texts),
@@ -84,6 +95,31 @@ def read_picture(run: Run, *, full: bool) -> Picture:
     }
     about = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
     return Picture(data, {"columns": columns.joined(), "words": about}, notes)
+
+
+def slice_classes(texts: pl.DataFrame) -> pl.Series:
+    """The class that each text's slices are drawn as: its place in `CLASSES`."""
+    of = {name: pl.lit(number, pl.UInt8) for name, number in _CLASS.items()}
+    rewritten, cause = pl.col("rewrite") != "none", pl.col("cause")
+    folding = (cause == "constant-folding") | (pl.col("kind") == "folding")
+    return texts.select(
+        pl.when(pl.col("mode") == MODE)
+        .then(of["preparation"])
+        .when(pl.col("kind") == "call")
+        .then(of["call"])
+        .when(pl.col("mode") == "eager")
+        .then(pl.when(rewritten).then(of["eager-onednn"]).otherwise(of["eager"]))
+        .when(folding.fill_null(value=False))
+        .then(of["folding"])
+        .when((cause == "dataset-function").fill_null(value=False))
+        .then(of["data"])
+        .when(rewritten)
+        .then(of["onednn"])
+        .when(pl.col("kind") == "plumbing")
+        .then(of["plumbing"])
+        .otherwise(of["graph"])
+        .alias("class")
+    ).to_series()
 
 
 def _by_xla(run: Run, texts: pl.DataFrame) -> list[int]:

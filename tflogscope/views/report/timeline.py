@@ -38,7 +38,6 @@ def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
         "timeline",
         "Timeline",
         element("div", _tools(), class_="tools live"),
-        element("div", _classes(kernels), class_="live"),
         element(
             "div",
             element("canvas", id="overview", height=44, aria_hidden="true"),
@@ -58,7 +57,7 @@ def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
             element("div", id="tip", aria_hidden="true", hidden=True),
             class_="picture live",
         ),
-        element("div", _keys(), _idle(idle), class_="folded"),
+        element("div", _classes(kernels), _keys(), _idle(idle), class_="folded"),
         element("p", role="status", id="said", class_="said live", aria_live="polite"),
         element(
             "div",
@@ -95,23 +94,20 @@ def _idle(idle: list[str]) -> Markup | None:
 
 
 def _tools() -> Markup:
+    search = element(
+        "input",
+        type="search",
+        id="search",
+        placeholder="op, kernel, node, function, line",
+        autocomplete="off",
+    )
     return element(
         "div",
         element("button", "−", type="button", id="zoom-out", aria_label="Zoom out"),
         element("button", "+", type="button", id="zoom-in", aria_label="Zoom in"),
         element("button", "All", type="button", id="zoom-all"),
         element("label", "Rows ", _choice()),
-        element(
-            "label",
-            "Search ",
-            element(
-                "input",
-                type="search",
-                id="search",
-                placeholder="op, kernel, node, function, line",
-                autocomplete="off",
-            ),
-        ),
+        element("label", "Search ", search),
         element("span", id="found", class_="hint"),
         element("button", "Previous", type="button", id="search-back", hidden=True),
         element("button", "Next", type="button", id="search-next", hidden=True),
@@ -129,13 +125,13 @@ def _choice() -> Markup:
 
 
 def _classes(kernels: str) -> Markup:
+    """The colours; a click hides what has one. Each box is its own swatch."""
     boxes = (
         element(
             "label",
-            element("input", type="checkbox", checked=True, data_class=id_),
-            element("span", class_=f"swatch {id_}", aria_hidden="true"),
+            element("input", type="checkbox", checked=True, data_class=id_, class_=f"swatch {id_}"),
             name.format(kernels),
         )
         for id_, name in CLASSES
     )
-    return element("fieldset", element("legend", "Show"), *boxes, class_="row", id="classes")
+    return element("div", *boxes, role="group", aria_label="Show", class_="live", id="classes")

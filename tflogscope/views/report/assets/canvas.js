@@ -1,13 +1,12 @@
 "use strict";
 /* The timeline's drawing. What is narrower than a pixel is drawn together, darker where more ran. */
 (() => {
-  const { CLASS, CLASSES, niceStep, search, tickName } = Report;
+  const { CLASS, CLASSES, niceStep, search, tickNames } = Report;
   const ROW = 18;
   const AXIS = 22;
-  const GUTTER = innerWidth < 720 ? 120 : 168; // a telephone's screen is for the picture
+  const GUTTER = 78;
   const SAMPLES = 12;
-  // What the axis counts; short enough for a telephone.
-  const AXES = { time: "since the start", lines: "lines", durations: "added up" };
+  const AXES = { time: "from start", lines: "lines", durations: "added up" };
   // For those who see no colours: lines above and below a slice, and what fills half of the row.
   const ABOVE = new Set(["call", "data"].map((name) => CLASS[name]));
   const BELOW = new Set(["onednn", "eager-onednn", "data"].map((name) => CLASS[name]));
@@ -265,11 +264,11 @@
       context.fillStyle = this.ink;
       const isLines = this.data.clock === "lines";
       context.fillText(AXES[this.data.clock], 6, AXIS / 2);
-      for (const time of times) {
-        const name = isLines ? Report.count(time / 1000) : tickName(time, step);
+      const names = isLines ? times.map((time) => Report.count(time / 1000)) : tickNames(times, step);
+      times.forEach((time, place) => {
         const left = this.x(time) + 3; // whole, or not at all
-        if (left + context.measureText(name).width <= this.width) context.fillText(name, left, AXIS / 2);
-      }
+        if (left + context.measureText(names[place]).width <= this.width) context.fillText(names[place], left, AXIS / 2);
+      });
     }
 
     drawOverview() {
@@ -290,7 +289,7 @@
       context.fillStyle = this.ink;
       context.font = "11px system-ui, sans-serif";
       context.textBaseline = "middle";
-      context.fillText("what ran", 6, 22);
+      context.fillText("all", 6, 22);
       const scale = (this.width - GUTTER) / this.data.slices.last;
       (this.data.gaps ?? []).forEach(([begin, end], number) => {
         const middle = GUTTER + ((begin + end) / 2) * scale; // as the terminal's timeline numbers them

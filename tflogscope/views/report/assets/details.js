@@ -114,13 +114,18 @@
     const { slices, texts } = data;
     const says = (name) => texts[name]?.[slices.text[at]] ?? null;
     return [
-      [data.threads[slices.track[at]] === null ? "Lane" : "Thread", data.tracks[slices.track[at]]],
+      ["Thread", threadOf(data, slices.track[at])],
       ["Step", slices.step[at] < 0 ? null : data.steps[slices.step[at]]],
       ["Device", says("device")],
       ["Type", says("dtype")],
       ["Inputs", says("inputs")],
       ["Attributes", says("attributes")],
     ];
+  }
+
+  function threadOf(data, track) {
+    const [name, thread] = [data.tracks[track], data.threads[track]];
+    return thread === null ? name : `${thread}, ${name} by what it ran`;
   }
 
   function ofPrimitive(data, at) {

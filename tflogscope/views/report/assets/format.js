@@ -34,17 +34,35 @@
     return `${value.toPrecision(3)} TB`;
   }
 
-  /* A step of 1, 2 or 5 times a power of ten that cuts a span into at most so many parts. */
+  /* A step that cuts a span of ns into at most so many parts: 1, 2 or 5 times a power of ten, or
+     of minutes. */
   function niceStep(span, most) {
     const least = span / most;
     const power = 10 ** Math.floor(Math.log10(least));
-    return [1, 2, 5, 10].map((each) => each * power).find((each) => each >= least);
+    const minutes = [60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400].map((each) => each * 1e9);
+    const steps = least > 50e9 ? minutes : [1, 2, 5, 10].map((each) => each * power);
+    return steps.find((each) => each >= least) ?? Math.ceil(least / 86400e9) * 86400e9;
   }
 
-  /* A time of an axis, in ns: all of one axis have the unit that its step is whole in. */
-  function tickName(tick, step) {
-    const [unit, size] = step >= 1e9 ? ["s", 1e9] : step >= 1e6 ? ["ms", 1e6] : step >= 1e3 ? ["µs", 1e3] : ["ns", 1];
-    return `${count(Math.round(tick / size))} ${unit}`;
+  /* The names of an axis's ticks, in ns. All have one unit, and digits as the step has; where these
+     would be many, the others count from the first one. */
+  function tickNames(ticks, step) {
+    const largest = Math.max(...ticks.map(Math.abs), step);
+    if (step >= 1e9 && largest >= 120e9) return ticks.map((tick) => clock(Math.round(tick / 1e9)));
+    const unitOf = (ns) => [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, size]) => ns >= size) ?? ["ns", 1];
+    const digits = (size) => Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
+    const [unit, size] = unitOf(largest);
+    const name = (tick) => `${(tick / size).toFixed(digits(size))} ${unit}`;
+    if (digits(size) <= 3) return ticks.map(name);
+    const [small, part] = unitOf(step * (ticks.length - 1));
+    return ticks.map((tick, place) => (place ? `+${((tick - ticks[0]) / part).toFixed(digits(part))} ${small}` : name(tick)));
+  }
+
+  /* Seconds as people write long times: `2:30 min`, `1:05 h`. */
+  function clock(seconds) {
+    const two = (value) => String(value).padStart(2, "0");
+    if (Math.abs(seconds) < 3600) return `${Math.trunc(seconds / 60)}:${two(Math.abs(seconds) % 60)} min`;
+    return `${Math.trunc(seconds / 3600)}:${two(Math.floor((Math.abs(seconds) % 3600) / 60))} h`;
   }
 
   /* An element with texts and elements in it; never markup. */
@@ -59,5 +77,5 @@
     return made;
   }
 
-  Object.assign(Report, { count, duration, moment, bytes, niceStep, tickName, element });
+  Object.assign(Report, { count, duration, moment, bytes, niceStep, tickNames, element });
 })();

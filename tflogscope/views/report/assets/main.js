@@ -31,6 +31,12 @@
   const shown = CLASSES.map(() => true);
   let found = { matches: null, list: [] };
   Object.assign(Report, { data, picture, choose });
+  if (by("icicle-rows")) {
+    Report.icicle = new Report.Icicle(data.stacks, by("icicle-rows"));
+    by("icicle-search").addEventListener("input", (event) => {
+      by("icicle-found").textContent = Report.icicle.light(event.target.value);
+    });
+  }
   layOut();
   picture.setView(0, data.slices.last);
   Report.drawMemory(goTo);

@@ -18,7 +18,7 @@
         scales: { x: { time: false } },
         cursor: { drag: { x: false, y: false } },
         axes: [
-          { ...axis, values: (_, ticks, __, ___, step) => ticks.map((tick) => Report.tickName(tick * 1e6, step * 1e6)) },
+          { ...axis, values: (_, ticks, __, ___, step) => Report.tickNames(ticks.map((tick) => tick * 1e6), step * 1e6) },
           { ...axis, size: 70, values: (_, ticks) => ticks.map(Report.bytes) },
         ],
         series: [

@@ -4,22 +4,8 @@
   const CLASSES = ["eager", "eager-onednn", "call", "graph", "onednn", "data", "folding", "plumbing", "primitive", "preparation"];
   const CLASS = Object.fromEntries(CLASSES.map((name, at) => [name, at]));
 
-  /* The class of an execution, recognised from its texts. */
-  function classOf(texts, at) {
-    const rewritten = texts.rewrite[at] !== "none";
-    if (texts.mode[at] === "preparation") return CLASS.preparation;
-    if (texts.kind[at] === "call") return CLASS.call;
-    if (texts.mode[at] === "eager") return rewritten ? CLASS["eager-onednn"] : CLASS.eager;
-    if (texts.cause[at] === "constant-folding" || texts.kind[at] === "folding") return CLASS.folding;
-    if (texts.cause[at] === "dataset-function") return CLASS.data;
-    if (rewritten) return CLASS.onednn;
-    return texts.kind[at] === "plumbing" ? CLASS.plumbing : CLASS.graph;
-  }
-
-  function classify(data) {
-    const { slices, texts } = data;
-    const ofText = Uint8Array.from(texts.mode, (_, at) => classOf(texts, at));
-    slices.class = Uint8Array.from(slices.text, (text) => (text < 0 ? CLASS.primitive : ofText[text]));
+  function classify({ slices, texts }) {
+    slices.class = Uint8Array.from(slices.text, (text) => (text < 0 ? CLASS.primitive : texts.class[text]));
   }
 
   /* The name of the group that an execution is in when rows are by function. */
@@ -66,23 +52,24 @@
     }
     const first = new Map(); // groups are in the order in which they begin, tracks as numbered
     for (const lane of lanes.values()) {
-      first.set(lane.group, by === "thread" ? lane.group : Math.min(first.get(lane.group) ?? Infinity, lane.first));
+      first.set(lane.group, by === "thread" ? data.order.indexOf(lane.group) : Math.min(first.get(lane.group) ?? Infinity, lane.first));
     }
     const ordered = [...lanes.entries()].sort(
       ([one, a], [other, b]) => first.get(a.group) - first.get(b.group) || one - other,
     );
     const rows = [];
-    let before = -1;
+    let before = null;
     for (const [, lane] of ordered) {
-      lane.depths.forEach((items, depth) => {
-        rows.push(row(slices, items, lane.group === before ? "" : names[lane.group], depth));
-        before = lane.group;
-      });
+      for (const items of lane.depths) {
+        const name = names[lane.group];
+        rows.push(row(slices, items, name === before ? "" : name));
+        before = name;
+      }
     }
     return rows;
   }
 
-  function row(slices, list, name, depth) {
+  function row(slices, list, name) {
     const items = Int32Array.from(list);
     const begin = new Float64Array(items.length);
     const end = new Float64Array(items.length);
@@ -92,7 +79,7 @@
       end[place] = slices.end[at];
       busy[place + 1] = busy[place] + slices.length[at];
     });
-    return { name, depth, items, begin, end, busy, matches: null };
+    return { name, items, begin, end, busy, matches: null };
   }
 
   /* The first place whose value is at least (with `above` more than) the one asked for. */

@@ -1,0 +1,67 @@
+"""The time that each kind of execution took itself, by the stack of the program that asked for it.
+
+An execution's own time is that in which nothing that it holds on its track ran; of a call, in which
+none of its nodes ran. Times are sums: what ran at the same time on several threads adds up.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tflogscope.model.slices.slices import Slices
+
+
+def own_times(slices: Slices, executions: pl.DataFrame) -> pl.DataFrame:
+    """Sums of own times: text (row of `slices.texts`), stack (null: not known), us, work_us.
+
+    `executions` is the timeline. `us` is as printed, `work_us` without the log, estimated: the
+    share of an execution's time that its work is goes for its own time, too. It is null where the
+    log doesn't show what a record costs. Only executions with an end count.
+    """
+    frame = slices.frame.with_row_index("slice").filter(
+        pl.col("primitive").is_null() & pl.col("has_end")
+    )
+    kinds = slices.texts.select("kind", "mode", "stack")
+    frame = frame.hstack(kinds.select(pl.all().gather(frame["text"])))
+    frame = frame.hstack(executions.select("work_us", "duration_us")[frame["row"]])
+    is_call = pl.col("kind") == "call"
+    own = frame.join(_own_ns(frame), on="slice").join(_in_nodes(frame), on="call", how="left")
+    took = pl.col("end_ns") - pl.col("begin_ns") - pl.col("in_nodes").fill_null(0)
+    around = frame.filter(is_call).select("call", around="stack").unique("call")
+    own_us = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
+    worked = (pl.col("work_us") / pl.col("duration_us")).fill_nan(0)
+    timed = own.join(around, on="call", how="left", maintain_order="left").select(
+        "text",
+        stack=pl.coalesce("stack", "around"),
+        us=own_us.round().cast(pl.Int64),
+        work_us=own_us * worked,
+    )
+    known = pl.col("work_us").count() > 0
+    return timed.group_by("text", "stack", maintain_order=True).agg(
+        pl.col("us").sum(), pl.when(known).then(pl.col("work_us").sum())
+    )
+
+
+def _own_ns(slices: pl.DataFrame) -> pl.DataFrame:
+    """The time of each slice in which nothing that it holds on its track ran: slice, own_ns."""
+    edges = pl.concat(
+        slices.select("track", "slice", ns=f"{edge}_ns", order=f"{edge}_order", change=pl.lit(step))
+        for edge, step in (("begin", 1), ("end", -1))
+    ).sort("order")
+    edges = edges.with_columns(
+        depth=pl.col("change").cum_sum().over("track"),
+        lasts=(pl.col("ns").shift(-1) - pl.col("ns")).over("track"),
+    )
+    opened = edges.filter(pl.col("change") > 0).select("track", "depth", "order", open="slice")
+    inside = edges.filter(pl.col("depth") > 0).join_asof(
+        opened, on="order", by=["track", "depth"], check_sortedness=False
+    )
+    return inside.group_by(slice="open").agg(own_ns=pl.col("lasts").sum())
+
+
+def _in_nodes(slices: pl.DataFrame) -> pl.DataFrame:
+    """The time of each call in which a node of it ran: call, in_nodes."""
+    nodes = slices.filter(pl.col("mode") == "graph").drop_nulls("call").sort("call", "begin_ns")
+    until = pl.col("end_ns").cum_max().shift().over("call").fill_null(0)
+    new = (pl.col("end_ns") - pl.max_horizontal("begin_ns", until)).clip(0)
+    return nodes.with_columns(new=new).group_by("call").agg(in_nodes=pl.col("new").sum())
