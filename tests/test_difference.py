@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from tests.makelog import ADD, MATMUL, SOURCE, Log, Node
 from tests.samples import NAMES, path_of, run_of
 from tflogscope.cli.main import main
 from tflogscope.model.difference import difference
+from tflogscope.views.difference import verdict
+from tflogscope.views.report.comparison import comparison_page
 
 STEP = -7748365561995536539
 PLAIN = Node(MATMUL.id, MATMUL.name, "MatMul", *MATMUL.inputs)
@@ -107,3 +110,52 @@ def test_the_command_and_its_json(capsys: pytest.CaptureFixture[str]) -> None:
     facts = json.loads(capsys.readouterr().out)
     assert facts["runs"]["before"]["source"] == paths[0]
     assert all(row["op"] in screen for row in facts["ops"][:5])
+
+
+HOSTILE = "</script><img/src=x/onerror=alert(1)>"
+
+
+def test_the_verdict_says_times_traces_and_findings() -> None:
+    before, after = run_of("retrace__tf2.20.0__vlog2"), run_of("function_mlp__tf2.20.0__vlog2")
+    said = verdict(difference(before, after))
+    assert "fewer" in said
+    assert "gone" in said
+    assert verdict(difference(before, before)).endswith(" as before.")
+
+
+def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
+    fast, slow = opened(program(ADD, wait=100)), opened(program(ADD, wait=900))
+    step = difference(fast, slow)["step"]
+    assert step["function"] == "f"
+    for side, run in (("before", fast), ("after", slow)):
+        known = run.timeline["work_us"].count() and fast.timeline["work_us"].count()
+        column = "work_us" if known and slow.timeline["work_us"].count() else "duration_us"
+        later = run.timeline.filter(kind="call", status="done")[column][1:]
+        assert step[f"{side}_us"] == later.median()
+    assert " a call instead of " in verdict(difference(fast, slow))
+
+
+def test_the_page_has_both_on_one_scale_and_all_changes(tmp_path: Path) -> None:
+    names = ("retrace__tf2.20.0__vlog2", "function_mlp__tf2.20.0__vlog2")
+    logs = [str(path_of(name)) for name in names]
+    target = tmp_path / "diff.html"
+    assert main(["diff", *logs, "-o", str(target)]) == 0
+    text = target.read_text()
+    facts = difference(*map(run_of, names))
+    assert verdict(facts) in text
+    assert text.count("<svg") == 2
+    axes = [svg.split("runs · time · busy")[0] for svg in text.split("</desc>")[1:]]
+    assert axes[0].count("<line") == axes[1].count("<line")
+    assert 'id="ops-table"' in text
+    assert text.count("<tr>") > sum(len(facts[what]) for what in CHANGED)
+    assert main(["diff", *logs, "-o", str(target)]) == 2
+    assert main(["diff", *logs, "-o", logs[0], "--force"]) == 2
+
+
+def test_a_hostile_page_of_two_runs_stays_text(opened: Open) -> None:
+    log = program(ADD)
+    log.executing(HOSTILE)
+    before, after = opened(program(ADD)), opened(log)
+    text = comparison_page(before, after, difference(before, after))
+    assert "<img" not in text
+    assert HOSTILE.replace("<", "&lt;").replace(">", "&gt;") in text

@@ -18,6 +18,7 @@ from tests.makelog import Log
 from tests.samples import NAMES, page_of, run_of
 from tflogscope.model.activity import read_activity
 from tflogscope.model.figures import duration
+from tflogscope.views.report.comparison import comparison_page
 from tflogscope.views.report.page import report_page
 from tflogscope.views.timeline import gap_text
 
@@ -348,6 +349,28 @@ def test_the_ops_table_sorts_filters_and_copies(keras: Page) -> None:
         (row["kernel"], str(row["executions"]), str(row["total_us"]), str(row["first_line"]))
         for row in expected
     }
+
+
+# ---- two runs ------------------------------------------------------------------------------------
+
+
+def test_the_page_of_two_runs_works(
+    browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    names = ("retrace__tf2.20.0__vlog2", "function_mlp__tf2.20.0__vlog2")
+    before, after = map(run_of, names)
+    path = tmp_path / "diff.html"
+    path.write_text(comparison_page(before, after, before.diff(after)))
+    page = opened_page(browser, path, complaints)
+    from axe_playwright_python.sync_playwright import Axe
+
+    assert [(each["id"], each["impact"]) for each in Axe().run(page).response["violations"]] == []
+    page.click("#ops-table th:nth-child(2) button")
+    assert page.get_attribute("#ops-table th:nth-child(2)", "aria-sort") == "descending"
+    for width in (400, 2000):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.context.close()
 
 
 # ---- hostile -------------------------------------------------------------------------------------

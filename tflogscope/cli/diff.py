@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Annotated
 
 from tflogscope.cli.inputs import opened
-from tflogscope.cli.options import AsJson, OwnGrammar, argument
-from tflogscope.cli.output import print_text
+from tflogscope.cli.options import AsJson, Force, OwnGrammar, argument, option
+from tflogscope.cli.output import print_text, target
 
 
 def diff(
     before: Annotated[str, argument("A", "The log of the run before.")],
     after: Annotated[str, argument("B", "The log of the run after.")],
     *,
+    output: Annotated[
+        str | None,
+        option("--output -o FILE", "Write one HTML page to this file. - is standard output."),
+    ] = None,
+    force: Force = False,
     as_json: AsJson = False,
     grammar: OwnGrammar = None,
 ) -> None:
@@ -24,6 +29,7 @@ def diff(
     \b
     Examples:
       tflogscope diff before.log after.log
+      tflogscope diff before.log after.log -o diff.html
       tflogscope diff before.log after.log --json | jq .nodes
     """
     from tflogscope.exports.json_text import json_object
@@ -31,6 +37,16 @@ def diff(
     from tflogscope.views.difference import difference_document
     from tflogscope.views.terminal import drawn
 
+    place = None
+    if output is not None:
+        place = target(output, force=force, inputs=[before, after], file="diff.html")
     with opened([before], grammar) as first, opened([after], grammar) as second:
         facts = difference(first, second)
+        if place is not None:
+            from tflogscope.views.report.comparison import comparison_page
+
+            text = comparison_page(first, second, facts)
+            with place.opened() as stream:
+                stream.write(text.encode())
+            return
     print_text(json_object(facts) if as_json else drawn(difference_document(facts)))

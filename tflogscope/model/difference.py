@@ -30,8 +30,9 @@ _BOTH = ("before", "after")
 def difference(before: Tables, after: Tables) -> Facts:
     """Return what changed from one run to another; durations in µs.
 
-    `runs`: what each recorded. `modes`, `causes`: counts and times side by side, those that are
-    equal included. `ops`, `functions`, `nodes`, `primitives`: those that changed, each with
+    `runs`: what each recorded. `step`: the function that both call most of the time, with the
+    median of its calls but the first. `modes`, `causes`: counts and times side by side, those that
+    are equal included. `ops`, `functions`, `nodes`, `primitives`: those that changed, each with
     `changes` (`new`, `gone`, `mode`, `kernel`, `reason`, `traces`, `rewritten`, `runs`, `slower`,
     `faster`). `findings`: those that only one run has (`change`: `new`, `gone`), by id and subject.
     Times are those without the log if both runs show what it cost, or else as printed.
@@ -43,6 +44,7 @@ def difference(before: Tables, after: Tables) -> Facts:
     total_us = pl.col("work_us" if known else "total_us")
     return {
         "runs": {side: _recorded(run) for side, run in runs.items()},
+        "step": _step(runs, "work_us" if known else "duration_us"),
         "modes": _modes(runs, total_us),
         "causes": _causes(runs, pl.col("work_us" if known else "duration_us")),
         "ops": _ops(runs, total_us),
@@ -63,6 +65,27 @@ def _recorded(run: Tables) -> Facts:
         "vlog_level": coverage["vlog_level"].max(),
         "libraries": libraries_of(run.links.filter(run.primitives["event"] == "exec")["library"]),
     }
+
+
+def _step(runs: dict[str, Tables], time: str) -> Facts | None:
+    """The function with the most time in calls that both make: function, before_us, after_us.
+
+    None where no function is called again in both, or nothing is known of how long that took.
+    """
+    per = {}
+    for side, run in runs.items():
+        calls = run.executions.filter((pl.col("kind") == "call") & (pl.col("status") == "done"))
+        calls = calls.select(pl.col("function").cast(pl.String), us=time).drop_nulls("function")
+        later = calls.filter(pl.int_range(pl.len()).over("function") > 0)
+        per[side] = later.group_by("function").agg(pl.median("us"), total=pl.sum("us"))
+    both = per["before"].join(per["after"], on="function", suffix="_after").drop_nulls()
+    if both.is_empty():
+        return None
+    ranked = both.sort(
+        pl.col("total") + pl.col("total_after"), "function", descending=[True, False]
+    )
+    function, before, _, after, _ = ranked.row(0)
+    return {"function": function, "before_us": before, "after_us": after}
 
 
 def _modes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:

@@ -56,19 +56,24 @@ def whole_activity(run: Run) -> Activity:
     return read_activity(run, None, lambda _: _PARTS)
 
 
-def timeline_svg(run: Run, activity: Activity) -> Markup:
-    """The picture as an SVG element; of a run in which nothing ran a sentence."""
+def timeline_svg(run: Run, activity: Activity, last_ns: int | None = None) -> Markup:
+    """The picture as an SVG element; of a run in which nothing ran a sentence.
+
+    `last_ns`: where its axis ends, if later than the run; so two runs have one scale.
+    """
     if run.slices.frame.is_empty():
         return element("p", "Nothing ran that the log shows.")
-    lanes = [*activity.lanes]
+    lanes, first = [*activity.lanes], activity.first_ns
+    last = max(activity.last_ns, last_ns or 0)
+    share = (activity.last_ns - first) / (last - first)
     height = _AXIS + _ROW * len(lanes) + 4
     said = "; ".join(f"{_name(lane)}: {_figures(lane, activity)}" for lane in lanes)
     return element(
         "svg",
         element("title", "Eager against graph over time"),
         element("desc", said),
-        _axis(activity, run.slices.clock, height),
-        *(_lane(lane, row, activity) for row, lane in enumerate(lanes)),
+        _axis(first, last, run.slices.clock, height),
+        *(_lane(lane, row, activity, share) for row, lane in enumerate(lanes)),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_WIDTH} {height}",
         width="100%",
@@ -97,10 +102,9 @@ def _figures(lane: Lane, activity: Activity) -> str:
     return f"{runs} · {duration(lane.total_us)} · {percent(lane.busy_us, span)}"
 
 
-def _axis(activity: Activity, clock: str, height: int) -> Markup:
+def _axis(first: int, last: int, clock: str, height: int) -> Markup:
     """Times since the begin, and a thin line down from each."""
     marks = []
-    first, last = activity.first_ns, activity.last_ns
     step = round_step((last - first) / _TICKS)
     for at in range(-(-first // step) * step, last + 1, step):
         x = _LABELS + (_WIDTH - _LABELS - _FIGURES) * (at - first) // (last - first)
@@ -117,7 +121,7 @@ def _axis(activity: Activity, clock: str, height: int) -> Markup:
     return joined(*marks, figures)
 
 
-def _lane(lane: Lane, row: int, activity: Activity) -> Markup:
+def _lane(lane: Lane, row: int, activity: Activity, share: float) -> Markup:
     top = _AXIS + row * _ROW
     baseline = top + _BAR - 3
     title = element("title", f"{_name(lane)}: {_figures(lane, activity)}")
@@ -125,16 +129,16 @@ def _lane(lane: Lane, row: int, activity: Activity) -> Markup:
         "g",
         title,
         element("text", shorten(_name(lane), _NAME), x=_LABELS - 10, y=baseline, text_anchor="end"),
-        element("path", d=_bars(lane, top), fill=_colour(lane)),
+        element("path", d=_bars(lane, top, share), fill=_colour(lane)),
         element(
             "text", _figures(lane, activity), x=_WIDTH, y=baseline, text_anchor="end", opacity=0.75
         ),
     )
 
 
-def _bars(lane: Lane, top: int) -> str:
+def _bars(lane: Lane, top: int, share: float) -> str:
     """A bar per part of the time, as high as it was busy; where no end is known, a mark."""
-    width = (_WIDTH - _LABELS - _FIGURES) / len(lane.busy)
+    width = (_WIDTH - _LABELS - _FIGURES) * share / len(lane.busy)
     bars = []
     for part, (busy, begun) in enumerate(zip(lane.busy, lane.begun, strict=True)):
         if busy <= 0 and not begun:

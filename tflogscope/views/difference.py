@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tflogscope.model.figures import count_of, duration
-from tflogscope.views.document import Column, Document, Fact, Item, Node, Section, Table
+from tflogscope.views.document import (
+    Brief,
+    Column,
+    Document,
+    Fact,
+    Full,
+    Item,
+    Node,
+    Paragraph,
+    Room,
+    Section,
+    Table,
+)
 
 Facts = dict[str, Any]
 _ROWS_SHOWN = 10
@@ -25,7 +37,7 @@ _VALUES = {
     "rewritten": "rewritten",
 }
 _COUNTS = (
-    Column("name", ""),
+    Column("name", "what"),
     Column("executions_before", "before", "count"),
     Column("executions_after", "after", "count"),
     Column("time_us_before", "time before", "us"),
@@ -39,27 +51,63 @@ _CHANGES = (
 )
 
 
+_ALL_CHANGES = (
+    Column("name", "name", "name"),
+    Column("executions_before", "runs before", "count"),
+    Column("executions_after", "after", "count"),
+    Column("time_us_before", "time before", "us"),
+    Column("time_us_after", "after", "us"),
+    Column("change_us", "more or less", "us"),
+    Column("change", "change"),
+)
+
+
 def difference_document(facts: Facts) -> Document:
     """What changed."""
-    return [*_document(facts)]
+    return [Brief([Paragraph(verdict(facts))]), *_document(facts)]
+
+
+def verdict(facts: Facts) -> str:
+    """The change in one sentence: a step's time, traces, findings."""
+    said, step = [], facts["step"]
+    if step:
+        before, after = (duration(step[f"{side}_us"]) for side in ("before", "after"))
+        both = f"{after} a call" + (f" instead of {before}" if before != after else " as before")
+        said.append(f"{step['function']}: {both}")
+    of_program = [row for row in facts["functions"] if row["flavour"] == "inference"]
+    traces = sum(_more(row, "traces") for row in of_program)
+    if traces:
+        said.append(f"{count_of(abs(traces), 'trace')} {'more' if traces > 0 else 'fewer'}")
+    for change in ("new", "gone"):
+        found = sum(each["change"] == change for each in facts["findings"])
+        if found:
+            said.append(f"{count_of(found, 'finding')} {change}")
+    changed = any(facts[key] for key, _, _ in _WHAT)
+    said = said or ["other ops, kernels or times" if changed else "nothing changed"]
+    text = "; ".join(said)
+    return f"{text if step else text[:1].upper() + text[1:]}."
+
+
+def _more(row: Facts, column: str) -> int:
+    return (row[f"{column}_after"] or 0) - (row[f"{column}_before"] or 0)
 
 
 def _document(facts: Facts) -> Iterator[Node]:
     yield from (_side(side, facts["runs"][side]) for side in ("before", "after"))
+    if facts["findings"]:
+        said = [Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
+        yield Section("Findings of one run only", said)
     yield _counts("Executions", facts["modes"], lambda row: f"{row['mode']} {row['kind']}")
     if facts["causes"]:
         yield _counts("Eager ops by cause", facts["causes"], lambda row: str(row["cause"]))
     ran = [name for side in ("before", "after") for name in facts["runs"][side]["libraries"]]
     libraries = " and ".join(dict.fromkeys(ran)) or "oneDNN"
     changed = [
-        _changes(title.format(libraries), facts[key], names)
+        _changes(key, title.format(libraries), facts[key], names)
         for key, title, names in _WHAT
         if facts[key]
     ]
     yield from changed
-    if facts["findings"]:
-        said = [Item(f"{each['change']}: {each['text']}") for each in facts["findings"]]
-        yield Section("Findings of one run only", said)
     if not changed and not facts["findings"]:
         yield Section("Nothing changed: the same ops, kernels, functions and primitives.", ())
 
@@ -74,18 +122,31 @@ def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> 
     return Section(title, [Table(_COUNTS, [{**row, "name": name(row)} for row in rows])])
 
 
-def _changes(title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> Section:
+def _changes(key: str, title: str, rows: Sequence[Facts], names: tuple[str, ...]) -> Section:
+    def named(row: Facts) -> Facts:
+        name = " ".join(str(row[name]) for name in names if row[name]) or "?"
+        return {"name": name, "change": _change(row)}
+
     shown = [
         {
-            "name": " ".join(str(row[name]) for name in names if row[name]) or "?",
+            **named(row),
             "runs": _pair(row, "executions", "{:,}".format),
             "time": _pair(row, "time_us", duration),
-            "change": _change(row),
         }
         for row in rows[:_ROWS_SHOWN]
     ]
     more = f" ({_ROWS_SHOWN} of {len(rows)}; --json has all)" if len(rows) > _ROWS_SHOWN else ""
-    return Section(f"{title} that changed, by time{more}", [Table(_CHANGES, shown)])
+
+    def full() -> Iterable[Node]:
+        every = [
+            {**row, "name": each["name"], "change": each["change"]}
+            for row, each in zip(rows, map(named, rows), strict=True)
+        ]
+        kept = Room().rows(every, title)
+        yield Table(_ALL_CHANGES, kept, title, f"{key}-table", tools=True)
+
+    children = (Brief([Table(_CHANGES, shown)]), Full(full))
+    return Section(f"{title} that changed, by time", children, brief=more)
 
 
 def _pair(row: Facts, column: str, said: Callable[[Any], str]) -> str:

@@ -133,7 +133,7 @@ def table(node: doc.Table) -> Markup:
         "div",
         element(
             "table",
-            element("caption", element("span", node.caption)),
+            element("caption", element("span", node.caption)) if node.caption else None,
             element("thead", element("tr", *map(_title, columns))),
             element("tbody", *rows),
             id=node.id,
@@ -142,7 +142,7 @@ def table(node: doc.Table) -> Markup:
         class_="wide",
         tabindex=0,
         role="group",  # not a landmark: captions are not unique
-        aria_label=node.caption,
+        aria_label=node.caption or None,
     )
 
 

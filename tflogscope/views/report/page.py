@@ -40,7 +40,16 @@ _ASSETS = files("tflogscope.views.report") / "assets"
 STYLES = ("vendor/uPlot.min.css", "report.css")
 SCRIPTS = (
     "vendor/uPlot.iife.min.js",
-    *("data.js", "format.js", "tables.js", "rows.js", "canvas.js", "details.js", "search.js"),
+    *(
+        "base.js",
+        "data.js",
+        "format.js",
+        "tables.js",
+        "rows.js",
+        "canvas.js",
+        "details.js",
+        "search.js",
+    ),
     *("icicle.js", "memory.js", "main.js"),
 )
 LICENCE = "vendor/LICENSE.uPlot"

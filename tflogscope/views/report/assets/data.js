@@ -1,6 +1,5 @@
 "use strict";
 /* The page's data: unpacks what views/report/packed.py packed. Every text stays a text. */
-const Report = {};
 (() => {
   const json = (id) => JSON.parse(document.getElementById(id).textContent);
 

@@ -4,16 +4,11 @@
   const { CLASSES, GUTTER, count, element } = Report;
   const by = (id) => document.getElementById(id);
   Report.enhanceTables();
-  setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
-  window.addEventListener("resize", () => Report.drawMemory(goTo));
-  by("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
-
-  function setTheme(dark) {
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    by("theme").textContent = dark ? "Light colours" : "Dark colours";
+  Report.theme(() => {
     Report.picture?.draw();
     Report.drawMemory(goTo);
-  }
+  });
+  window.addEventListener("resize", () => Report.drawMemory(goTo));
 
   if (!("DecompressionStream" in window)) {
     by("timeline").append(element("p", {}, "This browser is too old for the interactive timeline."));

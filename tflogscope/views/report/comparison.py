@@ -1,0 +1,52 @@
+"""The page of two runs: the verdict, both on one scale of time, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tflogscope.views.chart import timeline_svg, whole_activity
+from tflogscope.views.difference import difference_document, verdict
+from tflogscope.views.document import Node, Picture, Section
+from tflogscope.views.html import html
+from tflogscope.views.markup import Markup, element, joined
+from tflogscope.views.report.page import page
+
+if TYPE_CHECKING:
+    from tflogscope.model.run import Run
+
+SCRIPTS = ("base.js", "format.js", "tables.js", "plain.js")
+
+
+def comparison_page(before: Run, after: Run, facts: dict[str, Any]) -> str:
+    """The page as text; `facts` are those of `model.difference`."""
+    names = [run.headline.facts[0] for run in (before, after)]
+    title = f"tflogscope diff: {' and '.join(dict.fromkeys(names))}"
+    head = element(
+        "header",
+        element(
+            "div",
+            element(
+                "h1", element("small", "before "), names[0], element("small", " after "), names[1]
+            ),
+            element("button", "Dark colours", type="button", id="theme"),
+            class_="bar",
+        ),
+    )
+    document: list[Node] = [
+        Picture(element("p", verdict(facts), id="verdict")),
+        Section("Both on one scale", [*_timelines(before, after)], "timelines"),
+        *difference_document(facts),
+    ]
+    return page(title, joined(head, element("main", html(document))), SCRIPTS)
+
+
+def _timelines(before: Run, after: Run) -> Iterator[Node]:
+    """A picture of each; on one scale where both have the same clock."""
+    both = [(run, whole_activity(run)) for run in (before, after)]
+    same = before.slices.clock == after.slices.clock
+    last = max(activity.last_ns for _, activity in both) if same else None
+    for name, (run, activity) in zip(("before", "after"), both, strict=True):
+        drawn: Markup = timeline_svg(run, activity, last)
+        caption = element("figcaption", name)
+        yield Picture(element("figure", caption, drawn, class_="chart", tabindex=0))
