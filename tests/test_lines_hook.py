@@ -146,7 +146,7 @@ def test_a_trace_says_what_it_is_for_and_calls_nothing_of_the_programs() -> None
     process = traces[0][0].split(".")[0]
     assert [
         (of.removeprefix(f"{process}."), int(number), arguments)
-        for of, number, _, arguments in traces
+        for of, number, _, arguments, _ in traces
     ] == [
         ("1", 1, [["x", "2"], ["y", "1"]]),
         ("1", 1, [["x", "list of 2 1"], ["y", "1"]]),
@@ -158,7 +158,9 @@ def test_a_trace_says_what_it_is_for_and_calls_nothing_of_the_programs() -> None
         ("4", 5, [["x", "3"], ["flag", "True"]]),
         ("5", 6, [["x", "3"], ["flag", "False"]]),
     ]
-    assert {tuple(place) for _, _, place, _ in traces} == {("train.py", line) for line in (5, 6, 7)}
+    assert {tuple(place) for _, _, place, *_ in traces} == {
+        ("train.py", line) for line in (5, 6, 7)
+    }
     assert not [words for words in lines if words[0] == "off"]
 
 

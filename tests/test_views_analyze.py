@@ -23,6 +23,7 @@ from tflogscope.views.text import make_console, print_paragraph
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
 TORCH = "torch_mlp__torch2.13.0__vlog2"
 HEADINGS = (
+    "Where the time went",
     "What was recorded",
     "Eager and graph",
     "Ops, by ",
@@ -67,7 +68,7 @@ def test_no_line_is_too_wide_or_ends_with_blanks(name: str, width: int) -> None:
 def test_each_heading_but_the_first_has_an_empty_line_before_it(name: str) -> None:
     lines = screen(run_of(name))
     places = [at for at, line in enumerate(lines) if line and line[0] not in " -!"]
-    assert lines[0] == HEADINGS[0]
+    assert lines[0] in HEADINGS[:2]  # a log without TensorFlow's records has no phases
     assert all(lines[at].startswith(HEADINGS) for at in places)
     assert [at - 1 for at in places[1:]] == [at for at, line in enumerate(lines) if not line]
 
@@ -77,7 +78,8 @@ def test_items_and_facts_have_a_hanging_indent(name: str) -> None:
     lines = screen(run_of(name))
     for line in lines[lines.index("What it means") :] if "What it means" in lines else []:
         assert not line or line in HEADINGS or line.startswith(("- ", "  ")), line
-    for line in lines[1 : lines.index("")]:
+    facts = lines[lines.index("What was recorded") + 1 :]
+    for line in facts[: facts.index("")]:
         assert re.match(r"  (\w+ +|        )\S", line), line
 
 
@@ -91,7 +93,7 @@ def test_one_is_not_many(name: str) -> None:
 
 def test_a_keras_fit_is_one_screen() -> None:
     lines = screen(run_of(KERAS))
-    assert len(lines) <= 64
+    assert len(lines) <= 78
     for name in ("train_function 809", "test_function 995", "predict_function 1136"):
         assert sum(line.startswith(f"  {name} ") for line in lines) == 1
     assert "…" not in "".join(lines)

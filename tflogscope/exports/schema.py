@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 3  # changing a column's meaning raises it
+SCHEMA_VERSION = 4  # changing a column's meaning raises it
 
 TABLES: tuple[str, ...] = (
     "timeline",
@@ -13,6 +13,7 @@ TABLES: tuple[str, ...] = (
     "primitives",
     "coverage",
     "findings",
+    "time",
     "stacks",
 )
 

@@ -68,6 +68,23 @@ def _time_before(begin: Integers, end: Integers, edges: Integers) -> Integers:
     return sums
 
 
+def first_open(
+    begin: Integers, end: Integers, order: Integers, first: int, last: int
+) -> tuple[Integers, Integers]:
+    """Cut the time between `first` and `last` where intervals begin and end.
+
+    Returns the edges of the pieces, and for each piece the least `order` of the intervals that are
+    open in it; where none is, one more than the greatest that there is.
+    """
+    edges = np.unique(np.clip(np.concatenate([[first, last], begin, end]), first, last))
+    kinds = int(order.max()) + 1 if len(order) else 0
+    found = np.full(len(edges) - 1, kinds)
+    for kind in reversed(range(kinds)):
+        own = order == kind
+        found[covered(begin[own], end[own], edges) > 0] = kind
+    return edges, found
+
+
 def gaps(begin: Integers, end: Integers, first: int, last: int) -> tuple[Integers, Integers]:
     """Return begins and ends of the times between `first` and `last` in which nothing is open."""
     from_, until = union(np.clip(begin, first, last), np.clip(end, first, last))

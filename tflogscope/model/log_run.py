@@ -23,6 +23,7 @@ from tflogscope.model.node_tables import functions_table, nodes_table
 from tflogscope.model.ops_table import ops_table
 from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.parts import Part, read_parts
+from tflogscope.model.phases import time_table
 from tflogscope.model.primitives import primitives_table
 from tflogscope.model.reasons.rules import RULES
 from tflogscope.model.rewrites_table import rewrites_table
@@ -181,6 +182,7 @@ _TABLES: dict[str, Callable[[Evidence], pl.DataFrame]] = {
     "primitives": lambda of: primitives_table(of.events, of.executions, of.linked.links, of.lines),
     "coverage": lambda of: of.events.coverage,
     "findings": findings_table,
+    "time": time_table,
     "stacks": lambda of: of.lines.table(),
     "asked": _asked,
     "links": _links,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tflogscope.sources import Source
@@ -69,6 +70,18 @@ def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
         return None
     found = (versions.get(name) for name in TENSORFLOW_PACKAGES)
     return next((version for version in found if isinstance(version, str)), None)
+
+
+def started_us(header: Mapping[str, Any] | None) -> int | None:
+    """When the program was started, in µs since 1970 in its local time, as the log's times are.
+
+    None: the header doesn't say it to the millisecond.
+    """
+    try:
+        started = datetime.strptime((header or {})["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
+    except (KeyError, TypeError, ValueError):
+        return None
+    return round(started.replace(tzinfo=UTC).timestamp() * 1e6)
 
 
 def place_of(settings: object) -> tuple[str | None, int | None]:

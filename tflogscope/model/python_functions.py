@@ -135,6 +135,13 @@ def traces_recorded(events: Events) -> pl.DataFrame:
     )
 
 
+def tracing_us(events: Events) -> pl.DataFrame:
+    """How long each function was traced, where `record` wrote it down: at, took_us."""
+    said = events.messages("python_trace").select("at", took="signature")
+    took = pl.col("took").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
+    return said.select("at", took_us=took).filter(pl.col("took_us") >= 0)
+
+
 def _recorded(known: pl.DataFrame, events: Events) -> pl.Series:
     """Which function each trace is of, where `record` wrote it down; else null."""
     said = traces_recorded(events).select("name", "of")

@@ -43,6 +43,7 @@ class Tables:
     primitives = Table("One row per line of oneDNN or a plug-in's library: which primitive ran.")
     coverage = Table("One row per source: what each of its lines is.")
     findings = Table("One row per finding: what costs time or went wrong, evidence, advice.")
+    time = Table("One row per phase: where the wall time of the run went.")
     stacks = Table("One row per stack of the program's own frames, as `record` wrote them.")
 
     # ---- beside the contract: a row for each row of a table --------------------------------------

@@ -10,6 +10,7 @@ import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from tflogscope.grammar.rewriters import REWRITERS
@@ -69,7 +70,7 @@ def header_line(
             for name, value in sorted(environment.items())
             if (name.startswith(_PREFIXES) or name in RANKS) and not _NOT.search(name)
         },
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now)),
+        "started": datetime.fromtimestamp(now).astimezone().isoformat(timespec="milliseconds"),
         "zone_seconds": zone,
         "system": platform.platform(),
         "cpus": os.cpu_count(),

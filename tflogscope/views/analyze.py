@@ -15,6 +15,7 @@ from tflogscope.views.document import Column, first
 from tflogscope.views.findings import answers_section, findings_section
 from tflogscope.views.onednn import onednn_section, whose
 from tflogscope.views.recorded import limits_section, moment, recorded_section
+from tflogscope.views.time import time_section
 
 if TYPE_CHECKING:
     from tflogscope.model.facts import KindRuns, Mode, ModeRuns, Summary
@@ -47,6 +48,8 @@ def summary_json(run: Run) -> dict[str, Any]:
     recorded = facts["recorded"]
     for edge in ("first", "last"):
         recorded[edge] = moment(recorded[edge], "microseconds")
+    edges = pl.col("start", "end").dt.to_string("%Y-%m-%d %H:%M:%S%.6f")
+    facts["time"] = run.time.with_columns(edges).to_dicts()
     return {"schema_version": SCHEMA_VERSION, **facts}
 
 
@@ -81,6 +84,7 @@ def analyze_document(
         head = f"{len(part.sources)} parts of one run ({part.why}): {part.name}"
     return [
         *([doc.Paragraph(head)] if head else ()),
+        *time_section(run),
         recorded_section(run),
         *modes_section(facts),
         ops_section(run, room),

@@ -18,6 +18,7 @@ import os
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -203,21 +204,23 @@ class _Lines:
             number = f"{self.process}.{self.stack(frame)}"
             self.write(f"function {self.graph(graph)} {number} {_text(name)}")
         try:
-            self.trace(name, frame)
+            self.trace(name, graph, frame)
         except Exception:  # noqa: BLE001  an argument that can't be looked at; lines go on
             return
 
-    def trace(self, name: str, frame: FrameType) -> None:
+    def trace(self, name: str, graph: Any, frame: FrameType) -> None:
         """A tf.function was traced, if this is one."""
         traced = self.traces.traced(name, frame)
         if traced is None:
             return
         function, number, code, arguments = traced
         place = code and [self._relative(code.co_filename), code.co_firstlineno]
-        text = _text(json.dumps([place, arguments], separators=(",", ":")))
+        began = getattr(graph, "_tflogscope_began", None)
+        took_us = began and round((time.perf_counter() - began) * 1e6)
+        text = _text(json.dumps([place, arguments, took_us], separators=(",", ":")))
         while len(text) > _LINE and arguments:
             arguments.pop()
-            text = _text(json.dumps([place, arguments], separators=(",", ":")))
+            text = _text(json.dumps([place, arguments, took_us], separators=(",", ":")))
         self.write(f"trace {self.process}.{function} {number} {_text(name)} {text}")
 
     def tape(self, attributes: Any, outputs: Any) -> None:
@@ -388,6 +391,13 @@ def _patch_ops(module: Any) -> None:
         return op
 
     module.Graph._create_op_internal = _as_of(module, create)  # noqa: SLF001
+    init_original = module.Graph.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        init_original(self, *args, **kwargs)
+        self._tflogscope_began = time.perf_counter()
+
+    module.Graph.__init__ = _as_of(module, init)
 
 
 def _patch_constants(module: Any) -> None:

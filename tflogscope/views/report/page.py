@@ -30,6 +30,7 @@ from tflogscope.views.report.memory import memory_data, memory_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, read_picture
 from tflogscope.views.report.timeline import timeline
+from tflogscope.views.time import time_section
 from tflogscope.views.timeline import gap_text
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         Picture(timeline(still, whose(facts), idle)),
         findings_section(run),
         *answers_section(facts),
+        *time_section(run),
         *icicle_section(run),
         lines_section(facts, room),
         *modes_section(facts),

@@ -1,0 +1,87 @@
+"""Where the wall time went, against the clocks of programs that sleep in one phase (tests/time)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tflogscope
+from tests.makelog import Log
+from tests.samples import run_of
+from tflogscope.model.intervals import first_open
+from tflogscope.model.origin import started_us
+from tflogscope.model.phases import PHASES
+
+TIME = Path(__file__).parent / "time"
+RECORDED = sorted(path.name.removesuffix(".log.zst") for path in TIME.glob("*.log.zst"))
+SURE = 0.05  # of the run
+
+
+def phases_of(name: str) -> dict[str, float | None]:
+    table = tflogscope.open_log(TIME / f"{name}.log.zst").time
+    return dict(table.select("phase", "wall_us").rows())
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_each_phase_is_what_the_programs_clock_says(name: str) -> None:
+    clock = json.loads((TIME / f"{name}.json").read_text())
+    run_s, found = clock.pop("run"), phases_of(name)
+    for phase, seconds in clock.items():
+        assert abs((found[phase] or 0) / 1e6 - seconds) < SURE * run_s, phase
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_phases_add_up_to_the_run(name: str) -> None:
+    run = tflogscope.open_log(TIME / f"{name}.log.zst")
+    began, last = started_us(run.recorded_as), run.summary.recorded.last
+    assert began is not None
+    assert last is not None
+    assert run.time["phase"].to_list() == list(PHASES)
+    assert run.time["wall_us"].sum() == pytest.approx(last - began, abs=1)
+    assert run.time["share"].sum() == pytest.approx(1)
+
+
+def test_a_log_of_another_recorder_begins_with_its_first_record() -> None:
+    run = run_of("retrace__tf2.20.0__vlog2")
+    assert run.time["wall_us"].sum() == pytest.approx(run.summary.recorded.span_us, abs=1)
+
+
+def test_a_log_without_ends_shows_only_the_start() -> None:
+    run = run_of("off_eager__tf2.13.1__vlog1")
+    known = run.time.drop_nulls("wall_us")["phase"].to_list()
+    assert known == ["start-up"]
+
+
+def test_a_log_without_any_op_has_no_phase(tmp_path: Path) -> None:
+    log = Log()
+    log.instantiating("__inference_f_1")
+    log.wait(500)
+    log.instantiated("__inference_f_1", 1)
+    (tmp_path / "run.log").write_text(log.text())
+    time = tflogscope.open_log(tmp_path / "run.log").time
+    assert time.height == len(PHASES)
+    assert time["wall_us"].null_count() == len(PHASES)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 3)), max_size=12),
+)
+def test_first_open_is_what_a_plain_loop_finds(spans: list[tuple[int, int, int]]) -> None:
+    begin, end, order = (
+        (np.array(each, np.int64) for each in zip(*spans, strict=True))
+        if spans
+        else (np.array([], np.int64),) * 3
+    )
+    edges, found = first_open(begin, end, order, 0, 25)
+    kinds = max((kind for *_, kind in spans), default=-1) + 1
+    for moment in range(25):
+        open_ = [kind for since, until, kind in spans if since <= moment < until]
+        piece = int(np.searchsorted(edges, moment, side="right")) - 1
+        assert found[piece] == min(open_, default=kinds)
+    assert edges[0] == 0
+    assert edges[-1] == 25

@@ -1,0 +1,265 @@
+"""Where the wall time of the run went: the table `time`; docs/time.md says what each phase is.
+
+It follows one thread: Python calls an op or a function, and waits until it is done
+(python/eager/execute.py, quick_execute). What other threads do meanwhile is in the phase that the
+program waits in.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from tflogscope.events.events import PLACES
+from tflogscope.grammar.tables import as_table, schema
+from tflogscope.model.figures import rounded
+from tflogscope.model.first_calls import compile_times
+from tflogscope.model.frames import is_among, looked_up, rows, where
+from tflogscope.model.intervals import Integers, first_open
+from tflogscope.model.links.candidates import compiled_runs
+from tflogscope.model.origin import started_us
+from tflogscope.model.python_functions import tracing_us
+from tflogscope.model.stack_traces import read_stack_traces
+
+if TYPE_CHECKING:
+    from tflogscope.model.findings.evidence import Evidence
+
+PHASES = (
+    *("start-up", "tracing", "graph-passes", "first-runs", "compute", "eager", "input-wait"),
+    *("python", "checkpoint", "xla", "logging"),
+)
+"""In the order in which they are in the table."""
+ITERATORS = r"^\w*Iterator\w*GetNext\w*$"
+"""Kernels in which a program waits for the next element (core/kernels/data/iterator_ops.cc)."""
+
+# What is open counts as the first of these; what none is open in is Python's.
+_ORDER = (
+    *("logging", "xla", "graph-passes", "tracing", "start-up"),
+    *("busy first", "busy", "input-wait", "checkpoint", "first-runs", "compute", "eager"),
+)
+# Of these the log says what each execution would have taken without it.
+_ESTIMATED = ("first-runs", "compute", "eager", "input-wait")
+_WITHIN = {"busy first": "first-runs", "busy": "compute"}
+_LONGEST_START = 3600e6  # µs from the start of the program to its first record
+
+
+def time_table(of: Evidence) -> pl.DataFrame:
+    """One row per phase, in the order of `PHASES`; empty if the log has no times."""
+    first, last = of.recorded.first, of.recorded.last
+    if first is None or last is None or last <= first:
+        return pl.DataFrame(schema=schema("time"))
+    began = started_us(of.recorded_as)
+    first = began if began is not None and 0 <= first - began < _LONGEST_START else first
+    thread = _Thread(of, last)
+    begin = thread.items["begin"].min()
+    start_up = _spans("start-up", pl.DataFrame({"begin": [first], "end": [begin]}))
+    spans = pl.concat([start_up, *_preparations(of, thread), *thread.spans()])
+    spans = spans.drop_nulls().filter(pl.col("end") > pl.col("begin"))
+    edges, order = first_open(
+        spans["begin"].to_numpy(),
+        spans["end"].to_numpy(),
+        spans["phase"].replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64).to_numpy(),
+        first,
+        last,
+    )
+    names = pl.Series([*_ORDER, "python"]).replace(_WITHIN)
+    pieces = pl.DataFrame(
+        {
+            "phase": names[order],
+            "start": edges[:-1],
+            "end": edges[1:],
+            "lines": np.diff(thread.lines(edges)),
+        }
+    )
+    return _table(pieces, of, thread, last - first)
+
+
+def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> pl.DataFrame:
+    passed = (pl.col("end") - pl.col("start")).cast(pl.Float64)
+    found = pieces.group_by("phase").agg(
+        pl.col("start").min(), pl.col("end").max(), pl.col("lines").sum(), passed=passed.sum()
+    )
+    price = of.costs.price
+    log = pl.lit(0.0)
+    if price is not None:
+        a_line = price.quick * of.recorded.records / of.recorded.lines
+        written = pl.col("phase").replace_strict(thread.logged_us, default=None)
+        log = pl.coalesce(written, pl.col("lines") * a_line)
+        log = pl.when(phase="logging").then("passed").otherwise(log)
+    found = found.with_columns(log=log.clip(0, pl.col("passed")))
+    found = found.with_columns(wall_us=pl.col("passed") - pl.col("log"))
+    is_log = pl.col("phase") == "logging"
+    wall = pl.when(is_log).then(float(found["log"].sum())).otherwise("wall_us").fill_null(0.0)
+    known = ~pl.col("phase").is_in(_not_shown(of, thread))
+    table = looked_up(pl.DataFrame({"phase": PHASES}), found, "phase")
+    table = table.with_columns(wall_us=pl.when(known).then(rounded(wall)))
+    work = pl.when(is_log).then(0.0).otherwise("wall_us")
+    found = table.select(
+        "phase",
+        pl.from_epoch("start", "us"),
+        pl.from_epoch("end", "us"),
+        "wall_us",
+        work_us=pl.when(price is not None).then(work),
+        share=pl.col("wall_us") / whole,
+    )
+    return as_table("time", found)
+
+
+def _not_shown(of: Evidence, thread: _Thread) -> list[str]:
+    """The phases that this log can't show."""
+    if not thread.items["end"].count():
+        return [phase for phase in PHASES if phase != "start-up" or thread.items.is_empty()]
+    found = ["logging"] * (of.costs.price is None)
+    if of.calls.height:
+        found += ["tracing"] * thread.traced.is_empty()
+        found += ["input-wait"] * of.executions.frame["definition"].is_null().all()
+        compiled = compiled_runs(of.executions)["call"].count()
+        found += ["xla"] * (compiled > 0 and compile_times(of.events).is_empty())
+    return found
+
+
+def _spans(phase: str, frame: pl.DataFrame, begin: str = "begin", end: str = "end") -> pl.DataFrame:
+    return _as_spans(frame.select(phase=pl.lit(phase), begin=begin, end=end))
+
+
+def _as_spans(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select("phase", pl.col("begin", "end").cast(pl.Int64))
+
+
+def _preparations(of: Evidence, thread: _Thread) -> list[pl.DataFrame]:
+    """What is done before functions run."""
+    made = compile_times(of.events)
+    made = made.select(end="time", begin=pl.col("time") - pl.col("compile_us").cast(pl.Int64))
+    return [
+        _spans("tracing", thread.traced),
+        _spans("graph-passes", thread.own(of.instantiations.spans), "time", "end_time"),
+        _spans("xla", made),
+        _spans("logging", thread.own(read_stack_traces(of.events)), "since", "until"),
+    ]
+
+
+class _Thread:
+    """What ran on the thread that ran the program's first op."""
+
+    def __init__(self, of: Evidence, last: int) -> None:
+        self._of, self._last = of, last
+
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        """Eager ops and calls of functions, in order; those inside of calls are left out.
+
+        phase, at, end_at, begin, end, log_us, call, thread. What is unfinished goes on until the
+        next begins.
+        """
+        of = self._of
+        row = of.executions.eager["row"]
+        eager = of.eager.hstack(of.timeline.columns("rule", rows=row).cast(pl.String))
+        eager = eager.hstack([of.executions.calls_around.alias("inside")])
+        work = rows(of.costs.of_executions["work_us"], row)
+        log = pl.col("end_time") - pl.col("time") - pl.lit(work)
+        phase = (
+            pl.when(rule="checkpoint")
+            .then(pl.lit("checkpoint"))
+            .when(pl.col("op").str.contains(ITERATORS))
+            .then(pl.lit("input-wait"))
+            .otherwise(pl.lit("eager"))
+        )
+        ops = eager.with_columns(log_us=log).filter(kind="op")
+        ops = ops.with_columns(phase=phase, begin="time", end="end_time", nested=False)
+        is_first = pl.col("name").is_first_distinct()
+        phase = pl.when(is_first).then(pl.lit("first-runs")).otherwise(pl.lit("compute"))
+        calls = of.calls.with_columns(at="begin_at", phase=phase)
+        calls = calls.hstack([rows(of.timeline.columns("status"), calls["row"])["status"]])
+        columns = ("phase", "at", "end_at", "begin", "end", "log_us", "call", "thread", "status")
+        kept = [
+            each.filter(pl.col("inside").is_null() & ~pl.col("nested")).select(columns)
+            for each in (calls.cast({"status": pl.String}), ops)
+        ]
+        both = pl.concat(kept, how="vertical_relaxed").drop_nulls("begin").sort("at")
+        own = both.filter(pl.col("thread") == pl.col("thread").first())
+        until = pl.col("begin").shift(-1, fill_value=self._last)
+        end = pl.when(status="unfinished").then(until).otherwise("end")
+        return own.with_columns(end=pl.coalesce("end", end)).drop("status")
+
+    def own(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a frame that are of this thread."""
+        return frame.filter(pl.col("thread").is_in(self.items["thread"].head(1).implode()))
+
+    @cached_property
+    def traced(self) -> pl.DataFrame:
+        """When functions were traced: begin and end. It ends before the next call or op."""
+        of, items = self._of, self.items
+        said = tracing_us(of.events)
+        if said.is_empty():
+            known = self.own(of.first_calls).drop_nulls("tracing_us")
+            took, end = known["tracing_us"], known["begin"]
+        else:
+            next_ = np.searchsorted(items["at"].to_numpy(), said["at"].to_numpy())
+            took, end = said["took_us"], items["begin"].extend_constant(self._last, 1)[next_]
+        return pl.DataFrame([end.alias("end"), (end - took.cast(pl.Int64)).alias("begin")])
+
+    def spans(self) -> list[pl.DataFrame]:
+        """Phases of what ran, with checkpoints as a whole, and nodes that wait for data."""
+        items = self.items
+        saved = items.group_by(pl.col("phase").rle_id().alias("run"), "phase").agg(
+            pl.col("begin").min(), pl.col("end").max()
+        )
+        nodes = self._waiting
+        saved = saved.filter(phase="checkpoint")
+        return [*map(_as_spans, (items, saved, nodes))]
+
+    @cached_property
+    def _waiting(self) -> pl.DataFrame:
+        """Nodes of calls that wait for data, and what else runs meanwhile.
+
+        phase, begin, end, log_us, of (the phase of the call).
+        """
+        of = self._of
+        frame, definitions = of.executions.frame, of.executions.runs.definitions
+        waits = where(definitions["kernel"].str.contains(ITERATORS))
+        row = where(is_among(frame["definition"].fill_null(-1), waits))
+        names = ["call", "time", "end_time", "definition"]
+        waiting = rows(frame[names], row)
+        work = rows(of.costs.of_executions["work_us"], row)
+        waiting = waiting.hstack([(waiting["end_time"] - waiting["time"] - work).alias("log_us")])
+        calls = self.items.select("call", of="phase").drop_nulls()
+        waiting = looked_up(waiting, calls, "call").drop_nulls("of")
+        within = waiting.group_by("call", "of").agg(
+            since=pl.col("time").min(), until=pl.col("end_time").max()
+        )
+        beside = rows(frame[names], where(is_among(frame["call"].fill_null(-1), within["call"])))
+        beside = beside.filter(~pl.col("definition").is_in(waits)).join(within, on="call")
+        beside = beside.filter(
+            pl.col("time") < pl.col("until"), pl.col("end_time") > pl.col("since")
+        )
+        busy = pl.col("of").replace_strict({phase: name for name, phase in _WITHIN.items()})
+        shown = {"begin": "time", "end": "end_time", "of": "of"}
+        return pl.concat(
+            [
+                waiting.select("log_us", phase=pl.lit("input-wait"), **shown),
+                beside.select(log_us=pl.lit(None, pl.Float64), phase=busy, **shown),
+            ],
+            how="vertical_relaxed",
+        )
+
+    @cached_property
+    def logged_us(self) -> dict[str, float]:
+        """What the log took of the phases of which each execution's share is estimated."""
+        log = self.items.group_by("phase").agg(pl.col("log_us").sum())
+        found = dict.fromkeys(_ESTIMATED, 0.0) | dict(log.rows())
+        for phase, inside in self._waiting.group_by("of").agg(pl.col("log_us").sum()).rows():
+            found[phase] -= inside
+            found["input-wait"] += inside
+        return {phase: found[phase] for phase in _ESTIMATED}
+
+    def lines(self, times: Integers) -> Integers:
+        """How many lines were written by then."""
+        if self.items.is_empty():
+            return np.zeros_like(times)
+        ends = self.items.select(begin="end", at="end_at").drop_nulls()
+        known = pl.concat([self.items.select("begin", "at"), ends]).sort("begin", "at")
+        time, at = known["begin"].to_numpy(), np.maximum.accumulate(known["at"].to_numpy())
+        return np.interp(times, time, at, left=0).astype(np.int64) // PLACES
