@@ -329,6 +329,25 @@ def test_half_a_store_and_another_schema_are_said(logs: Path, tmp_path: Path) ->
         tflogscope.open_store(logs)
 
 
+@pytest.mark.parametrize("damage", [b"PAR1", b"", b"no Parquet", None])
+def test_a_damaged_row_refuses_no_collect(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes | None
+) -> None:
+    collected(logs, tmp_path / "store")
+    row = tmp_path / "store/runs/mlp.1.0.parquet"
+    row.write_bytes(row.read_bytes()[:-9] if damage is None else damage)
+    assert main(["collect", str(logs), "--run", TEMPLATE, "-o", str(tmp_path / "store")]) == 0
+    capsys.readouterr()
+    store = tflogscope.open_store(tmp_path / "store")
+    assert store.rows["run"].to_list() == ["mlp.1.0", "mlp.2.0", "old.1.7"]
+    assert store.rows["state"].unique().to_list() == ["done"]
+    other = tmp_path / "store/runs/gone.parquet"  # of a run that is not collected now
+    other.write_bytes(b"PAR1")
+    assert len(collected(logs, tmp_path / "store")) == 3
+    with pytest.raises(InputError, match="not the row of a run"):
+        tflogscope.open_store(tmp_path / "store")
+
+
 def test_a_directory_that_is_no_store_is_left_alone(logs: Path) -> None:
     before = content(logs)
     assert main(["collect", str(logs), "-o", str(logs)]) == 2

@@ -26,7 +26,14 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 # Bytes of an input; of others 600.
-LONGEST = {"torn": 6000, "envelopes": 6000, "log": 12_000, "pass_on": 3000, "sql_words": 24}
+LONGEST = {
+    "torn": 6000,
+    "envelopes": 6000,
+    "log": 12_000,
+    "redact": 3000,
+    "pass_on": 3000,
+    "sql_words": 24,
+}
 WORDS = {
     "condition": "== != <= >= ~ contains in ( ) and or not is null true 1ms 2.5s op kind line",
     "policy": "[tool.tflogscope.check] functions unexpected_eager allow_eager_ops after "

@@ -95,35 +95,30 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Re
 
 def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
     """Executions and summed time of one mode. `ops` is the table of ops."""
-    columns = ["mode", "kind", "rewrite", "executions", "dead", "work_us", "total_us"]
-    here = [op for op in ops[columns].to_dicts() if op["mode"] == mode]
-    kinds = {
-        kind: [op for op in here if op["kind"] == kind]
-        for kind in sorted({op["kind"] for op in here})
-    }
-    rewritten = [op for op in kinds.get("op", []) if op["rewrite"] != "none"]
+    here = ops.filter(pl.col("mode") == mode)
+    of_ops = here.filter(pl.col("kind") == "op")
+    rewritten = of_ops.filter(pl.col("rewrite") != "none")
     return ModeRuns(
         kinds={
-            kind: KindRuns(
-                executions=sum(op["executions"] for op in alike),
-                dead=sum(op["dead"] for op in alike),
-                work_us=_known_us(alike, "work_us"),
-                total_us=_known_us(alike, "total_us"),
+            str(kind): KindRuns(
+                executions=int(alike["executions"].sum()),
+                dead=int(alike["dead"].sum()),
+                work_us=_known_us(alike["work_us"]),
+                total_us=_known_us(alike["total_us"]),
             )
-            for kind, alike in kinds.items()
+            for (kind,), alike in sorted(here.partition_by("kind", as_dict=True).items())
         },
         rewritten=RewrittenRuns(
-            executions=sum(op["executions"] for op in rewritten),
-            work_us=_known_us(rewritten, "work_us"),
-            total_us=_known_us(rewritten, "total_us") or 0,
+            executions=int(rewritten["executions"].sum()),
+            work_us=_known_us(rewritten["work_us"]),
+            total_us=_known_us(rewritten["total_us"]) or 0,
         ),
-        has_durations=_known_us(here, "total_us") is not None,
+        has_durations=bool(here["total_us"].count()),
     )
 
 
-def _known_us(ops: list[dict[str, Any]], column: str) -> Any:
-    known = [op[column] for op in ops if op[column] is not None]
-    return rounded_us(sum(known)) if known else None
+def _known_us(times: pl.Series) -> Any:
+    return rounded_us(times.sum()) if times.count() else None
 
 
 def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:
@@ -248,8 +243,12 @@ def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame)
     `ops` are those of `op_facts`, `functions` those of `function_facts`; `table` is the table of
     ops.
     """
-    every = ops.to_dicts()
-    story = [_both_modes(every, table, functions), _never_eager(every), _rewritten_eagerly(every)]
+    # Few ops run in both modes or are rewritten; no other is looked at by itself.
+    both = (pl.col("eager_runs") > 0) & (pl.col("graph_runs") > 0)
+    is_rewritten = (pl.col("eager_rewritten") > 0) | (pl.col("graph_rewritten") > 0)
+    every = ops.filter(both | is_rewritten).to_dicts()
+    never = _never_eager(every) if (ops["eager_runs"] > 0).any() else None
+    story = [_both_modes(every, table, functions), never, _rewritten_eagerly(every)]
     return [entry for entry in story if entry is not None]
 
 
@@ -271,10 +270,9 @@ def _both_modes(ops: _Ops, table: pl.DataFrame, functions: pl.DataFrame) -> Answ
 def _never_eager(ops: _Ops) -> Answer | None:
     """Ops that run as oneDNN kernels in graphs and were never asked for eagerly.
 
-    A log without any eager dispatch, as sessions write it, does not say what would be eager.
+    A log without any eager dispatch, as sessions write it, does not say what would be eager, and is
+    not asked.
     """
-    if not any(op["eager_runs"] for op in ops):
-        return None
     absent = [
         op
         for op in ops

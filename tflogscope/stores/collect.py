@@ -74,7 +74,9 @@ def collect(
         OutputError: it can't be written.
     """
     folder = folder_of(store)
-    read_rows(folder)  # a store of another schema is refused before anything is done
+    # A store of another schema is refused before anything is done. A damaged row is written anew if
+    # its run is among these; readers name it if not.
+    read_rows(folder, damaged=True)
     total, done, rows, there = sum(each.size for each in runs), 0, [], 0
     tasks = [(store, named, version, grammar) for named in runs]
     for (_, named, *_), found in pool.run(collect_run, tasks):

@@ -70,15 +70,18 @@ def read_row(folder: Folder, run: str) -> Row | None:
     return row if row.keys() >= RUN_COLUMNS.keys() else None
 
 
-def read_rows(folder: Folder) -> pl.DataFrame:
+def read_rows(folder: Folder, *, damaged: bool = False) -> pl.DataFrame:
     """The table `runs`, in the order of their ids; empty if nothing was collected.
+
+    `damaged`: leave files out that are not a row of `runs`.
 
     Raises:
         InputError: a file in it is not a row of `runs`, or one of another schema.
     """
     names = [name for name in folder.files(RUNS) if name.endswith(".parquet")]
+    none = pl.DataFrame(schema={"run": pl.String(), **RUN_COLUMNS})
     if not names:
-        return pl.DataFrame(schema={"run": pl.String(), **RUN_COLUMNS})
+        return none
     try:
         found = pl.read_parquet([f"{folder.name}/{RUNS}/{name}" for name in names], glob=False)
         found = _required(found, f"{folder.name}/{RUNS}")
@@ -90,9 +93,11 @@ def read_rows(folder: Folder) -> pl.DataFrame:
                 frame = pl.read_parquet(io.BytesIO(folder.read(f"{RUNS}/{name}")))
                 frames.append(_required(frame, where))
             except pl.exceptions.PolarsError as error:
+                if damaged:
+                    continue
                 hint = "Remove it, and collect again."
                 raise InputError("this is not the row of a run", where, hint) from error
-        found = pl.concat(frames, how="diagonal")
+        found = pl.concat(frames or [none], how="diagonal")
     fields = [each for each in found.columns if each != "run" and each not in RUN_COLUMNS]
     return found.select("run", *fields, *RUN_COLUMNS)
 
