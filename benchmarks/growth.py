@@ -1,12 +1,16 @@
 """How time and memory grow with each kind of input that could be slow: twice of it, how much more.
 
 python benchmarks/growth.py [KIND ...]
+python benchmarks/growth.py [KIND ...] --distinct 10000 100000
 
 For each kind an input is made that takes half a second more than a small one, and one twice as
 large. Both are read in a process of their own, which makes all tables, the screen, the timeline and
 the report. Printed are the ratios of processor time and of peak memory, without what a small log
 takes. Where one is above 2.4, it is the mean of two doublings, as memory is taken in steps. The
 command fails (exit code 1) where that is above 2.4, too. Needs Linux.
+
+With `--distinct` it prints what `analyze` and `report` take, each as a process, of a log that has
+so many distinct things of a kind: seconds of processors and peak memory.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import argparse
 import gzip
 import io
 import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -30,6 +35,13 @@ sys.path.insert(0, str(ROOT))
 from tests.makelog import ADD, MATMUL, SOURCE, Log, Node, X, wrapped  # noqa: E402  see above
 
 MOST = 2.4
+DISTINCT = [
+    "definitions", "dead nodes", "folded constants", "inputs of a node",
+    "layout rewrites", "functions", "traces", "instantiations",
+    "calls on threads", "threads", "distinct eager ops", "open eager ops",
+    "failures", "texts", "ignored files", "suspects",
+    "dumps", "problems", "cut verbose lines", "tensors",
+]  # fmt: skip
 ENOUGH_SECONDS = 0.5
 LEAST_SECONDS = 0.1  # less than that is noise
 LARGEST = 1 << 19
@@ -515,16 +527,53 @@ def rows(names: list[str]) -> Iterator[tuple[str, float, float]]:
         yield name, time_, memory_
 
 
+def taken(command: str, log: Path) -> str:
+    """Seconds of processors and peak memory of a command; its exit code where it failed."""
+    output = ["-o", str(log.with_suffix(".html")), "--force"] if command == "report" else []
+    arguments = [sys.executable, "-m", "tflogscope", command, str(log), *output]
+    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    failed = f" (exit code {process.returncode})" if process.returncode else ""
+    seconds, megabytes = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
+    return f"{seconds:.1f} s, {megabytes:,.0f} MB{failed}"
+
+
+def write(log: Path, name: str, count: int) -> None:
+    """Write a log of a kind."""
+    log.write_bytes(KINDS[name](count))
+
+
+def distinct_rows(names: list[str], counts: list[int]) -> None:
+    """Print what logs of many distinct things take."""
+    print("| kind | distinct | MB | analyze | report |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "run.log"
+        for name in names:
+            for count in counts:
+                # In another process: a child's peak begins with that of this one.
+                making = multiprocessing.Process(target=write, args=(log, name, count))
+                making.start()
+                making.join()
+                both = " | ".join(taken(command, log) for command in ("analyze", "report"))
+                size = log.stat().st_size / 1e6
+                print(f"| {name} | {count:,} | {size:.1f} | {both} |", flush=True)
+
+
 def main() -> int:
     """Print the table; 1 if something grows faster than it may."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--distinct", type=int, nargs="+", metavar="N", help="how many things")
     parser.add_argument("--count", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.count is not None:
         print(json.dumps(measure(options.kinds[0], options.count)))
         return 0
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if options.distinct:
+        distinct_rows(options.kinds or DISTINCT, options.distinct)
+        return 0
     names = options.kinds or list(KINDS)
     return int(any(max(time_, memory_) > MOST for _, time_, memory_ in list(rows(names))))
 

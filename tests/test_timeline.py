@@ -19,7 +19,7 @@ from tflogscope import Run
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
 from tflogscope.model.activity import Activity, read_activity
-from tflogscope.model.moments import moment_ns
+from tflogscope.model.moments import moment_ns, of_function
 from tflogscope.views.text import make_console
 from tflogscope.views.timeline import Layout, render_timeline
 
@@ -200,6 +200,24 @@ def test_options_choose_what_is_shown(capfd: pytest.CaptureFixture[str]) -> None
     part = as_json(capfd, "--from", "30882", "--to", "32433")
     calls = [lane for lane in part["lanes"] if lane["group"] == "calls"]
     assert [lane["runs"] for lane in calls] == [1]
+
+
+def test_a_function_is_named_by_itself_by_a_trace_and_as_logged() -> None:
+    rows = run_of(KERAS).timeline.with_row_index("row")
+    called = rows.filter(kind="call", function="train_function").row(0, named=True)
+    uid, logged = called["function_uid"], called["op"]
+    expected = {
+        "train_function": rows.filter(function="train_function"),
+        f"train_function_{uid}": rows.filter(function="train_function", function_uid=uid),
+        logged: rows.filter(op=logged),
+        f"train_function_{uid + 1}": rows.clear(),
+        "train_functio": rows.clear(),
+    }
+    for name, some in expected.items():
+        assert rows.filter(of_function(name))["row"].equals(some["row"]), name
+    # What ran inside is of the function, too; a call as it is logged is alone.
+    heights = [some.height for some in expected.values()]
+    assert heights[0] >= heights[1] > heights[2] > 0 == heights[3]
 
 
 @pytest.mark.thorough

@@ -26,12 +26,15 @@ CHANGED = ("tflogscope/model", "tflogscope/checks")
 TESTS = {  # of the modules whose path begins so, the first that fits
     "tflogscope/model/activity": "test_timeline test_views_notebook test_lanes",
     "tflogscope/model/causes": "test_cause_rules test_causes_truth test_lines_shown",
+    "tflogscope/model/costs": "test_costs test_model_* test_golden",
     "tflogscope/model/difference": "test_difference",
+    "tflogscope/model/executions": "test_envelopes test_model_* test_golden test_truth",
     "tflogscope/model/explain": "test_explain",
     "tflogscope/model/figures": "test_views_table test_views_analyze test_golden test_report",
     "tflogscope/model/findings": "test_findings test_sentences",
     "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth "
     "test_report",
+    "tflogscope/model/moments": "test_timeline",
     "tflogscope/model/parts": "test_model_parts test_stores",
     "tflogscope/model/python_lines": "test_lines test_lines_shown",
     "tflogscope/model/reasons": "test_reasons test_plugins test_truth",
