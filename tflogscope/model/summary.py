@@ -118,7 +118,8 @@ def mode_facts(ops: pl.DataFrame, mode: Mode) -> ModeRuns:
 
 
 def _known_us(times: pl.Series) -> Any:
-    return rounded_us(times.sum()) if times.count() else None
+    total: Any = times.sum()
+    return rounded_us(total) if times.count() else None
 
 
 def op_facts(executions: Executions, statuses: pl.DataFrame, costs: Costs) -> pl.DataFrame:
