@@ -5,6 +5,7 @@ Both are made of the facts of `summary`, its findings and limits, and say no mor
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 _NOT_KNOWN = "not known"
+_END = re.compile(r"(?:; |\.(?: |$))")  # of the first change that an advice names
 
 
 class Figure(NamedTuple):
@@ -92,16 +94,22 @@ def _verdict(said: Summary) -> tuple[str, str]:
 def _verdict_facts(said: Summary) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
     titles, span = rows("finding"), said.recorded.span_us
-    findings = said.findings[["id", "severity", "subject", "time_us"]].to_dicts()
+    columns = ["id", "severity", "subject", "time_us", "python", "advice"]
+    findings = said.findings[columns].to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
     warnings = [each for each in findings if each["severity"] == "warning"]
-    first = next(iter(errors or warnings), None)
+    # A program that runs long pays for its first calls once.
+    lasting = [each for each in warnings if each["id"] != "first-call"]
+    first = next(iter(errors or lasting or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
     if first and (errors or said.eager.kinds or said.graph.kinds):
         time = first["time_us"]
         title = titles[first["id"]].title
         facts |= {"title": title, "subject": first["subject"], "time": time}
         facts["more"] = len(errors or warnings) - 1
+        # The change that pays most is the first that the advice names.
+        change = None if first["id"] == "first-call" else _END.split(first["advice"])[0]
+        facts |= {"place": first["python"], "change": change or None}
         # Not of a whole that does not have the part in it.
         facts["span"] = span if span and time is not None and time <= span else None
         return "errors" if errors else "worth-a-look", facts
