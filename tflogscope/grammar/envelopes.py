@@ -72,6 +72,8 @@ class Envelope:
     """Which field has which value where the line was cut, and goes on in the next one."""
     line_feed: bool = False
     """Whether a text ends with a line feed unless it was cut."""
+    width: int = 0
+    """Not a wrapper: lines of more characters go on in the next one, as a terminal shows them."""
     samples: tuple[EnvelopeSample, ...] = ()
     grammar_file: str = ""
 

@@ -29,6 +29,7 @@ _FEW = 8  # ways in which lines of one process begin
 _LONGEST_HEAD = 255  # bytes
 _DIGITS, _ANY_DIGITS = re.compile(b"[0-9]+"), b"\x01"
 _LEAST_SHARE = 10  # one in so many records is behind the wrapper, if there is one
+_LEAST_WIDTH, _LEAST_FULL = 40, 3  # columns, and lines that fill them
 
 Key = tuple[bytes, ...]
 """What tells one process from others, by all wrappers; of a line without a wrapper, empty texts."""
@@ -76,6 +77,8 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     records = [each.start() for each in islice(records_of(grammar).finditer(head), _LOOKED_AT)]
     if not records:
         return None
+    if folded := _folded(head, grammar):
+        return (folded,)
     begins = [head.rfind(b"\n", 0, place) + 1 for place in records]
     behind = [(begin, place) for begin, place in zip(begins, records, strict=True) if begin < place]
     least = max(len(records) / _LEAST_SHARE, min(2, len(records)))
@@ -88,6 +91,26 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     del found[None]
     chain, count = found.most_common(1)[0] if found else (None, 0)
     return chain if chain and count >= least else ()
+
+
+def _folded(head: bytes, grammar: Grammar) -> Envelope | None:
+    """Lines as a terminal or a chat folds them: no line is longer, and full ones go on.
+
+    Behind a full line there is hardly ever the begin of a record, as there is behind others.
+    """
+    lines = head.decode("utf-8", "replace").split("\n")[:-1]
+    lengths = [len(line) for line in lines]
+    width = max(lengths, default=0)
+    full = [at for at, length in enumerate(lengths[:-1]) if length == width]
+    if width < _LEAST_WIDTH or len(full) < max(_LEAST_FULL, len(lines) / _LEAST_SHARE):
+        return None
+    records = records_of(grammar)
+    begins = [records.match(line.encode()) is not None for line in lines]
+    behind = sum(begins[at + 1] for at in full)
+    if behind > len(full) / _LEAST_SHARE or 2 * sum(begins) < len(records.findall(head)):
+        return None
+    name = f"lines folded at {width} columns"
+    return Envelope("folded", name, "Text of a terminal or a chat.", "", width=width)
 
 
 def _peel(line: bytes, upto: int, grammar: Grammar, depth: int) -> tuple[Envelope, ...] | None:
@@ -115,7 +138,10 @@ class Chain:
 
     def __init__(self, envelopes: Sequence[Envelope]) -> None:
         self.envelopes = tuple(envelopes)
-        self._layers = [_Json(each) if each.text else _Heads(each) for each in envelopes]
+        self._layers = [
+            _Json(each) if each.text else _Folded(each.width) if each.width else _Heads(each)
+            for each in envelopes
+        ]
 
     @property
     def name(self) -> str:
@@ -246,6 +272,18 @@ def _shape(head: bytes, fixed: Sequence[tuple[int, int]]) -> bytes:
             found += _DIGITS.sub(_ANY_DIGITS, head[begin:first]) + head[first:last]
             begin = last
     return found + _DIGITS.sub(_ANY_DIGITS, head[begin:])
+
+
+class _Folded:
+    """Lines that go on in the next one where they are full."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+
+    def open(self, text: bytes) -> Opened:
+        lines = text.split(b"\n")[:-1]
+        full = [len(line.decode("utf-8", "replace")) == self._width for line in lines]
+        return _mended(lines, None, None, full)
 
 
 class _Json:
