@@ -174,6 +174,7 @@ def read_envelope(entry: Mapping[str, Any], grammar_file: str) -> Envelope:
             streams=tuple(entry.get("streams", ())),
             part=tuple(entry.get("part", ("", ""))),
             line_feed=bool(entry.get("line_feed", False)),
+            width=0,
             samples=tuple(
                 EnvelopeSample(each["line"], each["text"], tuple(each.get("stream", ())))
                 for each in entry["sample"]
