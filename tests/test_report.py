@@ -25,16 +25,19 @@ from tests.makelog import Log, Node
 from tests.samples import NAMES, ROOT, page_of, path_of, raw_log, run_of
 from tflogscope import Run
 from tflogscope.exports.redact import Redactor
+from tflogscope.model.figures import duration
 from tflogscope.model.origin import RECORD_MARK
 from tflogscope.model.slices.own_times import own_times
+from tflogscope.model.source_text import source_text
 from tflogscope.recording.header import MARK, header_line
 from tflogscope.sources import Source
 from tflogscope.views import document
-from tflogscope.views.report import comparison, picture
+from tflogscope.views.report import picture
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.memory import memory_data
-from tflogscope.views.report.page import LICENCE, SCRIPTS, STYLES, report_page
+from tflogscope.views.report.page import LICENCE, PLAIN, SCRIPTS, STYLES, report_page
 from tflogscope.views.report.picture import slice_classes
+from tflogscope.views.report.raw_lines import raw_lines
 from tflogscope.views.report.tracks import track_names
 
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
@@ -44,7 +47,7 @@ TAGS = set(
     """
     html head meta title style body header h1 h2 h3 a div nav button main section ol ul li p span
     code b small details summary kbd table caption thead tbody tr th td dl dt dd br label select
-    option input fieldset legend canvas script svg desc g text line path
+    option input aside pre figure figcaption rect canvas script svg desc g text line path
     """.split()  # noqa: SIM905  a list of so many names is hard to read
 )
 VOID = {"meta", "input", "br"}
@@ -282,6 +285,48 @@ def test_the_icicle_has_each_time_once() -> None:
     assert own["work_us"].sum() - len(data["us"]) <= sum(data["us"])
     assert sum(data["us"]) <= own["work_us"].sum() + prepared + 1
     assert all(place < len(data["names"]) for path in data["paths"] for place in path)
+
+
+def test_lines_that_the_page_names_are_in_it_as_they_are() -> None:
+    run = run_of(KERAS)
+    (known,) = raw_lines(run).values()
+    text = raw_log(KERAS).decode().splitlines()
+    assert all(
+        line[:600] == text[int(at) - 1][:600] for at, line in known.items() if line[-1] != "…"
+    )
+    assert {str(line) for line in run.findings["line"].drop_nulls()} <= {*known}
+    assert {str(line) for line in run.ops["first_line"]} <= {*known}
+
+
+def test_a_line_of_the_program_is_that_of_the_file_that_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "train.py"
+    program.write_text("import os\n    step(<b>)\n")
+    later = {"started": datetime.fromtimestamp(program.stat().st_mtime + 2, UTC).isoformat()}
+    earlier = {"started": datetime.fromtimestamp(program.stat().st_mtime - 2, UTC).isoformat()}
+    assert source_text("train.py:2", later) == "step(<b>)"
+    assert source_text("train.py:2", earlier) is None  # it was changed since
+    (tmp_path / "secret.txt").write_text("secret\n")
+    (tmp_path.parent / "other.py").write_text("secret\n")
+    (tmp_path / "link.py").symlink_to(tmp_path.parent / "other.py")
+    hostile = ("secret.txt:1", "../other.py:1", f"{program}:2", "link.py:1", "train.py:9", "x", "")
+    for place in (*hostile, "train.py:0", "train.py:x", "no\x00.py:1", None):
+        assert source_text(place, later) is None, place
+    assert source_text("train.py:2", None) is None
+    assert source_text("train.py:2", {"started": {}}) is None
+
+
+def test_the_bar_of_the_wall_time_is_the_table_time(keras: tuple[str, Page]) -> None:
+    text, time = keras[0], run_of(KERAS).time.drop_nulls("wall_us").filter(pl.col("wall_us") > 0)
+    bar = text[text.index('id="time-bar"') : text.index("</figure>")]
+    widths = [float(each) for each in re.findall(r'width="([\d.]+)" height="20"/?>', bar)]
+    whole = time["wall_us"].sum()
+    assert widths == pytest.approx([1000 * us / whole for us in time["wall_us"]], abs=0.01)
+    assert sum(widths) == pytest.approx(1000, abs=0.1)
+    for phase, us in time.select("phase", "wall_us").rows():
+        assert f"{phase} {duration(us)}, " in bar
 
 
 def test_findings_come_ranked_with_links_to_their_lines(keras: tuple[str, Page]) -> None:
@@ -626,7 +671,7 @@ def test_assets_of_others_are_as_published_and_small() -> None:
     for name, sha256 in files.values():
         assert hashlib.sha256((ASSETS / "vendor" / name).read_bytes()).hexdigest() == sha256
     used = {path.relative_to(ASSETS).as_posix() for path in ASSETS.rglob("*.*s*") if path.is_file()}
-    assert used - {"vendor/LICENSE.uPlot"} == {*SCRIPTS, *comparison.SCRIPTS, *STYLES}
+    assert used - {"vendor/LICENSE.uPlot"} == {*SCRIPTS, *PLAIN, *STYLES}
     assert sum(path.stat().st_size for path in ASSETS.rglob("*") if path.is_file()) < 150_000
 
 

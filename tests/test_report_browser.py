@@ -15,7 +15,7 @@ import tflogscope
 from tests.browser import Complaints, chromium, opened_page
 from tests.conftest import Open
 from tests.makelog import Log
-from tests.samples import NAMES, page_of, run_of
+from tests.samples import NAMES, page_of, raw_log, run_of
 from tflogscope.model.activity import read_activity
 from tflogscope.model.figures import duration
 from tflogscope.views.report.comparison import comparison_page
@@ -297,9 +297,16 @@ def test_a_search_for_a_line_goes_there(keras: Page) -> None:
 def test_a_link_to_a_line_leads_into_the_timeline(keras: Page) -> None:
     finding = run_of(KERAS).findings.row(0, named=True)
     keras.click("#findings summary")
+    before = keras.evaluate("scrollY")
     keras.click(f"#findings a[href='#line-{finding['line']}']")
     assert keras.evaluate(DETAILS)["Lines"].startswith(f"{finding['line']:,}")
-    assert keras.evaluate("document.activeElement.id") == "lanes"
+    assert keras.evaluate("document.activeElement.id") == "details"
+    raw = raw_log(KERAS).decode().splitlines()[finding["line"] - 1]
+    assert raw[:600] in " ".join(keras.locator("#drawer pre").all_text_contents())
+    assert keras.evaluate("scrollY") == before
+    keras.keyboard.press("Escape")
+    assert not keras.is_visible("#drawer")
+    assert keras.evaluate("document.activeElement.hash") == f"#line-{finding['line']}"
 
 
 def test_classes_can_be_hidden_and_rows_chosen(keras: Page) -> None:

@@ -98,7 +98,7 @@ def everywhere(name: str) -> Document:
         Fact(name, name, [name, name]),
         Item(name, (Item(name), Table(columns, [row]))),
         Folded(name, (Figures([(name, name, name)]),)),
-        Findings([Finding("error", name, name, name, "", None, details)]),
+        Findings([Finding("error", name, name, name, "", None, name, details)]),
         Table(columns, [row, row], name),
         Full(lambda: [Paragraph(name)]),
     )
@@ -149,7 +149,7 @@ def test_the_same_document_is_harmless_in_the_terminal_and_on_a_page(name: str) 
     assert_harmless(page)
     assert set(re.findall(r"<(\w+)", page)) <= TAGS | {
         *("section", "h2", "h3", "dl", "dt", "dd", "div", "caption", "span", "a", "ol", "b"),
-        *("small", "details", "summary"),
+        *("small", "details", "summary", "pre"),
     }
 
 

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "tour"
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
 THREADS = "function_mlp__tf2.13.1__vlog2__tid"
+LINES = "../tests/lines/program__tf2.13.1"
 SIZE = {"width": 1180, "height": 760}
 
 
@@ -34,7 +35,7 @@ def at_section(page: Page, id_: str, height: int) -> dict[str, float]:
 def first_screen(page: Page) -> dict[str, float]:
     """The top of the page: verdict, figures, timeline, findings."""
     page.evaluate("scrollTo(0, 0)")
-    return {"x": 0, "y": 0, "width": SIZE["width"], "height": at_section(page, "ops", 0)["y"]}
+    return {"x": 0, "y": 0, "width": SIZE["width"], "height": at_section(page, "answers", 0)["y"]}
 
 
 def telephone(page: Page) -> dict[str, float]:
@@ -58,7 +59,8 @@ def timeline(page: Page) -> dict[str, float]:
         "Report.picture.setView(slices.begin[at] - 3e6, slices.begin[at] + 32e6)"
     )
     page.wait_for_timeout(300)
-    return at_section(page, "timeline", 830)
+    page.evaluate("scrollTo(0, 0); document.activeElement.blur()")
+    return {"x": 0, "y": 0, "width": SIZE["width"], "height": SIZE["height"]}
 
 
 def by_function(page: Page) -> dict[str, float]:
@@ -70,6 +72,13 @@ def by_function(page: Page) -> dict[str, float]:
     page.evaluate("Report.picture.setView(76e6, 112e6)")
     page.wait_for_timeout(300)
     return at_section(page, "timeline", 620)
+
+
+def by_line(page: Page) -> dict[str, float]:
+    """Time by line of the program."""
+    page.locator("#icicle-rows .frame").nth(1).hover()
+    height = page.locator("#icicle-rows").bounding_box() or {"height": 300}
+    return at_section(page, "icicle", int(height["height"]) + 160)
 
 
 def ops(page: Page) -> dict[str, float]:
@@ -93,6 +102,7 @@ PICTURES: dict[str, tuple[str, Callable[[Page], dict[str, float]]]] = {
     "first-screen": (KERAS, first_screen),
     "timeline": (KERAS, timeline),
     "by-function": (THREADS, by_function),
+    "by-line": (LINES, by_line),
     "ops": (KERAS, ops),
     "onednn": (KERAS, onednn),
     "memory": (KERAS, memory),
@@ -123,7 +133,7 @@ def make() -> None:
         page = browser.new_page(viewport={"width": SIZE["width"], "height": SIZE["height"]})
         for name, (log, prepare) in PICTURES.items():
             run = tflogscope.open_log(f"sample_logs/{log}.log.zst")
-            path = Path(made) / f"{log}.html"
+            path = Path(made) / f"{name}.html"
             path.write_text(report_page(run, MADE_BY))
             page.goto(path.as_uri())
             page.wait_for_selector("html[data-state=ready]", state="attached")

@@ -98,7 +98,8 @@ def _more(store: Store) -> list[Node]:
 
     figures = [(figure.key, figure.title) for figure in FIGURES]
     try:
-        groups = rank_facts(store)
+        ranked = store.rows["rank"].count() > 0
+        groups = rank_facts(store) if ranked else []
     except UsageError:
         groups = []
     return [

@@ -87,6 +87,7 @@ def _changes(store: Store, runs: pl.DataFrame) -> Iterator[Facts]:
                 "title": figure.title,
                 "since": end["run"],
                 "start": end["start"],
+                "commit": end.get("commit"),  # a field of the template, if it has one
                 "before": before,
                 "after": after,
                 "ops": _ops_changed(store, start["run"], end["run"], figure),

@@ -116,7 +116,10 @@ class Table(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A finding: what it is called, what was found, and what to do about it."""
+    """A finding: what it is called, what was found, and what to do about it.
+
+    `python` is the line of the program that asked for most of it, `source` its text.
+    """
 
     severity: str
     id: str
@@ -124,6 +127,7 @@ class Finding(NamedTuple):
     text: str
     stake: str
     python: str | None
+    source: str | None
     details: Sequence[Node]
 
 

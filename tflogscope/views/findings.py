@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflogscope.model.figures import count_of, duration
 from tflogscope.model.sentences import rows as sentences
+from tflogscope.model.source_text import source_text
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.text import shorten
@@ -30,7 +31,7 @@ def findings_section(run: Run) -> doc.Node:
             said = "The log shows no execution, so nothing can be found in it."
         return doc.Full(lambda: [doc.Section("Findings", [doc.Paragraph(said)], "findings")])
     several = len(run.summary.recorded.sources) > 1
-    full = doc.Full(lambda: [doc.Findings(findings(rows))])
+    full = doc.Full(lambda: [doc.Findings(findings(rows, run.recorded_as))])
     both = (doc.Brief([*_brief(rows, several=several)]), full)
     return doc.Section("Findings", both, "findings", brief=" (in full: tflogscope explain LOG)")
 
@@ -66,8 +67,10 @@ def _stake(row: Row) -> str:
     return "" if row["time_us"] is None else f"{duration(row['time_us'])} at stake"
 
 
-def findings(rows: Sequence[Row]) -> list[doc.Finding]:
-    """Rows of the table `findings`, in full."""
+def findings(
+    rows: Sequence[Row], recorded_as: Mapping[str, Any] | None = None
+) -> list[doc.Finding]:
+    """Rows of the table `findings`, in full; with `recorded_as`, lines of the program, too."""
     return [
         doc.Finding(
             row["severity"],
@@ -76,6 +79,7 @@ def findings(rows: Sequence[Row]) -> list[doc.Finding]:
             row["text"],
             _stake(row),
             row["python"],
+            source_text(row["python"], recorded_as),
             [*_details(row)],
         )
         for row in rows

@@ -115,6 +115,7 @@ def _card(each: doc.Finding) -> Markup:
         element("code", each.id),
         element("span", each.stake, class_="stake") if each.stake else None,
         python,
+        element("pre", element("code", each.source)) if each.source else None,
         element("p", each.text),
         element("details", element("summary", "What to do, and where"), html(each.details)),
     )

@@ -10,7 +10,10 @@ from tflogscope.views.document import Full, Paragraph, Picture, Section
 from tflogscope.views.markup import Markup, element
 
 Facts = dict[str, Any]
-_WIDTH, _HEIGHT = 640, 60
+# Of a chart, in pixels of its own size.
+_WIDTH, _HEIGHT, _LEFT, _RIGHT = 640, 110, 70, 250
+_NAMED = 7  # series
+COLOURS = ("#3f7fd6", "#d97f00", "#23974d", "#c93c8c", "#8a63d2", "#8f8f8f")
 
 
 def trend_section(
@@ -22,12 +25,8 @@ def trend_section(
 
 
 def charts(series: Sequence[Facts], figures: Sequence[tuple[str, str]]) -> list[Picture]:
-    """A chart of each figure that is not always the same, for each series."""
-    drawn = [
-        _chart(each, key, ": ".join(filter(None, (each["series"], title))))
-        for each in series
-        for key, title in figures
-    ]
+    """A chart of each figure that is not always the same, with the series that have it."""
+    drawn = [_chart(series, key, title) for key, title in figures]
     return [Picture(chart) for chart in drawn if chart is not None]
 
 
@@ -44,12 +43,15 @@ def said_changes(series: Sequence[Facts]) -> list[str]:
                 f"{op['op']} " + " → ".join(_op(change, op[side]) for side in ("before", "after"))
                 for op in change["ops"]
             )
-            when = f"{change['start']:%Y-%m-%d %H:%M}"
             said.append(
-                f"{name}since {change['since']} ({when}): {change['title']} {sides}"
-                + (f"; {ops}" if ops else "")
+                f"{name}{_since(change)}: {change['title']} {sides}" + (f"; {ops}" if ops else "")
             )
     return said or ["Nothing that is larger than the spread of the runs."]
+
+
+def _since(change: Facts) -> str:
+    commit = f", commit {change['commit']}" if change["commit"] else ""
+    return f"since {change['since']} ({change['start']:%Y-%m-%d %H:%M}{commit})"
 
 
 def _value(figure: str, value: float) -> str:
@@ -62,41 +64,68 @@ def _op(change: Facts, value: float) -> str:
     return f"{value:.0%}" if change["figure"] == "onednn_share" else f"{value:,.0f}"
 
 
-def _chart(series: Facts, key: str, title: str) -> Markup | None:
+def _chart(series: Sequence[Facts], key: str, title: str) -> Markup | None:
     """The figure of each run, in the order of their start; a line where it changed.
 
-    None if it is always the same.
+    None if it is the same in all runs.
     """
-    values = [row[key] for row in series["runs"]]
-    known = [value for value in values if value is not None]
+    rows = [row for each in series for row in each["runs"]]
+    known = [row[key] for row in rows if row[key] is not None]
     if len({*known}) < 2:
         return None
-    top, step = max(known) or 1, _WIDTH / max(len(values) - 1, 1)
-    points = " ".join(
-        f"{place * step:.1f},{_HEIGHT - value / top * (_HEIGHT - 4) - 2:.1f}"
-        for place, value in enumerate(values)
-        if value is not None
+    top, step = max(known) or 1, _WIDTH / max(len(rows) - 1, 1)
+    order = sorted(rows, key=lambda row: row["start"])
+    x = {row["run"]: _LEFT + place * step for place, row in enumerate(order)}
+    shown = [each for each in series if any(row[key] is not None for row in each["runs"])]
+    marks = [
+        mark
+        for number, each in enumerate(shown)
+        for mark in _series(each, key, x, top, COLOURS[number % len(COLOURS)])
+    ]
+    names = [
+        element("text", each["series"] or "all runs", x=_LEFT + _WIDTH + 14, y=14 + 16 * number,
+                fill=COLOURS[number % len(COLOURS)])
+        for number, each in enumerate(shown[:_NAMED])
+    ]  # fmt: skip
+    axis = [
+        element("text", _value(key, value), x=_LEFT - 8, y=y, text_anchor="end", opacity=0.75)
+        for value, y in ((top, 12), (0, _HEIGHT))
+    ]
+    said = f"{title}: {len(known)} runs, {_value(key, min(known))} to {_value(key, max(known))}"
+    drawn = element(
+        "svg",
+        *axis,
+        *marks,
+        *names,
+        viewBox=f"0 0 {_LEFT + _WIDTH + _RIGHT} {_HEIGHT + 6}",
+        width="100%",
+        role="img",
+        aria_label=said,
+        font_family="system-ui, sans-serif",
+        font_size=12,
+        fill="currentColor",
     )
-    least, most = _value(key, min(known)), _value(key, max(known))
-    span = f"about {least}" if least == most else f"{least} to {most}"
-    runs = [row["run"] for row in series["runs"]]
+    return element("figure", element("figcaption", title), drawn, class_="chart", tabindex=0)
+
+
+def _series(series: Facts, key: str, x: dict[str, float], top: float, colour: str) -> list[Markup]:
+    """A line through the runs, a dot for each, and an upright line where the figure changed."""
+
+    def y(value: float) -> str:
+        return f"{_HEIGHT - value / top * (_HEIGHT - 10):.1f}"
+
+    runs = [row for row in series["runs"] if row[key] is not None]
+    points = " ".join(f"{x[row['run']]:.1f},{y(row[key])}" for row in runs)
+    dots = [
+        element("circle", element("title", f"{row['run']}: {_value(key, row[key])}"),
+                cx=f"{x[row['run']]:.1f}", cy=y(row[key]), r=3, fill=colour)
+        for row in runs
+    ]  # fmt: skip
     since = [
-        runs.index(each["since"]) * step for each in series["changes"] if each["figure"] == key
-    ]
-    lines = [
-        element("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=0, y2=_HEIGHT, stroke="#b3261e")
-        for x in since
-    ]
-    return element(
-        "figure",
-        element("figcaption", f"{title}, {span}"),
-        element(
-            "svg",
-            element("polyline", points=points, fill="none", stroke="currentColor"),
-            *lines,
-            width=_WIDTH,
-            height=_HEIGHT,
-            role="img",
-            aria_label=f"{title}, {len(known)} runs",
-        ),
-    )
+        element("line", element("title", _since(change)), x1=f"{x[change['since']]:.1f}",
+                x2=f"{x[change['since']]:.1f}", y1=0, y2=_HEIGHT, stroke=colour,
+                stroke_dasharray="4 3")
+        for change in series["changes"]
+        if change["figure"] == key
+    ]  # fmt: skip
+    return [*since, element("polyline", points=points, fill="none", stroke=colour), *dots]

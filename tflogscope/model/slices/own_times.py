@@ -6,6 +6,8 @@ none of its nodes ran. Times are sums: what ran at the same time on several thre
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from tflogscope.model.slices.slices import Slices
@@ -25,12 +27,18 @@ def own_times(slices: Slices, executions: pl.DataFrame) -> pl.DataFrame:
     frame = frame.hstack(kinds.select(pl.all().gather(frame["text"])))
     frame = frame.hstack(executions.select("work_us", "duration_us")[frame["row"]])
     is_call = pl.col("kind") == "call"
-    own = frame.join(_own_ns(frame), on="slice").join(_in_nodes(frame), on="call", how="left")
+    kept: dict[str, Any] = {"how": "left", "maintain_order": "left"}
+    own = frame.join(_own_ns(frame), on="slice", **kept)
+    own = own.join(_in_nodes(frame), on="call", **kept)
     took = pl.col("end_ns") - pl.col("begin_ns") - pl.col("in_nodes").fill_null(0)
-    around = frame.filter(is_call).select("call", around="stack").unique("call")
+    around = (
+        frame.filter(is_call)
+        .select("call", around="stack")
+        .unique("call", keep="first", maintain_order=True)
+    )
     own_us = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
     worked = (pl.col("work_us") / pl.col("duration_us")).fill_nan(0)
-    timed = own.join(around, on="call", how="left", maintain_order="left").select(
+    timed = own.join(around, on="call", **kept).select(
         "text",
         stack=pl.coalesce("stack", "around"),
         us=own_us.round().cast(pl.Int64),

@@ -10,12 +10,10 @@ from tflogscope.views.difference import difference_document, verdict
 from tflogscope.views.document import Node, Picture, Section
 from tflogscope.views.html import html
 from tflogscope.views.markup import Markup, element, joined
-from tflogscope.views.report.page import page
+from tflogscope.views.report.page import PLAIN, page
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
-
-SCRIPTS = ("base.js", "format.js", "tables.js", "plain.js")
 
 
 def comparison_page(before: Run, after: Run, facts: dict[str, Any]) -> str:
@@ -38,7 +36,7 @@ def comparison_page(before: Run, after: Run, facts: dict[str, Any]) -> str:
         Section("Both on one scale", [*_timelines(before, after)], "timelines"),
         *difference_document(facts),
     ]
-    return page(title, joined(head, element("main", html(document))), SCRIPTS)
+    return page(title, joined(head, element("main", html(document))), PLAIN)
 
 
 def _timelines(before: Run, after: Run) -> Iterator[Node]:

@@ -61,7 +61,9 @@ def icicle_data(run: Run, classes: pl.Series) -> dict[str, Any]:
     rows = own.select("stack", us=us).hstack(named[own["text"]])
     keys = ["stack", "function", "name", "class"]
     summed = rows.group_by(keys, maintain_order=True).agg(pl.col("us").sum())
-    summed = summed.filter(pl.col("us") >= 0.5).top_k(_PATHS, by="us")
+    summed = summed.filter(pl.col("us") >= 0.5)
+    down = [True, *[False] * len(keys)]
+    summed = summed.sort("us", *keys, descending=down, nulls_last=True).head(_PATHS)
     frames = run.stacks["frames"].str.split(";").list.reverse().gather(summed["stack"]).to_list()
     numbers: dict[str, int] = {}
     paths = [
@@ -83,14 +85,20 @@ def _with_preparations(run: Run) -> pl.DataFrame:
     own = own_times(run.slices, run.executions)
     texts = run.drawn.texts.with_row_index("text")
     keys = ["function", "function_uid"]
-    calls = texts.filter(kind="call").drop_nulls("stack").unique(keys, keep="first")
+    calls = (
+        texts.filter(kind="call")
+        .drop_nulls("stack")
+        .unique(keys, keep="first", maintain_order=True)
+    )
     prepared = texts.filter(mode=MODE).select("text", *keys)
-    prepared = prepared.join(calls.select(*keys, "stack"), on=keys, how="left", nulls_equal=True)
+    prepared = prepared.join(
+        calls.select(*keys, "stack"), on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
     drawn = run.drawn.frame.filter(pl.col("text").is_in(prepared["text"].implode()))
     until = pl.col("end_ns").cum_max().shift().over("track").fill_null(0)
     outer = drawn.filter(pl.col("begin_ns") >= until)  # those inside of it are in its time
     took = outer.select("text", took=(pl.col("end_ns") - pl.col("begin_ns")) / 1000)
-    timed = prepared.join(took, on="text").select(
+    timed = prepared.join(took, on="text", maintain_order="left_right").select(
         pl.col("text").cast(own["text"].dtype),
         pl.col("stack").cast(own["stack"].dtype),
         us=pl.col("took").round().cast(pl.Int64),

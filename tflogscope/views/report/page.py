@@ -29,12 +29,12 @@ from tflogscope.views.report.icicle import icicle_section
 from tflogscope.views.report.memory import memory_data, memory_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, read_picture
-from tflogscope.views.report.timeline import timeline
+from tflogscope.views.report.time_bar import time_bar
+from tflogscope.views.report.timeline import drawer, timeline
 from tflogscope.views.time import time_section
 from tflogscope.views.timeline import gap_text
 
 if TYPE_CHECKING:
-    from tflogscope.model.headline import Headline
     from tflogscope.model.run import Run
 
 _ASSETS = files("tflogscope.views.report") / "assets"
@@ -53,6 +53,8 @@ SCRIPTS = (
     ),
     *("icicle.js", "memory.js", "main.js"),
 )
+PLAIN = ("base.js", "format.js", "tables.js", "plain.js")
+"""Of pages that have tables and still pictures alone."""
 LICENCE = "vendor/LICENSE.uPlot"
 _TITLES = (
     ("timeline", "Timeline"),
@@ -93,7 +95,7 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     room = Room(full=full)
     room.notes += picture.notes
     document: list[Node] = [
-        Picture(_head(run.headline)),
+        Picture(_head(run)),
         Picture(timeline(still, whose(facts), idle)),
         findings_section(run),
         *answers_section(facts),
@@ -116,14 +118,16 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
         for id_, value in data.items()
     )
     head = _header(run.headline.facts, whose(facts))
-    return page(title, joined(head, element("main", html(document)), *blocks), SCRIPTS)
+    return page(title, joined(head, element("main", html(document)), drawer(), *blocks), SCRIPTS)
 
 
-def _head(headline: Headline) -> Markup:
-    """The verdict, and the figures that it starts with."""
+def _head(run: Run) -> Markup:
+    """The verdict, where the wall time went, and the figures."""
+    headline = run.headline
     return element(
         "section",
         element("p", headline.verdict, id="verdict", class_=headline.id),
+        time_bar(run),
         html([Figures(headline.figures, "way figures")]),
         aria_label="Verdict",
         id="head",

@@ -11,8 +11,10 @@ import polars as pl
 from tflogscope.model.causes.rules import cause_grammar
 from tflogscope.model.reasons import rules as reason_rules
 from tflogscope.model.slices.preparations import MODE
+from tflogscope.model.source_text import source_text
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.packed import Columns
+from tflogscope.views.report.raw_lines import raw_lines
 from tflogscope.views.report.timeline import CLASSES
 from tflogscope.views.report.tracks import track_names
 
@@ -50,7 +52,11 @@ class Picture(NamedTuple):
 
 
 def read_picture(run: Run, *, full: bool) -> Picture:
-    """Lay the run out for the page; without `full`, what would make it too large is left out."""
+    """Lay the run out for the page; without `full`, what would make it too large is left out.
+
+    Raises:
+        InputError: an input can't be read any more.
+    """
     slices = run.drawn
     notes: list[str] = []
     frame = slices.frame.with_row_index("slice")
@@ -80,6 +86,8 @@ def read_picture(run: Run, *, full: bool) -> Picture:
         "primitives": words.to_dict(as_series=False),
         "steps": [str(each) for each in steps],  # 64 bits, more than a number of JavaScript holds
         "stacks": icicle_data(run, classes),
+        "raw": raw_lines(run),
+        "program": _program(run, texts),
     }
     names, order = track_names(slices)
     data = {
@@ -120,6 +128,13 @@ def slice_classes(texts: pl.DataFrame) -> pl.Series:
         .otherwise(of["graph"])
         .alias("class")
     ).to_series()
+
+
+def _program(run: Run, texts: pl.DataFrame) -> dict[str, str]:
+    """Lines of the program by place, as far as they are known."""
+    places = texts["python"].drop_nulls().unique().sort()
+    said = {place: source_text(place, run.recorded_as) for place in places}
+    return {place: text for place, text in said.items() if text is not None}
 
 
 def _by_xla(run: Run, texts: pl.DataFrame) -> list[int]:

@@ -12,7 +12,7 @@ from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.html import capital, html
 from tflogscope.views.markup import element, joined
-from tflogscope.views.report.page import page
+from tflogscope.views.report.page import PLAIN, page
 
 Row = dict[str, Any]
 PAGES = ".runs"
@@ -73,7 +73,9 @@ def store_page(name: str, rows: list[Row], folder: str, more: doc.Document) -> s
     shown = [_shown(row, folder) for row in rows]
     sections = (
         doc.Section(
-            "Runs", [doc.Table(_RUNS, shown, f"{len(rows)} runs by time", "all-runs")], "runs"
+            "Runs",
+            [doc.Table(_RUNS, shown, f"{len(rows)} runs by time", "all-runs", tools=True)],
+            "runs",
         ),
         doc.Section("What differs between them", _differences(rows), "differences"),
     )
@@ -126,7 +128,9 @@ def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]
         ("functions", _FUNCTIONS, functions),
     )
     sections = [
-        doc.Section(capital(id_), [doc.Table(columns, of, capital(id_), f"all-{id_}")], id_)
+        doc.Section(
+            capital(id_), [doc.Table(columns, of, capital(id_), f"all-{id_}", tools=True)], id_
+        )
         for id_, columns, of in tables
     ]
     known = [doc.Fact(name, str(value)) for name, value in row.items() if value is not None]
@@ -135,5 +139,6 @@ def run_page(row: Row, findings: list[Row], ops: list[Row], functions: list[Row]
 
 
 def _page(title: str, document: doc.Document) -> str:
-    head = element("header", element("h1", title))
-    return page(title, joined(head, element("main", html(document))))
+    button = element("button", "Dark colours", type="button", id="theme")
+    head = element("header", element("div", element("h1", title), button, class_="bar"))
+    return page(title, joined(head, element("main", html(document))), PLAIN)

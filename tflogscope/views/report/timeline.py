@@ -59,13 +59,21 @@ def timeline(still: Markup, kernels: str, idle: list[str]) -> Markup:
         ),
         element("div", _classes(kernels), _keys(), _idle(idle), class_="folded"),
         element("p", role="status", id="said", class_="said live", aria_live="polite"),
-        element(
-            "div",
-            element("div", id="details", class_="details"),
-            element("div", id="matches", class_="details"),
-            class_="columns live",
-        ),
+        element("div", id="matches", class_="live"),
         element("div", still, class_="still"),
+    )
+
+
+def drawer() -> Markup:
+    """What is said of an execution, beside the page: a script fills it."""
+    return element(
+        "aside",
+        element("button", "Close", type="button", id="drawer-close"),
+        element("div", id="details", tabindex=-1),
+        id="drawer",
+        class_="details",
+        hidden=True,
+        aria_label="Details",
     )
 
 

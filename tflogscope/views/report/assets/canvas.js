@@ -25,7 +25,7 @@
     setRows(rows) {
       this.rows = rows;
       this.height = AXIS + rows.length * ROW + 4;
-      this.scroll.style.height = `${Math.min(this.height, 260)}px`;
+      this.scroll.style.height = `${Math.min(this.height, 216)}px`;
       this.countMatches();
       this.busy = null;
       this.resize();

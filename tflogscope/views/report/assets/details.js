@@ -166,6 +166,26 @@
     );
   }
 
+  const quoted = (title, lines) =>
+    lines.length ? [element("h4", {}, title), ...lines.map((line) => element("pre", {}, element("code", {}, line)))] : [];
+
+  /* The line of the program, as far as it is known. */
+  function sourceOf(data, at) {
+    const place = data.texts.python?.[data.slices.text[at]] ?? null;
+    return quoted(place, data.program[place] ? [data.program[place]] : []);
+  }
+
+  /* The lines of the log that begin and end it, and the one that was asked for; the page has not all. */
+  function rawOf(data, at, asked) {
+    const { slices, texts } = data;
+    const text = slices.text[at];
+    const known = data.raw[text < 0 ? data.sources[0] : texts.source?.[text] ?? data.sources[0]] ?? {};
+    const end = slices.end_line[at];
+    const numbers = [slices.line[at], end ? slices.line[at] + (end > 0 ? end - 1 : end) : -1, asked];
+    const found = [...new Set(numbers)].filter((line) => known[line] !== undefined).sort((one, other) => one - other);
+    return found.flatMap((line) => quoted(`Line ${count(line)} of the log`, [known[line]]));
+  }
+
   function listOf(facts) {
     const list = element("dl");
     for (const [name, value] of facts) {
@@ -174,14 +194,16 @@
     return list;
   }
 
-  function describe(data, at) {
+  function describe(data, at, asked) {
     const swatch = element("span", { className: `swatch ${CLASSES[data.slices.class[at]]}` });
     const title = element("h3", {}, swatch, nameOf(data, at));
-    if (data.slices.text[at] < 0) return [title, listOf(ofPrimitive(data, at))];
+    if (data.slices.text[at] < 0) return [title, listOf(ofPrimitive(data, at)), ...rawOf(data, at, asked)];
     const found = primitivesOf(data, at);
     return [
       title,
       listOf(ofExecution(data, at)),
+      ...sourceOf(data, at),
+      ...rawOf(data, at, asked),
       found.length ? primitiveTable(data, found) : null,
       element("details", {}, element("summary", {}, "Where, step, inputs, attributes"), listOf(more(data, at))),
     ];

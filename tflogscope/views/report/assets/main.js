@@ -49,14 +49,25 @@
 
   // ---- choosing -------------------------------------------------------------------------------
 
-  function choose(at, { closely = false } = {}) {
+  function choose(at, { closely = false, asked = -1 } = {}) {
     if (at < 0) return;
     picture.chosen = at;
     picture.show(at, closely);
-    by("details").replaceChildren(...Report.describe(data, at).filter((each) => each !== null));
+    by("details").replaceChildren(...Report.describe(data, at, asked).filter((each) => each !== null));
+    by("drawer").hidden = false;
     by("said").textContent = Report.brief(data, at);
     picture.request();
   }
+
+  let came = null; // from where the drawer was opened
+
+  function close() {
+    by("drawer").hidden = true;
+    came?.focus({ preventScroll: true });
+    came = null;
+  }
+  by("drawer-close").addEventListener("click", close);
+  document.addEventListener("keydown", (event) => event.key === "Escape" && !by("drawer").hidden && close());
 
   /* Previous and next in the row, up to what holds it, down to what it holds. */
   function step(key) {
@@ -218,11 +229,12 @@
     const link = event.target.closest("a.line");
     if (!link) return;
     event.preventDefault();
-    const at = Report.ofLine(data, Number(link.hash.slice("#line-".length)), link.dataset.source ?? null);
+    const asked = Number(link.hash.slice("#line-".length));
+    const at = Report.ofLine(data, asked, link.dataset.source ?? null);
     if (at < 0) return;
-    choose(at);
-    by("timeline").scrollIntoView();
-    canvas.focus({ preventScroll: true });
+    choose(at, { asked });
+    came = link;
+    by("details").focus({ preventScroll: true });
   });
   if (/^#line-\d+$/.test(location.hash)) choose(Report.ofLine(data, Number(location.hash.slice(6))));
   document.documentElement.dataset.state = "ready";
