@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 import tflogscope
 from tests import stub
+from tests.command import run_command
 from tests.deep import first_quick
-from tests.samples import path_of
+from tests.samples import path_of, run_of
 from tflogscope.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -387,6 +388,18 @@ def test_a_table_fits_a_hundred_columns_and_its_file_has_no_colours(
     target = tmp_path / "ops.txt"
     assert cli("ops", "x", "--format", "table", "-o", str(target))[0] == 0
     assert target.read_text() == out
+
+
+def test_rows_are_sorted_and_the_first_of_them_shown() -> None:
+    log = path_of("keras_fit_mlp__tf2.13.1__vlog2")
+    lines = run_command("ops", log, "--sort", "executions", "--top", "3").stdout.split(b"\n")
+    counts = [int(line.split(b",")[5]) for line in lines[1:-1]]
+    assert counts == run_of("keras_fit_mlp__tf2.13.1__vlog2").ops["executions"].top_k(3).to_list()
+    by_name = ("export", log, "--table", "ops", "--sort", "op", "--top", "2", "--format", "table")
+    shown = run_command(*by_name).stdout.decode().split("\n")
+    assert [row.split()[1] for row in shown[2:4]] == ["AddV2", "AddV2"]
+    wrong = run_command("ops", log, "--sort", "p95")
+    assert (wrong.returncode, b"Did you mean p95_us?" in wrong.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("command", [["ops"], ["export", "--table", "ops"]])

@@ -15,7 +15,7 @@ from tflogscope.cli.output import _FIRST_ON_SCREEN
 from tflogscope.model.figures import duration
 from tflogscope.stores.figures import FIGURES
 from tflogscope.stores.trend import trend_frame
-from tflogscope.views.table import frame_document, with_shares
+from tflogscope.views.table import frame_document, ops_on_screen
 from tflogscope.views.terminal import draw
 from tflogscope.views.text import make_console, shorten, text
 
@@ -91,7 +91,7 @@ def test_what_is_shown_first_are_columns_of_the_table() -> None:
     trend = trend_frame([{"series": "fit", "runs": [a_run], "changes": []}])
     for table, names in _FIRST_ON_SCREEN.items():
         frame = trend if table == "trend" else getattr(run, table)
-        frame = with_shares(frame) if table == "ops" else frame
+        frame = ops_on_screen(frame) if table == "ops" else frame
         assert set(names) <= set(frame.columns), table
 
 
@@ -188,12 +188,27 @@ def test_colour_on_a_terminal(
 
 
 def test_no_work_has_no_shares() -> None:
-    ops = pl.DataFrame({"kind": ["op"], "work_us": [0.0], "total_us": [7]})
-    assert with_shares(ops).row(0, named=True)["share"] is None
+    ops = pl.DataFrame({"kind": ["op"], "op": ["Mul"], "kernel": ["Mul"], "dead": [0]})
+    ops = ops.with_columns(work_us=pl.lit(0.0), total_us=7)
+    assert ops_on_screen(ops).row(0, named=True)["share"] is None
+
+
+def test_what_says_nothing_of_ops_takes_no_room() -> None:
+    ops = pl.DataFrame({"kind": ["op", "op"], "op": ["Mul", "MatMul"], "dead": [0, 0]})
+    ops = ops.with_columns(work_us=pl.Series([3.0, 1.0]), total_us=pl.Series([3, 1]))
+    same = ops_on_screen(ops.with_columns(kernel="op"))
+    assert not {"kind", "dead", "kernel"} & set(same.columns)
+    other = ops.with_columns(
+        kind=pl.Series(["op", "plumbing"]),
+        dead=pl.Series([0, 1]),
+        kernel=pl.Series(["Mul", "_MklMatMul"]),
+    )
+    assert ops_on_screen(other)["kernel"].to_list() == [None, "_MklMatMul"]
+    assert {"kind", "dead"} <= set(ops_on_screen(other).columns)
 
 
 def test_shares_are_of_all_ops_and_leave_calls_out() -> None:
-    ops = with_shares(run_of("keras_fit_mlp__tf2.13.1__vlog2").ops)
+    ops = ops_on_screen(run_of("keras_fit_mlp__tf2.13.1__vlog2").ops)
     work = ops.filter(pl.col("kind") != "call")
     assert not ops.filter(kind="call")["share"].count()
     assert work["running"].drop_nulls()[-1] == "100.0%"

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Annotated
 
 from tflogscope.cli.inputs import named_inputs, opened_store, table_of
-from tflogscope.cli.options import Force, FormatName, Logs, Output, OwnGrammar, Where, option
+from tflogscope.cli.options import (
+    Force,
+    FormatName,
+    Logs,
+    Output,
+    OwnGrammar,
+    Sort,
+    Top,
+    Where,
+    option,
+)
 from tflogscope.cli.output import destination
 from tflogscope.errors import UsageError
 from tflogscope.exports.schema import TABLES
@@ -28,6 +39,8 @@ def export(
         ),
     ],
     where: Where = None,
+    sort: Sort = None,
+    top: Top = None,
     output: Output = None,
     format_name: FormatName = None,
     force: Force = False,
@@ -45,10 +58,19 @@ def export(
     """
     inputs = named_inputs(logs)
     store = opened_store(inputs)
-    known = TABLES if store is None else store.tables
-    if table not in known:
-        near = get_close_matches(table, known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
-        raise UsageError(f"there is no table {table!r}", "--table", hint)
+    _require(table, TABLES if store is None else store.tables, "table", "--table")
     place = destination(output, format_name, force=force, inputs=inputs)
-    place.send(table_of(inputs, store, table, where, grammar), table)
+    frame = table_of(inputs, store, table, where, grammar)
+    if sort is not None:
+        from tflogscope.views.table import sorted_by
+
+        _require(sort, frame.columns, "column", "--sort")
+        frame = sorted_by(frame, sort)
+    place.send(frame, table, top)
+
+
+def _require(name: str, known: Sequence[str], what: str, option_name: str) -> None:
+    if name not in known:
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        raise UsageError(f"there is no {what} {name!r}", option_name, hint)

@@ -44,6 +44,11 @@ Where = Annotated[
         "--where CONDITION", "Only rows for which this holds: 'op == MatMul and mode == graph'."
     ),
 ]
+Sort = Annotated[
+    str | None,
+    option("--sort COLUMN", "Sort by this column: amounts from the largest, names and lines up."),
+]
+Top = Annotated[int | None, option("--top N", "Only the first N rows.", min=1)]
 Output = Annotated[
     str | None,
     option(

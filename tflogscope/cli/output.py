@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 # read one at a time.
 _FIRST_ON_SCREEN = {
     "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
-    "ops": ("mode", "op", "executions", "work_us", "share", "running", "kernel", "rewrite"),
+    "ops": (
+        *("mode", "op", "executions", "work_us", "share", "running", "kernel", "p95_us"),
+        *("first_line", "rewrite"),
+    ),
     "functions": ("function", "function_uid", "calls", "work_us", "total_us", "nodes", "traces"),
     "nodes": ("node", "kernel", "executions", "work_us", "line", "function", "function_uid"),
     "rewrites": ("line", "node", "from_op", "to_op", "by", "ran", "wrapped_op", "function"),
@@ -78,27 +81,28 @@ class Destination(NamedTuple):
         """Whether it is for eyes, on standard output."""
         return self.target.path is None and self.format == "table"
 
-    def send(self, frame: pl.DataFrame, table: str) -> None:
-        """Write the table.
+    def send(self, frame: pl.DataFrame, table: str, top: int | None = None) -> None:
+        """Write the table; `top`: its first rows alone.
 
         Raises:
             OutputError: it can't be written; of a file, then nothing is.
         """
         if self.is_shown:
-            print_text(self._drawn(frame, table))
+            print_text(self._drawn(frame, table, top))
             return
         with self.target.opened() as stream:
             if self.format == "table":
-                stream.write(self._drawn(frame, table).encode())
+                stream.write(self._drawn(frame, table, top).encode())
             else:
-                FORMATS[self.format].write(frame, stream, table)
+                FORMATS[self.format].write(frame[:top], stream, table)
 
-    def _drawn(self, frame: pl.DataFrame, table: str) -> str:
-        from tflogscope.views.table import frame_document, with_shares
+    def _drawn(self, frame: pl.DataFrame, table: str, top: int | None) -> str:
+        from tflogscope.views.table import frame_document, ops_on_screen
         from tflogscope.views.terminal import drawn
 
         if table == "ops":
-            frame = with_shares(frame)
+            frame = ops_on_screen(frame)
+        frame = frame[:top]
         wanted = ("run", *_FIRST_ON_SCREEN.get(table, ()))
         first = [name for name in wanted if name in frame.columns]
         rest = [name for name in frame.columns if name not in first]

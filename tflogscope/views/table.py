@@ -46,17 +46,31 @@ def frame_document(frame: pl.DataFrame, limit: int = DEFAULT_LIMIT) -> Sequence[
     return said
 
 
-def with_shares(ops: pl.DataFrame) -> pl.DataFrame:
+def sorted_by(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The rows by a column: amounts from the largest, names, times and lines up; nulls last."""
+    falls = frame[column].dtype.is_numeric() and column not in _LABELS
+    return frame.sort(column, descending=falls, nulls_last=True, maintain_order=True)
+
+
+def ops_on_screen(ops: pl.DataFrame) -> pl.DataFrame:
     """Ops with `share`, that of all their work or else time, and `running`, the sum so far.
 
-    Calls are left out of it: their nodes have rows of their own.
+    Calls are left out of it: their nodes have rows of their own. A kernel is named where it is not
+    its op, and a kind, or branches that were not taken, where the rows differ in it.
     """
     time = pl.when(pl.col("kind") != "call").then(ranked_by(ops))
     share = pl.when(time.sum() > 0).then(time / time.sum())
     shares = {"share": share, "running": share.cum_sum()}
-    return ops.with_columns(
-        pl.format("{}%", (100 * each).round(1)).alias(name) for name, each in shares.items()
+    ops = ops.with_columns(
+        *(pl.format("{}%", (100 * each).round(1)).alias(name) for name, each in shares.items()),
+        kernel=pl.when(pl.col("kernel") != pl.col("op")).then("kernel"),
     )
+    idle = {
+        "kind": ops["kind"].n_unique() < 2,
+        "dead": not ops["dead"].sum(),
+        "kernel": not ops["kernel"].count(),
+    }
+    return ops.drop(name for name, is_idle in idle.items() if is_idle)
 
 
 def _texts(frame: pl.DataFrame) -> Iterator[pl.Expr]:
@@ -73,7 +87,7 @@ def _column(values: pl.Series, has_rewrites: bool) -> Column:
     name, type_ = values.name, values.dtype
     # Names may lose their middle, numbers and times may not.
     least = None if type_.is_numeric() or type_.is_temporal() else _NAME_KEEPS
-    kind: Kind = "text"
+    kind: Kind = "share" if name in ("share", "running") else "text"
     if type_.is_numeric() and name.endswith("_us"):
         kind = "us"
     elif type_.is_numeric():
