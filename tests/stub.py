@@ -45,6 +45,7 @@ def ops_frame(names: list[str]) -> pl.DataFrame:
             "op": names,
             "kernel": names,
             "executions": [1234567] * count,
+            "dead": [0] * count,
             "work_us": [1.25] * count,
             "total_us": [1500] * count,
             "mean_us": [1.5] * (count - 1) + [None],
