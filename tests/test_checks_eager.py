@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.made_run import MadeRun, Row, call, eager, node, program
 from tests.samples import run_of
+from tflogscope import open_log
 from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import Policy, Section
 from tflogscope.checks.values import DEFAULTS
@@ -18,6 +20,7 @@ from tflogscope.checks.verdict import Check
 from tflogscope.model.causes.rules import cause_grammar, causes_that_count
 from tflogscope.model.unexpected import is_unexpected
 
+LINES = Path(__file__).parent / "lines"
 EAGER_CAUSES = tuple(cause_grammar().causes)
 USUAL_CAUSES, ALWAYS_CAUSES = causes_that_count("never"), causes_that_count("always")
 
@@ -90,6 +93,17 @@ def test_causes_and_ops_may_be_allowed() -> None:
     assert found(made, policy({"allow_eager_causes": ("outside-function",)})) == []
     usual = program(cause="metrics")
     assert found(usual, policy({"allow_eager_causes": ("constant",)})) == [("Mul", 2)]
+
+
+def test_lines_of_the_program_may_be_allowed() -> None:
+    run = open_log(LINES / "program__tf2.21.0.log.zst")
+    broken = [each for each in check_run(run).checks[0].violations if each.python]
+    assert broken
+    place = broken[0].python or ""
+    for allowed, passes in ((place, True), (place.rpartition("/")[2], True), (f"x{place}", False)):
+        wanted = policy({"allow_eager_at": (allowed,)})
+        left = {each.python for each in check_run(run, wanted).checks[0].violations}
+        assert (place not in left) is passes
 
 
 def test_an_op_that_is_cut_off_matches_no_pattern() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.command import run_command
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, RETVAL, SOURCE, Log
 from tests.samples import path_of, run_of
@@ -74,6 +75,14 @@ def test_a_line_leads_to_its_execution(opened: Open) -> None:
     with pytest.raises(UsageError, match="no execution begins or ends there") as caught:
         run.explain(line=other)
     assert f"begins on line {start}." in str(caught.value.hint)
+
+
+def test_a_line_is_shown_and_may_be_asked_for_as_it_is_printed() -> None:
+    printed = run_command("explain", path_of(FIT), "--line", "32,098").stdout.decode()
+    assert "Process node: 165 step -8905017962970772935" in printed
+    assert "line 32,098" in printed
+    for wrong in ("0", "-3", "1.5", "x"):
+        assert run_command("explain", path_of(FIT), f"--line={wrong}").returncode == 2
 
 
 def test_a_line_of_onednn_leads_to_the_op_that_ran_it() -> None:

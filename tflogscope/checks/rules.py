@@ -103,10 +103,14 @@ def _counted(asked: Asked, function: str | None) -> pl.DataFrame | None:
         return None
     near = evidence.eager.filter(pl.col("near").eq_missing(pl.lit(function, pl.String)))
     allowed = matching(near["op"].unique(), policy.value("allow_eager_ops", function))
+    places = policy.value("allow_eager_at", function)
+    places = (*places, *(f"*/{each}" for each in places))  # of a file in a folder
+    allowed_at = matching(near["python"].unique(), places)
     counts = is_unexpected(
         policy.value("allow_eager_causes", function), policy.value("after", function)
     )
-    return near.filter(counts & ~pl.col("op").is_in(allowed).fill_null(False))
+    is_allowed = pl.col("op").is_in(allowed) | pl.col("python").is_in(allowed_at)
+    return near.filter(counts & ~is_allowed.fill_null(False))
 
 
 def _advice(cause: str) -> str:

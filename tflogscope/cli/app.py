@@ -15,8 +15,19 @@ from tflogscope.version import MADE_BY
 
 #: In the order in which help shows them; each is the function of its name in a module of its name.
 COMMANDS = (
-    *("analyze", "watch", "ops", "export", "explain", "diff", "query", "timeline", "trace"),
-    *("benchdnn", "report", "check", "redact", "simulate", "record", "collect", "ranks", "trend"),
+    *(
+        "record",
+        "analyze",
+        "watch",
+        "ops",
+        "export",
+        "explain",
+        "diff",
+        "query",
+        "timeline",
+        "trace",
+    ),
+    *("benchdnn", "report", "check", "redact", "simulate", "collect", "ranks", "trend"),
     "grammar",
 )
 
@@ -85,9 +96,9 @@ def root(
 
     \b
     Start here:
-      TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 python train.py > run.log 2>&1
-      tflogscope analyze run.log          the whole answer on one screen
-      tflogscope ops run.log -o ops.csv   a row per op, for a spreadsheet
+      tflogscope record -o run.log.zst -- python train.py
+      tflogscope analyze run.log.zst          the whole answer on one screen
+      tflogscope ops run.log.zst -o ops.csv   a row per op, for a spreadsheet
 
     Logs may be compressed (gzip, zstd, xz, bzip2), be directories, or come from standard input.
     """

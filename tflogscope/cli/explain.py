@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import BadParameter
+
 from tflogscope.cli.inputs import named_inputs, opened
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
@@ -16,6 +18,14 @@ _NO_EXECUTION = (
 )
 
 
+def _line(typed: str) -> int:
+    """A line's number, also as screens print it."""
+    number = typed.replace(",", "")
+    if not number.isdecimal() or not int(number):
+        raise BadParameter(f"{typed!r} is not a line: they count from 1")
+    return int(number)
+
+
 def explain(
     logs: Logs = None,
     *,
@@ -24,7 +34,8 @@ def explain(
         str | None, option("--node NODE", "Explain a node of a graph: its name, or the end of it.")
     ] = None,
     line: Annotated[
-        int | None, option("--line N", "Explain what a line of the log is about.", min=1)
+        int | None,
+        option("--line N", "Explain what a line of the log is about: 5257 or 5,257.", parser=_line),
     ] = None,
     at: Annotated[
         str | None,

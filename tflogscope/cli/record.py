@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -132,6 +133,8 @@ def record(
             typer.echo(err=True)
     for line in _said(recorded, path):
         typer.echo(f"tflogscope: {safe(line)}", err=True)
+    if recorded.has_records and recorded.lost is None:
+        typer.echo(f"tflogscope analyze {safe(shlex.quote(str(path)))}", err=True)
     raise typer.Exit(recorded.status)
 
 

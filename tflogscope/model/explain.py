@@ -167,7 +167,7 @@ class Explainer:
                     "evidence": sorted(evidence),
                 }
             )
-        causes.sort(key=lambda entry: (-entry["runs"], entry["lines"]))
+        causes.sort(key=lambda entry: (-(entry["total_us"] or 0), -entry["runs"], entry["lines"]))
         return {
             **_counted(rows),
             "causes": causes,

@@ -47,7 +47,7 @@ class Headline(NamedTuple):
 
 def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
     """Make the headline of a run; `recorded_as` is what `tflogscope record` wrote above the log."""
-    id_, verdict = _verdict(said)
+    id_, verdict = read_verdict(said)
     figures = [
         _duration(said, slices),
         _eager(slices),
@@ -86,7 +86,8 @@ def _file_name(path: str) -> str:
 # ---- the verdict ---------------------------------------------------------------------------------
 
 
-def _verdict(said: Summary) -> tuple[str, str]:
+def read_verdict(said: Summary) -> tuple[str, str]:
+    """Which verdict it is, and its sentence."""
     id_, facts = _verdict_facts(said)
     return id_, rows("verdict")[id_].words(**facts)
 

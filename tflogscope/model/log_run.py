@@ -90,6 +90,17 @@ class LogRun(Run):
         """See `Run.inputs`; read once more for them."""
         return read_inputs(self.sources)
 
+    def line_text(self, number: int, /) -> str | None:
+        """See `Run.line_text`; read once more for it."""
+        if not self.sources or type(self.sources[0]) is not Source:  # one process of a file
+            return None
+        for block in self.sources[0].wrapped_blocks():
+            count = block.text.count(b"\n")
+            if number <= count:
+                return block.text.split(b"\n")[number - 1].decode(errors="replace")
+            number -= count
+        return None
+
     @cached_property
     def memory(self) -> Memory:
         """See `Run.memory`; from a scan of its own."""

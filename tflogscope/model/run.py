@@ -58,6 +58,10 @@ class Run(Tables):
         """What was read, with checksums."""
         raise NotImplementedError
 
+    def line_text(self, _number: int, /) -> str | None:
+        """A line (from 1) of the first source, as its file has it; None: there is no log."""
+        return None
+
     @cached_property
     def memory(self) -> Memory | None:
         """What the buffers of tensors took over time; None: only the log says it."""
@@ -115,7 +119,7 @@ class Run(Tables):
         if node is not None:
             return explainer.node(node)
         if line is not None:
-            return explainer.line(line)
+            return explainer.line(line) | {"text": self.line_text(line)}
         if at is not None:
             return explainer.at(at)
         raise UsageError("nothing is asked for", "explain", "Give op, node, line or at.")

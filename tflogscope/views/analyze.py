@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.model.figures import count_of, duration, percent
+from tflogscope.model.headline import read_verdict
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
@@ -75,7 +76,10 @@ def parts_json(part: Part, runs: int) -> dict[str, Any]:
 def analyze_document(
     run: Run, part: Part | None = None, number: int = 0, runs: int = 1
 ) -> doc.Document:
-    """The whole answer. Of several runs, or parts of one, it begins with which one it is."""
+    """The whole answer: the verdict first, how it was recorded last.
+
+    Of several runs, or parts of one, it begins with which one it is.
+    """
     facts, room = run.summary, doc.Room()
     head = ""
     if part is not None and runs > 1:
@@ -84,16 +88,17 @@ def analyze_document(
         head = f"{len(part.sources)} parts of one run ({part.why}): {part.name}"
     return [
         *([doc.Paragraph(head)] if head else ()),
+        doc.Paragraph(read_verdict(facts)[1]),
         *time_section(run),
-        recorded_section(run),
+        findings_section(run),
         *modes_section(facts),
         ops_section(run, room),
-        lines_section(facts, room),
         functions_section(facts, room),
+        lines_section(facts, room),
         *onednn_section(run, room),
-        findings_section(run),
         *answers_section(facts),
         *limits_section(run, room),
+        recorded_section(run),
     ]
 
 

@@ -16,6 +16,7 @@ Facts = dict[str, Any]
 _GROUPS_SHOWN = 6
 _ASKED_SHOWN = 12
 _NAME = 44  # cells
+_NEVER = ("not-supported-op", "no-kernel")  # no program changes that
 _STATUS = 400  # cells of a status that is quoted
 
 # What made a kernel one of oneDNN or of a plug-in, and where that is decided.
@@ -92,6 +93,8 @@ def _ran(facts: Facts, what: str) -> Iterator[doc.Node]:
 
 def _execution(facts: Facts) -> Iterator[doc.Node]:
     one = facts["execution"]
+    if facts.get("text"):
+        yield doc.Paragraph(doc.Code(shorten(facts["text"], _STATUS)), "hint")
     end: doc.Text = (" and ends on line ", doc.Line(one["end_line"])) if one["end_line"] else ""
     took = "" if one["duration_us"] is None else f", {duration(one['duration_us'])}"
     node = f" as node {one['node']}" if one["node"] else ""
@@ -267,6 +270,9 @@ def _kernels(facts: Facts) -> Iterator[doc.Node]:
     """Kernels of nodes, then of eager ops, and what kept eager ops of the type from oneDNN."""
     nodes, dispatched = facts["graph"]["kernels"], facts["eager"]
     eager = dispatched["kernels"]
+    if "at" in facts["asked"]:  # of many ops, those that could be oneDNN's
+        nodes = [entry for entry in nodes if entry.get("reason") not in _NEVER]
+        eager = [entry for entry in eager if entry["reason"] not in _NEVER]
     yield from map(_kernel, nodes[:_GROUPS_SHOWN])
     yield from _more(len(nodes))
     for entry in dispatched["rewritten"]:

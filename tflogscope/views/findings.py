@@ -42,7 +42,9 @@ def _brief(rows: Sequence[Row], *, several: bool) -> Iterator[doc.Node]:
     for number, row in enumerate(serious):
         is_error = row["severity"] == "error"
         said = _sentence(row, several=several) if number < _SHOWN else _in_a_line(row)
-        yield doc.Item(said, mark="! " if is_error else "- ", tone="error" if is_error else "")
+        change = [doc.Fact("change", row["advice"])] if number < _SHOWN and row["advice"] else []
+        mark = "! " if is_error else "- "
+        yield doc.Item(said, change, mark=mark, tone="error" if is_error else "")
     notes = [row["id"] for row in rows if row["severity"] == "note"]
     if notes:
         yield doc.Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")

@@ -31,7 +31,7 @@ def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
     if slowed is not None:
         said = slowed_text(slowed, "this time")
         what = "calibrated: as in a run" if slowed.calibrated else "estimates"
-        yield doc.Fact("slower", f"{said}. Times below are {what} without it.")
+        yield doc.Fact("slower", f"{said}. Times are {what} without it.")
 
 
 def slowed_text(slowed: Slowed, whole: str) -> str:
