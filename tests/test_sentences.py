@@ -8,6 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.deep import first_quick
@@ -117,3 +118,21 @@ def test_what_is_not_known_is_left_out() -> None:
     assert words(text, {"n": 0, "a": []}) == "0 ops, alone."
     with pytest.raises(KeyError):
         words(text, {})
+
+
+PARTS = ("passes_us", "traces_us", "compile_us", "primitives_us", "xla_us", "run_us")
+
+
+@pytest.mark.parametrize(
+    "log", ["threads_first__tf2.20.0__record", "threads_serve__tf2.20.0", "gan__tf2.20.0__record"]
+)
+def test_a_part_of_a_call_is_not_longer_than_the_call(log: str) -> None:
+    run = run_of(log)
+    first, functions = run.stages.first_calls, run.summary.functions
+    whole = pl.col("took_us") + pl.col("before_us").fill_null(0)
+    assert first.height
+    assert first.filter(pl.sum_horizontal(PARTS) > whole + 1000).is_empty()
+    table = functions.select("function", "function_uid", "later_us", "instantiation_us", "first_us")
+    both = first.join(table, on=["function", "function_uid"], suffix="_shown")
+    assert both.filter(pl.col("later_us") != pl.col("later_us_shown")).is_empty()
+    assert both.filter(pl.col("instantiation_us") > pl.col("first_us")).is_empty()

@@ -26,6 +26,7 @@ from tflogscope.model.frames import (
     where,
 )
 from tflogscope.model.instantiations import Instantiations
+from tflogscope.model.intervals import newly_covered
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.node_runs import FOLDING_STEP
@@ -90,7 +91,7 @@ def first_calls(
         ),
         *_passes(first, instantiations),
         *_stack_traces(first, stack_traces_of_calls(events, executions)),
-        *_compiling(first, events),
+        *_compiling(first, calls, events),
         *_making(first, linked, events, executions),
     ]
     known = (
@@ -115,9 +116,12 @@ def first_calls(
 
 
 def _passes(first: pl.DataFrame, instantiations: Instantiations) -> Iterator[pl.DataFrame]:
-    spans = first.join(instantiations.spans, left_on="name", right_on="function", suffix="_made")
+    """What the call itself instantiated: threads that call at once do so each for itself."""
+    spans = instantiations.spans.rename({"function": "name"})
+    spans = first.join(spans, on=["name", "thread"], suffix="_made")
+    took = pl.min_horizontal("end_time", "end") - pl.col("time")
     yield spans.filter(pl.col("at_made").is_between("begin_at", "at")).select(
-        "name", passes_us=(pl.col("end_time") - pl.col("time")).cast(pl.Float64)
+        "name", passes_us=took.clip(0).cast(pl.Float64)
     )
 
 
@@ -135,24 +139,41 @@ def _stack_traces(first: pl.DataFrame, traces: pl.DataFrame) -> Iterator[pl.Data
     )
 
 
-def _compiling(first: pl.DataFrame, events: Events) -> Iterator[pl.DataFrame]:
+def _compiling(first: pl.DataFrame, calls: pl.DataFrame, events: Events) -> Iterator[pl.DataFrame]:
     """What XLA took; its stack traces, as no record says when each was done."""
     traced = events.messages("xla_stack_trace")
-    traced = traced.select("at", xla_stack_traces=pl.lit(1, pl.UInt32))
+    traced = traced.select("at", "thread", xla_stack_traces=pl.lit(1, pl.UInt32))
     for said in (compile_times(events).drop("time"), traced):
         if said.height:
-            yield said.join_where(
-                first.select("name", begun="at", end_at="end_at"),
-                pl.col("at") > pl.col("begun"),
-                pl.col("at") < pl.col("end_at"),
-            ).select("name", said.columns[1])
+            around = call_around(said, calls).alias("row")
+            own = said.hstack([around]).join(first.select("name", "row"), on="row")
+            yield own.select("name", said.columns[2])
+
+
+def call_around(records: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
+    """The row of the call that each record (at, thread) was written in; null: none, or not known.
+
+    That is the call of its own thread, or the only one that is open: a thread of the executor
+    writes inside a call, too.
+    """
+    own = rows(calls, last_before(records[["at", "thread"]], calls[["at", "thread"]]))
+    open_ = records.select(written="at").join_where(
+        calls.select("row", "at", "end_at"),
+        pl.col("at") < pl.col("written"),
+        pl.col("end_at") > pl.col("written"),
+    )
+    only = open_.group_by("written").agg(pl.when(pl.len() == 1).then(pl.col("row").first()))
+    alone = looked_up(records.select(written="at"), only, "written")["row"]
+    inside = (own["end_at"] > records["at"]) & (records["thread"] >= 0)
+    return own.select(pl.when(inside).then("row")).to_series().fill_null(alone)
 
 
 def compile_times(events: Events) -> pl.DataFrame:
-    """What XLA said of each compilation: at and time (when it was done), compile_us."""
+    """What XLA said of each compilation: at, thread, time (when it was done), compile_us."""
     unit = pl.col("unit").replace_strict(_UNITS, default=None, return_dtype=pl.Float64)
     return events.messages("xla_compile_time", "xla_compile_time_old").select(
         "at",
+        "thread",
         "time",
         compile_us=pl.coalesce(pl.col("microseconds").cast(pl.Float64), pl.col("value") * unit),
     )
@@ -161,12 +182,20 @@ def compile_times(events: Events) -> pl.DataFrame:
 def _making(
     first: pl.DataFrame, linked: Linked, events: Events, executions: Executions
 ) -> Iterator[pl.DataFrame]:
-    """OneDNN says what making a primitive took from ONEDNN_VERBOSE=2 on."""
+    """OneDNN says what making a primitive took from ONEDNN_VERBOSE=2 on.
+
+    A kernel makes its primitives before it runs them. What threads make at once counts once.
+    """
     made = where(events.primitives["event"].str.starts_with("create"))
     if len(made):
-        call = rows(executions.frame["call"], linked.links["execution"][made])
-        took = events.primitives["duration_us"][made].alias("primitives_us")
-        yield pl.DataFrame([call, took]).join(first.select("name", "call"), on="call").drop("call")
+        execution = linked.links["execution"][made].alias("execution")
+        took = pl.DataFrame([execution, events.primitives["duration_us"][made]])
+        per = took.drop_nulls().group_by("execution").agg(pl.col("duration_us").sum())
+        ran = per.hstack(rows(executions.frame[["call", "time"]], per["execution"]))
+        ran = ran.join(first.select("name", "call", "begin"), on="call")
+        begin = (pl.col("time") - pl.col("begin")).cast(pl.Float64)
+        covered = newly_covered(begin, begin + pl.col("duration_us"), "name")
+        yield ran.select("name", primitives_us=covered)
 
 
 def tracing_times(first: pl.DataFrame, eager: pl.DataFrame, events: Events) -> pl.DataFrame:

@@ -6,6 +6,7 @@ Times are integers of any one unit. No interval is looked at twice: everything i
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
@@ -53,6 +54,15 @@ def covered_within(begin: Integers, end: Integers, since: Integers, until: Integ
     """
     begin, end = union(begin, end)
     return _time_before(begin, end, until) - _time_before(begin, end, since)
+
+
+def newly_covered(begin: pl.Expr, end: pl.Expr, *keys: str) -> pl.Expr:
+    """How much of each interval none with the same keys that began before covers.
+
+    Their sum is the time in which at least one is open. Null where the end is.
+    """
+    reach = end.cum_max().shift(1).over(*keys, order_by=begin)
+    return (end - pl.max_horizontal(begin, reach)).clip(0)
 
 
 def _time_before(begin: Integers, end: Integers, edges: Integers) -> Integers:

@@ -12,6 +12,7 @@ from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded, summed
 from tflogscope.model.frames import looked_up
 from tflogscope.model.instantiations import AS_NODES, Instantiations
+from tflogscope.model.intervals import newly_covered
 from tflogscope.model.names import (
     DTYPE,
     WRAPPED,
@@ -117,9 +118,8 @@ def functions_table(
     `same` says which traces are of one Python function, see `python_functions`.
     """
     spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
-    spans = spans.select(
-        "at", name="function", made_at="at", made_us=pl.col("end_time") - pl.col("time")
-    )
+    made_us = newly_covered(pl.col("time"), pl.col("end_time"), "function")
+    spans = spans.select("at", name="function", made_at="at", made_us=made_us)
     calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
     calls = calls.hstack([costs.of_executions["pace_us"][executions.calls["row"]]])
     seen = [spans, calls, executions.steps[["at", "name"]].drop_nulls()]

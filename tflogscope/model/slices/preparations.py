@@ -13,7 +13,8 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.executions import with_places
-from tflogscope.model.first_calls import compile_times
+from tflogscope.model.first_calls import call_around, compile_times
+from tflogscope.model.frames import looked_up
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import function_columns, wrapped_op
 from tflogscope.model.slices.lanes import assign_lanes
@@ -62,15 +63,10 @@ def _instantiations(instantiations: Instantiations) -> pl.DataFrame:
 
 
 def _compilations(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
-    """XLA's compilations. The record names no function: it is that of the only call around it."""
+    """XLA's compilations. The record names no function: it is that of the call around it."""
     said = compile_times(events).drop_nulls(["time", "compile_us"])
-    around = said.select(done="at").join_where(
-        calls.select("name", "at", "end_at"),
-        pl.col("at") < pl.col("done"),
-        pl.col("end_at") > pl.col("done"),
-    )
-    name = pl.when(pl.len() == 1).then(pl.col("name").first()).alias("name")
-    named = said.join(around.group_by(at="done").agg(name), on="at", how="left")
+    around = call_around(said, calls).alias("row")
+    named = looked_up(said.hstack([around]), calls.select("row", "name"), "row")
     return named.select(
         pl.lit("XLA compilation").alias("kind"),
         "name",
