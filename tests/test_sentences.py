@@ -136,3 +136,21 @@ def test_a_part_of_a_call_is_not_longer_than_the_call(log: str) -> None:
     both = first.join(table, on=["function", "function_uid"], suffix="_shown")
     assert both.filter(pl.col("later_us") != pl.col("later_us_shown")).is_empty()
     assert both.filter(pl.col("instantiation_us") > pl.col("first_us")).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("log", "problems", "later"),
+    [
+        # Eight shapes, forward and two ways back, five times each; three reorders as often.
+        ("conv_shapes__tf2.20.0__record", 8 * 3 + 3, 240 - 27),
+        # Near miss: six convolutions alike and their reorders, 20 calls; two products.
+        ("threads_first__tf2.20.0__record", 4, 6 * 20 * 2 + 20 + 3 - 4),
+    ],
+)
+def test_first_runs_are_those_of_each_shape_type_and_way(
+    log: str, problems: int, later: int
+) -> None:
+    onednn = run_of(log).summary.onednn
+    assert onednn is not None
+    assert onednn.first_use.problems == problems
+    assert onednn.first_use.later_runs == later

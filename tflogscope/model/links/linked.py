@@ -168,11 +168,18 @@ def _reorders(executions: Executions, lines: pl.DataFrame) -> pl.DataFrame:
     return _by(reorders.hstack(spelled(names)), "node", "kernel")
 
 
+# What oneDNN makes another primitive for (src/common/primitive_hashing.hpp, key_t).
+_PROBLEM = [
+    *("primitive", "implementation", "prop_kind", "memory_descriptors"),
+    *("attributes", "auxiliary", "problem"),
+]
+
+
 def _first_and_later(primitives: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """Times in µs of problems that were run more than once: of the first runs, of the others."""
     timed = where((primitives["event"] == "exec") & (primitives["duration_us"] >= 0))
     runs = rows(primitives, timed)
-    (problem,) = alike(runs[["primitive", "implementation", "problem"]])
+    (problem,) = alike(runs[_PROBLEM])
     _, first, count = np.unique(problem, return_index=True, return_counts=True)
     again = np.ones(len(problem), bool)
     again[first] = False
