@@ -1,4 +1,6 @@
-"""Pairs of programs that differ in one thing: usage: pays_pairs.py NAME before|after OUT.json
+"""Pairs of programs that differ in one thing.
+
+Usage: pays_pairs.py NAME before|after OUT.json
 
 Each writes {"loop_s": …}: what its loop took by its own clock, without what came before it.
 `before` does what a finding advises against; `after` does what it advises.
@@ -162,7 +164,7 @@ def callback() -> float:
     """A callback that computes norms of all weights after each batch; none."""
 
     class Norms(tf.keras.callbacks.Callback):  # type: ignore[misc]  # TensorFlow has no types
-        def on_train_batch_end(self, batch: int, logs: object = None) -> None:
+        def on_train_batch_end(self, *_: object, **__: object) -> None:
             for each in self.model.trainable_variables:
                 tf.sqrt(tf.reduce_sum(tf.square(each * 2.0))).numpy()
 
@@ -197,7 +199,7 @@ def slow_map() -> float:
 
     def slow(i: tf.Tensor) -> tf.Tensor:
         x = tf.random.stateless_normal((256, 128), tf.stack([i, i]))
-        for _ in range(6):
+        for _ in range(40):
             x = tf.sin(x) * tf.exp(-x * x)
         return x
 
@@ -207,20 +209,6 @@ def slow_map() -> float:
 
 @pair
 def generator() -> float:
-    """A generator that waits for something; prefetched."""
-
-    def rows() -> object:
-        for _ in range(200):
-            time.sleep(0.006)
-            yield np.ones((256, 256), np.float32)
-
-    spec = tf.TensorSpec((256, 256))
-    data = tf.data.Dataset.from_generator(rows, output_signature=spec)
-    return consumed(data.prefetch(4) if AFTER else data, 256, 6)
-
-
-@pair
-def sleepy_generator() -> float:
     """A generator that waits longer than the step takes; one that does not wait."""
 
     def rows() -> object:
@@ -234,26 +222,12 @@ def sleepy_generator() -> float:
 
 
 @pair
-def no_prefetch() -> float:
-    """A map in Keras' fit, whose results are waited for; prefetched."""
-
-    def slow(x: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        for _ in range(8):
-            x = tf.sin(x) * tf.exp(-x * x)
-        return x, y
-
-    x = tf.ones((200 * 512, 128)), tf.ones((200 * 512, 1))
-    data = tf.data.Dataset.from_tensor_slices(x).batch(512).map(slow)
-    return fitted(keras(128), data.prefetch(2) if AFTER else data)
-
-
-@pair
 def cache() -> float:
     """Elements that are worked out again in each epoch; cached."""
 
     def slow(i: tf.Tensor) -> tf.Tensor:
         x = tf.random.stateless_normal((256, 64), tf.stack([i, i]))
-        for _ in range(10):
+        for _ in range(60):
             x = tf.sin(x) * tf.exp(-x * x)
         return x, tf.ones((256, 1))
 

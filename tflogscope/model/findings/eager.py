@@ -11,6 +11,7 @@ import polars as pl
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.loops import input_bound, waited_us
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
 from tflogscope.model.names import PRODUCTS, function_columns
 from tflogscope.model.once import once
@@ -33,11 +34,11 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
     unexpected = evidence.placed.filter(is_unexpected())
     of_keras, of_python = (unexpected["judged_by"] == id_ for id_ in ("run-eagerly", "py-function"))
     if of_keras.any():
-        yield _ran("run-eagerly", "run_eagerly", rows(unexpected, where(of_keras)))
+        yield _ran(evidence, "run-eagerly", "run_eagerly", rows(unexpected, where(of_keras)))
     yield from _of_python(evidence, rows(unexpected, where(of_python)))
     trained = eager_training(evidence)
     if trained.height:
-        yield _trained(trained)
+        yield _trained(evidence, trained)
     settled = of_keras | of_python | is_among(unexpected["row"], trained["row"])
     if not settled.all():
         yield from _beside(evidence, rows(unexpected, where(~settled)))
@@ -58,7 +59,7 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     same = again.any().over("near", "op")
     steady = placed.select(holds((pl.col("calls") > 1) & often & same)).to_series()
     for ops in rows(placed, where(steady)).partition_by("near"):
-        yield _steady(ops["near"][0], ops)
+        yield _steady(evidence, ops["near"][0], ops)
     if not steady.all():
         yield from _other(evidence, rows(placed, where(~steady)))
 
@@ -168,24 +169,29 @@ def _graph_work(evidence: Evidence) -> pl.DataFrame:
     return took.join(counted, on="function", how="full", coalesce=True)
 
 
-def _trained(ops: pl.DataFrame) -> Finding:
+def _trained(evidence: Evidence, ops: pl.DataFrame) -> Finding:
     functions = ops["beside"].drop_nulls().unique(maintain_order=True).to_list()
     gradients = int((ops["cause"] == "gradient-tape").sum())
     subject = functions[0] if functions else "GradientTape"
-    return _ran("eager-training-step", subject, ops, gradients=gradients, functions=functions)
+    facts = {"gradients": gradients, "functions": functions}
+    return _ran(evidence, "eager-training-step", subject, ops, **facts)
 
 
-def _ran(id_: str, subject: str, ops: pl.DataFrame, **facts: Any) -> Finding:
-    """A finding about eager ops, with the time that they took."""
-    facts = {"ops": most(ops["op"]), **facts}
-    return Finding(id_, subject, ops.height, total(ops["cost_us"]), ops["at"].to_list(), facts)
+def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts: Any) -> Finding:
+    """A finding about eager ops, with the time that a graph saves; else that which they took."""
+    took = total(ops["cost_us"])
+    of_keras = id_ == "run-eagerly" or subject in KERAS_STEPS
+    saved = evidence.overhead_us(ops["at"], of_keras=of_keras) if took is not None else None
+    facts = {"ops": most(ops["op"]), "saved": saved, **facts}
+    time = took if saved is None else saved
+    return Finding(id_, subject, ops.height, time, ops["at"].to_list(), facts)
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     nodes = evidence.nodes.filter(pl.col("op").is_in(_PYTHON_KERNELS))
     if nodes.is_empty():
         if ops.height:
-            yield _ran("py-function", "py_function", ops)
+            yield _ran(evidence, "py-function", "py_function", ops)
         return
     is_generator = pl.col("function").str.starts_with(_GENERATOR)
     nodes = nodes.with_columns(
@@ -198,6 +204,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
         if time is not None:
             time = max(time - _stack_traces_us(evidence, function), 0.0)
+            if function == _FROM_GENERATOR:  # a loop that waits for it is `input-bound`
+                time = 0.0 if input_bound(evidence) else min(time, waited_us(evidence))
         inside = rows(ops, where(ops["near"] == function))
         facts = {
             "runs": runs,
@@ -223,9 +231,10 @@ def _called(evidence: Evidence, function: str) -> int:
     return int(is_among(calls["inside"], around).sum())
 
 
-def _steady(near: str, ops: pl.DataFrame) -> Finding:
+def _steady(evidence: Evidence, near: str, ops: pl.DataFrame) -> Finding:
     calls, after = int(ops["calls"][0]), ops["after"].n_unique()
     return _ran(
+        evidence,
         "eager-steady-state",
         near,
         ops,
@@ -242,7 +251,7 @@ def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
     of_program = entered["function"].is_in(OWN_FUNCTIONS).not_()
     if ops["near"].null_count() == ops.height and not of_program.any():
         own = bool(evidence.calls.height)
-        yield _ran("no-function", "the program", ops, own=own)
+        yield _ran(evidence, "no-function", "the program", ops, own=own)
     elif evidence.calls.height:
         late = bool((ops["at"] > evidence.calls["at"].max()).all())
-        yield _ran("eager-steady-state", "the program", ops, late=late)
+        yield _ran(evidence, "eager-steady-state", "the program", ops, late=late)

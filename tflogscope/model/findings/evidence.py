@@ -11,18 +11,21 @@ from tflogscope.model.executions import spelled
 from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls, tracing_times
-from tflogscope.model.frames import looked_up, row_with, rows, where
+from tflogscope.model.frames import is_among, looked_up, row_with, rows, where
 from tflogscope.model.names import function_columns
 from tflogscope.model.reasons.eager import kernels_of_dispatches
+from tflogscope.model.spans import read_spans
 from tflogscope.model.stages import Stages
 from tflogscope.model.summary import recorded_facts
 from tflogscope.model.unexpected import eager_executions
+from tflogscope.model.without_log import WithoutLog
 
 _EAGER = (
     *("at", "end_at", "time", "end_time", "cost_us", "call", "thread", "dispatch", "cause"),
     *("own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
+_RUNNING_US = 50  # at most, for what TensorFlow does around the kernel of an eager op
 
 
 class Evidence(Stages):
@@ -92,6 +95,36 @@ class Evidence(Stages):
     def activity(self) -> ThreadTime:
         """What the records show of each thread's time."""
         return ThreadTime(self.events, self.executions, self.instantiations, self.calls)
+
+    @cached_property
+    def spans(self) -> pl.DataFrame:
+        """What the program's threads asked for, without the log (`spans.read_spans`)."""
+        ops, calls = self.placed.filter(~pl.col("inside")), self.calls.filter(~pl.col("nested"))
+        return read_spans(ops, calls, WithoutLog(self.events, self.costs.price))
+
+    def overhead_us(self, at: pl.Series, *, of_keras: bool) -> float | None:
+        """What the program would have spent less had a graph run these eager ops, in µs.
+
+        Their wall time, with Python and TensorFlow's dispatch in front of each, less what kernels
+        took: these run in a graph as well. Long gaps are the program's own Python code, or Keras'
+        (`of_keras`). Null where the log doesn't say what a record costs.
+        """
+        if self.costs.price is None:
+            return None
+        mine = rows(self.spans, where(is_among(self.spans["at"], at)))
+        own = pl.lit(0.0) if of_keras else pl.col("python_us")
+        # Before the first op after a call Keras' loop may have run.
+        own = pl.when(pl.col("after_call")).then("python_us").otherwise(own)
+        around = pl.col("gap_us") - own
+        # A first run makes the kernel, which a graph makes as well.
+        around += (pl.col("own_us") - pl.col("work_us")).clip(0, _RUNNING_US)
+        return float(mine.select(around.clip(0).sum()).item())
+
+    @cached_property
+    def loop_us(self) -> float:
+        """What the program did again and again would have taken, in µs."""
+        of_loop = self.spans.filter("again")
+        return float(of_loop.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
 
     @cached_property
     def failures(self) -> pl.DataFrame:

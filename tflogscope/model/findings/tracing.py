@@ -12,12 +12,13 @@ import polars as pl
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
-from tflogscope.model.frames import Integers, is_among, last_before, rows, where
+from tflogscope.model.findings.loops import SAVES
+from tflogscope.model.frames import Integers, is_among, last_before, row_with, rows, where
 from tflogscope.model.python_functions import KERAS_STEPS, retrace_warnings, traces_recorded
+from tflogscope.model.unexpected import is_unexpected
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _IDLE_SHARE = 0.1  # of the time in calls
-_RECORDS_A_GAP = 2
 _PAUSE = 10  # a gap that many times as long as half of them are is no step's
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
@@ -35,6 +36,7 @@ _PARTS = (
 _OF_CALLS = ("took_us", "thread")
 _LEAST_PART = 0.01  # of the time
 _VALUES = 4  # of an argument that are named
+_MOST_TRACING = 3  # times what the calls themselves took: more is other code of the program
 _WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
 
 
@@ -58,7 +60,7 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         if traces.height < 2:
             continue
         function, again = str(traces["function"][0]), traces.slice(1)
-        took, at_stake = total(again["took_us"]), total(again.select(_own_us()).to_series())
+        took, at_stake = total(again["took_us"]), _retracing_us(evidence, again)
         facts = {
             **(_recorded(evidence, traces) or _difference(evidence.nodes, traces)),
             "traces": traces.height,
@@ -68,6 +70,31 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
         }
         at = again["at"].to_list()
         yield Finding("retraced", function, again.height, at_stake, at, facts)
+
+
+def _retracing_us(evidence: Evidence, again: pl.DataFrame) -> float | None:
+    """What first calls took with their tracing, without the log: all that is asked for before each.
+
+    Null where no end is known.
+    """
+    known = again.filter(pl.col("took_us").is_not_null())
+    if known.is_empty():
+        return None
+    took, spans = float(known.select(_own_us().sum()).item()), evidence.spans
+    calls = rows(spans, where(is_among(spans["at"], known["at"]) & spans["is_call"]))
+    before = rows(spans, _before(spans, calls)).filter(
+        ~pl.col("op").str.contains("IteratorGetNext")
+    )
+    tracing = float(before.select((pl.col("gap_us") + pl.col("own_us")).sum()).item() or 0)
+    tracing += float(calls["gap_us"].sum())
+    return took + min(tracing, _MOST_TRACING * took)
+
+
+def _before(spans: pl.DataFrame, calls: pl.DataFrame) -> Integers:
+    """The spans between each of these calls and the one before it, on its thread."""
+    session = calls.select("thread", pl.col("session") - 1)
+    found = row_with(spans[["thread", "session"]], session)
+    return where(pl.Series(found >= 0) & ~spans["is_call"])
 
 
 def _own_us() -> pl.Expr:
@@ -186,7 +213,6 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
     ops = _inside(evidence, gaps)
     epochs = is_among(gaps["begin"], ops["until"].filter(ops["op"] == _ITERATOR))
     usual = pl.col("gap").median().over("name")
-    price = evidence.costs.price.usual if evidence.costs.price else 0.0
     steady = gaps.filter((pl.col("gap") <= _PAUSE * usual) & ~epochs)
     for mine in steady.partition_by("name"):
         name, function = mine["name"][0], str(mine["function"][0])
@@ -194,9 +220,7 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
         # Threads that all call one function wait for requests, or for each other.
         if len(took) < _LEAST_CALLS or function in trained_beside or thread.n_unique() > 1:
             continue
-        idle = float(mine["gap"].sum()) - evidence.activity.recorded_us(*_windows(mine))
-        # In each gap a record is written and one is worded, and often one of `record`'s own.
-        idle -= _RECORDS_A_GAP * price * mine.height
+        idle = _idle_us(evidence, mine)
         inside = total(took) or 0.0
         if not inside or idle <= _IDLE_SHARE * inside:
             continue
@@ -208,6 +232,31 @@ def _between(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
             "pauses": int((gaps["name"] == name).sum()) - mine.height,
         }
         yield Finding("between-steps", function, mine.height, idle, mine["at"].to_list(), facts)
+
+
+def _idle_us(evidence: Evidence, gaps: pl.DataFrame) -> float:
+    """What these gaps would have taken without the log, in µs, less what other findings have.
+
+    Eager ops that are findings have Python and dispatch in front of them; `checkpoints` has
+    all of a gap in which one was written or read.
+    """
+    spans = evidence.spans
+    calls = rows(spans, where(is_among(spans["at"], gaps["at"]) & spans["is_call"]))
+    inside = rows(spans, _before(spans, calls))
+    saved = inside.filter(pl.col("op").is_in(SAVES)).select("thread", pl.col("session") + 1)
+    judged = pl.Series(is_among(inside["at"], evidence.placed.filter(is_unexpected())["at"]))
+    of_keras = gaps["function"][0] in KERAS_STEPS
+    own = pl.when(pl.col("after_call") | pl.lit(not of_keras)).then("python_us").otherwise(0.0)
+    idle = pl.when(judged).then(own).otherwise("gap_us")
+    inside = inside.with_columns(idle=idle).with_columns(pl.col("session") + 1)
+    both = pl.concat(
+        [
+            calls.select("thread", "session", idle="gap_us"),
+            inside.select("thread", "session", "idle"),
+        ]
+    )
+    left = rows(both, where(pl.Series(row_with(both[["thread", "session"]], saved) < 0)))
+    return float(left["idle"].sum())
 
 
 def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
