@@ -30,9 +30,9 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
 
     Columns: thread, at (of `Executing op`), op (of calls the function), is_call, before (the op of
     the span before), after_call (that was a call), since (its end), begin; gap_us (from there on),
-    own_us and work_us (wall time, and kernels), all without the log; wall_us: of calls what that one
-    took; python_us: the gap, if it is too long for a dispatch; again: of a loop; session (how many
-    calls began on the thread).
+    own_us and work_us (wall time, and kernels), all without the log; usual_us: the usual gap between
+    these two; python_us: the gap, if it is too long for a dispatch; again: of a loop; session (how
+    many calls began on the thread).
     """
     called = calls.select(
         "thread",
@@ -86,9 +86,9 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
         "gap_us",
         "work_us",
         before="last_op",
+        usual_us=usual,
         after_call=holds(pl.col("last_is_call")),
         since="last_end",
-        wall_us="own_us",
         own_us=pl.when("is_call").then("work_us").otherwise("own_us"),
         python_us=pl.when(long).then("gap_us").otherwise(0.0),
         again=holds(

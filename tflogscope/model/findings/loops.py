@@ -12,7 +12,7 @@ from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding
 from tflogscope.model.frames import is_among, rows, where
 from tflogscope.model.once import once
-from tflogscope.model.spans import LEAST
+from tflogscope.model.spans import DISPATCH_US, LEAST
 
 # core/kernels/data/iterator_ops.cc: what a loop gets its elements with.
 _NEXT = ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional")
@@ -187,9 +187,9 @@ def _python_overhead(evidence: Evidence) -> Iterator[Finding]:
         return
     # With run_eagerly these gaps are Keras' own code.
     of_keras = evidence.placed["at"].filter(evidence.placed["judged_by"] == "run-eagerly")
-    long = spans.filter(
-        pl.col("again") & (pl.col("python_us") > 0) & ~is_among(spans["at"], of_keras)
-    )
+    of_loop = rows(spans, where(spans["again"] & ~is_among(spans["at"], of_keras)))
+    # Single long gaps are kernels that were made.
+    long = of_loop.filter((pl.col("python_us") > 0) & (pl.col("usual_us") > DISPATCH_US))
     took = float(long["python_us"].sum())
     work = float(spans["work_us"].sum())
     if long.height < LEAST or took <= _WORTH * evidence.loop_us:
