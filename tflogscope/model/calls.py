@@ -107,24 +107,12 @@ def _with_begins(events: Events, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 class ThreadTime:
-    """What the records show of each thread's time: eager ops, calls, instantiations."""
+    """What the records show of each thread's time."""
 
-    def __init__(
-        self,
-        events: Events,
-        executions: Executions,
-        instantiations: Instantiations,
-        calls: pl.DataFrame,
-    ) -> None:
+    def __init__(self, events: Events, instantiations: Instantiations) -> None:
         made = instantiations.spans[["thread", "time", "end_time"]]
-        ran = [executions.eager[made.columns], calls[["thread", "begin", "end"]]]
-        self._recorded = _by_thread(made, *ran)
         self._made = _by_thread(made)
         self._traces = _by_thread(read_stack_traces(events)[["thread", "since", "until"]])
-
-    def recorded_us(self, thread: Integers, since: Integers, until: Integers) -> float:
-        """How much of these windows of threads, in µs, records cover; each moment once."""
-        return _covered(self._recorded, thread, since, until)
 
     def made_us(self, thread: Integers, since: Integers, until: Integers) -> float:
         """How much of these windows, in µs, went into instantiating functions and eager ops.
@@ -138,9 +126,9 @@ class ThreadTime:
 _Spans = dict[object, tuple[Integers, Integers]]
 
 
-def _by_thread(*spans: pl.DataFrame) -> _Spans:
+def _by_thread(spans: pl.DataFrame) -> _Spans:
     """Begins and ends of spans, which have thread, begin and end."""
-    both = pl.concat(pl.DataFrame(each.get_columns(), ["thread", "begin", "end"]) for each in spans)
+    both = pl.DataFrame(spans.get_columns(), ["thread", "begin", "end"])
     parts = both.drop_nulls().partition_by("thread", as_dict=True)
     return {
         thread: (part["begin"].to_numpy(), part["end"].to_numpy())

@@ -30,7 +30,7 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
 
     Columns: thread, at (of `Executing op`), op (of calls the function), is_call, before (the op of
     the span before), after_call (that was a call), since (its end), begin; gap_us (from there on),
-    own_us and work_us (wall time, and kernels), all without the log; usual_us: the usual gap between
+    own_us and work_us (wall time, and kernels), all without the log; usual_us: the usual gap of
     these two; python_us: the gap, if it is too long for a dispatch; again: of a loop; session (how
     many calls began on the thread).
     """

@@ -94,7 +94,7 @@ class Evidence(Stages):
     @cached_property
     def activity(self) -> ThreadTime:
         """What the records show of each thread's time."""
-        return ThreadTime(self.events, self.executions, self.instantiations, self.calls)
+        return ThreadTime(self.events, self.instantiations)
 
     @cached_property
     def spans(self) -> pl.DataFrame:
