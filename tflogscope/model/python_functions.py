@@ -136,10 +136,10 @@ def traces_recorded(events: Events) -> pl.DataFrame:
 
 
 def tracing_us(events: Events) -> pl.DataFrame:
-    """How long each function was traced, where `record` wrote it down: at, took_us."""
-    said = events.messages("python_trace").select("at", took="signature")
-    took = pl.col("took").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
-    return said.select("at", took_us=took).filter(pl.col("took_us") >= 0)
+    """How long each function was traced, where `record` wrote it down: at, name, took_us."""
+    said = events.messages("python_trace")
+    took = pl.col("signature").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
+    return said.select("at", name="function", took_us=took).filter(pl.col("took_us") >= 0)
 
 
 def _recorded(known: pl.DataFrame, events: Events) -> pl.Series:
