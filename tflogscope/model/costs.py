@@ -109,19 +109,6 @@ class Costs:
         known = pl.Series([*self.calibrated], dtype=pl.String)
         return _unnumbered(name).replace_strict(known, taken, default=None)
 
-    def logged_us(self, records: int) -> float:
-        """What writing the log cost the threads that ran ops eagerly and called functions, in µs.
-
-        `records`: how many there are. Those outside of ops and calls cost their price.
-        """
-        if self.price is None:
-            return 0.0
-        eager = self._executions.eager.filter(self._executions.calls_around.is_null())
-        ran = eager.hstack([self.of_executions["work_us"][eager["row"]]]).drop_nulls("work_us")
-        inside = int((ran["end_at"] - ran["at"]).sum() or 0) // PLACES
-        log = float((ran["duration_us"] - ran["work_us"]).sum() or 0)
-        return log + self.price.quick * max(records - inside, 0)
-
     # ---- what a record costs ---------------------------------------------------------------------
 
     @cached_property

@@ -136,7 +136,7 @@ class LogRun(Run):
             findings=self.findings,
             answers=summary.story_facts(ops, self.ops, functions),
             limits=limit_facts(of, eager, graph),
-            slowed=summary.slowed_facts(of.costs, of.calls, of.recorded),
+            slowed=summary.slowed_facts(of.costs, of.calls, self.time),
         )
 
 

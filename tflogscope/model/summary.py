@@ -213,17 +213,21 @@ def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> N
     )
 
 
-def slowed_facts(costs: Costs, calls: pl.DataFrame, recorded: Recorded) -> Slowed | None:
-    """How much the log slowed the run; None where it doesn't say what its records cost."""
-    if costs.price is None or not recorded.span_us:
+def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowed | None:
+    """How much the log slowed the run; None where it doesn't say what its records cost.
+
+    `time` is the table.
+    """
+    logged = time.filter(phase="logging").drop_nulls("wall_us")["wall_us"].sum()
+    whole = round(time["wall_us"].sum())
+    if costs.price is None or not whole:
         return None
-    logged = rounded_us(min(costs.logged_us(recorded.records), recorded.span_us))
     again = (
         ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("took_us").is_not_null()
     )
     later = calls.filter(again)
     if later.is_empty():
-        return Slowed(None, None, None, logged, recorded.span_us, calibrated=False)
+        return Slowed(None, None, None, logged, whole, calibrated=False)
     printed = pl.col("took_us") + pl.col("log_us")
     per = later.group_by("function").agg(
         all_us=printed.sum(),
@@ -235,7 +239,7 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, recorded: Recorded) -> Slowe
     clock = most["clock_us"]
     later = most["later_us"] if clock is None else min(clock, most["printed_us"])
     times = (most["function"], later, most["printed_us"])
-    return Slowed(*times, logged, recorded.span_us, calibrated=clock is not None)
+    return Slowed(*times, logged, whole, calibrated=clock is not None)
 
 
 def story_facts(ops: pl.DataFrame, table: pl.DataFrame, functions: pl.DataFrame) -> list[Answer]:
