@@ -22,6 +22,7 @@ from tflogscope.native import library as c
 from tflogscope.sources import Block, SourceAccount, read_ahead
 
 WORKERS = 2
+_TAIL = 1 << 16  # bytes of a source's end that are kept
 # The first line of a block, those that a torn one there may need, and a last line.
 _LEAST_LINES = 1 + 4 + 1
 _PATIENCE_SECONDS = 0.1  # between two looks at the progress
@@ -34,7 +35,8 @@ Progress = Callable[[int, int | None], None]
 class SourceSpan:
     """One source in the numbering of all lines, and how its lines are classed.
 
-    `classes` counts lines by class (see `native/scanner.c`), `dialects` records by prefix.
+    `classes` counts lines by class (see `native/scanner.c`), `dialects` records by prefix. `tail`
+    is its last text, where a traceback is if the program ended by it.
     """
 
     name: str
@@ -44,6 +46,7 @@ class SourceSpan:
     dialects: list[int] = field(default_factory=lambda: [0] * c.DIALECTS)
     lines: int = 0
     torn: int = 0
+    tail: bytes = b""
 
     def count(self, output: Output) -> None:
         """Count the lines of what was scanned."""
@@ -220,9 +223,11 @@ class Scan:
         if self._source is not block.source:
             self._source, self._border = block.source, _Border()
             source, count = block.source, c.HOT + len(self.grammar.messages)
-            span = SourceSpan(source.name, self.store.raw.lines, source.account, [0] * count)
-            self.spans.append(span)
-        border = self._border
+            self.spans.append(
+                SourceSpan(source.name, self.store.raw.lines, source.account, [0] * count)
+            )
+        span, border = self.spans[-1], self._border
+        span.tail = (span.tail + block.text[-_TAIL:])[-_TAIL:]
         if block.last:
             text, begin, upto = border.text + block.text, border.begin, None
             before = text.rfind(b"\n", 0, -1) + 1

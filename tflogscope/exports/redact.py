@@ -364,11 +364,12 @@ class Redactor:
                 if (kept := _fitting(facts.get(name), re.compile(form, re.ASCII)))
                 not in (None, {}, [])
             }
-            kept["environment"] = {
-                name: value
-                for name, value in facts.get("environment", {}).items()
-                if name in self._facts["environment"] and re.fullmatch(_SETTING, value)
-            }
+            if "environment" in facts:
+                kept["environment"] = {
+                    name: value
+                    for name, value in facts["environment"].items()
+                    if name in self._facts["environment"] and re.fullmatch(_SETTING, value)
+                }
         except (ValueError, TypeError, AttributeError):
             return None
         return MARK + json.dumps(kept, separators=(",", ":"))

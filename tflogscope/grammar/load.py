@@ -44,7 +44,7 @@ _SAMPLE_KEYS = {"release", "line", "fields", "origin"}
 
 #: Files and folders that say nothing of messages: what the layers above know of TensorFlow.
 _OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "reasons.toml", "redact.toml"}
-_OF_THE_MODEL |= {"costs.toml", "sentences", "tables.toml"}
+_OF_THE_MODEL |= {"costs.toml", "endings.toml", "sentences", "tables.toml"}
 _ENVELOPES = "envelopes.toml"  # read when a log has something around its records
 
 #: Where a table begins; samples are tables of their own.

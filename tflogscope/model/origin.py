@@ -5,6 +5,7 @@ log.
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -61,6 +62,24 @@ def header_of(text: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def footer_of(text: bytes) -> dict[str, Any]:
+    """The fields of the line that `tflogscope record` writes last; none if there is no such line.
+
+    `text` is the end of a log.
+    """
+    line = text[text.rfind(b"\n", 0, -1) + 1 :]
+    found = header_of(line) or {}
+    return found if isinstance(found.get("status"), int) else {}
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` of 9; `signal 35` where this system has no name for it."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:

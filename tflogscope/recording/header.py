@@ -1,4 +1,5 @@
-"""The first line of a recorded log: what was run, where, and with which settings."""
+"""The first line of a recorded log: what was run, where, and with which settings; and the last:
+how it ended."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES
+from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES, signal_name
 
 MARK = "# tflogscope record "
 _PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy", *(each.package for each in REWRITERS))
@@ -81,6 +82,19 @@ def header_line(
     # A command may quote a log. Without spaces and markers nothing in it looks like a record.
     text = text.replace(" ", "\\u0020").replace("_verbose,", "\\u005fverbose,")
     return f"{MARK}{text}\n".encode("ascii")
+
+
+def footer_line(returncode: int) -> bytes:
+    """One line of JSON behind `MARK`, ended by a line feed: how the command ended.
+
+    Keys: `status` (as a shell has it: 128 and the number of the signal that ended it), `signal`
+    (`SIGKILL`; only if one did), `ended` (as `started` of `header_line`).
+    """
+    facts: dict[str, object] = {"status": returncode}
+    if returncode < 0:
+        facts = {"status": 128 - returncode, "signal": signal_name(-returncode)}
+    facts["ended"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    return f"{MARK}{json.dumps(facts, separators=(',', ':'))}\n".encode("ascii")
 
 
 def _processor() -> dict[str, object]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TextIO
 
 from tflogscope.errors import UsageError
+from tflogscope.recording.header import footer_line
 from tflogscope.recording.log_file import LogFile
 from tflogscope.recording.pass_on import PassOn
 
@@ -70,7 +71,7 @@ def record(
     begins: Sequence[bytes] = (),
     hidden: Callable[[], bool] | None = None,
 ) -> Recorded:
-    """Run a command to its end and write `header` and all that it writes to `log`.
+    """Run a command to its end and write `header`, all that it writes and `footer_line` to `log`.
 
     A log that can't be written any more ends the recording, not the command. INT, QUIT, TERM
     and HUP are passed on, for the command to obey; the second one ends the recording.
@@ -122,6 +123,8 @@ def record(
         status = -ended.number if process.returncode is None else process.returncode
     finally:
         os.close(channel.reader)
+        if process.returncode is not None:
+            kept.end(footer_line(process.returncode))
         kept.close()
     recorded.status = 128 - status if status < 0 else status
     recorded.seconds = time.monotonic() - started
@@ -268,9 +271,15 @@ class _Kept:
         self.error: OSError | None = None
         self._log = log
         self._flushed = time.monotonic()
+        self._last = b"\n"
 
     def write(self, data: bytes) -> None:
         self._try(self._log.write, data)
+        self._last = data[-1:]
+
+    def end(self, footer: bytes) -> None:
+        """Write a last line, on a line of its own."""
+        self.write(footer if self._last == b"\n" else b"\n" + footer)
 
     def flush_now_and_then(self) -> None:
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:

@@ -14,7 +14,8 @@ from tflogscope.model.names import MERGED
 class Finding(NamedTuple):
     """One finding: its id, what it is about, how much of it, and the time at stake in µs.
 
-    `time_us` is None where the log does not say. `at` are lines over all sources, from 0.
+    `time_us` is None where the log does not say. `at` are lines over all sources, from 0. `python`
+    is the line of the program where the evidence names it; otherwise those of `at` say it.
     """
 
     id: str
@@ -23,6 +24,7 @@ class Finding(NamedTuple):
     time_us: float | None
     at: Sequence[int]
     facts: Mapping[str, Any]
+    python: str | None = None
 
 
 def total(microseconds: pl.Series) -> float | None:

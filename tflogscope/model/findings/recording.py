@@ -6,15 +6,19 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tflogscope.model.ending import read_endings
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.frames import rows, where
 
 _MESSAGE = 160  # characters of a status that a finding quotes
+_DESTROYS = r"^(?:Destroy|Delete)"
+_ASKED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     """What went wrong, and what the log can't say."""
+    yield from _crashed(evidence)
     yield from _failures(evidence)
     yield from _unfinished(evidence)
     recorded = evidence.recorded
@@ -29,6 +33,44 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     if frame.height and not frame["duration_us"].count():
         first = [frame["at"][0]]
         yield Finding("no-durations", recorded.sources[0], frame.height, None, first, {})
+
+
+def _crashed(evidence: Evidence) -> Iterator[Finding]:
+    """Programs that an error, a signal or an exit status other than 0 ended.
+
+    A program that ran ops after it had printed a traceback went on; one that ends destroys what
+    it has.
+    """
+    eager = evidence.executions.eager
+    ops = rows(evidence.executions.signatures["op"], eager["signature"])
+    ran = eager["at"].filter(~ops.str.contains(_DESTROYS).fill_null(value=False))
+    for ending in read_endings(evidence.events.spans):
+        went_on = bool((ran > ending.at).any())
+        error = None if went_on else ending.error
+        if ending.status is None and (error is None or not ending.is_last):
+            continue
+        file, line = (None if went_on else ending.frame) or (None, 0)
+        python = f"{_as_recorded(file, evidence)}:{line}" if file else None
+        facts = {
+            "status": ending.status,
+            "signal": ending.signal,
+            "error": error and _cut(error),
+            "printed": ending.printed and _cut(ending.printed),
+            "python": python,
+            "memory": ending.signal == "SIGKILL",
+            "asked": ending.signal in _ASKED,
+            "native": ending.signal,
+        }
+        subject = ending.signal or (error or "").partition(":")[0] or f"status {ending.status}"
+        yield Finding("crashed", subject, 1, None, [ending.at], facts, python)
+
+
+def _as_recorded(path: str, evidence: Evidence) -> str:
+    """A file as the lines of `record` name it, from the program's folder on; else its own name."""
+    files = evidence.lines.stacks["python"].str.replace(r":\d+$", "").unique()
+    path = path.replace("\\", "/")
+    known = [each for each in files if path == each or path.endswith(f"/{each}")]
+    return max(known, key=len, default=path.rpartition("/")[2])
 
 
 def _failures(evidence: Evidence) -> Iterator[Finding]:

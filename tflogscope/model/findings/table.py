@@ -43,7 +43,11 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     )
     spans = evidence.executions.spans
     table = [
-        {**_worded(finding, evidence.span_us), **_lines(finding, spans), "python": python}
+        {
+            **_worded(finding, evidence.span_us),
+            **_lines(finding, spans),
+            "python": finding.python or python,
+        }
         for finding, python in zip(found, _asked(found, evidence), strict=True)
     ]
     return pl.DataFrame(table, schema("findings"))
