@@ -1,5 +1,4 @@
-"""The first line of a recorded log: what was run, where, and with which settings; and the last:
-how it ended."""
+"""The first line of a recorded log: what was run, where, with which settings; the last: its end."""
 
 from __future__ import annotations
 

@@ -51,11 +51,13 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
             continue
         file, line = (None if went_on else ending.frame) or (None, 0)
         python = f"{_as_recorded(file, evidence)}:{line}" if file else None
+        said = _cut(error or ending.printed or "")
         facts = {
             "status": ending.status,
             "signal": ending.signal,
-            "error": error and _cut(error),
-            "printed": ending.printed and _cut(ending.printed),
+            "error": said if error else None,
+            "printed": None if error else said,
+            "whole": not said.endswith("…"),
             "python": python,
             "memory": ending.signal == "SIGKILL",
             "asked": ending.signal in _ASKED,
