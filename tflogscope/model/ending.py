@@ -55,7 +55,7 @@ def read_endings(spans: list[SourceSpan]) -> Iterator[Ending]:
         said = footer.get("signal")
         named = isinstance(said, str) and re.fullmatch(r"SIG[A-Z0-9]+|signal \d+", said)
         ending = Ending(0, status, said if named else None)
-        if status in _OF_SHELL and not named:
+        if isinstance(status, int) and status in _OF_SHELL and not named:
             ending = ending._replace(signal=signal_name(status - 128))
         ending, begin = _error(text, ending)
         after = text.count("\n", begin) + (not text.endswith("\n")) + bool(footer)
