@@ -14,7 +14,7 @@ import tflogscope
 from tests.makelog import Log
 from tests.samples import run_of
 from tflogscope.model.intervals import first_open
-from tflogscope.model.origin import started_us
+from tflogscope.model.origin import moment_us
 from tflogscope.model.phases import PHASES
 
 TIME = Path(__file__).parent / "time"
@@ -38,7 +38,7 @@ def test_each_phase_is_what_the_programs_clock_says(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_phases_add_up_to_the_run(name: str) -> None:
     run = tflogscope.open_log(TIME / f"{name}.log.zst")
-    began, last = started_us(run.recorded_as), run.summary.recorded.last
+    began, last = moment_us(run.recorded_as, "started"), run.summary.recorded.last
     assert began is not None
     assert last is not None
     assert run.time["phase"].to_list() == list(PHASES)

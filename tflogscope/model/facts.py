@@ -103,8 +103,8 @@ class Slowed(NamedTuple):
 
     `function` is the one whose calls took longest, None: none was called twice; `later_us` and
     `printed_us` are the medians of its later calls without the log and as printed. `logged_us` is
-    what writing the log took of `span_us`, the whole run (the table `time`). `calibrated`: its times
-    are those of a run without a log (`record --calibrate`).
+    what writing the log took of `span_us`, the whole run (the table `time`). `calibrated`: its
+    times are those of a run without a log (`record --calibrate`).
     """
 
     function: str | None

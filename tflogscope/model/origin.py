@@ -91,16 +91,16 @@ def tensorflow_version(header: Mapping[str, Any] | None) -> str | None:
     return next((version for version in found if isinstance(version, str)), None)
 
 
-def started_us(header: Mapping[str, Any] | None) -> int | None:
-    """When the program was started, in µs since 1970 in its local time, as the log's times are.
+def moment_us(written: Mapping[str, Any] | None, name: str) -> int | None:
+    """When the program `started` or `ended`, in µs since 1970 in its local time, as the log's are.
 
-    None: the header doesn't say it to the millisecond.
+    `written` is the line of `read_header` or `footer_of`. None: it doesn't say it to the ms.
     """
     try:
-        started = datetime.strptime((header or {})["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
+        found = datetime.strptime((written or {})[name], "%Y-%m-%dT%H:%M:%S.%f%z")
     except (KeyError, TypeError, ValueError):
         return None
-    return round(started.replace(tzinfo=UTC).timestamp() * 1e6)
+    return round(found.replace(tzinfo=UTC).timestamp() * 1e6)
 
 
 def place_of(settings: object) -> tuple[str | None, int | None]:

@@ -20,7 +20,7 @@ from tflogscope.model.first_calls import compile_times
 from tflogscope.model.frames import is_among, looked_up, rows, where
 from tflogscope.model.intervals import Integers, first_open
 from tflogscope.model.links.candidates import compiled_runs
-from tflogscope.model.origin import started_us
+from tflogscope.model.origin import footer_of, moment_us
 from tflogscope.model.python_functions import tracing_us
 from tflogscope.model.stack_traces import read_stack_traces
 
@@ -43,7 +43,7 @@ _ORDER = (
 # Of these the log says what each execution would have taken without it.
 _ESTIMATED = ("first-runs", "compute", "eager", "input-wait")
 _WITHIN = {"busy first": "first-runs", "busy": "compute"}
-_LONGEST_START = 3600e6  # µs from the start of the program to its first record
+_LONGEST = 3600e6  # µs without a record at the start of a program, and at its end
 
 
 def time_table(of: Evidence) -> pl.DataFrame:
@@ -51,8 +51,10 @@ def time_table(of: Evidence) -> pl.DataFrame:
     first, last = of.recorded.first, of.recorded.last
     if first is None or last is None or last <= first:
         return pl.DataFrame(schema=schema("time"))
-    began = started_us(of.recorded_as)
-    first = began if began is not None and 0 <= first - began < _LONGEST_START else first
+    began = moment_us(of.recorded_as, "started")
+    first = began if began is not None and 0 <= first - began < _LONGEST else first
+    ended = moment_us(footer_of(of.events.spans[-1].tail), "ended")
+    last = ended if ended is not None and 0 <= ended - last < _LONGEST else last
     thread = _Thread(of, last)
     begin = thread.items["begin"].min()
     start_up = _spans("start-up", pl.DataFrame({"begin": [first], "end": [begin]}))

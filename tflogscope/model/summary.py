@@ -218,7 +218,7 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowe
 
     `time` is the table.
     """
-    logged = time.filter(phase="logging").drop_nulls("wall_us")["wall_us"].sum()
+    logged = float(time.filter(phase="logging").drop_nulls("wall_us")["wall_us"].sum())
     whole = round(time["wall_us"].sum())
     if costs.price is None or not whole:
         return None

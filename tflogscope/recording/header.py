@@ -70,7 +70,7 @@ def header_line(
             for name, value in sorted(environment.items())
             if (name.startswith(_PREFIXES) or name in RANKS) and not _NOT.search(name)
         },
-        "started": datetime.fromtimestamp(now).astimezone().isoformat(timespec="milliseconds"),
+        "started": _moment(now),
         "zone_seconds": zone,
         "system": platform.platform(),
         "cpus": os.cpu_count(),
@@ -83,6 +83,11 @@ def header_line(
     return f"{MARK}{text}\n".encode("ascii")
 
 
+def _moment(seconds: float) -> str:
+    """A time since 1970 as ISO 8601, with milliseconds and the zone."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="milliseconds")
+
+
 def footer_line(returncode: int) -> bytes:
     """One line of JSON behind `MARK`, ended by a line feed: how the command ended.
 
@@ -92,7 +97,7 @@ def footer_line(returncode: int) -> bytes:
     facts: dict[str, object] = {"status": returncode}
     if returncode < 0:
         facts = {"status": 128 - returncode, "signal": signal_name(-returncode)}
-    facts["ended"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    facts["ended"] = _moment(time.time())
     return f"{MARK}{json.dumps(facts, separators=(',', ':'))}\n".encode("ascii")
 
 
