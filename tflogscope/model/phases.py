@@ -113,7 +113,10 @@ def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> p
 def _not_shown(of: Evidence, thread: _Thread) -> list[str]:
     """The phases that this log can't show."""
     if not thread.items["end"].count():
-        return [phase for phase in PHASES if phase != "start-up" or thread.items.is_empty()]
+        shown = ["start-up"] * (thread.items.height > 0) + ["logging"] * (
+            of.costs.price is not None
+        )
+        return [phase for phase in PHASES if phase not in shown]
     found = ["logging"] * (of.costs.price is None)
     if of.calls.height:
         found += ["tracing"] * thread.traced.is_empty()

@@ -218,10 +218,11 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowe
 
     `time` is the table.
     """
-    logged = float(time.filter(phase="logging").drop_nulls("wall_us")["wall_us"].sum())
-    whole = round(time["wall_us"].sum())
-    if costs.price is None or not whole:
+    logging = time.filter(phase="logging").drop_nulls("wall_us")
+    if logging.is_empty() or not logging["share"].item():
         return None
+    logged = float(logging["wall_us"].item())
+    whole = round(logged / logging["share"].item())
     again = (
         ~pl.col("name").is_first_distinct() & ~pl.col("nested") & pl.col("took_us").is_not_null()
     )

@@ -36,7 +36,8 @@ def slowed_fact(slowed: Slowed | None) -> Iterator[doc.Fact]:
 
 def slowed_text(slowed: Slowed, whole: str) -> str:
     """How much the log slowed the run; `whole` names its time."""
-    said = f"writing the log took about {percent(slowed.logged_us, slowed.span_us)} of {whole}"
+    share = percent(slowed.logged_us, slowed.span_us)
+    said = f"writing the log took {'' if share[0] in '<>' else 'about '}{share} of {whole}"
     later, printed = slowed.later_us, slowed.printed_us
     if later and printed:
         times = f"{printed / later:.{0 if printed > _WHOLE_TIMES * later else 1}f} ×"

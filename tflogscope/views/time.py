@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LEAST = 0.005  # of the run, for a phase to be shown
 _ONCE = ("start-up", "tracing", "graph-passes", "first-runs", "xla")
-_AGAIN = {"logging": ""}
+_SAID = {"once": "paid once", "again": "again and again", "": "for the log"}
 
 
 def time_section(run: Run) -> Iterator[doc.Section]:
@@ -24,22 +24,13 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     known = run.time.drop_nulls("wall_us")
     if known.is_empty():
         return
+    once, log = pl.col("phase").is_in(_ONCE), pl.col("phase") == "logging"
+    paid = pl.when(once).then(pl.lit("once")).when(log).then(pl.lit("")).otherwise(pl.lit("again"))
+    known = known.with_columns(paid=paid)
     whole = float(known["wall_us"].sum())
-    once = float(known.filter(pl.col("phase").is_in(_ONCE))["wall_us"].sum())
-    log = float(known.filter(phase="logging")["wall_us"].sum())
-    shown = known.filter(pl.col("share") >= _LEAST).to_dicts()
     rows = [
-        {
-            "phase": row["phase"],
-            "paid": "once"
-            if row["phase"] in _ONCE
-            else ""
-            if row["phase"] == "logging"
-            else "again",
-            "us": row["wall_us"],
-            "share": percent(row["wall_us"], whole),
-        }
-        for row in shown
+        {**row, "us": row["wall_us"], "share": percent(row["wall_us"], whole)}
+        for row in known.filter(pl.col("share") >= _LEAST).to_dicts()
     ]
     columns = (
         Column("phase", "phase", least=12),
@@ -47,11 +38,12 @@ def time_section(run: Run) -> Iterator[doc.Section]:
         Column("share", "of the run", "share", stays=True),
         Column("paid", "paid", about="once: however long the program runs; again: at each step"),
     )
-    said = f"{duration(whole)} in all: {duration(once)} paid once, "
-    said += f"{duration(whole - once - log)} again and again, {duration(log)} for the log"
+    sums = dict(known.group_by("paid").agg(pl.col("wall_us").sum()).rows())
+    parts = [f"{duration(sums[each])} {said}" for each, said in _SAID.items() if each in sums]
+    said = f"{duration(whole)} in all: {', '.join(parts)}. docs/time.md says what is in each."
     nodes: list[doc.Node] = [
         doc.Table(columns, rows, "Where the time went", "time-table"),
-        doc.Paragraph(f"{said}. docs/time.md says what is in each."),
+        doc.Paragraph(said),
     ]
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
