@@ -52,13 +52,10 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     python = bool(slow.get("python")) and not generator
     mapped = re.sub(r"^Dataset_\w*?map_", "", function) if slow and not generator else None
     steps = max(evidence.loop_us - wait, 0.0)
-    at_stake = wait
-    if mapped and not python and not parallel:
-        # Elements come ahead of the step (grappler/optimizers/data/inject_prefetch.cc), so the map
-        # takes as long as step and wait; processors then share both.
-        processors = (evidence.recorded_as or {}).get("cpus")
-        shared = processors if isinstance(processors, int) and processors > 0 else 1
-        at_stake = max(min(wait, wait + steps - (wait + 2 * steps) / shared), 0.0)
+    serial = bool(mapped) and not python and not parallel
+    # What a map of TensorFlow's ops gains by parallel calls depends on which processors are idle.
+    # What a function of Python took in a map is at stake in `py-function`.
+    at_stake = None if serial else wait - min(python_waited_us(evidence), wait)
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "steps": steps or None,
@@ -67,13 +64,12 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "decode": slow.get("op") if mapped and not python else None,
         "mapped": mapped,
         "stage_us": slow.get("took_us"),
-        "serial": bool(mapped) and not python and not parallel,
+        "serial": serial,
+        "wait": wait,
         "unread": not slow,
         "prefetch": not slow and "Prefetch" not in there,
         "cache": "Cache" not in there,
     }
-    # What a function of Python took in a map is at stake in `py-function`.
-    at_stake -= min(python_waited_us(evidence), at_stake)
     subject = "Dataset.from_generator" if generator else function or "the data"
     yield Finding("input-bound", subject, waits.height, at_stake, waits["at"].to_list(), facts)
 
