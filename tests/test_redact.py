@@ -23,6 +23,7 @@ from tflogscope.checks.evaluation import check_run
 from tflogscope.cli.main import main
 from tflogscope.exports.redact import DROPPED, Redactor
 from tflogscope.exports.schema import TABLES
+from tflogscope.recording.header import footer_line, header_line
 from tflogscope.sources import Source
 
 KEY = b"the key of these tests"
@@ -251,6 +252,19 @@ def test_what_the_header_keeps_has_the_form_of_it(tmp_path: Path) -> None:
         "cpu_flags": ["avx2"],
         "environment": {"ONEDNN_VERBOSE": "1"},
     }
+
+
+def test_when_the_program_began_and_ended_stays(tmp_path: Path) -> None:
+    written = header_line(["python"], {}, {}), footer_line(-9)
+    log = tmp_path / "run.log"
+    log.write_bytes(b"".join(written))
+    text = b"".join(text for text, _ in Redactor(KEY).blocks(Source(str(log))))
+    for line, kept in zip(written, text.splitlines(), strict=True):
+        facts, left = (
+            json.loads(each.removeprefix(b"# tflogscope record ")) for each in (line, kept)
+        )
+        for name in {"started", "ended", "status", "signal"} & set(facts):
+            assert left[name] == facts[name]
 
 
 def some_words(path: Path) -> Iterator[str]:
