@@ -503,4 +503,4 @@ def test_completion_knows_the_tables() -> None:
         "COMP_CWORD": "3",
     }
     out, _ = spawn(env=environment).communicate()
-    assert out.split() == [b"timeline"]
+    assert sorted(out.split()) == [b"time", b"timeline"]

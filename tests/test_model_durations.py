@@ -58,7 +58,7 @@ def test_sums_and_means_end_with_the_nanosecond(name: str) -> None:
                 None if value is None else round(value, 3) for value in column
             ], column.name
     for path, value in floats(summary_json(run)):
-        assert value == round(value, 3), path
+        assert value == round(value, 3) or path.endswith("/share"), path
 
 
 def test_a_sum_of_tenths_is_one(opened: Open) -> None:

@@ -159,9 +159,8 @@ def test_what_is_printed_at_the_end_is_what_analyze_prints(
     terminal.type("q")
     terminal.wait_for("it ended with 0")
     printed = terminal.screen("-S", "-")
-    assert printed[printed.index("What was recorded") :].split("it ended")[0] == (
-        capsys.readouterr().out
-    )
+    out = capsys.readouterr().out
+    assert printed[printed.index(out.splitlines()[0]) :].split("it ended")[0] == out
 
 
 @pytest.mark.thorough
