@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 import tflogscope
 from tests.makelog import Log
-from tests.samples import run_of
+from tests.samples import run_of, unpacked
 from tflogscope.model.intervals import first_open
-from tflogscope.model.origin import moment_us
+from tflogscope.model.origin import RECORD_MARK, moment_us
 from tflogscope.model.phases import PHASES
 
 TIME = Path(__file__).parent / "time"
@@ -44,6 +45,21 @@ def test_phases_add_up_to_the_run(name: str) -> None:
     assert run.time["phase"].to_list() == list(PHASES)
     assert run.time["wall_us"].sum() == pytest.approx(last - began, abs=1)
     assert run.time["share"].sum() == pytest.approx(1)
+
+
+def test_a_run_ends_where_record_says_that_the_program_ended(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_bytes(unpacked(TIME / "eager__tf2.20.0.log.zst"))
+    before = tflogscope.open_log(log)
+    last = before.summary.recorded.last
+    assert last is not None
+    ended = datetime.fromtimestamp(last / 1e6 + 3, UTC).isoformat(timespec="milliseconds")
+    with log.open("ab") as file:
+        file.write(RECORD_MARK + f'{{"status":0,"ended":"{ended}"}}\n'.encode())
+    after = tflogscope.open_log(log)
+    longer = (after.time["wall_us"] - before.time["wall_us"]).to_list()
+    assert longer[PHASES.index("python")] == pytest.approx(3e6, abs=2000)
+    assert sum(longer) == pytest.approx(3e6, abs=1001)
 
 
 def test_a_log_of_another_recorder_begins_with_its_first_record() -> None:
