@@ -15,19 +15,8 @@ from tflogscope.version import MADE_BY
 
 #: In the order in which help shows them; each is the function of its name in a module of its name.
 COMMANDS = (
-    *(
-        "record",
-        "analyze",
-        "watch",
-        "ops",
-        "export",
-        "explain",
-        "diff",
-        "query",
-        "timeline",
-        "trace",
-    ),
-    *("benchdnn", "report", "check", "redact", "simulate", "collect", "ranks", "trend"),
+    *("record", "analyze", "watch", "ops", "export", "explain", "diff", "query", "timeline"),
+    *("trace", "benchdnn", "report", "check", "redact", "simulate", "collect", "ranks", "trend"),
     "grammar",
 )
 
