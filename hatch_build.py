@@ -1,47 +1,58 @@
-"""Compiles `tflogscope/native/scanner.c` when the project is built or installed.
+"""Makes what tflogscope would have to make at each start, when the project is built or installed.
 
-It takes the C compiler that is there; where there is none it asks for the package `ziglang`, a
-whole compiler. tools/wheels.py sets TFLOGSCOPE_TARGET, `ZIG-TARGET WHEEL-PLATFORM`, to build for
-other systems than this one.
+That is the library of `tflogscope/native/scanner.c`, and `_parsed.bin`, what the files of grammars/
+say (`tflogscope/grammar/load.py`). The library is compiled by the C compiler that is there; where
+there is none the build asks for the package `ziglang`, a whole compiler. tools/wheels.py sets
+TFLOGSCOPE_TARGET, `ZIG-TARGET WHEEL-PLATFORM`, to build for other systems than this one.
 """
 
 from __future__ import annotations
 
+import compileall
+import marshal
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NATIVE = Path(__file__).parent / "tflogscope" / "native"
+PACKAGE = Path(__file__).parent / "tflogscope"
+NATIVE, GRAMMAR = PACKAGE / "native", PACKAGE / "grammar"
 SOURCE = NATIVE / "scanner.c"
+PARSED = "_parsed.bin"
 ZIG = [sys.executable, "-m", "ziglang", "cc"]
 
 
-class ScannerHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Puts the compiled scanner into a wheel; for an editable install, beside its source."""
+class ReadyMade(BuildHookInterface):  # type: ignore[type-arg]
+    """Puts what it makes into a wheel; for an editable install, beside the sources."""
 
     def dependencies(self) -> list[str]:
         """What has to be installed for the build: a compiler, if none works."""
         return [] if _compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and say what the wheel is for."""
+        """Make all of it, and say what the wheel is for."""
         target, _, platform = os.environ.get("TFLOGSCOPE_TARGET", "").partition(" ")
         windows = "windows" in target if target else sys.platform == "win32"
         name = "_scanner.dll" if windows else "_scanner.so"
         if version == "editable":
-            library = NATIVE / name
+            library, parsed = NATIVE / name, GRAMMAR / PARSED
+            # pip compiles a wheel's modules. Where PYTHONDONTWRITEBYTECODE is set, as in many
+            # images, these would be compiled at each start, which takes 100 ms.
+            compileall.compile_dir(str(PACKAGE), quiet=1)
         else:
             self._folder = tempfile.mkdtemp()
-            library = Path(self._folder) / name
+            library, parsed = Path(self._folder) / name, Path(self._folder) / PARSED
             build_data["force_include"][str(library)] = f"tflogscope/native/{name}"
+            build_data["force_include"][str(parsed)] = f"tflogscope/grammar/{PARSED}"
+        parsed.write_bytes(parsed_grammars())
         compiler = [*ZIG, "-target", target] if target else _compiler() or ZIG
         subprocess.run(command(compiler, library), check=True)
         platform = platform or sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -52,6 +63,15 @@ class ScannerHook(BuildHookInterface):  # type: ignore[type-arg]
         """Remove what only the wheel needed."""
         if version != "editable":
             shutil.rmtree(self._folder)
+
+
+def parsed_grammars() -> bytes:
+    """What each grammar file says, by the checksum of its text."""
+    texts = [file.read_bytes() for file in sorted(PACKAGE.parent.glob("grammars/**/*.toml"))]
+    # Format 4: other Pythons than this one read it.
+    return marshal.dumps(
+        {crc32(text): marshal.dumps(tomllib.loads(text.decode()), 4) for text in texts}, 4
+    )
 
 
 def command(compiler: list[str], library: Path) -> list[str]:

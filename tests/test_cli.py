@@ -21,7 +21,7 @@ import tflogscope
 from tests import stub
 from tests.command import run_command
 from tests.deep import first_quick
-from tests.samples import path_of, run_of
+from tests.samples import NAMES, path_of, run_of
 from tflogscope.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -82,6 +82,16 @@ def test_help_and_version_do_not_wait_for_polars(arguments: list[str]) -> None:
     imported = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
     assert "typer" in imported
     assert not imported & {"polars", "numpy", "rich", "pyparsing"}
+
+
+def test_an_ordinary_command_line_does_not_import_pydantic() -> None:
+    code = (
+        "import sys; from tflogscope.cli.main import main\n"
+        f"code = main(['analyze', {str(path_of(NAMES[0]))!r}, '--format', 'json'])\n"
+        "sys.exit(code or 'pydantic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode == 0
 
 
 def test_import_does_not_import_polars() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import marshal
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
 from tflogscope.errors import GrammarError
+from tflogscope.grammar import load
 from tflogscope.grammar.check import misfits
-from tflogscope.grammar.load import load_grammar
+from tflogscope.grammar.load import load_grammar, packaged_file, read_toml
 from tflogscope.grammar.model import Message
 
 GRAMMAR = load_grammar()
@@ -101,6 +105,28 @@ def test_loading_imports_neither_polars_nor_pyparsing() -> None:
         "sys.exit(bool({'polars', 'pyparsing'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_what_was_parsed_at_install_is_what_the_files_say() -> None:
+    for file in packaged_file("").rglob("*.toml"):
+        assert read_toml(file, file.name) == tomllib.loads(file.read_text())
+
+
+def test_a_file_that_changed_since_the_install_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, parsed = tmp_path / "own.toml", tmp_path / "parsed"
+    file.write_text("number = 1")
+    ready = {crc32(file.read_bytes()): marshal.dumps({"number": "as it was parsed"})}
+    parsed.write_bytes(marshal.dumps(ready))
+    monkeypatch.setattr(load, "_PARSED", parsed)
+    monkeypatch.setattr(load, "_parsed", load._parsed.__wrapped__)
+    assert read_toml(file, "own") == {"number": "as it was parsed"}
+    parsed.write_bytes(parsed.read_bytes()[:-9])
+    assert read_toml(file, "own") == {"number": 1}
+    parsed.write_bytes(marshal.dumps(ready))
+    file.write_text("number = 2")
+    assert read_toml(file, "own") == {"number": 2}
 
 
 def test_a_user_directory_adds_a_message(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ default; `functions."PATTERN"` tables say otherwise for the functions whose name
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -98,9 +97,11 @@ def read_policy(path: Path) -> Policy:
 
 
 def _document(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(_bytes(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageError(f"this is not TOML: {error}", str(path), "Fix the file.") from error
     except RecursionError as error:
         raise UsageError("this is nested too deeply", str(path), "Mend the file.") from error

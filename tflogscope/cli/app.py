@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from typer.core import TyperGroup
@@ -44,7 +44,42 @@ def _made(name: str) -> Any:
         made = typer.Typer(add_completion=False, rich_markup_mode=None)
         cls, settings = (getattr(module, each, None) for each in ("Command", "CONTEXT"))
         made.command(name, cls=cls, context_settings=settings)(getattr(module, name))
-    return typer.main.get_command(made)
+    return _quick(typer.main.get_command(made))
+
+
+class _Given(NamedTuple):
+    """Passes on values that are what their parameter asks for as they were typed.
+
+    typer has pydantic look at each value, and to import it takes as long as to import numpy.
+    """
+
+    slow: Callable[[], Any]
+    """What typer would take in its place."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        kind = param.type_descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if kind is str and isinstance(value, str):
+            return value
+        if get_origin(kind) is Literal and value in get_args(kind):
+            return value
+        if kind == list[str]:
+            return list(value)
+        return self.slow().coerce(value, param=param, ctx=ctx)
+
+
+def _quick(command: Any) -> Any:
+    listed = command.get_params  # with --help, which is not among `params`
+    command.get_params = lambda context: [_given(each) for each in listed(context)]
+    return command
+
+
+def _given(parameter: Any) -> Any:
+    if "get_runtime_param" not in vars(parameter):
+        given = _Given(parameter.get_runtime_param)
+        parameter.get_runtime_param = lambda: given
+    return parameter
 
 
 class _Group(TyperGroup):
@@ -61,6 +96,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def whole_command() -> Any:
+    """The command `tflogscope` with all of its commands."""
+    return _quick(typer.main.get_command(app))
 
 
 def _show_version(wanted: bool) -> None:

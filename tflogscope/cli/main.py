@@ -97,11 +97,10 @@ def _run_to_code(arguments: Sequence[str] | None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """Let typer parse and call; its own errors are all about usage."""
-    from tflogscope.cli.app import app
+    from tflogscope.cli.app import whole_command
 
-    command = typer.main.get_command(app)
     try:
-        code = command.main(arguments, prog_name="tflogscope", standalone_mode=False)
+        code = whole_command().main(arguments, prog_name="tflogscope", standalone_mode=False)
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "tflogscope"

@@ -16,16 +16,14 @@ import hashlib
 import json
 import re
 import secrets
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import Any
 
 import polars as pl
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.fast import extract, match_messages
-from tflogscope.grammar.load import load_grammar, packaged_file
+from tflogscope.grammar.load import load_grammar, packaged_file, packaged_toml
 from tflogscope.grammar.model import FileGrammar, Grammar
 from tflogscope.grammar.rewriters import REWRITERS
 from tflogscope.grammar.template import pattern_of
@@ -95,11 +93,11 @@ class Redactor:
         self.understood = 0
         """Records and lines that were."""
         self.grammar = grammar or load_grammar()
+        self._facts = packaged_toml(_FILE)
         try:
-            self._facts: dict[str, Any] = tomllib.loads(packaged_file(_FILE).read_text("utf-8"))
             words, onednn = (packaged_file(f).read_text("utf-8") for f in (_WORDS, _ONEDNN_WORDS))
         except (OSError, ValueError) as error:
-            raise GrammarError(f"the file can't be read: {error}", _FILE) from error
+            raise GrammarError(f"the file can't be read: {error}", _WORDS) from error
         known = [*self._facts["words"].split(), *words.split(), *self._own_words(), DROPPED]
         # What the model knows by its words.
         known += [*OWN_FUNCTIONS, *KERAS_STEPS, *_WORD.findall(NOT_FED)]

@@ -1,19 +1,19 @@
 """Reads grammar files (TOML) into a `Grammar`.
 
-Nothing is compiled here: patterns are strings, made when first asked for, pyparsing is not
-imported, and samples are cut off before the TOML is parsed, so that the packaged grammar is there
-in a few milliseconds.
+Nothing is compiled here: patterns are strings, made when first asked for, and pyparsing is not
+imported. To parse all packaged TOML takes 100 ms, so `hatch_build.py` does it when tflogscope is
+installed; a file that has changed since is parsed here.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+import marshal
+from collections.abc import Mapping
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from zlib import crc32
 
 from tflogscope.errors import GrammarError
 from tflogscope.grammar.envelopes import Envelope, read_envelope
@@ -47,10 +47,7 @@ _OF_THE_MODEL = {"benchdnn.toml", "causes.toml", "ops.toml", "reasons.toml", "re
 _OF_THE_MODEL |= {"costs.toml", "endings.toml", "sentences", "tables.toml"}
 _ENVELOPES = "envelopes.toml"  # read when a log has something around its records
 
-#: Where a table begins; samples are tables of their own.
-_TABLE = re.compile(r"^(?=[ \t]*\[\[)", re.MULTILINE)
-_SAMPLE, _VERBOSE_SAMPLE = "[[message.sample]]", "[[sample]]"
-_REWRITER_ROW = "[[rewriter."
+_PARSED = Path(__file__).with_name("_parsed.bin")
 
 
 def load_grammar(directory: str | PathLike[str] | None = None) -> Grammar:
@@ -124,10 +121,33 @@ def packaged_file(name: str) -> Path:
 
 def packaged_toml(name: str) -> dict[str, Any]:
     """What a packaged file says. Raises GrammarError if it is damaged."""
+    return read_toml(packaged_file(name), name)
+
+
+def read_toml(file: Path, name: str) -> dict[str, Any]:
+    """What a file says; errors call it `name`. Raises GrammarError if it is damaged."""
     try:
-        return tomllib.loads(packaged_file(name).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        text = file.read_bytes()
+        if parsed := _parsed().get(crc32(text)):
+            found: dict[str, Any] = marshal.loads(parsed)  # noqa: S302  ours, as .pyc files are
+            return found
+        import tomllib
+
+        return tomllib.loads(text.decode())
+    except (OSError, UnicodeDecodeError) as error:
         raise GrammarError(f"the file can't be read: {error}", name) from error
+    except ValueError as error:
+        raise GrammarError(f"this is not a TOML file: {error}", name) from error
+
+
+@cache
+def _parsed() -> Mapping[int, bytes]:
+    """What packaged files say, by the checksums of their texts (`hatch_build.py`)."""
+    try:
+        found: Mapping[int, bytes] = marshal.loads(_PARSED.read_bytes())  # noqa: S302  see above
+    except (OSError, ValueError, EOFError, TypeError):  # not installed, or by another Python
+        return {}
+    return found
 
 
 def frozen(value: Any) -> Any:
@@ -170,11 +190,7 @@ class _Collector:
         self.envelopes: dict[str, Envelope] = {}
 
     def read(self, file: Path, name: str) -> None:
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise GrammarError(f"the file can't be read: {error}", name) from error
-        self._add(_parse_toml(_without_samples(text), text, name), name, text)
+        self._add(read_toml(file, name), name)
 
     def grammar(self) -> Grammar:
         files = {
@@ -191,7 +207,7 @@ class _Collector:
             lambda: own | _packaged_envelopes(),  # a user's own come first
         )
 
-    def _add(self, content: dict[str, Any], name: str, text: str) -> None:
+    def _add(self, content: dict[str, Any], name: str) -> None:
         _known_keys(content, _TOP_KEYS, name)
         files = list(content.get("files", []))
         if "file" in content:
@@ -199,9 +215,8 @@ class _Collector:
         for file in files:
             self.sources.setdefault(file, str(content.get("source", file)))
             self.messages.setdefault(file, [])
-        samples = cache(partial(_read_samples, text, name))
         for entry in content.get("message", []):
-            message = _message(entry, files, name, samples)
+            message = _message(entry, files, name)
             if message.id in self.by_id:
                 other = self.by_id[message.id].grammar_file
                 raise GrammarError(f"the id is taken by {other}", _place(name, message.id))
@@ -246,49 +261,7 @@ class _Collector:
         )
 
 
-def _without_samples(text: str) -> str:
-    """Grammar text in which `sample = true` stands for the samples of a message.
-
-    Rows of a [rewriter] are left out: `rewriters.py` reads them.
-    """
-    kept: list[str] = []
-    for table in _TABLE.split(text):
-        if table.startswith((_VERBOSE_SAMPLE, _REWRITER_ROW)):
-            continue
-        if not table.lstrip().startswith(_SAMPLE):
-            kept.append(table)
-        elif kept[-1] != "sample = true\n":
-            kept.append("sample = true\n")
-    return "".join(kept)
-
-
-def _parse_toml(text: str, whole: str, name: str) -> dict[str, Any]:
-    """Parses `text`; if that fails, the `whole` file, whose error has the right line number."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        pass
-    try:
-        return tomllib.loads(whole)
-    except tomllib.TOMLDecodeError as error:
-        raise GrammarError(f"this is not a TOML file: {error}", name) from error
-
-
-def _read_samples(text: str, name: str) -> dict[str, tuple[Sample, ...]]:
-    return {
-        entry["id"]: tuple(
-            _sample(sample, _place(name, entry["id"])) for sample in entry.get("sample", [])
-        )
-        for entry in _parse_toml(text, text, name).get("message", [])
-    }
-
-
-def _message(
-    entry: dict[str, Any],
-    files: list[str],
-    name: str,
-    samples: Callable[[], Mapping[str, tuple[Sample, ...]]],
-) -> Message:
+def _message(entry: dict[str, Any], files: list[str], name: str) -> Message:
     id_ = _get(entry, "id", str, name)
     place = _place(name, id_)
     _known_keys(entry, _MESSAGE_KEYS, place)
@@ -309,7 +282,7 @@ def _message(
         hot=_hot(entry) if "scan" in entry else None,
         buffer=Hot(_scans(entry["buffer"]), "tensors") if "buffer" in entry else None,
         grammar_file=name,
-        read_samples=samples,
+        samples=tuple(_sample(each, place) for each in entry["sample"]),
     )
 
 

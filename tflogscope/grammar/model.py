@@ -81,15 +81,8 @@ class Message:
     buffer: Hot | None = None
     #: The grammar file it was read from, for error messages.
     grammar_file: str = field(default="", compare=False)
-    #: Reads the samples of that file, by message id; they are long, and few runs want them.
-    read_samples: Callable[[], Mapping[str, tuple[Sample, ...]]] = field(
-        default=dict, compare=False, repr=False
-    )
-
-    @property
-    def samples(self) -> tuple[Sample, ...]:
-        """Lines that hold both engines to this description. Raises GrammarError."""
-        return self.read_samples().get(self.id, ())
+    #: Lines that hold both engines to this description.
+    samples: tuple[Sample, ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:

@@ -8,13 +8,11 @@ grammars/tensorflow/.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
-from tflogscope.grammar.load import frozen, packaged_file
+from tflogscope.grammar.load import frozen, packaged_file, packaged_toml
 
 _FOLDER = "plugins"
 #: The values of `rewrite` that are TensorFlow's own, and whose kernels they are.
@@ -103,17 +101,16 @@ class Rewriter(NamedTuple):
 
 
 def _read() -> tuple[Rewriter, ...]:
-    files = sorted(packaged_file(_FOLDER).glob("*.toml"))
-    return tuple(found for file in files if (found := _read_one(file)))
+    names = (f"{_FOLDER}/{file.name}" for file in sorted(packaged_file(_FOLDER).glob("*.toml")))
+    return tuple(found for name in names if (found := _read_one(name)))
 
 
-def _read_one(file: Path) -> Rewriter | None:
+def _read_one(name: str) -> Rewriter | None:
+    entry = packaged_toml(name).get("rewriter")
     try:
-        before_messages = file.read_text(encoding="utf-8").split("\n[[message]]\n")[0]
-        entry = tomllib.loads(before_messages).get("rewriter")
         return None if entry is None else _rewriter(**frozen(entry))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GrammarError(f"the file can't be read: {error}", f"{_FOLDER}/{file.name}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise GrammarError(f"the file can't be read: {error}", name) from error
 
 
 def _rewriter(
