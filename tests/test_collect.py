@@ -280,9 +280,33 @@ def test_a_store_that_can_not_be_written_says_what_is_there(
     assert main(["collect", str(path_of(EAGER)), "-o", store]) == 2
     said = capsys.readouterr().err
     assert "Nothing was written" not in said
-    assert "it goes on from there" in said
+    assert f"No run is in {store}." in said
     monkeypatch.setattr(LocalFolder, "write", write)
     assert main(["collect", str(path_of(EAGER)), "-o", store]) == 0
+    monkeypatch.setattr(LocalFolder, "write", full)
+    assert main(["collect", str(path_of(MLP)), "-o", store]) == 2
+    assert f"1 run in {store}. Collect again, and it goes on from there." in capsys.readouterr().err
+
+
+def test_logs_that_can_not_be_read_refuse_no_other(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Processes, "run", Here.run)
+    (tmp_path / "loop.log").symlink_to(tmp_path / "loop.log")
+    closed = (logs / "mlp/2/rank0.log.zst").rename(logs / "mlp/2/2.log.zst")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != str(closed) and access(path, mode))
+    wrong, store = [str(tmp_path / f"{name}.log") for name in ("loop", "gone")], str(tmp_path / "s")
+    (logs / "mlp/1/rank0.log.zst").rename(logs / "mlp/1/1.log.zst")
+    assert main(["collect", *wrong, str(logs), "-o", store]) == 1
+    said = capsys.readouterr().err
+    assert f"2: {closed}: can't be read: Permission denied" in said
+    assert "2 runs in" in said
+    assert "3 failed" in said
+    rows = tflogscope.open_store(store).rows.filter(state="failed")
+    assert rows["run"].to_list() == ["2", "gone", "loop"]
+    assert main(["collect", *wrong, "-o", str(tmp_path / "none")]) == 3  # nothing to begin with
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut off"])

@@ -16,7 +16,7 @@ from tflogscope.errors import OutputError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
 from tflogscope.model.figures import count_of
-from tflogscope.stores.folder import is_begun, is_store, is_url
+from tflogscope.stores.folder import RUNS, folder_of, is_begun, is_store, is_url
 from tflogscope.version import __version__
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def collect(
         try:
             rows, there = collect_runs(runs, store, pool, version, show, grammar=grammar)
         except OutputError as error:
-            error.hint = f"What is done stays in {store}. Collect again, and it goes on from there."
+            error.hint = _what_is_in(store)
             raise
     failed = [row for row in rows if row["state"] == "failed"]
     for row in failed:
@@ -107,6 +107,14 @@ def collect(
 
 
 _ADDRESS = "DASK_SCHEDULER_ADDRESS"
+
+
+def _what_is_in(store: str) -> str:
+    """Where a store can't be written: what is in it all the same."""
+    if there := len(folder_of(store).files(RUNS)):
+        said = count_of(there, "run")
+        return f"{said} in {store}. Collect again, and it goes on from there."
+    return f"No run is in {store}. Collect again where there is room to write."
 
 
 def _version(grammar: str | None) -> str:

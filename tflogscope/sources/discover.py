@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +14,12 @@ from tflogscope.sources.source import STANDARD_INPUT, Source
 _DIGITS = re.compile(r"([0-9]+)")
 
 
-def find_sources(inputs: Sequence[str | os.PathLike[str] | Source]) -> list[Source]:
+def find_sources(
+    inputs: Sequence[str | os.PathLike[str] | Source],
+    refused: dict[str, InputError] | None = None,
+) -> list[Source]:
     """The sources that `inputs` name, in this order: files, directories, or "-" for standard input.
-    A source is taken as it is.
+    A source is taken as it is. If `refused` is given, it gets the files that can't be read.
 
     A directory gives all regular files in it and below it in natural order (`run.log.2` before
     `run.log.10`), but no hidden ones. Names are never patterns. The same file named twice, or by
@@ -38,10 +40,16 @@ def find_sources(inputs: Sequence[str | os.PathLike[str] | Source]) -> list[Sour
             sources.append(named)
             continue
         for path in _files(os.fspath(named)):
-            identity = _identity(path)
-            if identity not in seen:
-                seen.add(identity)
-                sources.append(Source(path))
+            try:
+                identity = _identity(path)
+                _check_access(path)
+                if identity not in seen:
+                    seen.add(identity)
+                    sources.append(Source(path))
+            except InputError as error:
+                if refused is None:
+                    raise
+                refused[path] = error
     return sources
 
 
@@ -75,10 +83,8 @@ def _is_of(status: os.stat_result, named: str) -> bool:
 
 
 def _files(path: str) -> Iterator[str]:
-    if path == STANDARD_INPUT:
-        yield path
-    elif not stat.S_ISDIR(_status(path).st_mode):
-        _check_access(path)
+    """The files that a name stands for; also what can't be read."""
+    if not os.path.isdir(path):  # noqa: PTH112  as named
         yield path
     else:
         below = list(_files_below(path))
@@ -88,18 +94,20 @@ def _files(path: str) -> Iterator[str]:
                 path,
                 "Hidden files are skipped; name them to read them.",
             )
-        for file in below:
-            _check_access(file)
-            yield file
+        yield from below
 
 
 def _files_below(directory: str) -> Iterator[str]:
-    """Regular files of a directory and those below it. Links to directories are not followed."""
+    """Regular files of a directory and those below it. Links to directories are not followed.
+
+    A directory that can't be read is given itself, as a file that can't be read either.
+    """
     try:
         with os.scandir(directory) as found:
             entries = sorted(found, key=lambda entry: natural_key(entry.name))
-    except OSError as error:
-        raise unreadable(directory, error) from error
+    except OSError:
+        yield directory
+        return
     for entry in entries:
         if entry.name.startswith("."):
             continue
@@ -134,5 +142,5 @@ def _status(path: str) -> os.stat_result:
 
 
 def _check_access(path: str) -> None:
-    if not os.access(path, os.R_OK):
+    if path != STANDARD_INPUT and not os.access(path, os.R_OK):
         raise unreadable(path, PermissionError(13, os.strerror(13)))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tflogscope.errors import UsageError
+from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.model import Grammar
 from tflogscope.sources.block import Block, SourceAccount
 from tflogscope.sources.discover import file_and_process, find_sources, natural_key
@@ -39,7 +39,9 @@ _IN_MEMORY = 1 << 20  # bytes of one process
 
 
 def find_streams(
-    inputs: Sequence[str | os.PathLike[str] | Source], grammar: Grammar
+    inputs: Sequence[str | os.PathLike[str] | Source],
+    grammar: Grammar,
+    refused: dict[str, InputError] | None = None,
 ) -> list[Source]:
     """As `find_sources`, with what is around their lines taken off, and each process by itself.
 
@@ -49,18 +51,22 @@ def find_streams(
         UsageError: nothing is named, or a process that is not there.
         InputError: an input can't be read, or not be kept in temporary files.
     """
-    plain = [
-        each
+    asked = {
+        id(each): chosen
         for each in inputs
-        if isinstance(each, Source) or file_and_process(os.fspath(each)) is None
-    ]
-    found = {id(each): each for each in find_sources(plain)} if plain or not inputs else {}
-    sources = [stream for each in found.values() for stream in _streams(each, grammar)]
-    for each in inputs:
-        chosen = None if isinstance(each, Source) else file_and_process(os.fspath(each))
-        if chosen is not None:
-            sources.append(_one(*chosen, grammar))
-    return sources
+        if not isinstance(each, Source) and (chosen := file_and_process(os.fspath(each)))
+    }
+    plain = [each for each in inputs if id(each) not in asked]
+    found = find_sources(plain, refused) if plain or not inputs else []
+    sources: list[Source] = []
+    for source in {id(each): each for each in found}.values():
+        try:
+            sources += _streams(source, grammar)
+        except InputError as error:
+            if refused is None:
+                raise
+            refused[source.path] = error
+    return sources + [_one(*each, grammar) for each in asked.values()]
 
 
 def of_one_input(sources: Sequence[Source]) -> bool:

@@ -51,9 +51,13 @@ def name_runs(
 
     Raises:
         UsageError: the template is wrong or fits no file, or two runs have the same id.
-        InputError: an input can't be read.
+        InputError: no input can be read. Where one can, those that can't are runs that will fail.
     """
-    sizes = dict(_sizes(inputs, grammar))
+    refused: dict[str, InputError] = {}
+    sizes = dict(_sizes(inputs, grammar, refused))
+    if refused and not sizes:
+        raise next(iter(refused.values()))
+    sizes |= dict.fromkeys(refused, 0)
     pattern = None if template is None else _pattern(template, taken)
     runs: dict[str, dict[tuple[tuple[str, str], ...], list[str]]] = {}
     for file in sizes:
@@ -127,14 +131,20 @@ def _pattern(template: str, taken: Sequence[str]) -> re.Pattern[str]:
     return re.compile(f"(?:^|/){text.lstrip('/')}$")
 
 
-def _sizes(inputs: Sequence[str], grammar: Grammar | None) -> Iterator[tuple[str, int]]:
+def _sizes(
+    inputs: Sequence[str], grammar: Grammar | None, refused: dict[str, InputError]
+) -> Iterator[tuple[str, int]]:
     """The files of all inputs, or their processes, and their bytes."""
     for named in inputs:
         if is_url(named):
             yield from _remote_sizes(named)
         else:
-            for source in find_streams([named], grammar) if grammar else find_sources([named]):
-                yield source.path, source.size or 0
+            found = (
+                find_streams([named], grammar, refused)
+                if grammar
+                else find_sources([named], refused)
+            )
+            yield from ((source.path, source.size or 0) for source in found)
 
 
 def _remote_sizes(url: str) -> Iterator[tuple[str, int]]:
