@@ -104,7 +104,7 @@ def test_pauses_between_epochs_are_not_between_steps(opened: Open) -> None:
     log = Log()
     log.first_call(F, 6, STEP, SOURCE, MATMUL)
     for number in range(6):
-        log.wait(3_000_000 if number == 3 else 500)
+        log.wait(3_000_000 if number == 3 else 1500)
         log.call(F, 6, STEP + 1 + number, SOURCE, MATMUL)
     [row] = found(opened(log), "between-steps")
     assert row["count"] == 5

@@ -123,7 +123,8 @@ def test_a_stack_is_spelled_once() -> None:
         "from tensorflow.python import math_ops\nfor x in range(9): math_ops.add(x, x)\n"
     )
     _, lines = record("train.py")
-    assert [words[0] for words in lines] == ["stack", *["op"] * 9]
+    assert [words[0] for words in lines] == ["stack", *["op"] * 9, "cost"]
+    assert int(lines[-1][2]) > 0
 
 
 @pytest.mark.usefixtures("program")

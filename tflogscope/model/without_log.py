@@ -1,7 +1,7 @@
 """What windows of threads, from one line of the log to another, would have taken without the log.
 
 Each record in a window cost its thread the price of one, and each line that the hook of `record`
-writes before an op or for a node somewhat more: it looks up where the program is.
+writes before an op or for a node what it says of itself: it looks up where the program is.
 """
 
 from __future__ import annotations
@@ -13,10 +13,6 @@ from numpy.typing import NDArray
 from tflogscope.events.events import Events
 from tflogscope.model.costs import Price
 from tflogscope.model.frames import Integers
-
-# µs of a line of the hook (recording/hook/tflogscope_lines.py): 4 to 7 with stacks of one to five
-# frames, on the CPU of benchmarks/pays_pairs.py.
-_HOOK_US = 5.0
 
 
 class WithoutLog:
@@ -30,7 +26,9 @@ class WithoutLog:
         # A line about a node does not say which thread it is of; one thread traces at a time.
         self._said = _by_thread(hook), np.sort(nodes["at"].to_numpy())
         self._price = price.usual if price else 0.0
-        self._hook_us = _HOOK_US if price else 0.0
+        # The hook says at the program's end what its lines took. A line takes longer than a record.
+        took = events.messages("python_cost").select(pl.col("took_ns").median() / 1000).item()
+        self._hook_us = (took or self._price) if price else 0.0
 
     def wall_us(
         self, thread: pl.Series, at: tuple[pl.Series, pl.Series], wall: pl.Series

@@ -16,7 +16,7 @@ Write = Callable[[bytes], object]
 _CLASSIC = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: (?P<classic>[IWEF]) "
 _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
-_LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|off) \d"
+_LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|cost|off) \d"
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
 _TORN = re.compile(_CLASSIC.replace(b"?P<classic>", b"?:") + rb"|(?<=[^\s])" + _LINES)
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))

@@ -11,6 +11,7 @@ import polars as pl
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.gaps import at_stake
 from tflogscope.model.findings.loops import input_bound, waited_us
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
 from tflogscope.model.names import PRODUCTS, function_columns
@@ -57,9 +58,14 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     often = pl.col("after").filter(again).n_unique().over("near") >= _STEADY * pl.col("calls") - 1
     # What comes after the last call is of the same kind if its op is.
     same = again.any().over("near", "op")
-    steady = placed.select(holds((pl.col("calls") > 1) & often & same)).to_series()
+    # Whatever runs between two training steps of Keras is a callback's.
+    stakes = at_stake(evidence).filter(pl.col("idle_us") + pl.col("eager_us") > 0)
+    of_fit = pl.col("near").is_in(stakes.filter("fit")["function"].implode())
+    steady = placed.select(holds((pl.col("calls") > 1) & (often | of_fit) & same)).to_series()
     for ops in rows(placed, where(steady)).partition_by("near"):
-        yield _steady(evidence, ops["near"][0], ops)
+        stake = stakes.filter(pl.col("function") == ops["near"][0])
+        if not (stake["idle_us"] > stake["eager_us"]).any():  # `between-steps` has it
+            yield _steady(evidence, ops["near"][0], ops, stake)
     if not steady.all():
         yield from _other(evidence, rows(placed, where(~steady)))
 
@@ -231,9 +237,9 @@ def _called(evidence: Evidence, function: str) -> int:
     return int(is_among(calls["inside"], around).sum())
 
 
-def _steady(evidence: Evidence, near: str, ops: pl.DataFrame) -> Finding:
+def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFrame) -> Finding:
     calls, after = int(ops["calls"][0]), ops["after"].n_unique()
-    return _ran(
+    finding = _ran(
         evidence,
         "eager-steady-state",
         near,
@@ -244,6 +250,12 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame) -> Finding:
         calls=calls,
         of_keras=near in KERAS_STEPS,
     )
+    if stake.is_empty() or finding.facts["saved"] is None:
+        return finding
+    # With the Python code around them; of callbacks all that they do.
+    own = float(stake["eager_us"].sum()) if stake["fit"].any() else finding.facts["saved"]
+    time = own + float(stake["idle_us"].sum())
+    return finding._replace(time_us=time, facts={**finding.facts, "saved": None, "with": time})
 
 
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:

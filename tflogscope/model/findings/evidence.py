@@ -25,7 +25,7 @@ _EAGER = (
     *("own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
-_RUNNING_US = 50  # at most, for what TensorFlow does around the kernel of an eager op
+RUNNING_US = 50  # at most, for what TensorFlow does around the kernel of an eager op
 
 
 class Evidence(Stages):
@@ -117,7 +117,7 @@ class Evidence(Stages):
         own = pl.when(pl.col("after_call")).then("python_us").otherwise(own)
         around = pl.col("gap_us") - own
         # A first run makes the kernel, which a graph makes as well.
-        around += (pl.col("own_us") - pl.col("work_us")).clip(0, _RUNNING_US)
+        around += (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
         return float(mine.select(around.clip(0).sum()).item())
 
     @cached_property

@@ -25,7 +25,7 @@ _PAUSE = 10  # a wait so many times as long as half of them are is no step's
 _GENERATOR = "Dataset_from_generator_"
 _STAGE = 0.3  # of the wait that a stage has to take to be named
 _PARALLEL = "Parallel"
-_LEAST_WAIT = 100.0  # µs for an element, on average: what is ready takes 10 to 60
+_LEAST_WAIT = 300.0  # µs for an element, on average: what is ready takes 10 to 120
 
 
 def loop_findings(evidence: Evidence) -> Iterator[Finding]:

@@ -21,6 +21,8 @@ from tflogscope.model.names import DTYPE, PRODUCTS
 from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.reasons.rules import NOTHING, RULES, ReasonRule
 
+# core/util/port.cc, IsMKLEnabled, as oneDNN names these CPUs: AVX512_VNNI, AVX_VNNI, AMX.
+_ON_BY_DEFAULT = r"DL Boost|bfloat16|AMX"
 _BFLOAT16_CPU = r"(?i)bfloat16|bf16|amx"
 # A shorter float32 product gains nothing. Measured with TensorFlow 2.13.1 and 2.20.0 and without
 # a log, chains of n x n products on a CPU with AMX: 32 (9 to 16 µs) 0.8 times as fast in bfloat16,
@@ -55,8 +57,12 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
         "names": most(pl.concat([nodes["op"], eager["op"]])),
         "own": evidence.events.primitives.height,
     }
-    count, time = nodes.height + eager.height, _later_us(evidence, nodes, eager)
+    count, took = nodes.height + eager.height, _later_us(evidence, nodes, eager)
     at = sorted([*nodes["ran_at"].to_list(), *eager["at"].to_list()])
+    isa = header_facts(evidence.events.primitives).isa
+    by_default = isa is not None and not re.search(_ON_BY_DEFAULT, isa)
+    facts |= {"took": took, "isa": isa if by_default else None}
+    time = None if by_default else took
     yield Finding("onednn-off", "onednn-off", count, time, at, facts)
 
 
@@ -176,9 +182,10 @@ def _reference(lines: pl.DataFrame) -> Iterator[Finding]:
     if slow.is_empty():
         return
     kinds = pl.format("{} {}", "primitive", "implementation").alias("kind")
-    facts = {"kinds": most(slow.select(kinds)["kind"])}
-    time, at = total(slow["duration_us"]), slow["at"].to_list()
-    yield Finding("reference-implementation", slow["primitive"][0], slow.height, time, at, facts)
+    facts = {"kinds": most(slow.select(kinds)["kind"]), "took": total(slow["duration_us"])}
+    # oneDNN has nothing better for them, so no change of settings saves that.
+    at = slow["at"].to_list()
+    yield Finding("reference-implementation", slow["primitive"][0], slow.height, None, at, facts)
 
 
 def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
@@ -204,8 +211,9 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
         "ops": most(long["op"]),
         "least": _LEAST_PRODUCT_US,
     }
-    time, at = total(long["took_us"]), long["at"].to_list()
-    yield Finding("bfloat16", isa, long.height, time, at, facts)
+    # What bfloat16 takes depends on shapes and layouts: a trial says it, no log in float32.
+    facts["took"] = total(long["took_us"])
+    yield Finding("bfloat16", isa, long.height, None, long["at"].to_list(), facts)
 
 
 def _problems(evidence: Evidence, execution: pl.Series) -> pl.Series:

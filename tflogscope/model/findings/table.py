@@ -15,6 +15,7 @@ from tflogscope.model.executions import with_places
 from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding
+from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.recording import recording_findings
@@ -78,7 +79,8 @@ def _asked(found: list[Finding], evidence: Evidence) -> Iterator[str | None]:
 def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from recording_findings(evidence)
     yield from eager_findings(evidence)
-    yield from tracing_findings(evidence, set(eager_training(evidence)["beside"]))
+    yield from tracing_findings(evidence)
+    yield from between_findings(evidence, set(eager_training(evidence)["beside"].drop_nulls()))
     yield from loop_findings(evidence)
     yield from onednn_findings(evidence)
 

@@ -11,6 +11,7 @@ writes a line and then calls the original can take their place. Nothing else cha
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.machinery
 import json
@@ -18,8 +19,8 @@ import os
 import sys
 import sysconfig
 import threading
-import time
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -34,6 +35,7 @@ _FRAMES = 24  # of a stack, the nearest ones
 _LINE = 3900  # characters of them: a pipe takes no more than 4,096 bytes as one piece
 _NAME = 300  # characters of a file's or a function's name
 _KNOWN = 1 << 16  # so many places are remembered
+_TIMED = 10_000  # so many lines are timed
 
 # Whose frames are left out, besides all that is installed.
 _LIBRARIES = {"tensorflow", "keras", "tf_keras", "keras_core", "tensorflow_estimator"}
@@ -91,6 +93,7 @@ class _Lines:
         self.texts: dict[str, int] = {}
         self.taped: dict[int, tuple[Any, int]] = {}
         self.traces = Traces()
+        self.took: list[float] = []  # seconds of lines about ops with stacks that were known
 
     # ---- where the program is ------------------------------------------------------------------
 
@@ -181,10 +184,13 @@ class _Lines:
 
     def op(self, name: str | bytes, frame: FrameType) -> None:
         """An op, or a function, is about to be run eagerly."""
+        began, known = perf_counter(), len(self.texts)
         if isinstance(name, bytes):
             name = name.decode()
         number = self.stack(frame)
         self.write(f"op {threading.get_native_id()} {self.process}.{number} {name}")
+        if known == len(self.texts) and len(self.took) < _TIMED:
+            self.took.append(perf_counter() - began)
 
     def node(self, op: Any, frame: FrameType) -> None:
         """A node was added to a graph."""
@@ -216,7 +222,7 @@ class _Lines:
         function, number, code, arguments = traced
         place = code and [self._relative(code.co_filename), code.co_firstlineno]
         began = getattr(graph, "_tflogscope_began", None)
-        took_us = began and round((time.perf_counter() - began) * 1e6)
+        took_us = began and round((perf_counter() - began) * 1e6)
         text = _text(json.dumps([place, arguments, took_us], separators=(",", ":")))
         while len(text) > _LINE and arguments:
             arguments.pop()
@@ -239,6 +245,13 @@ class _Lines:
                 self.graphs += 1
                 number = graph._tflogscope_number = f"{self.process}.{self.graphs}"  # noqa: SLF001
         return number
+
+    def cost(self) -> None:
+        """What a line about an op cost the program, which ends: the median."""
+        if self.on and self.took:
+            median = sorted(self.took)[len(self.took) // 2]
+            with contextlib.suppress(OSError):
+                self.write(f"cost {self.process} {round(median * 1e9)}")
 
     def off(self, error: Exception) -> None:
         """Stop for good: an error here is never the program's."""
@@ -395,7 +408,7 @@ def _patch_ops(module: Any) -> None:
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         init_original(self, *args, **kwargs)
-        self._tflogscope_began = time.perf_counter()
+        self._tflogscope_began = perf_counter()
 
     module.Graph.__init__ = _as_of(module, init)
 
@@ -478,6 +491,7 @@ class Finder:
 
 def finder() -> Finder:
     """What changes the modules of a program whose lines are written down."""
+    atexit.register(_lines.cost)
     return Finder(_PATCHES)
 
 

@@ -1,0 +1,216 @@
+"""The time between the calls of one function: eager ops of the program, Python code, waiting.
+
+One finding says all of it, by what takes more of it: `eager-steady-state` or `between-steps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tflogscope.model.causes.rules import causes_that_count
+from tflogscope.model.findings.evidence import RUNNING_US, Evidence
+from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.loops import SAVES
+from tflogscope.model.frames import Integers, holds, is_among, last_before, rows, where
+from tflogscope.model.once import once
+from tflogscope.model.python_functions import KERAS_STEPS
+from tflogscope.model.spans import DISPATCH_US
+from tflogscope.model.unexpected import is_unexpected
+
+_LEAST_CALLS = 4  # from which on there is a steady state to speak of
+_IDLE_SHARE = 0.1  # of the time in calls
+_PAUSE = 10  # a gap that many times as long as half of them are is no step's
+_ITERATOR = (
+    "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
+)
+# What only a training step runs: metrics are updated with AssignAddVariableOp.
+_TRAINS = r"^(?:AssignSubVariableOp|Resource(?:Sparse)?Apply\w+)$"
+KERAS_US = 1000
+"""What Keras' own loop takes from one call to the next, in µs; that is not the program's."""
+_LONG_US = 2 * DISPATCH_US
+"""Usual gaps up to here are what Python and TensorFlow need to call a tf.function, or an op."""
+
+
+class Gaps(NamedTuple):
+    """The steady gaps (`read_gaps`), and the spans in all gaps (`_spans`)."""
+
+    steady: pl.DataFrame
+    spans: pl.DataFrame
+
+
+@once
+def read_gaps(evidence: Evidence) -> Gaps:
+    """The gaps between calls that follow each other, in a steady state; pauses are left out.
+
+    Between two training steps of Keras only callbacks run code of the program, so calls of other
+    functions are theirs. Elsewhere a gap has no call of another function in it.
+
+    Columns: name, function, thread, at (of the call after it), last_at, last_end, begin, of_keras,
+    pauses (of that name, how many were left out), and in µs, without the log, eager_us (what a
+    graph saves of the program's eager ops) and idle_us (what no record covers, less what
+    TensorFlow or Keras itself needs from one call to the next).
+    """
+    outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
+    updating = evidence.nodes.filter(pl.col("op").str.contains(_TRAINS))["function_uid"]
+    of_keras = pl.col("function").is_in(KERAS_STEPS)
+    fit = of_keras & pl.col("function_uid").is_in(updating.implode())
+    outer = outer.with_columns(of_keras=of_keras, fit=fit)
+    before = pl.col("name", "end", "end_at").shift()
+    last, own = (
+        before.over(keys).name.prefix(prefix)
+        for keys, prefix in (("thread", "last_"), (["thread", "name"], "own_"))
+    )
+    gaps = outer.with_columns(last, own).select(
+        *("name", "function", "thread", "at", "begin", "of_keras", "fit"),
+        last_end=pl.when("fit").then("own_end").otherwise("last_end"),
+        last_at=pl.when("fit").then("own_end_at").otherwise("last_end_at"),
+        follows=pl.col("fit") | (pl.col("last_name") == pl.col("name")),
+        gap=pl.col("begin") - pl.when("fit").then("own_end").otherwise("last_end"),
+    )
+    gaps = _apart(gaps.filter(pl.col("follows") & (pl.col("gap") > 0)))
+    spans = _spans(evidence, gaps)
+    per = spans.group_by("gap_at").agg(
+        pl.col("eager_us", "idle_us").sum(),
+        epoch=(pl.col("op") == _ITERATOR).any(),
+        saved=pl.col("op").is_in(SAVES).any(),
+        asked=pl.col("asked").any(),
+    )
+    gaps = gaps.join(per, left_on="at", right_on="gap_at", maintain_order="left")
+    usual = pl.col("gap").median().over("name")
+    steady = ((pl.col("gap") <= _PAUSE * usual) | pl.col("asked")) & ~pl.col("epoch")
+    pauses = (~steady).sum().over("name")
+    busy = ~pl.col("of_keras") | (pl.col("idle_us").median().over("name") > 2 * KERAS_US)
+    own_us = pl.when("of_keras").then(KERAS_US).otherwise(0)
+    idle = pl.when(busy & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
+    gaps = gaps.with_columns(pauses=pauses, idle_us=idle.fill_null(0)).filter(steady)
+    return Gaps(gaps, spans)
+
+
+def _apart(gaps: pl.DataFrame) -> pl.DataFrame:
+    """Leave out gaps that lie in one between two training steps: a callback predicts there."""
+    fit = gaps.filter("fit").select("thread", fit_at="at", fit_since="last_at").sort("fit_at")
+    around = gaps.sort("at").join_asof(
+        fit,
+        left_on="at",
+        right_on="fit_at",
+        by="thread",
+        strategy="forward",
+        check_sortedness=False,
+    )
+    inside = holds(pl.col("last_at") > pl.col("fit_since")) & ~pl.col("fit")
+    return around.filter(~inside).drop("fit_at", "fit_since")
+
+
+def _spans(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
+    """The spans in gaps: at, op, gap_at (which gap), eager_us, idle_us, asked (by a callback)."""
+    judged = evidence.placed.filter(is_unexpected())["at"]
+    asked = evidence.spans.with_columns(judged=is_among(evidence.spans["at"], judged)).sort("at")
+    of = gaps.select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
+    both = asked.join_asof(
+        of, left_on="at", right_on="gap_at", by="thread", strategy="forward", check_sortedness=False
+    )
+    both = both.filter(pl.col("at") > pl.col("last_at"))
+    own, judged_ = pl.col("at") == pl.col("gap_at"), pl.col("judged")
+    # A callback could be left out altogether; elsewhere kernels run in a graph as well.
+    all_of_it = pl.col("gap_us") + pl.col("own_us")
+    running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
+    asked_for = judged_ | (pl.col("is_call") & ~own)
+    return both.select(
+        "at",
+        "op",
+        "gap_at",
+        asked=asked_for & pl.col("fit"),
+        eager_us=pl.when(asked_for & pl.col("fit"))
+        .then(all_of_it)
+        .when(judged_)
+        .then(pl.min_horizontal("gap_us", pl.lit(float(DISPATCH_US))) + running)
+        .otherwise(0.0),
+        idle_us=pl.when(asked_for & pl.col("fit"))
+        .then(0.0)
+        .when("of_keras")
+        .then("gap_us")
+        .when(pl.col("usual_us") > _LONG_US)
+        .then((pl.col("gap_us") - DISPATCH_US).clip(0))
+        .otherwise(0.0),
+    )
+
+
+@once
+def at_stake(evidence: Evidence) -> pl.DataFrame:
+    """What the gaps of each function have at stake: name, function, fit, eager_us, idle_us, inside.
+
+    Threads that all call one function wait for requests, or for each other; it is left out.
+    """
+    calls = evidence.calls.filter(~pl.col("nested")).group_by("name")
+    of = calls.agg(
+        inside=pl.col("took_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
+    ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))
+    gaps = read_gaps(evidence).steady.group_by("name", "function", "fit", maintain_order=True)
+    per = gaps.agg(pl.col("eager_us", "idle_us").sum())
+    per = per.join(of, on="name", maintain_order="left")
+    much = pl.col("idle_us") > _IDLE_SHARE * pl.col("inside")
+    return per.with_columns(idle_us=pl.when(much).then("idle_us").otherwise(0.0))
+
+
+def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:
+    """Where what no record covers takes more than the program's eager ops do.
+
+    `trained_beside`: functions beside which eager ops do the training; their gaps are that.
+    """
+    idle = at_stake(evidence).filter(
+        (pl.col("idle_us") > pl.col("eager_us")) & ~pl.col("function").is_in(list(trained_beside))
+    )
+    for per in idle.to_dicts():
+        gaps, spans = read_gaps(evidence)
+        mine = gaps.filter(pl.col("name") == per["name"])
+        spans = spans.filter(pl.col("gap_at").is_in(mine["at"].implode()))
+        # Of callbacks their ops say where they are; elsewhere the op behind most of the time does.
+        asked = spans.filter("asked")
+        most_idle = spans.group_by("op").agg(pl.col("idle_us").sum(), "at")
+        behind = most_idle.sort("idle_us", "op", descending=[True, False]).row(0, named=True)
+        facts = {
+            "behind": behind["op"],
+            **_filled(evidence, _inside(evidence, mine), mine),
+            "idle": per["idle_us"],
+            "of_keras": bool(mine["of_keras"][0]),
+            "inside": per["inside"],
+            "calls": per["calls"],
+            "pauses": int(mine["pauses"][0]),
+        }
+        time = per["idle_us"] + per["eager_us"]
+        at = asked["at"].to_list() or behind["at"]
+        yield Finding("between-steps", per["function"], mine.height, time, at, facts)
+
+
+def _inside(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
+    """The eager ops in the gaps: rows of `Evidence.placed`."""
+    ops = rows(evidence.placed, where(evidence.placed["time"] >= 0))
+    # A gap may begin in the same µs as an op.
+    begins = pl.DataFrame([ops["time"] + 1, ops["thread"]])
+    until = rows(gaps["begin"], last_before(begins, gaps[["last_end", "thread"]]))
+    return rows(ops, where(ops["time"] < until))
+
+
+def _windows(gaps: pl.DataFrame) -> tuple[Integers, Integers, Integers]:
+    thread, since, until = (gaps[name].to_numpy() for name in ("thread", "last_end", "begin"))
+    return thread, since, until
+
+
+def _filled(evidence: Evidence, ops: pl.DataFrame, gaps: pl.DataFrame) -> dict[str, Any]:
+    """What ran eagerly in the gaps of a function, and who can have asked for it."""
+    if ops.is_empty():
+        return {}
+    time, made_us = total(ops["cost_us"]), evidence.activity.made_us(*_windows(gaps))
+    callback: list[str] = []
+    if gaps["of_keras"][0]:
+        never = pl.col("judged_by").is_in(causes_that_count("never"))
+        callback = most(ops.filter(~never & ~pl.col("own"))["op"])
+    return {
+        "ops": ops.height,
+        "ops_us": time,
+        "kernels_us": made_us if made_us > (time or 0.0) else None,
+        "callback": callback,
+    }
