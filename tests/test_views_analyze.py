@@ -305,3 +305,16 @@ def test_a_grid_measures_what_is_shown() -> None:
         print_paragraph("\x1b[31m a b c", console, "- ")
     assert left_out == ["b"]
     assert captured.get() == "op\n────────────\n\\x1b\\x1b\\x1b\n- \\x1b[31m a\n  b c\n"
+
+
+def test_requests_of_a_service_are_told_by_function_and_thread() -> None:
+    run = run_of("threads_serve__tf2.20.0")
+    (served,) = summary_json(run)["functions"]
+    threads = served["threads"]
+    assert [each["calls"] for each in threads] == [5] * 4  # the program's own count
+    assert served["p50_us"] <= served["p95_us"] <= served["p99_us"]
+    assert served["p99_us"] <= max(each["p99_us"] for each in threads)
+    assert f"predict 39  {threads[0]['thread']}" in "\n".join(screen(run))
+    # Near miss: one thread.
+    alone = run_of("function_mlp__tf2.13.1__vlog2")
+    assert "thread  later calls" not in "\n".join(screen(alone))

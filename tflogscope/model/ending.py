@@ -20,6 +20,10 @@ from tflogscope.model.origin import footer_of, signal_name
 _FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)', re.MULTILINE)
 _INSTALLED = re.compile(r"^<|/(?:site|dist)-packages/|/lib(?:64)?/python\d|__autograph_generated_")
 _ERROR = re.compile(r"^[^\s].*$", re.MULTILINE)
+# The outermost frame of the main thread: what nothing caught is printed from there on.
+_OUTERMOST = re.compile(
+    r'\s*File "[^"\n]+", line \d+, in (?:<module>|_run_module_as_main)$', re.MULTILINE
+)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _OF_SHELL = range(129, 193)  # a shell's status of a command that a signal ended: 128 and its number
 
@@ -30,7 +34,7 @@ class Ending(NamedTuple):
     `status` and `signal` are None where the log doesn't say. `error` is the exception that ended
     it, `frame` its nearest line in a file of the program's own (path, line), `printed` else the
     last line that it printed. `at` is where that begins, as in `Events`. `is_last`: nothing comes
-    after the error.
+    after the error, and its traceback begins where the program does.
     """
 
     at: int
@@ -82,7 +86,7 @@ def _error(text: str, ending: Ending) -> tuple[Ending, int]:
                 break
             error, rest = first[0], said[first.end() :]
             more = re.search(packaged_toml("endings.toml")["more"]["begin"], error) is not None
-            is_last = more or not rest.strip()
+            is_last = (more or not rest.strip()) and _OUTERMOST.match(said) is not None
             error = _type_alone(error) + (_last_of(rest) if more else "")
         frame = _nearest(said, row.get("frames"))
         return ending._replace(error=_COLOURS.sub("", error), frame=frame, is_last=is_last), begin

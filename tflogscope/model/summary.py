@@ -181,8 +181,9 @@ def function_facts(
 
     `first_us` is the time of the first call, which has the instantiation in it, `later_us` the
     median of the later ones and `took_us` that of all, from entering to leaving (`Evidence.calls`).
-    `xla_calls` ran code that XLA compiled. `made_by` is the file that makes the function, if it is
-    TensorFlow's own (`same`: `Run.python_functions`).
+    `p50_us` to `p99_us` are of the later calls: so many of a hundred took no longer; `threads` has
+    the same of each thread that made some. `xla_calls` ran code that XLA compiled. `made_by` is
+    the file that makes the function, if it is TensorFlow's own (`same`: `Run.python_functions`).
     """
     compiled = compiled_runs(executions)
     compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
@@ -194,10 +195,26 @@ def function_facts(
         took_us=pl.when(took.count() > 0).then(rounded(took.sum())),
         xla_calls=among(pl.col("call"), compiled_calls).sum(),
     )
+    later = calls.sort("call").filter(~pl.struct(keys).is_first_distinct()).drop_nulls("took_us")
+    of_thread = later.sort("thread").group_by(*keys, "thread", maintain_order=True)
+    by_thread = of_thread.agg(calls=pl.len(), **_quantiles("took_us"))
+    by_thread = by_thread.with_columns(thread=pl.when(pl.col("thread") >= 0).then("thread"))
+    together = by_thread.group_by(keys).agg(threads=pl.struct(pl.exclude(keys)))
+    spread = later.group_by(keys).agg(**_quantiles("took_us"))
+    for more in (spread, together):
+        per = per.join(more, on=keys, how="left", nulls_equal=True)
     found = rows(per, row_with(functions[keys], per[keys]))[:, len(keys) :]
     made_by = rows(same["made_by"], row_with(functions[keys], same[keys]))
     table = functions.hstack([*found, made_by])
     return table.with_columns(pl.col("xla_calls").fill_null(0)).sort("first_line")
+
+
+def _quantiles(column: str) -> dict[str, pl.Expr]:
+    """What so many of a hundred values don't exceed: `p50_us`, `p95_us`, `p99_us`."""
+    return {
+        f"p{each}_us": rounded(pl.col(column).quantile(each / 100, "linear").cast(pl.Float64))
+        for each in (50, 95, 99)
+    }
 
 
 def nested_facts(executions: Executions, calls: pl.DataFrame, costs: Costs) -> Nested:

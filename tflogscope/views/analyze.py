@@ -313,6 +313,8 @@ _FUNCTIONS = (
     ),
     Column("first_us", "first call", "us", "with the instantiation of the function"),
     Column("later_us", "later", "us"),
+    Column("p95_us", "p95", "us", "95 of 100 later calls took no longer", page=True),
+    Column("p99_us", "p99", "us", page=True),
     Column("took_us", "all calls", "us", page=True),
     Column("instantiation_us", "instantiation", "us", "devices are chosen, graph passes run"),
     Column("nodes", "nodes", "count"),
@@ -321,6 +323,15 @@ _FUNCTIONS = (
     ),
     Column("python", "traced for", "name", "the line that ran when it was traced", page=True),
     Column("first_line", "first line", "line", page=True),
+)
+
+_BY_THREAD = (
+    Column("name", "function", "name"),
+    Column("thread", "thread", "name"),
+    Column("calls", "later calls", "count"),
+    Column("p50_us", "p50", "us"),
+    Column("p95_us", "p95", "us"),
+    Column("p99_us", "p99", "us"),
 )
 
 
@@ -359,6 +370,15 @@ def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     own = {row["function"]: row["made_by"] for row in others if row["made_by"]}
     for name, made_by in own.items():
         children.append(doc.Paragraph(f"{name} is TensorFlow's own ({made_by})"))
+    by_thread = [
+        {"name": row["name"], **each}
+        for row in others
+        if len(row["threads"] or ()) > 1
+        for each in row["threads"]
+    ]
+    if by_thread:
+        kept, caption = room.rows(by_thread, "threads"), "Later calls by thread"
+        children.append(doc.Table(_BY_THREAD, kept, caption, "functions-by-thread"))
     return doc.Section("Functions", children, "functions", brief=rest)
 
 

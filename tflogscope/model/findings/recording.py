@@ -13,7 +13,7 @@ from tflogscope.model.frames import rows, where
 
 _MESSAGE = 160  # characters of a status that a finding quotes
 _DESTROYS = r"^(?:Destroy|Delete)"
-_ASKED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+_ASKED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 def recording_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
     """Programs that an error, a signal or an exit status other than 0 ended.
 
     A program that ran ops after it had printed a traceback went on; one that ends destroys what
-    it has.
+    it has. Who presses Ctrl-C knows that it ended.
     """
     eager = evidence.executions.eager
     ops = rows(evidence.executions.signatures["op"], eager["signature"])
@@ -48,6 +48,8 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
         went_on = bool((ran > ending.at).any())
         error = None if went_on else ending.error
         if ending.status is None and (error is None or not ending.is_last):
+            continue
+        if ending.signal == "SIGINT" or (error or "").startswith("KeyboardInterrupt"):
             continue
         file, line = (None if went_on else ending.frame) or (None, 0)
         python = f"{_as_recorded(file, evidence)}:{line}" if file else None
@@ -89,8 +91,18 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
             "ended": most(pl.Series(ended)) if ended else [],
             "whole": bool(ended) or not message.endswith("…"),
         }
-        at = alike["at"].to_list()
-        yield Finding("failed-ops", first["op"] or "?", alike.height, None, at, facts)
+        at, python = alike["at"].to_list(), _line_of(first["row"], evidence)
+        yield Finding("failed-ops", first["op"] or "?", alike.height, None, at, facts, python)
+
+
+def _line_of(row: int | None, evidence: Evidence) -> str | None:
+    """The line of the program that asked for an execution, else for the call that it is of."""
+    executions, lines = evidence.executions, evidence.lines
+    if row is None or lines.stacks.is_empty():
+        return None
+    call = executions.calls.filter(pl.col("call") == executions.frame["call"][row])["row"]
+    asked = lines.named(rows(lines.of_executions, pl.Series([row, *call.head(1)])))
+    return next(iter(asked.drop_nulls()), None)
 
 
 def _cut(message: str) -> str:

@@ -1,0 +1,100 @@
+"""How a program ended: what `crashed` says of made-up ends of logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tflogscope
+from tests.conftest import Open
+from tests.makelog import Log
+from tests.samples import path_of
+from tflogscope import Run
+from tflogscope.exports.redact import Redactor
+from tflogscope.grammar.load import load_grammar
+from tflogscope.live.figures import read_figures
+from tflogscope.live.growing import Growing
+from tflogscope.live.hints import Hints
+from tflogscope.recording.header import footer_line
+from tflogscope.sources import Source
+from tflogscope.views.analyze import analyze_document
+from tflogscope.views.html import html
+from tflogscope.views.markdown import markdown
+from tflogscope.views.terminal import drawn
+from tflogscope.views.watch import Shown, Watched, watch_lines
+
+MODULE = 'File "/home/alice/train.py", line 9, in <module>'
+INSIDE = 'File "/home/alice/train.py", line 5, in step'
+
+
+def ended(*frames: str, error: str = "KeyError: 'x'", status: int | None = None) -> Log:
+    """A log that ends with a traceback, and with `record`'s last line if a status is given."""
+    log = Log()
+    log.executing("MatMul")
+    log.raw("Traceback (most recent call last):")
+    for frame in frames:
+        log.raw(f"  {frame}")
+        log.raw("    step(x)")
+    for line in error.split("\n"):
+        log.raw(line)
+    if status is not None:
+        log.raw(footer_line(status).decode().rstrip("\n"))
+    return log
+
+
+def crashed(run: Run) -> list[dict[str, str]]:
+    return run.findings.filter(pl.col("id") == "crashed").to_dicts()
+
+
+def test_a_traceback_from_the_programs_first_frame_on_may_have_ended_it(opened: Open) -> None:
+    (found,) = crashed(opened(ended(MODULE, INSIDE)))
+    assert found["text"].startswith("The log ends with a traceback, and doesn't say whether")
+    assert found["python"] == "train.py:5"
+
+
+def test_one_that_was_caught_in_a_function_is_not_said(opened: Open) -> None:
+    assert not crashed(opened(ended(INSIDE)))
+    assert crashed(opened(ended(INSIDE, status=1)))
+
+
+@pytest.mark.parametrize("status", [-2, 130, None])
+def test_an_interrupt_is_not_a_crash(opened: Open, status: int | None) -> None:
+    assert not crashed(opened(ended(MODULE, error="KeyboardInterrupt", status=status)))
+    assert crashed(opened(ended(MODULE, error="MemoryError", status=1)))
+
+
+HOSTILE = "\x1b[2J[bold]\x07<script>alert(1)</script>|=cmd\u202e"
+
+
+def test_what_a_crash_printed_has_no_effect(opened: Open) -> None:
+    hostile = ended(MODULE.replace("train", f"t{HOSTILE}"), error=f"E: {HOSTILE}", status=1)
+    run = opened(hostile)
+    (found,) = crashed(run)
+    document = analyze_document(run)
+    watched = Watched(
+        "run.log",
+        Hints(Growing("run.log", [lambda: b""], load_grammar())),
+        read_figures(run),
+        [found | {"since": 0.0}],
+    )
+    screens = [drawn(document), "\n".join(map(str, watch_lines(watched, Shown(), 120, 40)))]
+    for screen in screens:
+        assert "[bold]" in screen
+        assert not {"\x1b", "\x07", "\u202e"} & set(screen)
+    for page in (html(document), markdown(document)):
+        assert "<script>alert" not in page
+
+
+def test_redacted_it_is_known_by_its_status_and_not_by_its_words(tmp_path: Path) -> None:
+    name = "ends_key__tf2.20.0__record"
+    redactor = Redactor(b"a key")
+    text = b"".join(text for text, _ in redactor.blocks(Source(str(path_of(name)))))
+    assert b"missing" not in text
+    assert b"raises_py" not in text
+    log = tmp_path / "redacted.log"
+    log.write_bytes(text)
+    (found,) = crashed(tflogscope.open_log(log))
+    assert found["text"].startswith("The program ended with exit status 1")
+    assert found["python"] is None
