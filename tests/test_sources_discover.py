@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import random
 import sys
 import tempfile
 import threading
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from tflogscope.errors import InputError, UsageError
+from tflogscope.grammar.load import load_grammar
 from tflogscope.sources import Source, find_sources, read_ahead
 from tflogscope.sources.discover import natural_key
+from tflogscope.sources.streams import find_streams
 
 
 def text_of(source: Source) -> bytes:
@@ -211,6 +214,44 @@ def test_no_room_for_the_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_pat
         text_of(source)
     assert caught.value.hint is not None
     assert "TMPDIR" in caught.value.hint
+
+
+@pytest.mark.parametrize("first", [b"line\n", b"a line longer than memory holds" * 400_000 + b"\n"])
+def test_a_pipe_that_is_read_once_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: bytes
+) -> None:
+    text = first + b"".join(b"line %d\n" % number for number in range(1_000_000))
+    if first == b"line\n":
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with PipedInput(text) as standard_input:
+        monkeypatch.setattr(sys, "stdin", standard_input)
+        (source,) = find_streams(["-"], load_grammar(), again=False)
+        given = text_of(source)
+        assert given[:30] == text[:30]
+        assert given[-(10 << 20) :] == text[-(10 << 20) :]
+        assert len(given) == len(text) - source.account.cut_bytes
+        standard_input.writer.join()
+    if first == b"line\n":
+        with pytest.raises(InputError, match="can't be read again"):
+            text_of(source)
+
+
+def test_a_damaged_archive_through_a_pipe_gives_what_it_gives_as_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    numbers = random.Random(1)
+    text = b"".join(b"%d\n" % numbers.getrandbits(64) for _ in range(1_500_000))
+    packed = gzip.compress(text, 1)
+    damaged = packed[:-1000] + bytes(1000)
+    assert len(damaged) > 10 << 20
+    (tmp_path / "run.log.gz").write_bytes(damaged)
+    (file,) = find_sources([tmp_path / "run.log.gz"])
+    with PipedInput(damaged) as standard_input:
+        monkeypatch.setattr(sys, "stdin", standard_input)
+        (source,) = find_streams(["-"], load_grammar(), again=False)
+        assert text_of(source) == text_of(file)
+        assert source.account.problem == file.account.problem is not None
+        standard_input.writer.join()
 
 
 def test_read_ahead_gives_the_same(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def explain(
         raise UsageError(
             "--op, --node, --line and --at are different questions", "explain", "Ask one."
         )
-    with opened(named_inputs(logs), grammar) as run:
+    with opened(named_inputs(logs), grammar, again=True) as run:
         # Not before: polars is imported while the log is scanned.
         from tflogscope.exports.json_text import json_object
         from tflogscope.views.document import Findings

@@ -102,7 +102,7 @@ def table_of(
 
 
 @contextmanager
-def opened(inputs: list[str], grammar: str | None = None) -> Iterator[Run]:
+def opened(inputs: list[str], grammar: str | None = None, *, again: bool = False) -> Iterator[Run]:
     """Open the logs of one run, with a progress bar for as long as the block runs.
 
     Tables are made when first asked for, so ask for them inside the block and print after it.
@@ -110,6 +110,7 @@ def opened(inputs: list[str], grammar: str | None = None) -> Iterator[Run]:
     Args:
         inputs: as the user named them.
         grammar: a directory of the user's own grammar files.
+        again: what is asked of the run may read the inputs once more.
 
     Raises:
         InputError: an input can't be read, or nothing in it is recognised.
@@ -117,7 +118,7 @@ def opened(inputs: list[str], grammar: str | None = None) -> Iterator[Run]:
         GrammarError: a grammar file is wrong.
         TflogscopeError: there is not enough memory for any log.
     """
-    with opened_each(inputs, grammar) as (parts, runs):
+    with opened_each(inputs, grammar, again=again) as (parts, runs):
         if len(parts) > 1:
             example = f" ({parts[0].name})" if len(inputs) < 2 else ""
             hint = f"Name one{example}, or collect them into a store: {parts[1].why}."
@@ -127,7 +128,7 @@ def opened(inputs: list[str], grammar: str | None = None) -> Iterator[Run]:
 
 @contextmanager
 def opened_each(
-    inputs: list[str], grammar: str | None = None
+    inputs: list[str], grammar: str | None = None, *, again: bool = False
 ) -> Iterator[tuple[list[Part], Iterator[Run]]]:
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
     _require_memory()
@@ -146,7 +147,8 @@ def opened_each(
         return
     known = load_grammar(grammar)
     with progress_bar() as advance:
-        sources = find_streams(inputs, known)
+        # Several may be several runs, which are opened one by one then.
+        sources = find_streams(inputs, known, again=again or len(inputs) > 1)
         if of_one_input(sources):
             from tflogscope.model.parts import parts_of_one
 

@@ -55,7 +55,7 @@ def report(
         if id_ is None:
             _report_store(name, place)
             return
-    with opened(inputs, grammar) as run:
+    with opened(inputs, grammar, again=True) as run:
         from tflogscope.api import page
 
         text = page(run, full=full, redacted=redacted)

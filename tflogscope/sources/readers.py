@@ -8,12 +8,16 @@ from __future__ import annotations
 import errno
 import io
 import os
+import queue
 import threading
+from collections import deque
+from io import BufferedIOBase
 from typing import BinaryIO, Protocol
 
 from tflogscope.errors import InputError
 
-_PIPE_READ = 1 << 20
+_PIECE = 1 << 20  # bytes of a pipe
+_PIECES = 8  # in memory: more than what the first lines are looked for in
 _MOVING = threading.Lock()
 
 
@@ -60,34 +64,48 @@ class PlainFile:
 
 
 class Spool:
-    """A pipe, kept in a temporary file as far as it has been read, so that it can be read again.
+    """A pipe. Its last few megabytes are in memory; a temporary file has all of it, unless nobody
+    will read it again.
 
-    The temporary file has no name and goes with the process. `close` leaves it for the next pass;
-    `discard` ends it.
+    A thread writes the file, which has no name and goes with the process. `close` leaves it for the
+    next pass; `discard` ends it.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, *, owned: bool) -> None:
+    def __init__(self, stream: BufferedIOBase, name: str, *, owned: bool) -> None:
         """`owned`: nobody else uses the stream, so `discard` closes it."""
-        import tempfile  # it takes as long as all readers, and most logs are files
-
         self._owned = [stream] if owned else []
         self._name = name
-        # BufferedReader.read() waits until it has all it was asked for, read1() does not.
-        self._receive = getattr(stream, "read1", stream.read)
-        try:
-            self._kept = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (lives for many passes)
-        except OSError as error:
-            raise no_room(name, error) from error
+        # readinto() waits until it has all it was asked for, readinto1() does not.
+        self._receive = stream.readinto1
+        self._pieces: deque[bytearray] = deque()
+        self._first = 0  # number of the first of these
+        self._handed = 0  # how many the file was given
         self._size = 0
-        self._ended = False
+        self._ended = self._is_last_pass = False
+        self._kept: _Kept | None = None
         # A pass that was given up may still be waiting in another thread (see read_ahead).
         self._lock = threading.Lock()
+
+    def keep(self) -> None:
+        """Keep all of it in a file. Raises InputError if there is no room."""
+        with self._lock:
+            self._keep()
+
+    def let_go(self) -> None:
+        """Keep nothing from now on: no other pass will follow."""
+        self._is_last_pass = self._kept is None
 
     def read_at(self, position: int, count: int) -> bytes:
         """See `Reader`."""
         with self._lock:
-            count = self._fill(position + count) - position
-            return _read_all(self._kept, position, count)
+            count = max(0, self._fill(position + count) - position)
+            gone = min(count, max(0, self._first * _PIECE - position))
+            rest = self._in_memory(position + gone, count - gone)
+        if not gone:
+            return rest
+        if self._kept is None:  # `again` of its source was wrong
+            raise InputError("was read and can't be read again", self._name)
+        return self._kept.read_at(position, gone) + rest
 
     def reach(self, position: int) -> int:
         """See `Reader`. Waits for the writer of the pipe."""
@@ -99,32 +117,113 @@ class Spool:
 
     def discard(self) -> None:
         """Delete the temporary file."""
-        self._kept.close()
+        if self._kept is not None:
+            self._kept.discard()
         for stream in self._owned:
             stream.close()
 
+    def _in_memory(self, position: int, count: int) -> bytes:
+        place, begin = divmod(position - self._first * _PIECE, _PIECE)
+        parts = []
+        while count:
+            parts.append(memoryview(self._pieces[place])[begin : begin + count])
+            count -= len(parts[-1])
+            place, begin = place + 1, 0
+        return b"".join(parts)
+
     def _fill(self, position: int) -> int:
         while self._size < position and not self._ended:
+            place = self._size % _PIECE
+            if place == 0:
+                self._pieces.append(self._next_piece())
             try:
-                data = self._receive(_PIPE_READ)
+                count = self._receive(memoryview(self._pieces[-1])[place:])
             except OSError as error:
                 raise unreadable(self._name, error) from error
-            if not data:
-                self._ended = True
-                break
-            self._keep(data)
+            self._ended = not count
+            self._size += count or 0
+            self._hand_on()
         return min(position, self._size)
 
-    def _keep(self, data: bytes) -> None:
-        rest = memoryview(data)
+    def _next_piece(self) -> bytearray:
+        if len(self._pieces) < _PIECES:
+            return bytearray(_PIECE)
+        if not self._is_last_pass:
+            self._keep()
+        self._first += 1
+        oldest = self._pieces.popleft()
+        return oldest if self._kept is None else bytearray(_PIECE)
+
+    def _keep(self) -> None:
+        if self._kept is None:
+            self._kept = _Kept(self._name)
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        """Give the file the pieces that are complete."""
+        if self._kept is None:
+            return
+        for number in range(self._handed, self._size // _PIECE):
+            self._kept.add(memoryview(self._pieces[number - self._first]))
+        self._handed = self._size // _PIECE
+        if self._ended:
+            self._kept.end(memoryview(self._pieces[-1])[: self._size % _PIECE])
+
+
+class _Kept:
+    """A temporary file that a thread writes. Its methods raise InputError if there is no room."""
+
+    def __init__(self, name: str) -> None:
+        import tempfile  # it takes as long as all readers, and most logs are files
+
+        self._name = name
         try:
-            self._kept.seek(self._size)
-            while rest:
-                written = self._kept.write(rest)
-                self._size += written
-                rest = rest[written:]
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (lives for many passes)
         except OSError as error:
-            raise no_room(self._name, error) from error
+            raise no_room(name, error) from error
+        self._error: OSError | None = None
+        self._waiting: queue.Queue[memoryview | None] = queue.Queue(_PIECES)
+        threading.Thread(target=self._write, name="tflogscope-spool", daemon=True).start()
+
+    def add(self, piece: memoryview) -> None:
+        """Write it behind what is there."""
+        self._waiting.put(piece)
+        self._require_room()
+
+    def end(self, piece: memoryview) -> None:
+        """Write the last one, and wait until all of it is written."""
+        self.add(piece)
+        self._waiting.join()
+        self._require_room()
+
+    def read_at(self, position: int, count: int) -> bytes:
+        """Bytes that were added."""
+        self._waiting.join()
+        self._require_room()
+        try:
+            return _read_all(self._file, position, count)
+        except OSError as error:
+            raise unreadable(self._name, error) from error
+
+    def discard(self) -> None:
+        """Delete the file."""
+        self._waiting.put(None)
+
+    def _require_room(self) -> None:
+        if self._error is not None:
+            raise no_room(self._name, self._error) from self._error
+
+    def _write(self) -> None:
+        with self._file:
+            while (piece := self._waiting.get()) is not None:
+                try:
+                    while piece and self._error is None:
+                        with _MOVING:
+                            self._file.seek(0, os.SEEK_END)
+                            piece = piece[self._file.write(piece) :]
+                except OSError as error:
+                    self._error = error
+                self._waiting.task_done()
 
 
 def unreadable(name: str, error: OSError) -> InputError:

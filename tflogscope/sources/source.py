@@ -8,11 +8,11 @@ import stat
 import sys
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO
 
 from tflogscope.errors import InputError
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, SourceAccount
+from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
 from tflogscope.sources.envelopes import Chain, Key, opened_blocks
 from tflogscope.sources.lines import read_blocks
 from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
@@ -40,6 +40,8 @@ class Source:
     """Which of several processes of one input it is, by what is around its lines."""
     rank: int | None = None
     """Its rank, if that is around its lines."""
+    again: bool = True
+    """Whether it is read again after a pass over all of it; if not, a pipe is not kept."""
 
     def __init__(self, path: str) -> None:
         """`path` is "-" for standard input. Raises InputError if there is no such input."""
@@ -101,6 +103,13 @@ class Source:
 
     def _pass(self, account: SourceAccount) -> Iterator[Block]:
         reader = self._open()
+        if isinstance(reader, Spool):
+            # A damaged archive, and lines of several processes, may be looked at again.
+            head = reader.read_at(0, MAGIC_SIZE)
+            if self.again or self.envelopes or codec_of(head):
+                reader.keep()
+            else:
+                reader.let_go()
         try:
             yield from read_blocks(reader, account)
         except InputError as error:
@@ -190,10 +199,10 @@ def unwrapped(
         yield block._replace(text=opened.text)
 
 
-def _standard_input() -> BinaryIO:
+def _standard_input() -> io.BufferedIOBase:
     if sys.stdin is None:
         raise InputError("standard input is closed", STANDARD_INPUT, "Name a file, or pipe a log.")
-    return sys.stdin.buffer
+    return sys.stdin.buffer  # type: ignore[return-value]  # only for typeshed any BinaryIO
 
 
 def _standard_input_descriptor() -> int | None:

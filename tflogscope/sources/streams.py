@@ -42,10 +42,13 @@ def find_streams(
     inputs: Sequence[str | os.PathLike[str] | Source],
     grammar: Grammar,
     refused: dict[str, InputError] | None = None,
+    *,
+    again: bool = True,
 ) -> list[Source]:
     """As `find_sources`, with what is around their lines taken off, and each process by itself.
 
     `FILE#0` is one process of a file: by its rank, its number, or a name that is around its lines.
+    `again`: see `Source`.
 
     Raises:
         UsageError: nothing is named, or a process that is not there.
@@ -60,6 +63,7 @@ def find_streams(
     found = find_sources(plain, refused) if plain or not inputs else []
     sources: list[Source] = []
     for source in {id(each): each for each in found}.values():
+        source.again = source.again and again
         try:
             sources += _streams(source, grammar)
         except InputError as error:
