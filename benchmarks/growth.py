@@ -456,13 +456,14 @@ def read(log: Path) -> None:
 
     import tflogscope
     from tflogscope.model.activity import read_activity
-    from tflogscope.views.analyze import render
+    from tflogscope.views.analyze import analyze_document
     from tflogscope.views.report.page import report_page
+    from tflogscope.views.terminal import draw
 
     run = tflogscope.open_log(log)
     for name in ("timeline", "ops", "functions", "nodes", "rewrites", "primitives", "findings"):
         getattr(run, name)
-    render(run, Console(file=io.StringIO(), width=100))
+    draw(analyze_document(run), Console(file=io.StringIO(), width=100))
     if run.slices.frame.height:
         read_activity(run, None, lambda _names: 100)
     report_page(run, "tflogscope")

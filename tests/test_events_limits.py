@@ -15,7 +15,9 @@ from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, Log, Node
 from tests.samples import raw_log
 from tests.test_events_torn import Torn
+from tflogscope.errors import InputError
 from tflogscope.events.events import PLACES
+from tflogscope.model import dispatches
 
 NAME = "function_mlp__tf2.13.1__vlog2"
 PREFIX = "2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor.cc:841] "
@@ -36,6 +38,22 @@ def test_many_bare_prefixes_before_a_long_line_need_little_memory(tmp_path: Path
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_more_ops_than_tensorflow_can_have_are_refused(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Functions are none of them: a program may have any number of these."""
+    monkeypatch.setattr(dispatches, "_MOST_OPS", 20)
+    log = Log()
+    for number in range(20):
+        log.executing(f"Op{number}")
+        log.executing(f"__inference_f_{number}")
+    assert opened(log).ops.height == 40
+    log.executing("Op20")
+    with pytest.raises(InputError, match="21 ops, and 20 is the limit") as error:
+        _ = opened(log).ops
+    assert error.value.where is not None
 
 
 def test_a_message_completes_the_last_of_several_bare_prefixes(opened: Open) -> None:

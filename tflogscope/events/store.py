@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+from collections.abc import Iterator
 from ctypes import POINTER, byref, c_int64, c_uint8, c_uint32, c_uint64, sizeof
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ ROWS = 1 << 14
 STRINGS = 1 << 14
 _FIRST_SLOTS = 1 << 12
 _FIRST_BYTES = 1 << 16  # of a column
+_PART = 1 << 21  # bytes of strings that polars takes apart at once
 
 #: The columns that each table has.
 _TIMED = ("at", "clock", "micros", "site", "text")
@@ -218,12 +220,16 @@ class Store:
 
         return np.frombuffer(self._odds.raw, _ODD, self.raw.odd_used)
 
-    def text(self, table: str, begin: int = 0) -> str:
-        """The distinct strings of a table, by number, with a line feed after each.
+    def parts(self, table: str, begin: int = 0) -> Iterator[bytes]:
+        """The distinct strings of a table, by number, with a line feed after each; some MB at once.
 
         `begin`: from this byte of them on.
         """
-        return self._arenas[c.TABLES.index(table)].raw[begin : self.bytes(table)].decode()
+        memory, size = self._arenas[c.TABLES.index(table)].raw, self.bytes(table)
+        while begin < size:
+            end = memory.find(b"\n", min(begin + _PART, size - 1), size) + 1
+            yield memory[begin:end]
+            begin = end
 
     def bytes(self, table: str) -> int:
         """How many bytes these have."""
@@ -231,17 +237,19 @@ class Store:
 
     def texts(self, table: str) -> list[str]:
         """The same as a list."""
-        return self.text(table).split("\n")[:-1]
+        return b"".join(self.parts(table)).decode().split("\n")[:-1]
 
 
 def texts_of(store: Store, table: str, begin: int = 0) -> pl.Series:
     """The distinct strings of a table, by number; `begin`: from this byte of them on."""
     import polars as pl
 
-    # polars takes them apart quicker than Python makes its strings.
-    text = store.text(table, begin)
-    whole = pl.Series("text", [text] if text else [], pl.String)
-    return whole.str.split("\n")[0].head(-1) if text else whole
+    # polars takes them apart quicker than Python makes its strings; a part at a time, as it copies.
+    parts = map(bytes.decode, store.parts(table, begin))
+    none = pl.Series("text", [], pl.String)
+    found = (pl.Series("text", [part]).str.split("\n")[0].head(-1) for part in parts)
+    texts: pl.Series = pl.concat([none, *found], rechunk=True)
+    return texts
 
 
 def _slots(kind: type[Any], count: int) -> tuple[mmap, int]:

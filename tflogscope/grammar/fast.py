@@ -18,7 +18,7 @@ COLUMN_TYPES: dict[str, pl.DataType] = {
     "flag": pl.Boolean(),
     "bool": pl.Boolean(),
 }
-_AT_ONCE = 1 << 15  # texts that are matched; each has a row for every message of its file
+_AT_ONCE = 1 << 13  # texts that are matched; each has a row for every message of its file
 
 
 def at_once(expressions: Iterable[pl.Expr]) -> list[pl.Series]:

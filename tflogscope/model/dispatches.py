@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from tflogscope.errors import InputError
 from tflogscope.events.events import Events
 from tflogscope.model.frames import (
     Integers,
@@ -35,6 +36,8 @@ from tflogscope.model.names import (
     wrapped_op,
 )
 from tflogscope.model.pairing import match_in_order, match_nested
+
+_MOST_OPS = 1 << 16  # framework/op.h: each is registered in the program; 2.20 has some 1,600
 
 
 class Dispatches(NamedTuple):
@@ -90,6 +93,11 @@ def read_dispatches(events: Events, instantiations: Instantiations) -> Dispatche
         name="op",
         is_call=is_function(pl.col("op")) | among(pl.col("op"), functions),
     )
+    named = executing["name"].filter(~executing["is_call"]).n_unique()
+    if named > _MOST_OPS:
+        said = f"its records name {named:,} ops, and {_MOST_OPS:,} is the limit"
+        hint = "TensorFlow registers some 2,000. This is not its log, or it is damaged."
+        raise InputError(said, events.spans[0].name, hint)
     runs, components = _runs_with_ends(events), instantiations.components
     component = last_before(runs[["at", "handle"]], components[["at", "handle"]])
     runs = runs.hstack(

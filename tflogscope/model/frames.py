@@ -28,6 +28,8 @@ def rows(
 ) -> pl.DataFrame | pl.Series:
     """The rows of a table with these numbers; nulls where there is none (-1 or null)."""
     if isinstance(numbers, np.ndarray):
+        if len(numbers) == len(table) and (numbers == np.arange(len(numbers))).all():
+            return table  # all of them: a copy would take memory
         numbers = pl.Series(numbers)
     numbers = numbers.cast(pl.UInt32, strict=False)
     if isinstance(table, pl.Series):

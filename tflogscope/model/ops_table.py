@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from tflogscope.grammar.tables import as_table
@@ -34,37 +36,36 @@ def ops_table(timeline: Timeline, linked: Linked) -> pl.DataFrame:
     ran = linked.lines.drop_nulls("execution")
     signature = executions.signature[ran["execution"]]
     primitives = ran.group_by(signature=signature).agg(
-        primitives=pl.len().cast(pl.UInt32),
-        primitive_us=summed("duration_us"),
-        implementations=_distinct("implementation"),
+        primitives=pl.len().cast(pl.UInt32), primitive_us=summed("duration_us")
+    )
+    implementations = _distinct(
+        pl.DataFrame([signature.alias("signature"), ran["implementation"]]), "implementations"
     )
     table = (
         executions.signatures.join(grouped, on="signature")
-        .join(_asked_for(timeline), on="signature")
         .join(primitives, on="signature", how="left")
+        .join(implementations, on="signature", how="left")
         .join(_lines(timeline), on="signature", how="left")
-        .sort("work_us", "at", descending=[True, False], nulls_last=True)
     )
+    for distinct in _asked_for(timeline):
+        table = table.join(distinct, on="signature", how="left")
+    table = table.sort("work_us", "at", descending=[True, False], nulls_last=True)
     placed = with_places(executions.spans, table)
     return as_table(
         "ops", placed.with_columns(pl.col("primitives").fill_null(0), first_line="line")
     )
 
 
-def _asked_for(timeline: Timeline) -> pl.DataFrame:
-    """The functions and the causes of each signature."""
-    # Texts only of what is different: a node runs thousands of times.
-    (_, function), (_, cause) = (timeline.column(name) for name in ("function", "cause"))
-    alike = pl.DataFrame({"function": function, "cause": cause})
-    number = alike.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64)).to_series()
-    alike = alike.with_columns(number=number).unique("number")
-    pairs = pair(timeline.executions.signature, number[timeline.executions.asked]).unique()
-    named = pl.DataFrame({"signature": (pairs // HALF).cast(pl.Int32), "number": pairs % HALF})
-    return (
-        named.join(alike, on="number")
-        .group_by("signature")
-        .agg(functions=_distinct("function"), causes=_distinct("cause"))
-    )
+def _asked_for(timeline: Timeline) -> Iterator[pl.DataFrame]:
+    """The functions, and then the causes, of each signature."""
+    for name in ("function", "cause"):
+        # Numbers of what is different: a node runs thousands of times.
+        _, values = timeline.column(name)
+        number = values.cast(pl.String).rank("dense").cast(pl.Int64).fill_null(0)
+        pairs = pair(timeline.executions.signature, number[timeline.executions.asked]).unique()
+        texts = pl.DataFrame({"number": number, name: values}).unique("number")
+        named = pl.DataFrame({"signature": (pairs // HALF).cast(pl.Int32), "number": pairs % HALF})
+        yield _distinct(named.join(texts, on="number").select("signature", name), f"{name}s")
 
 
 def _lines(timeline: Timeline) -> pl.DataFrame:
@@ -78,7 +79,11 @@ def _lines(timeline: Timeline) -> pl.DataFrame:
     return counted.unique("signature", keep="first", maintain_order=True)
 
 
-def _distinct(column: str) -> pl.Expr:
-    """Distinct values in a group, sorted and `;`-joined; null if there are none."""
-    joined = pl.col(column).drop_nulls().cast(pl.String).unique().sort().str.join(";")
-    return pl.when(pl.col(column).count() > 0).then(joined)
+def _distinct(pairs: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The distinct texts of each signature, sorted and `;`-joined."""
+    signature, text = pairs.columns
+    pairs = pairs.select(signature, pl.col(text).cast(pl.String).alias(name)).drop_nulls().unique()
+    # Most have one. To join those of a group takes some hundred bytes.
+    alone = pairs[signature].is_unique()
+    joined = pairs.filter(~alone).sort(name).group_by(signature).agg(pl.col(name).str.join(";"))
+    return pl.concat([pairs.filter(alone), joined])

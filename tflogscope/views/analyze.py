@@ -221,7 +221,7 @@ def ops_section(run: Run, room: doc.Room) -> doc.Node:
         brief.append(doc.Paragraph(said))
 
     def full() -> Sequence[doc.Node]:
-        every = room.rows(run.ops.to_dicts(), "ops")
+        every = room.rows(run.ops, "ops")
         table = doc.Table(_OPS, every, "Ops by mode, kernel and rewrite", "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 

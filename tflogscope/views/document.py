@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import polars as pl
+
 from tflogscope.model.figures import duration
 from tflogscope.views.markup import Markup
 
@@ -189,12 +191,12 @@ class Room:
         self.full = full
         self.notes: list[str] = []
 
-    def rows(self, rows: Sequence[Row], name: str) -> Sequence[Row]:
+    def rows(self, rows: Sequence[Row] | pl.DataFrame, name: str) -> Sequence[Row]:
         """The first rows of a table that has this name."""
-        if self.full or len(rows) <= ROWS:
-            return rows
-        self.notes.append(f"The table of {name} shows {ROWS:,} of {len(rows):,} rows.")
-        return rows[:ROWS]
+        if not self.full and len(rows) > ROWS:
+            self.notes.append(f"The table of {name} shows {ROWS:,} of {len(rows):,} rows.")
+            rows = rows[:ROWS]
+        return rows.to_dicts() if isinstance(rows, pl.DataFrame) else rows
 
 
 def plain(text: Text) -> str:

@@ -252,7 +252,7 @@ def _tables(run: Run, room: doc.Room) -> Iterator[doc.Node]:
             yield _implementations(rows, whole, "oneDNN", "primitives-table")
         problems = _problems(run)
         if problems.height:
-            kept = room.rows(problems.to_dicts(), "problems of primitives")
+            kept = room.rows(problems, "problems of primitives")
             caption = "oneDNN time by shape of the problem"
             yield doc.Table(_PROBLEMS, kept, caption, "problems-table", tools=True)
 

@@ -51,7 +51,7 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     own = evidence.calls.filter(of_program).group_by("function")
     calls = own.agg(calls=pl.len(), last=pl.col("at").max())
     function = row_with(rest[["near"]], calls[["function"]])
-    placed = rest.hstack(
+    placed = rest[["at", "op", "cost_us", "near"]].hstack(
         [_after_calls(rest, evidence.calls), *rows(calls, function)[["calls", "last"]]]
     )
     again = pl.col("after") < pl.col("last")

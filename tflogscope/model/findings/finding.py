@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,8 +33,5 @@ def total(microseconds: pl.Series) -> float | None:
 
 def most(values: pl.Series) -> list[str]:
     """The distinct values, those that occur most first."""
-    counts = Counter[str]()
-    for value, count in values.value_counts().rows():
-        if value is not None:
-            counts[value.removeprefix(MERGED)] += count
-    return sorted(counts, key=lambda value: (-counts[value], value))
+    counts = values.drop_nulls().str.strip_prefix(MERGED).alias("value").value_counts()
+    return counts.sort("count", "value", descending=[True, False])["value"].to_list()

@@ -46,9 +46,9 @@ def _retraced(evidence: Evidence) -> Iterator[Finding]:
     firsts = evidence.first_calls.filter(
         (pl.col("flavour") == "inference") & pl.col("made_by").is_null()
     )
-    for traces in firsts.partition_by("python_function"):
-        if traces.height < 2:
-            continue
+    for traces in firsts.filter(pl.col("python_function").is_duplicated()).partition_by(
+        "python_function"
+    ):
         function, again = str(traces["function"][0]), traces.slice(1)
         took, at_stake = total(again["took_us"]), _retracing_us(evidence, again)
         facts = {

@@ -82,8 +82,6 @@ def read_picture(run: Run, *, full: bool) -> Picture:
     step = frame.select(pl.col("step").replace_strict(steps, range(len(steps)), default=-1))
     columns.add("step", step.to_series().fill_null(-1).to_numpy(), delta=True)
     said = {
-        "texts": texts.to_dict(as_series=False),
-        "primitives": words.to_dict(as_series=False),
         "steps": [str(each) for each in steps],  # 64 bits, more than a number of JavaScript holds
         "stacks": icicle_data(run, classes),
         "raw": raw_lines(run),
@@ -101,8 +99,21 @@ def read_picture(run: Run, *, full: bool) -> Picture:
         "xla": _by_xla(run, texts),
         "layout": columns.layout,
     }
-    about = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+    about = b'{"texts":%s,"primitives":%s,%s' % (
+        _json_of(texts),
+        _json_of(words),
+        json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()[1:],
+    )
     return Picture(data, {"columns": columns.joined(), "words": about}, notes)
+
+
+def _json_of(frame: pl.DataFrame) -> bytes:
+    """A frame as an object of columns; one after the other, as there may be many texts."""
+    columns = (
+        json.dumps({column.name: column.to_list()}, ensure_ascii=False, separators=(",", ":"))
+        for column in frame
+    )
+    return b"{%s}" % b",".join(column[1:-1].encode() for column in columns)
 
 
 def slice_classes(texts: pl.DataFrame) -> pl.Series:
