@@ -13,7 +13,8 @@ from tflogscope.model.without_log import WithoutLog
 
 DISPATCH_US = 300
 """The longest gap before an eager op that is taken as its own: what Python and TensorFlow need to
-ask for it. A tape that is played back does so in up to 240 µs, other ops in 20 to 100.
+ask for it, on a CPU that needs 5 µs for a line of the hook (`WithoutLog.python_pace`). A tape that
+is played back does so in up to 240 µs, other ops in 20 to 100.
 """
 LEAST = 4
 """Times that one span follows another, for it to be of a loop."""
@@ -31,7 +32,8 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
     Columns: thread, at (of `Executing op`), op (of calls the function), is_call, before (the op of
     the span before), after_call (that was a call), since (its end), begin; gap_us (from there on),
     own_us and work_us (wall time, and kernels), all without the log; usual_us: the usual gap of
-    these two; python_us: the gap, if it is too long for a dispatch; again: of a loop; session (how
+    these two; python_us: the gap, if they are usually too long for a dispatch; most_us: longer
+    gaps are pauses; again: of a loop; session (how
     many calls began on the thread).
     """
     called = calls.select(
@@ -75,8 +77,9 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
         inside["thread"], (inside["begin_at"], inside["end_at"]), inside["wall"]
     )
     spans = spans.with_columns(gap_us=np.asarray(gap), own_us=np.asarray(own))
-    long = ~pl.col("is_call") & (pl.col("gap_us") > DISPATCH_US)
+    dispatch = DISPATCH_US * without_log.python_pace
     usual = pl.col("gap_us").median().over("op", "last_op")
+    long = ~pl.col("is_call") & (usual > dispatch)
     return spans.select(
         "thread",
         "at",
@@ -91,9 +94,10 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
         since="last_end",
         own_us=pl.when("is_call").then("work_us").otherwise("own_us"),
         python_us=pl.when(long).then("gap_us").otherwise(0.0),
+        most_us=_PAUSE * usual.clip(dispatch),
         again=holds(
             (pl.len().over("op", "last_op") >= LEAST)
-            & (pl.col("gap_us") <= _PAUSE * usual.clip(DISPATCH_US))
+            & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))
         ),
         session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
     )

@@ -12,7 +12,7 @@ from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding, most, total
 from tflogscope.model.findings.gaps import at_stake
-from tflogscope.model.findings.loops import input_bound, waited_us
+from tflogscope.model.findings.loops import input_bound, python_map, stake_us, waited_us
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
 from tflogscope.model.names import PRODUCTS, function_columns
 from tflogscope.model.once import once
@@ -23,6 +23,9 @@ from tflogscope.model.unexpected import is_unexpected
 # Causes of what a training step asks for that no function runs.
 _OF_STEP = ("gradient-tape", "outside-function", "control-flow", "unknown")
 _UPDATES = r"^(?:Assign(?:Add|Sub)?VariableOp|Resource(?:Sparse)?Apply\w+)$"
+# Findings about all that a step does, and causes of what a graph reads and makes once for a step.
+_WHOLE = ("eager-training-step", "no-function")
+_FOR_OTHERS = ("read-variable", "constant")
 _STEADY = 0.5  # of the calls of a function have such ops behind them
 _LEAST_STEPS = 2  # a tape that is played back once is not training
 _PYTHON_KERNELS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
@@ -187,10 +190,19 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
     """A finding about eager ops, with the time that a graph saves; else that which they took."""
     took = total(ops["cost_us"])
     of_keras = id_ == "run-eagerly" or subject in KERAS_STEPS
-    saved = evidence.overhead_us(ops["at"], of_keras=of_keras) if took is not None else None
+    at = _with_reads(evidence, ops) if id_ in _WHOLE else ops["at"]
+    saved = evidence.overhead_us(at, of_keras=of_keras) if took is not None else None
     facts = {"ops": most(ops["op"]), "saved": saved, **facts}
     time = took if saved is None else saved
     return Finding(id_, subject, ops.height, time, ops["at"].to_list(), facts)
+
+
+def _with_reads(evidence: Evidence, ops: pl.DataFrame) -> pl.Series:
+    """The lines of ops, and of what was read and made for them from the first to the last one."""
+    placed = evidence.placed
+    least, most_ = ops["at"].min(), ops["at"].max()
+    between = pl.col("at").is_between(least, most_) & pl.col("judged_by").is_in(_FOR_OTHERS)
+    return pl.concat([ops["at"], placed.filter(between & ~pl.col("inside"))["at"]]).unique()
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
@@ -205,19 +217,25 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         .then(pl.lit(_FROM_GENERATOR))
         .otherwise(pl.col("function").fill_null("functions that the log does not name"))
     )
+    bound, waited_for = input_bound(evidence), python_map(evidence)
     for here in nodes.partition_by("function"):
         function = str(here["function"][0])
         runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
         if time is not None:
             time = max(time - _stack_traces_us(evidence, function), 0.0)
-            if function == _FROM_GENERATOR:  # a loop that waits for it is `input-bound`
-                time = 0.0 if input_bound(evidence) else min(time, waited_us(evidence))
+            if here["flavour"][0] == "dataset":
+                time = min(time, waited_us(evidence))  # the step waits for no more
+            if function == waited_for:
+                time = stake_us(evidence)
+        if function == _FROM_GENERATOR and bound:  # that is `input-bound`
+            continue
         inside = rows(ops, where(ops["near"] == function))
         facts = {
             "runs": runs,
             "inside": inside.height,
             "called": _called(evidence, function),
             "generator": function == _FROM_GENERATOR,
+            "wait": time if function == waited_for else None,
         }
         at = inside["at"].to_list() or here["ran_at"].to_list()
         yield Finding("py-function", function, runs, time, at, facts)

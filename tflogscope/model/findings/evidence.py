@@ -100,7 +100,21 @@ class Evidence(Stages):
     def spans(self) -> pl.DataFrame:
         """What the program's threads asked for, without the log (`spans.read_spans`)."""
         ops, calls = self.placed.filter(~pl.col("inside")), self.calls.filter(~pl.col("nested"))
-        return read_spans(ops, calls, WithoutLog(self.events, self.costs.price))
+        return read_spans(ops, calls, self.without_log)
+
+    @cached_property
+    def without_log(self) -> WithoutLog:
+        """What windows of threads would have taken without the log."""
+        return WithoutLog(self.events, self.costs.price)
+
+    def asked_by(self, frames: str) -> pl.Series:
+        """The lines of eager ops and calls whose stack is known and has such frames (a pattern)."""
+        stacks = self.lines.stacks
+        if stacks.is_empty():
+            return pl.Series([], dtype=pl.Int64)
+        fits = where(stacks["frames"].str.contains(frames))
+        stack = rows(self.lines.of_dispatches, self.eager["dispatch"])
+        return self.eager["at"].filter(is_among(stack, fits))
 
     def overhead_us(self, at: pl.Series, *, of_keras: bool) -> float | None:
         """What the program would have spent less had a graph run these eager ops, in µs.
@@ -115,7 +129,8 @@ class Evidence(Stages):
         own = pl.lit(0.0) if of_keras else pl.col("python_us")
         # Before the first op after a call Keras' loop may have run.
         own = pl.when(pl.col("after_call")).then("python_us").otherwise(own)
-        around = pl.col("gap_us") - own
+        # Of a single gap that is longer the program paused.
+        around = pl.min_horizontal("gap_us", "most_us") - own
         # A first run makes the kernel, which a graph makes as well.
         around += (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
         return float(mine.select(around.clip(0).sum()).item())

@@ -13,7 +13,7 @@ import polars as pl
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import RUNNING_US, Evidence
 from tflogscope.model.findings.finding import Finding, most, total
-from tflogscope.model.findings.loops import SAVES
+from tflogscope.model.findings.loops import SAVES, SAVING
 from tflogscope.model.frames import Integers, holds, is_among, last_before, rows, where
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS
@@ -21,6 +21,7 @@ from tflogscope.model.spans import DISPATCH_US
 from tflogscope.model.unexpected import is_unexpected
 
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
+_STEADY = 0.5  # of the gaps
 _IDLE_SHARE = 0.1  # of the time in calls
 _PAUSE = 10  # a gap that many times as long as half of them are is no step's
 _ITERATOR = (
@@ -28,10 +29,12 @@ _ITERATOR = (
 )
 # What only a training step runs: metrics are updated with AssignAddVariableOp.
 _TRAINS = r"^(?:AssignSubVariableOp|Resource(?:Sparse)?Apply\w+)$"
-KERAS_US = 1000
-"""What Keras' own loop takes from one call to the next, in µs; that is not the program's."""
-_LONG_US = 2 * DISPATCH_US
-"""Usual gaps up to here are what Python and TensorFlow need to call a tf.function, or an op."""
+# µs that Keras' own loop takes from one call to the next; and Python to call a tf.function, half of
+# the longest (`DISPATCH_US`). Times `python_pace`.
+_KERAS_US = 350
+_CALL_US = DISPATCH_US / 2
+# A frame of the program that Keras' list of callbacks called.
+_CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
 
 
 class Gaps(NamedTuple):
@@ -53,6 +56,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     graph saves of the program's eager ops) and idle_us (what no record covers, less what
     TensorFlow or Keras itself needs from one call to the next).
     """
+    pace = evidence.without_log.python_pace
     outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
     updating = evidence.nodes.filter(pl.col("op").str.contains(_TRAINS))["function_uid"]
     of_keras = pl.col("function").is_in(KERAS_STEPS)
@@ -71,22 +75,28 @@ def read_gaps(evidence: Evidence) -> Gaps:
         gap=pl.col("begin") - pl.when("fit").then("own_end").otherwise("last_end"),
     )
     gaps = _apart(gaps.filter(pl.col("follows") & (pl.col("gap") > 0)))
-    spans = _spans(evidence, gaps)
+    spans = _spans(evidence, gaps, pace)
     per = spans.group_by("gap_at").agg(
-        pl.col("eager_us", "idle_us").sum(),
-        epoch=(pl.col("op") == _ITERATOR).any(),
-        saved=pl.col("op").is_in(SAVES).any(),
+        pl.col("eager_us", "asked_us", "idle_us").sum(),
+        epoch=((pl.col("op") == _ITERATOR) & ~pl.col("known")).any(),
+        saved=pl.col("saved").any(),
         asked=pl.col("asked").any(),
+        known=pl.col("known").any(),
     )
     gaps = gaps.join(per, left_on="at", right_on="gap_at", maintain_order="left")
     usual = pl.col("gap").median().over("name")
-    steady = ((pl.col("gap") <= _PAUSE * usual) | pl.col("asked")) & ~pl.col("epoch")
-    pauses = (~steady).sum().over("name")
-    busy = ~pl.col("of_keras") | (pl.col("idle_us").median().over("name") > 2 * KERAS_US)
-    own_us = pl.when("of_keras").then(KERAS_US).otherwise(0)
-    idle = pl.when(busy & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
-    gaps = gaps.with_columns(pauses=pauses, idle_us=idle.fill_null(0)).filter(steady)
-    return Gaps(gaps, spans)
+    # Where a callback calls functions after most steps, what makes an iterator is that.
+    often = (pl.col("epoch") & pl.col("asked")).mean().over("name") >= _STEADY
+    epoch = pl.col("epoch") & ~(often & (pl.len().over("name") >= _LEAST_CALLS))
+    steady = ((pl.col("gap") <= _PAUSE * usual) | pl.col("asked")) & ~epoch
+    busy = ~pl.col("of_keras") | (pl.col("idle_us").median().over("name") > 2 * _KERAS_US * pace)
+    own_us = pl.when("of_keras").then(_KERAS_US * pace).otherwise(0.0)
+    idle = pl.when(busy & steady & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
+    gaps = gaps.with_columns(
+        pauses=(~steady).sum().over("name"), idle_us=idle.fill_null(0) + pl.col("asked_us")
+    )
+    kept = gaps.filter(steady | pl.col("known"))
+    return Gaps(kept.filter(pl.len().over("name") >= _LEAST_CALLS - 1), spans)
 
 
 def _apart(gaps: pl.DataFrame) -> pl.DataFrame:
@@ -104,37 +114,52 @@ def _apart(gaps: pl.DataFrame) -> pl.DataFrame:
     return around.filter(~inside).drop("fit_at", "fit_since")
 
 
-def _spans(evidence: Evidence, gaps: pl.DataFrame) -> pl.DataFrame:
-    """The spans in gaps: at, op, gap_at (which gap), eager_us, idle_us, asked (by a callback)."""
+def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
+    """The spans in gaps.
+
+    at, op, gap_at (which gap), asked (by a callback: it could be left out altogether), known (the
+    stack says so); eager_us (what is at stake of unexpected eager ops), asked_us (of others that a
+    callback asked for), idle_us.
+    """
     judged = evidence.placed.filter(is_unexpected())["at"]
-    asked = evidence.spans.with_columns(judged=is_among(evidence.spans["at"], judged)).sort("at")
+    at = evidence.spans["at"]
+    marked = evidence.spans.with_columns(
+        judged=is_among(at, judged),
+        known=is_among(at, evidence.asked_by(_CALLBACK)),
+        saved=pl.col("op").is_in(SAVES) | is_among(at, evidence.asked_by(SAVING)),
+    )
     of = gaps.select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
-    both = asked.join_asof(
-        of, left_on="at", right_on="gap_at", by="thread", strategy="forward", check_sortedness=False
+    both = marked.sort("at").join_asof(
+        of,
+        left_on="at",
+        right_on="gap_at",
+        by="thread",
+        strategy="forward",
+        check_sortedness=False,
     )
     both = both.filter(pl.col("at") > pl.col("last_at"))
-    own, judged_ = pl.col("at") == pl.col("gap_at"), pl.col("judged")
-    # A callback could be left out altogether; elsewhere kernels run in a graph as well.
-    all_of_it = pl.col("gap_us") + pl.col("own_us")
+    other_call = pl.col("is_call") & (pl.col("at") != pl.col("gap_at"))
+    asked = pl.col("fit") & (pl.col("judged") | pl.col("known") | other_call)
+    # Kernels of other loops run in a graph as well.
     running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
-    asked_for = judged_ | (pl.col("is_call") & ~own)
+    dispatch = pl.min_horizontal("gap_us", pl.lit(DISPATCH_US * pace))
+    long = pl.col("usual_us") > DISPATCH_US * pace
+    idle = pl.when(long).then((pl.col("gap_us") - _CALL_US * pace).clip(0)).otherwise(0.0)
+    both = both.with_columns(all_of_it=pl.col("gap_us") + pl.col("own_us"))
     return both.select(
         "at",
         "op",
         "gap_at",
-        asked=asked_for & pl.col("fit"),
-        eager_us=pl.when(asked_for & pl.col("fit"))
-        .then(all_of_it)
-        .when(judged_)
-        .then(pl.min_horizontal("gap_us", pl.lit(float(DISPATCH_US))) + running)
+        "saved",
+        asked=asked,
+        known=asked & pl.col("known"),
+        eager_us=pl.when("judged")
+        .then(pl.when("fit").then("all_of_it").otherwise(dispatch + running))
         .otherwise(0.0),
-        idle_us=pl.when(asked_for & pl.col("fit"))
-        .then(0.0)
-        .when("of_keras")
-        .then("gap_us")
-        .when(pl.col("usual_us") > _LONG_US)
-        .then((pl.col("gap_us") - DISPATCH_US).clip(0))
-        .otherwise(0.0),
+        asked_us=pl.when(asked & ~pl.col("judged")).then("all_of_it").otherwise(0.0),
+        idle_us=pl.when(~asked)
+        .then(pl.when("of_keras").then("gap_us").otherwise(idle))
+        .fill_null(0.0),
     )
 
 

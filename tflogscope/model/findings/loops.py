@@ -10,14 +10,16 @@ import polars as pl
 
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding
-from tflogscope.model.frames import is_among, rows, where
+from tflogscope.model.frames import holds, is_among, rows, where
 from tflogscope.model.once import once
-from tflogscope.model.spans import DISPATCH_US, LEAST
+from tflogscope.model.spans import LEAST
 
 # core/kernels/data/iterator_ops.cc: what a loop gets its elements with.
 _NEXT = ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional")
 # core/kernels/save_restore_v2_ops.cc.
 SAVES = ("SaveV2", "MergeV2Checkpoints", "RestoreV2")
+SAVING = "<saving>"
+"""A frame of TensorFlow or Keras that writes or reads a file of a model."""
 _PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _WORTH = 0.1  # of the time of the loop
@@ -39,29 +41,24 @@ def loop_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _input_bound(evidence: Evidence) -> Iterator[Finding]:
-    if not input_bound(evidence):
+    slow = _slow_stage(evidence)
+    if not input_bound(evidence) or python_map(evidence):  # that is `py-function`
         return
     waits, wait = _waits(evidence), waited_us(evidence)
-    stages = _stages(evidence)
-    slowest = stages.row(0, named=True) if stages.height else {"took_us": 0.0}
-    slow = slowest if slowest["took_us"] >= _STAGE * wait else {}
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
     function = str(slow.get("function", ""))
     generator = function.startswith(_GENERATOR)
-    python = bool(slow.get("python")) and not generator
     mapped = re.sub(r"^Dataset_\w*?map_", "", function) if slow and not generator else None
     steps = max(evidence.loop_us - wait, 0.0)
-    serial = bool(mapped) and not python and not parallel
+    serial = bool(mapped) and not parallel
     # What a map of TensorFlow's ops gains by parallel calls depends on which processors are idle.
-    # What a function of Python took in a map is at stake in `py-function`.
-    at_stake = None if serial else wait - min(python_waited_us(evidence), wait)
+    at_stake = None if serial else stake_us(evidence)
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "steps": steps or None,
         "generator": generator,
-        "python": mapped if python else None,
-        "decode": slow.get("op") if mapped and not python else None,
+        "decode": slow.get("op") if mapped else None,
         "mapped": mapped,
         "stage_us": slow.get("took_us"),
         "serial": serial,
@@ -72,6 +69,41 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     }
     subject = "Dataset.from_generator" if generator else function or "the data"
     yield Finding("input-bound", subject, waits.height, at_stake, waits["at"].to_list(), facts)
+
+
+def _slow_stage(evidence: Evidence) -> dict[str, Any]:
+    """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
+    slowest = next(iter(_stages(evidence).head(1).to_dicts()), {"took_us": 0.0})
+    return slowest if slowest["took_us"] >= _STAGE * waited_us(evidence) else {}
+
+
+def python_map(evidence: Evidence) -> str | None:
+    """The function of tf.data whose Python code the program waits for; None: it does not."""
+    slow = _slow_stage(evidence) if input_bound(evidence) else {}
+    function = str(slow.get("function", _GENERATOR))
+    return function if slow.get("python") and not function.startswith(_GENERATOR) else None
+
+
+def stake_us(evidence: Evidence) -> float:
+    """How long the program would have waited for data without the log, in µs.
+
+    From 2.9 on data are got ready while the step runs (`inject_prefetch`), so what the log took of
+    a step was waited for less. What it took of the data was waited for more.
+    """
+    waits, wait = _waits(evidence), waited_us(evidence)
+    spans, bounds = evidence.spans, (waits["at"].min(), waits["at"].max())
+    thread = spans.filter(pl.col("at").is_between(*bounds))
+    if thread.is_empty():
+        return wait
+    passed = waits.select(pl.col("time").diff()).filter(
+        pl.col("time") <= _PAUSE * pl.col("time").median()
+    )
+    step = thread.filter(pl.col("gap_us") <= pl.col("most_us"))
+    step_us = float(step.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
+    price = evidence.costs.price
+    nodes = int(evidence.nodes.filter(pl.col("flavour") == "dataset")["executions"].sum())
+    of_data = 2 * nodes * (price.usual if price else 0.0)
+    return wait + max(float(passed["time"].sum()) - step_us - of_data, 0.0)
 
 
 def input_bound(evidence: Evidence) -> bool:
@@ -88,7 +120,7 @@ def waited_us(evidence: Evidence) -> float:
 
 @once
 def _waits(evidence: Evidence) -> pl.DataFrame:
-    """What got an element for the program: at, wait_us, eager.
+    """What got an element for the program: at, time, wait_us, eager.
 
     Longer waits are left out: an epoch begins, buffers are filled.
     """
@@ -98,18 +130,11 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     is_next = (signatures["mode"] == "graph") & signatures["op"].is_in(_NEXT)
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
     took = rows(evidence.costs.own_us, pl.Series(row))
-    nodes = pl.DataFrame([frame["at"][row], took.alias("wait_us")]).with_columns(eager=False)
-    both = pl.concat([eager.select("at", wait_us="cost_us", eager=True), nodes])
-    both = both.drop_nulls().sort("at")
+    nodes = rows(frame[["at", "time"]], row).with_columns(took.alias("wait_us"), eager=False)
+    both = pl.concat([eager.select("at", "time", wait_us="cost_us", eager=True), nodes])
+    both = both.drop_nulls(["at", "wait_us"]).sort("at")
     usual = both.select(pl.median("wait_us")).item() or 0.0
     return rows(both, where(both["wait_us"] <= _PAUSE * usual))
-
-
-def python_waited_us(evidence: Evidence) -> float:
-    """How long Python code in maps kept a loop waiting that waits for data, in µs, at most."""
-    of_map = ~pl.col("function").str.starts_with(_GENERATOR) & (pl.col("flavour") == "dataset")
-    nodes = evidence.nodes.filter(of_map & pl.col("op").is_in(_PYTHON))
-    return float(nodes["work_us"].sum())
 
 
 def _stages(evidence: Evidence) -> pl.DataFrame:
@@ -136,38 +161,45 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
 
 
 def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
-    """Where files were written or read: what is between two calls; without calls the ops alone."""
+    """Where files were written or read: what is between two calls; without calls the ops alone.
+
+    Keras writes .h5 and .keras files in Python: there the stacks of what it reads say it.
+    """
     spans = evidence.spans
-    saves = where(is_among(spans["at"], evidence.placed["at"].filter(_is_save(evidence))))
-    if len(saves) < LEAST:
+    marked = is_among(spans["at"], evidence.asked_by(SAVING))
+    spans = spans.with_columns(save=pl.col("op").is_in(SAVES), marked=marked).with_columns(
+        last=pl.col("marked").shift().over("thread")
+    )
+    written = holds(pl.col("marked") | pl.col("last"))
+    times, runs = _times(spans)
+    if max(*times, runs) < LEAST:
         return
     # Everything from the last call to the next one is part of it: names and values of variables.
-    session = spans["session"][saves].unique()
-    inside = rows(spans, where(is_among(spans["session"], session) & ~spans["is_call"]))
-    inside = inside.filter(~pl.col("op").is_in(_NEXT))
-    of_saves = is_among(inside["at"], spans["at"][saves])
-    called = bool(spans["is_call"].any())
-    mine = inside if called else rows(inside, where(of_saves))
-    mine = mine.filter("again")
-    took = float((mine["gap_us"] + mine["own_us"]).sum())
+    with_calls = bool(spans["is_call"].any())
+    session = pl.col("save").any().over("thread", "session") & ~pl.col("is_call")
+    inside = session & ~pl.col("op").is_in(_NEXT) if with_calls else pl.col("save")
+    around = pl.col("gap_us") + pl.when("is_call").then(0.0).otherwise("own_us")
+    mine = spans.filter("again" if with_calls else pl.lit(value=True), written | inside)
+    took = float(mine.select(around.sum()).item())
     others = max(evidence.loop_us - took, 0.0)
     if took <= _WORTH * others:
         return
-    ops = rows(inside, where(of_saves))
-    times = int((ops["op"] == "SaveV2").sum()), int((ops["op"] == "RestoreV2").sum())
-    steps = int(spans["is_call"].sum())
+    steps, at = int(spans["is_call"].sum()), spans.filter(pl.col("save") | pl.col("marked"))["at"]
     facts = {
-        "saved": times[0] or None,
+        "saved": times[0] or (None if times[1] else runs),
         "restored": times[1] or None,
         "steps": steps or None,
         "others": others,
     }
-    yield Finding("checkpoints", "SaveV2" if times[0] else "RestoreV2", sum(times), took,
-                  ops["at"].to_list(), facts)  # fmt: skip
+    subject = "SaveV2" if times[0] else "RestoreV2" if times[1] else "Keras"
+    yield Finding("checkpoints", subject, sum(times) or runs, took, at.to_list(), facts)
 
 
-def _is_save(evidence: Evidence) -> pl.Series:
-    return evidence.placed["op"].is_in(SAVES)
+def _times(spans: pl.DataFrame) -> tuple[tuple[int, int], int]:
+    """How often SaveV2 and RestoreV2 ran, and how often Python began to save."""
+    saved, restored = (int((spans["op"] == op).sum()) for op in ("SaveV2", "RestoreV2"))
+    began = pl.col("marked") & ~pl.col("last").fill_null(value=False)
+    return (saved, restored), int(spans.select(began.sum()).item())
 
 
 # ---- Python --------------------------------------------------------------------------------------
@@ -184,8 +216,7 @@ def _python_overhead(evidence: Evidence) -> Iterator[Finding]:
     # With run_eagerly these gaps are Keras' own code.
     of_keras = evidence.placed["at"].filter(evidence.placed["judged_by"] == "run-eagerly")
     of_loop = rows(spans, where(spans["again"] & ~is_among(spans["at"], of_keras)))
-    # Single long gaps are kernels that were made.
-    long = of_loop.filter((pl.col("python_us") > 0) & (pl.col("usual_us") > DISPATCH_US))
+    long = of_loop.filter(pl.col("python_us") > 0)
     took = float(long["python_us"].sum())
     work = float(spans["work_us"].sum())
     if long.height < LEAST or took <= _WORTH * evidence.loop_us:
