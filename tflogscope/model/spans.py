@@ -32,8 +32,8 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
     Columns: thread, at (of `Executing op`), op (of calls the function), is_call, before (the op of
     the span before), after_call (that was a call), since (its end), begin; gap_us (from there on),
     own_us and work_us (wall time, and kernels), all without the log; usual_us: the usual gap of
-    these two; python_us: the gap, if they are usually too long for a dispatch; most_us: longer
-    gaps are pauses; again: of a loop; session (how
+    these two; python_us: the gap, if they are usually too long for a dispatch; most_us: what a
+    dispatch takes at most, or this gap usually; again: of a loop; session (how
     many calls began on the thread).
     """
     called = calls.select(
@@ -77,7 +77,7 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
         inside["thread"], (inside["begin_at"], inside["end_at"]), inside["wall"]
     )
     spans = spans.with_columns(gap_us=np.asarray(gap), own_us=np.asarray(own))
-    dispatch = DISPATCH_US * without_log.python_pace
+    dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
     usual = pl.col("gap_us").median().over("op", "last_op")
     long = ~pl.col("is_call") & (usual > dispatch)
     return spans.select(
@@ -94,7 +94,7 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
         since="last_end",
         own_us=pl.when("is_call").then("work_us").otherwise("own_us"),
         python_us=pl.when(long).then("gap_us").otherwise(0.0),
-        most_us=_PAUSE * usual.clip(dispatch),
+        most_us=usual.clip(dispatch),
         again=holds(
             (pl.len().over("op", "last_op") >= LEAST)
             & (pl.col("gap_us") <= _PAUSE * usual.clip(dispatch))

@@ -14,7 +14,6 @@ from tflogscope.events.events import Events
 from tflogscope.model.costs import Price
 from tflogscope.model.frames import Integers
 
-_UNKNOWN_PACE = 3.0  # of a log without lines of the hook: better too little said than too much
 _USUAL_LINE_US = 5.0  # of the hook, on the CPU on which `spans.DISPATCH_US` was measured
 
 
@@ -32,7 +31,7 @@ class WithoutLog:
         # The hook says at the program's end what its lines took. A line takes longer than a record.
         took = events.messages("python_cost").select(pl.col("took_ns").median() / 1000).item()
         self._hook_us = (took or self._price) if price else 0.0
-        self.python_pace = max(took / _USUAL_LINE_US, 1.0) if took else _UNKNOWN_PACE
+        self.python_pace: float | None = max(took / _USUAL_LINE_US, 1.0) if took else None
         """How many times as long Python takes here as where its own times were measured."""
 
     def wall_us(

@@ -33,6 +33,7 @@ _TRAINS = r"^(?:AssignSubVariableOp|Resource(?:Sparse)?Apply\w+)$"
 # the longest (`DISPATCH_US`). Times `python_pace`.
 _KERAS_US = 350
 _CALL_US = DISPATCH_US / 2
+_UNKNOWN_PACE = 3.0  # of a log without lines of the hook: better too little said than too much
 # A frame of the program that Keras' list of callbacks called.
 _CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
 
@@ -56,7 +57,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     graph saves of the program's eager ops) and idle_us (what no record covers, less what
     TensorFlow or Keras itself needs from one call to the next).
     """
-    pace = evidence.without_log.python_pace
+    pace = evidence.without_log.python_pace or _UNKNOWN_PACE
     outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
     updating = evidence.nodes.filter(pl.col("op").str.contains(_TRAINS))["function_uid"]
     of_keras = pl.col("function").is_in(KERAS_STEPS)

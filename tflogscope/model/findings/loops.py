@@ -98,7 +98,7 @@ def stake_us(evidence: Evidence) -> float:
     passed = waits.select(pl.col("time").diff()).filter(
         pl.col("time") <= _PAUSE * pl.col("time").median()
     )
-    step = thread.filter(pl.col("gap_us") <= pl.col("most_us"))
+    step = thread.filter(pl.col("gap_us") <= _PAUSE * pl.col("most_us"))
     step_us = float(step.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
     price = evidence.costs.price
     nodes = int(evidence.nodes.filter(pl.col("flavour") == "dataset")["executions"].sum())
