@@ -175,9 +175,13 @@ def test_exact_timestamps_are_asked_for_where_onednn_has_them() -> None:
     assert settings("2.20.0")["ONEDNN_VERBOSE_TIMESTAMP"] == "1"
 
 
+# It sleeps again and again: a signal that comes just before a sleep begins is seen after it.
+SLEEPS = "while True: time.sleep(0.05)"
 WAITS = (
     f"import sys, time; sys.stdout.write({NODE!r})\n"
-    "try: print('ready', flush=True); time.sleep(600)\n"
+    "try:\n"
+    "    print('ready', flush=True)\n"
+    f"    {SLEEPS}\n"
     "except KeyboardInterrupt: print('interrupted'); raise SystemExit(5)"
 )
 
@@ -220,7 +224,7 @@ def test_a_termination_is_handed_on(tmp_path: Path) -> None:
 def test_a_signal_that_only_record_gets_reaches_all_that_it_runs(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    child = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+    child = f"import os, time; print(os.getpid(), flush=True)\n{SLEEPS}"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     process, _ = _waiting(tmp_path, f"print('ready', flush=True); {parent}")
     assert process.stdout is not None
