@@ -151,4 +151,5 @@ def test_stacks_name_causes_and_each_row_fits_one() -> None:
         "\n".join(json.loads(line)["frames"]) for f in files for line in unpacked(f).splitlines()
     }
     for row in STACKS:
-        assert any(re.search(row["frames"], each, re.MULTILINE) for each in stacks), row
+        found = any(re.search(row["frames"], each, re.MULTILINE) for each in stacks)
+        assert found, f"no recorded stack has the frames {row['frames']}"
