@@ -14,7 +14,7 @@ import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.causes.eager_ops import CONSTANT, EagerOps, read_eager_ops
-from tflogscope.model.causes.frames import frame_rules
+from tflogscope.model.causes.frames import frame_rules, not_asked_by
 from tflogscope.model.causes.patterns import Codes
 from tflogscope.model.causes.rules import CauseGrammar, CauseRule, cause_grammar
 from tflogscope.model.executions import Executions
@@ -69,13 +69,18 @@ def read_causes(
 ) -> Causes:
     """Find the first rule that fits each eager op; the last one fits all.
 
-    Where a frame of the program proves another cause, that counts.
+    Where the stack that asked for an op is known, rules that ask for frames need one of theirs in
+    it; and where a frame proves another cause, that counts.
     """
     grammar = cause_grammar()
     eager = executions.dispatches.eager
     ops = read_eager_ops(events, executions, instantiations.kernels, grammar.variables)
     rule = np.full(eager.height, len(grammar.rules) - 1, np.int64)
     proof = _proofs(grammar, ops, eager.height)
+    if not lines.stacks.is_empty():
+        for each in grammar.rules:
+            if each.frames:
+                proof[each.id][not_asked_by(lines, each.frames)] = -1
     for number in reversed(range(len(grammar.rules))):
         if (at := proof.get(grammar.rules[number].id)) is not None:
             rule[at >= 0] = number

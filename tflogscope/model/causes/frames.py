@@ -7,9 +7,12 @@ asked for it shows which it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
+from tflogscope.model.frames import Integers, where
 from tflogscope.model.python_lines import PythonLines
 
 # A frame, the rule that it proves, ops that it proves it for (None: all), and causes that it
@@ -24,8 +27,21 @@ _PROVEN: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
 )
 # Frames of TensorFlow's and Keras' own loops, between an op and the nearest frame of the program.
 _KERAS_STEP, _TRACING = "step", "tracing"
-_KERAS_OWN, _KERAS_LOOP = "keras-own", "loop"
-_OWN = (("callback", _KERAS_OWN), ("saving", "checkpoint"), (_KERAS_LOOP, _KERAS_OWN))
+_OWN = (("callback", "keras-own"), ("saving", "checkpoint"), ("loop", "keras-own"))
+# What a metric of the program, or a function that a metric was given, asks for in other functions.
+_OF_METRIC = r"^(?:[^<;][^;]*;)+<metric>(?:;|$)"
+
+
+def _own() -> pl.Expr:
+    """The frames of TensorFlow and Keras between an op and the nearest frame of the program."""
+    own = pl.col("frames").str.extract(r"^((?:<\w+>;)*)")
+    return own.str.strip_chars("<>;").str.split(">;<")
+
+
+def not_asked_by(lines: PythonLines, frames: Sequence[str]) -> Integers:
+    """The eager ops whose stacks are known, with none of these frames between op and program."""
+    own = lines.stacks.select(_own().list.set_intersection(list(frames)).list.len() == 0)
+    return where(own.to_series()[lines.of_dispatches].fill_null(value=False))
 
 
 def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series, ids: pl.Series) -> pl.Series:
@@ -40,13 +56,12 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series, ids: pl.S
     stacks, row = lines.stacks, lines.of_dispatches
     if stacks.is_empty():
         return pl.repeat(None, len(ops), dtype=pl.String, eager=True)
-    own = pl.col("frames").str.extract(r"^((?:<\w+>;)*)").str.strip_chars("<>;").str.split(">;<")
     frames = stacks.select(
-        own=own,
+        own=_own(),
         mark=pl.col("frames").str.extract(r"^<(\w+)>(?:;|$)"),
         python=pl.col("frames").str.contains(r"(?:^|;)<py_function>(?:;|$)"),
+        of_metric=pl.col("frames").str.contains(_OF_METRIC),
     )
-    knows_loops = bool(frames["own"].explode().eq(_KERAS_LOOP).any())  # older records don't
     table = pl.DataFrame({"op": ops, "cause": causes, "id": ids, "row": row}).with_columns(
         frames.select(pl.all().gather(row))
     )
@@ -64,9 +79,7 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series, ids: pl.S
         if only is not None:  # setting one that exists is something else
             holds &= pl.col("op").is_in(only) & pl.col("row").is_in(made.implode())
         proven.append(pl.when(holds).then(pl.lit(id_)))
+    proven.append(pl.when(counts & pl.col("of_metric")).then(pl.lit("metric-update")))
     for mark, id_ in _OWN:
         proven.append(pl.when(counts & pl.col("own").list.contains(mark)).then(pl.lit(id_)))
-    if knows_loops:
-        of_program = (pl.col("id") == _KERAS_OWN) & pl.col("own").is_not_null()
-        proven.append(pl.when(of_program).then(pl.lit("no-function")))
     return table.select(rule=pl.coalesce(proven)).to_series()

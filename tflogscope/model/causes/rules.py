@@ -5,6 +5,7 @@ They are in `grammars/causes.toml`, those of eager ops with the patterns that sh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ class CauseRule(NamedTuple):
     """The place in TensorFlow or Keras that makes it true."""
     change: str
     shown: tuple[Shown, ...] = ()
+    frames: tuple[str, ...] = ()
+    """Frames of TensorFlow or Keras, one of which asked for such an op where its stack is known."""
     own: bool = False
     """Whether TensorFlow or Keras asks for it itself, where no program can avoid it."""
 
@@ -77,8 +80,10 @@ def cause_grammar() -> CauseGrammar:
     )
 
 
-def _rule(*, shown: list[dict[str, str]] | None = None, **entry: Any) -> CauseRule:
-    return CauseRule(**entry, shown=tuple(Shown(**each) for each in shown or ()))
+def _rule(
+    *, shown: Sequence[dict[str, str]] = (), frames: Sequence[str] = (), **entry: Any
+) -> CauseRule:
+    return CauseRule(**entry, shown=tuple(Shown(**each) for each in shown), frames=tuple(frames))
 
 
 @cache

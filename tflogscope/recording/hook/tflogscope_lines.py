@@ -47,9 +47,11 @@ _MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/tensorflow/python/ops/script_ops.py", "py_function"),
     ("/tensorflow/python/eager/backprop.py", "gradient"),
     ("/tensorflow/python/data/", "dataset"),
+    ("/distribute/input_lib.py", "dataset"),
     ("/optimizers/", "optimizer"),
     ("/optimizer_v2/", "optimizer"),
-    ("/metrics/", "metric"),
+    ("/metrics", "metric"),  # and utils/metrics_utils.py, which wraps results
+    ("/compile_utils.py", "metric", ("result", "reset_state", "update_state")),
     ("/initializers/", "initializer"),
     ("/tensorflow/python/framework/func_graph.py", "tracing"),
     ("/engine/training", "step", _STEPS),
@@ -88,7 +90,7 @@ class _Lines:
         """Number everything from the beginning, for this process."""
         self.process = os.getpid()
         self.lock = threading.Lock()
-        self.codes: dict[int, tuple[CodeType, str | bool]] = {}
+        self.codes: dict[int, tuple[CodeType, bool, str]] = {}
         self.stacks: dict[tuple[int | str, ...], int] = {}
         self.texts: dict[str, int] = {}
         self.taped: dict[int, tuple[Any, int]] = {}
@@ -104,49 +106,50 @@ class _Lines:
         own = False
         while frame is not None:
             code = frame.f_code
-            found = codes.get(id(code))
-            kind = self._kind(code, frame) if found is None else found[1]
-            if kind is True:
+            _, is_own, mark = codes.get(id(code)) or self._kind(code, frame)
+            if mark and not (key and key[-1] == mark):
+                key.append(mark)
+            if is_own:
                 own = True
                 key.append(id(code))
                 key.append(frame.f_lasti)
-            elif kind and not (key and key[-1] == kind):
-                key.append(kind)
             frame = frame.f_back
         if not own:
             return 0
         known = self.stacks.get(tuple(key))
         return self._new(tuple(key), first) if known is None else known
 
-    def _kind(self, code: CodeType, frame: FrameType) -> str | bool:
-        """Whether a frame is the user's own, or what it says if it isn't."""
+    def _kind(self, code: CodeType, frame: FrameType) -> tuple[CodeType, bool, str]:
+        """Whether a frame is the user's own, and what it says; "": nothing."""
         if len(self.codes) > _KNOWN:
             with self.lock:
                 self.codes, self.stacks = {}, {}
         name, module = code.co_filename, frame.f_globals.get("__name__", "")
-        kind: str | bool = True
+        own, mark = True, ""
         origins = self.generated.get(name)
         if origins:  # AutoGraph rewrites functions of Keras, too
             name, module = origins.file, ""
         if name.startswith("<"):  # `<string>` is the program with `python -c`, else it is called
             main = getattr(sys.modules.get("__main__"), "__file__", None) is None
-            kind = (module == "__main__" and main) or name.startswith(("<ipython", "<stdin"))
+            own = (module == "__main__" and main) or name.startswith(("<ipython", "<stdin"))
         else:
             path = os.path.abspath(name).replace(os.sep, "/")  # noqa: PTH100
             outside = str(module).partition(".")[0] in _LIBRARIES or "__autograph_generated" in path
             if outside or path.startswith(self.installed) or "/site-packages/" in path:
-                kind = _mark(path, code.co_name)
-        self.codes[id(code)] = (code, kind)  # a code that is kept keeps its id
-        return kind
+                own, mark = False, _mark(path, code.co_name)
+        if own and code.co_argcount and _is_metric(frame.f_locals.get(code.co_varnames[0])):
+            mark = "metric"
+        found = self.codes[id(code)] = (code, own, mark)  # a code that is kept keeps its id
+        return found
 
     def _new(self, key: tuple[int | str, ...], frame: FrameType | None) -> int:
         frames: list[object] = []
         while frame is not None and len(frames) < _FRAMES:
-            kind = self.codes.get(id(frame.f_code), (None, False))[1]
-            if kind is True:
+            _, own, mark = self.codes.get(id(frame.f_code), (None, False, ""))
+            if mark and (not frames or frames[-1] != mark):
+                frames.append(mark)
+            if own:
                 frames.append(self._place(frame))
-            elif kind and (not frames or frames[-1] != kind):
-                frames.append(kind)
             frame = frame.f_back
         text = _text(json.dumps(frames, separators=(",", ":")))
         while len(text) > _LINE:
@@ -271,12 +274,21 @@ def _installed() -> tuple[str, ...]:
     return tuple(sorted(known))
 
 
-def _mark(path: str, function: str) -> str | bool:
-    """What a frame of TensorFlow or Keras says."""
+def _mark(path: str, function: str) -> str:
+    """What a frame of TensorFlow or Keras says; "": nothing."""
     for part, mark, *functions in _MARKS:
         if part in path and (not functions or function in functions[0]):
             return mark
-    return False
+    return ""
+
+
+def _is_metric(value: object) -> bool:
+    """Whether this is a metric of Keras, or of a class that the program derived from it."""
+    classes = type(value).__mro__
+    return any(
+        each.__name__ == "Metric" and each.__module__.partition(".")[0] in _LIBRARIES
+        for each in classes
+    )
 
 
 def _cell(name: str) -> str:
