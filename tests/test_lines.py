@@ -134,7 +134,7 @@ def test_what_a_metric_asks_for_has_that_cause(run: Run) -> None:
         ('["metric",["a.py",3,"f"]]', ["VarHandleOp"], "metrics"),
         ('["metric",["a.py",3,"f"]]', ["Mul"], "metrics"),
         ('["metric",["a.py",3,"f"]]', ["_EagerConst"], "constant"),
-        ('[["a.py",3,"f"],"metric"]', ["Mul"], "outside-function"),  # a metric of the program
+        ('[["a.py",3,"f"],"metric"]', ["Mul"], "metrics"),  # of a function that a metric was given
         ('["optimizer",["a.py",3,"f"]]', ["VarHandleOp", "AssignVariableOp"], "optimizer-slots"),
         ('["optimizer",["a.py",3,"f"]]', ["Mul"], "outside-function"),  # it applies gradients
         ('["gradient",["a.py",3,"f"]]', ["Mul"], "gradient-tape"),

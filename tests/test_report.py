@@ -393,13 +393,6 @@ def test_without_times_the_eager_share_is_not_known(opened: Open) -> None:
     assert (share.name, share.value) == ("Eager share of time", "not known")
 
 
-def test_eligible_work_is_that_of_nodes_that_could_be_rewritten() -> None:
-    eligible = run_of(KERAS).nodes.filter("eligible")  # and no such op ran eagerly
-    done = eligible.filter(pl.col("rewrite") != "none")["executions"].sum()
-    of = f"{done:,} of {eligible['executions'].sum():,} runs"
-    assert run_of(KERAS).headline.figures[2].about.endswith(of)
-
-
 @pytest.mark.thorough
 def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
     run = run_of("jit_beside__tf2.20.0__record")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -14,6 +15,7 @@ from tests.makelog import Log, Node
 from tests.samples import NAMES, run_of
 from tflogscope import Run
 from tflogscope.model.figures import percent
+from tflogscope.stores.figures import OneRun, read_figures
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.document import Fact
 from tflogscope.views.grid import GridColumn, draw_grid
@@ -51,6 +53,21 @@ def screen(run: Run, width: int = 100) -> list[str]:
 def said(run: Run) -> str:
     """The screen without its line ends."""
     return " ".join(" ".join(screen(run)).split())
+
+
+# All nodes that could be kernels are; some are not.
+@pytest.mark.parametrize("name", ["keras_fit_mlp__tf2.13.1__vlog2", "graph_dtypes__tf2.20.0"])
+def test_the_share_of_onednn_is_the_same_wherever_it_is_said(name: str, tmp_path: Path) -> None:
+    run, policy = run_of(name), tmp_path / "policy.toml"
+    policy.write_text("min_rewritten = 0.0")
+    (check,) = (each for each in run.check(policy).checks if each.name == "min_rewritten")
+    of, figure = run.summary.eligible, run.headline.figures[2]
+    trend = read_figures(OneRun(run, name))["onednn_share"].item()
+    assert check.measured == trend == of.on_kernels / of.runs
+    assert (trend == 1) == name.startswith("keras")
+    assert figure.value == percent(of.on_kernels, of.runs)
+    assert figure.about.startswith(f"{of.on_kernels:,} of {of.runs:,} runs")
+    assert f"with {figure.value} of the runs" in said(run)
 
 
 # ---- shape --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from tflogscope.checks.policy import Policy, Section
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.names import op_of_kernel
 from tflogscope.model.once import once
-from tflogscope.model.reasons.rules import NO_KERNEL
+from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.sentences import rows
 from tflogscope.model.unexpected import is_unexpected
 
@@ -179,18 +179,13 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
 
 
 def min_rewritten(asked: Asked) -> Found | None:
-    """The share of the executions of nodes that oneDNN, or a plug-in, could run, and did not.
-
-    Ops for which TensorFlow has no oneDNN kernel (`no-kernel`: AddV2, Relu, …) don't count: nothing
-    in a program changes that.
-    """
+    """The share of the executions of nodes that oneDNN, or a plug-in, could run, and did not."""
     evidence = asked.evidence
     if evidence.calls.height and not (evidence.run.timeline["mode"] == "graph").any():
         return None
     nodes = asked.mine(evidence.run.nodes, "function")
-    has_kernel = pl.col("eligible") & (pl.col("reason").fill_null("") != NO_KERNEL)
-    nodes = nodes.filter(has_kernel.fill_null(False) & (pl.col("executions") > 0))
-    left = nodes.filter(pl.col("rewrite") == "none")
+    nodes = nodes.filter(HAS_KERNEL & (pl.col("executions") > 0))
+    left = nodes.filter(~ON_KERNEL)
     total, missed = int(nodes["executions"].sum()), int(left["executions"].sum())
     facts = {"names": evidence.run.rewriters.kernels, "executions": total, "left": _by_op(left)}
     if not total:

@@ -177,14 +177,17 @@ class Library(NamedTuple):
 
 
 class Eligible(NamedTuple):
-    """Nodes that ran and that oneDNN or a plug-in could run.
+    """Nodes that ran and for which a kernel of oneDNN or a plug-in exists, and their runs.
 
+    `on_kernels` of the `runs` were on such kernels, which is oneDNN's share. `rewritten`: nodes.
     `reasons` has a row for each reason (as in the table `nodes`) that kept some as they were, the
     most frequent first: reason, nodes, executions, total_us, ops (op, nodes), first_line.
     """
 
     nodes: int
     rewritten: int
+    runs: int
+    on_kernels: int
     reasons: pl.DataFrame
 
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.model.facts import Summary
-from tflogscope.model.figures import count_of, percent, ranked_by, spoken
+from tflogscope.model.figures import count_of, percent, spoken
 from tflogscope.model.intervals import covered
 from tflogscope.model.sentences import rows
 from tflogscope.model.slices.slices import Slices
@@ -51,7 +50,7 @@ def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts
     figures = [
         _duration(said, slices),
         _eager(slices),
-        _eligible(said, run.ops, run.nodes),
+        _eligible(said),
         _traces(said, run.python_functions),
     ]
     return Headline(_facts(said, recorded_as), id_, verdict, figures)
@@ -165,29 +164,16 @@ def _union(frame: pl.DataFrame) -> float:
     return float(covered(begin, end, np.array([begin.min(), end.max() + 1])).sum() / 1000)
 
 
-def _eligible(said: Summary, ops: pl.DataFrame, nodes: pl.DataFrame) -> Figure:
-    """Of the time of ops that could be rewritten, in graphs and eagerly, that of the rewritten."""
-    name = f"Eligible work on {' and '.join(said.rewriters.kernels) or 'oneDNN'}"
-    rewritten = pl.col("rewrite") != "none"
-    graph = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
-    eager = ops.filter(
-        pl.col("mode") == "eager",
-        pl.col("kind") == "op",
-        pl.col("op").is_in(list(EAGER_OPS)) | rewritten,
-    )
-    time_us = ranked_by(ops)
-    columns = ("executions", time_us, "rewrite")
-    work = pl.concat([graph.select(columns), eager.select(columns)], how="vertical_relaxed")
+def _eligible(said: Summary) -> Figure:
+    """Of the runs of nodes for which a kernel exists, those on it."""
+    name = f"Runs on {' and '.join(said.rewriters.kernels) or 'oneDNN'} kernels"
     xla = "; what XLA compiled isn't counted" if any(x.id == "xla" for x in said.limits) else ""
-    if work.is_empty():
-        return Figure(name, "none", f"no op that could be rewritten ran{xla}")
-    runs, done = int(work["executions"].sum()), work.filter(rewritten)
-    ran = f"{int(done['executions'].sum()):,} of {count_of(runs, 'run')}{xla}"
-    time = float(work[time_us].sum() or 0)
-    if work[time_us].null_count() or not time:
-        return Figure(name, percent(float(done["executions"].sum()), runs), f"{ran}")
-    took = float(done[time_us].sum() or 0)
-    return Figure(name, percent(took, time), f"{spoken(took)} of {spoken(time)}; {ran}")
+    runs, ran = said.eligible.runs, said.eligible.on_kernels
+    if not runs:
+        return Figure(name, "none", f"no node that has such a kernel ran{xla}")
+    return Figure(
+        name, percent(ran, runs), f"{ran:,} of {count_of(runs, 'run')} of nodes that have one{xla}"
+    )
 
 
 def _traces(said: Summary, same: pl.DataFrame) -> Figure:

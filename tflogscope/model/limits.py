@@ -28,6 +28,8 @@ from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
 _NAMED = 3  # functions and ops in a text
+_STARTS = 2  # so often, at most, a process says that it starts
+_NEVER = 1 << 62
 _SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
 _NOT_RUN = ("dead", "failed", "unfinished")
 
@@ -134,22 +136,28 @@ def _two_files(executions: Executions, primitives: pl.DataFrame) -> Facts:
 
 
 def _several_processes(events: Events, executions: Executions) -> Facts:
-    """A library says again that it starts, in one source, after it ran something there.
+    """What a process says once is said again in one source: line, library; or by the hook: count.
 
-    A process says it once, some releases twice before anything runs. A process may have two copies
-    of oneDNN, of TensorFlow and of another framework, whose headers differ.
+    A process says that it starts on one thread. Some releases say it twice, before anything runs. A
+    process may have two copies of oneDNN, of TensorFlow and of another framework, whose headers
+    differ.
     """
     if len(events.spans) != 1:  # `parts` tells files apart
         return {}
+    asked = events.messages("python_op")["process"].n_unique()
+    if asked > 1:
+        return {"asked": asked}
     lines = events.primitives
-    ran = lines["at"].filter(lines["event"] == "exec").min()
     headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))
     again = headers["at"].filter(~headers["message"].is_first_distinct())
-    at, library = again.filter(again > ran).min() if ran is not None else None, "oneDNN"
-    if at is None:
-        starts = events.messages(*AT_START)["at"]
-        ran, library = executions.frame["at"].min(), "TensorFlow"
-        at = None if ran is None or len(starts) < 2 else starts.filter(starts > ran).min()
+    starts = pl.concat(
+        events.messages(each).select("at", "thread", id=pl.lit(each)) for each in AT_START
+    )
+    place, ran = pl.int_range(pl.len()).over("id"), executions.frame["at"].min()
+    other = (pl.col("thread") != pl.col("thread").first().over("id")) | (place >= _STARTS)
+    other |= (pl.col("at") > pl.lit(ran, pl.Int64)) & (pl.len() > 1)
+    found = {"oneDNN": again.min(), "TensorFlow": starts.filter(other)["at"].min()}
+    library, at = min(found.items(), key=lambda each: _NEVER if each[1] is None else each[1])
     if at is None:
         return {}
     line = with_places(events.spans, pl.DataFrame({"at": [at]}))["line"][0]

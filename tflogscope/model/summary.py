@@ -36,6 +36,7 @@ from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.reasons.plugins import plugins_of
+from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 
 _Ops = list[dict[str, Any]]  # rows of `op_facts`
 _COUNTS = (
@@ -349,6 +350,8 @@ def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
 def reason_facts(nodes: pl.DataFrame) -> Eligible:
     """Nodes that ran and that oneDNN could run: how many did on it, how many not, and why."""
     eligible = nodes.filter(pl.col("eligible") & (pl.col("executions") > 0))
+    has_kernel = eligible.filter(HAS_KERNEL)
+    on_kernel = has_kernel.filter(ON_KERNEL)
     kept = rows(eligible, where(eligible["reason"].is_not_null()))
     time = ranked_by(nodes)
     by_op = kept.group_by("reason", "op").agg(
@@ -366,7 +369,9 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
         first_line=pl.col("first_line").min(),
     )
     return Eligible(
-        nodes=eligible.height,
-        rewritten=eligible["reason"].null_count(),
+        nodes=has_kernel.height,
+        rewritten=on_kernel.height,
+        runs=int(has_kernel["executions"].sum()),
+        on_kernels=int(on_kernel["executions"].sum()),
         reasons=table.sort("nodes", "reason", descending=[True, False]),
     )

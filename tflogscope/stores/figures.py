@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.stores.store import Store
 
@@ -52,15 +53,16 @@ def read_figures(store: Store | OneRun) -> pl.DataFrame:
 
     step_function: what is called most of the time. step_us: the median of its calls but the first,
     without the log (`work_us`) if step_estimated, else as printed, which printed_step_us always is.
-    eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes that
-    oneDNN has a kernel for, those it ran. eager_per_step: eager ops after the first call, for each
-    further call. traces: functions that were called. findings: how many.
+    eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes for
+    which a oneDNN kernel exists (HAS_KERNEL), those on it. eager_per_step: eager ops
+    after the first call, for each further call. traces: functions that were called. findings: how
+    many.
     """
     step_function, steps = _steps(store)
     ops = store.ops.filter(pl.col("kind") == "op").group_by("run")
     eager = pl.col("executions").filter(pl.col("mode") == "eager").sum()
-    nodes = store.nodes.filter(pl.col("eligible")).group_by("run")
-    ran = pl.col("executions").filter(pl.col("rewrite") != "none").sum()
+    nodes = store.nodes.filter(HAS_KERNEL).group_by("run")
+    ran = pl.col("executions").filter(ON_KERNEL).sum()
     functions = store.functions.filter(pl.col("calls") > 0).group_by("run")
     frames = [
         step_function,

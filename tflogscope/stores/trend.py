@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tflogscope.checks.verdict import AGAINST, Check, Violation
 from tflogscope.errors import UsageError
 from tflogscope.model.figures import count_of
+from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
 from tflogscope.model.run import Run
 from tflogscope.stores.figures import FIGURES, Figure, OneRun, read_figures
 from tflogscope.stores.store import Store
@@ -134,8 +135,8 @@ def _ops_changed(store: Store, before: str, after: str, figure: Figure) -> list[
     """Which ops changed most from one run to the next: by oneDNN's share, or by eager runs."""
     rows = store.rows.filter(pl.col("run").is_in([before, after])).to_dicts()
     if figure.key == "onednn_share":
-        nodes = store.table("nodes", rows).filter(pl.col("eligible") & (pl.col("executions") > 0))
-        ran = pl.col("executions").filter(pl.col("rewrite") != "none").sum()
+        nodes = store.table("nodes", rows).filter(HAS_KERNEL & (pl.col("executions") > 0))
+        ran = pl.col("executions").filter(ON_KERNEL).sum()
         per = nodes.group_by("run", "op").agg(value=ran / pl.col("executions").sum())
     elif figure.key in ("eager_share", "eager_per_step"):
         ops = store.table("ops", rows).filter(

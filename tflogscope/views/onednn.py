@@ -71,13 +71,18 @@ def _kernels(rewrites: pl.DataFrame, names: str) -> Iterator[doc.Fact]:
 
 
 def _nodes(facts: Summary) -> Iterator[doc.Fact]:
-    """How many nodes are of types that can be rewritten, and what kept the others from it."""
+    """Of the nodes for which a kernel exists, how many run on it; what kept the others from it."""
     eligible = facts.eligible
     if eligible.nodes:
-        of = f"{eligible.rewritten:,} of {eligible.nodes:,}"
-        said = f"{of} that {facts.rewriters.knows} are {whose(facts)} kernels"
-        reasons = eligible.reasons.select("nodes", "reason").rows()
-        kept = [f"{nodes:,} {reason}" for nodes, reason in reasons]
+        of = (
+            f"{eligible.rewritten:,} of {eligible.nodes:,} that could be {whose(facts)} kernels are"
+        )
+        said = f"{of}, with {percent(eligible.on_kernels, eligible.runs)} of the runs"
+    else:
+        said = f"none could be a {whose(facts)} kernel"
+    reasons = eligible.reasons.select("nodes", "reason").rows()
+    kept = [f"{nodes:,} {reason}" for nodes, reason in reasons]
+    if eligible.nodes or kept:
         yield doc.Fact("nodes", f"{said}; the others: " if kept else said, kept)
 
 
@@ -296,7 +301,7 @@ def _way(run: Run) -> doc.Figures:
     runs = int(ran.filter(pl.col("rewrite") != "none")["executions"].sum())
     steps = [
         ("nodes of graph functions that ran", ran.height),
-        (f"of them {facts.rewriters.knows}", facts.eligible.nodes),
+        (f"of them with a kernel of {whose(facts)}", facts.eligible.nodes),
         ("rewritten", facts.eligible.rewritten),
         ("runs of rewritten nodes", runs),
     ]

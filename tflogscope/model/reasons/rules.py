@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from tflogscope.grammar.load import frozen, packaged_toml
 from tflogscope.grammar.onednn_ops import OPS, refused_by
 from tflogscope.grammar.rewriters import REWRITERS
@@ -14,6 +16,13 @@ ANYBODY = "anybody"
 NOTHING = "Nothing in the program."
 UNKNOWN = "unknown"
 NO_KERNEL = "no-kernel"
+HAS_KERNEL = (pl.col("eligible") & pl.col("reason").ne_missing(NO_KERNEL)).fill_null(value=False)
+"""Of the table `nodes`: those for which a kernel of oneDNN, or of the plug-in at work, exists.
+
+The share of oneDNN is that of the runs of these nodes that ran on such kernels: a program can bring
+it to 100 %. TensorFlow has no kernel for AddV2 or Relu alone, which is the reason `no-kernel`.
+"""
+ON_KERNEL = pl.col("rewrite") != "none"
 _FILE = "reasons.toml"
 _LAYOUT = "core/common_runtime/mkl_layout_pass.cc"
 
