@@ -113,10 +113,15 @@ def test_the_command_takes_logs_and_a_store(
 
 def test_what_else_differs_between_programs_is_named(tmp_path: Path) -> None:
     names = ("keras_fit_mlp__tf2.13.1__vlog2", "run_eagerly__tf2.13.1__vlog2")
-    runs = name_runs([str(path_of(name)) for name in names], None, TAKEN)
-    collect(runs, str(tmp_path), Here(), VERSION)
-    (facts,) = rank_facts(tflogscope.open_store(tmp_path))
-    assert [each["rank"] for each in facts["ranks"]] == sorted(names)
+    logs = [str(path_of(name)) for name in names]
+    collect(name_runs(logs, None, TAKEN), str(tmp_path / "any"), Here(), VERSION)
+    with pytest.raises(UsageError, match="no run has two ranks") as error:
+        rank_facts(tflogscope.open_store(tmp_path / "any"))
+    assert "no log has a rank or a cluster" in str(error.value.hint)
+    runs = name_runs(logs, "{host}__tf{release}__vlog2.log.zst", TAKEN)
+    collect(runs, str(tmp_path / "named"), Here(), VERSION)
+    (facts,) = rank_facts(tflogscope.open_store(tmp_path / "named"))
+    assert len(facts["ranks"]) == len(names)
     found = {each["what"] for each in facts["differences"]}
     assert {"traces", "kernel", "order of calls", "eager after the first step"} <= found
     assert all(each["odd"] == [] for each in facts["differences"]), "of two, neither is the odd one"

@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 
 import tflogscope
-from tests.samples import unpacked
+from tests.samples import run_of, unpacked
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
 from tflogscope.stores.collect import collect
-from tflogscope.stores.figures import FIGURES, read_figures
+from tflogscope.stores.figures import FIGURES, OneRun, read_figures, step_calls
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.trend import change_points, trend_facts
 from tflogscope.views.recorded import slowed_text
@@ -55,10 +55,24 @@ def test_the_change_is_named_with_the_run_from_which_it_holds(store: str) -> Non
     assert [row["run"] for row in series["runs"]] == [f"day0{n}.0" for n in range(1, 9)]
     changes = {each["figure"]: each for each in series["changes"]}
     share = changes["onednn_share"]
-    assert (share["since"], share["before"], share["after"]) == ("day05.0", 5 / 13, 0.0)
+    assert (share["since"], share["before"], share["after"]) == ("day05.0", 1.0, 0.0)
     assert share["ops"] == [{"op": "MatMul", "before": 1.0, "after": 0.0}]
     assert {each["since"] for each in series["changes"]} == {"day05.0"}
     assert "traces" not in changes
+
+
+@pytest.mark.parametrize(
+    ("release", "name"), [("2.13.1", "train_function"), ("2.20.0", "multi_step_on_iterator")]
+)
+def test_the_step_function_is_that_of_training_though_evaluation_is_called_more(
+    release: str, name: str
+) -> None:
+    run = OneRun(run_of(f"fit_cycle__tf{release}__record"), "it")
+    calls = run.timeline.filter(kind="call").with_row_index().collect()
+    steps = step_calls(calls, run.nodes)
+    assert (steps["function"].unique().to_list(), steps.height) == ([name], 8)  # as it says
+    few = calls.join(steps.tail(6), on="index", how="anti")  # two are left; of evaluation, four
+    assert step_calls(few, run.nodes)["index"].to_list() == steps["index"].head(2).to_list()
 
 
 def test_figures_are_those_of_the_log(store: str) -> None:
@@ -81,10 +95,10 @@ def test_the_command_shows_and_writes_it(
     assert main(["trend", store, "--format", "table"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "since day05.0 (2026-11-05" in said
-    assert "oneDNN share 38.5% → 0.0%; MatMul 100% → 0%" in said
+    assert "oneDNN share 100.0% → 0.0%; MatMul 100% → 0%" in said
     assert main(["trend", store, "-o", str(tmp_path / "trend.csv")]) == 0
     written = pl.read_csv(tmp_path / "trend.csv")
-    assert written["onednn_share"].to_list() == pytest.approx([5 / 13] * 4 + [0.0] * 4)
+    assert written["onednn_share"].to_list() == pytest.approx([1.0] * 4 + [0.0] * 4)
     assert main(["report", store, "-o", str(tmp_path / "all.html")]) == 0
     page = (tmp_path / "all.html").read_text()
     assert "<polyline" in page
@@ -139,7 +153,7 @@ def test_check_against_a_store_compares_with_its_last_runs(
     assert all(each["passed"] for each in same.values())
     other = against(day(tmp_path, 21, 2), str(good), capsys)
     assert not other["against_onednn_share"]["passed"]
-    assert "the last 4 runs have 38.5%" in other["against_onednn_share"]["text"]
+    assert "the last 4 runs have 100.0%" in other["against_onednn_share"]["text"]
     itself = against(
         day(tmp_path, 4, 0), str(good), capsys
     )  # it is in the store: three are earlier

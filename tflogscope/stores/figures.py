@@ -21,6 +21,8 @@ class Figure:
     more_is_worse: bool = True
 
 
+# core/ops/resource_variable_ops.cc, core/ops/training_ops.cc.
+_UPDATES = r"^(?:Assign\w*VariableOp|Resource(?:Sparse)?Apply\w+|ResourceScatter\w+)$"
 FIGURES = (
     Figure("step_us", "step time"),
     Figure("eager_share", "eager share", is_share=True),
@@ -51,7 +53,7 @@ class OneRun:
 def read_figures(store: Store | OneRun) -> pl.DataFrame:
     """The rows of the runs that could be read, in the order of their start, with the figures.
 
-    step_function: what is called most of the time. step_us: the median of its calls but the first,
+    step_function: see `step_calls`. step_us: the median of its calls but the first,
     without the log (`work_us`) if step_estimated, else as printed, which printed_step_us always is.
     eager_share: of the runs of ops, those that were eager. onednn_share: of the runs of nodes for
     which a oneDNN kernel exists (HAS_KERNEL), those on it. eager_per_step: eager ops
@@ -80,18 +82,33 @@ def read_figures(store: Store | OneRun) -> pl.DataFrame:
     )
 
 
+def step_calls(calls: pl.DataFrame, nodes: pl.LazyFrame) -> pl.DataFrame:
+    """The calls of each run's step function.
+
+    It is the one that updates most variables: that of training has those of the optimizer, those of
+    evaluation only what metrics add up. Of equal ones it is what is called most, and more than
+    once. Keras 3 calls them alike, so traces of one name that update fewer variables are another.
+    """
+    name = ["run", "function"]
+    trace = [*name, "function_uid"]
+    of_variables = nodes.filter(pl.col("op").str.contains(_UPDATES), pl.col("executions") > 0)
+    updates = of_variables.group_by(trace).agg(updates=pl.len()).collect()
+    calls = calls.join(updates, on=trace, how="left").with_columns(pl.col("updates").fill_null(0))
+    total = calls.group_by(*name, "updates").agg(pl.col("duration_us").sum(), pl.len())
+    order = ["updates", "len", "duration_us", "function"]
+    most = total.filter(pl.col("len") > 1).sort(order, descending=True)
+    most = most.group_by("run", maintain_order=True).first().select(*name, "updates")
+    return calls.join(most, on=[*name, "updates"], maintain_order="left").drop("updates")
+
+
 def _steps(store: Store | OneRun) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The step function of each run, and its figures."""
     timeline = store.timeline.select(
-        "run", "line", "mode", "kind", "function", "work_us", "duration_us"
+        *("run", "line", "mode", "kind", "function", "function_uid", "work_us", "duration_us")
     )
     calls = timeline.filter(pl.col("kind") == "call").collect()
-    total = calls.group_by("run", "function").agg(pl.col("duration_us").sum(), pl.len())
-    busiest = total.sort("len", "duration_us", "function", descending=True)
-    function = busiest.filter(pl.col("len") > 1).group_by("run", maintain_order=True).first()
-    function = function.select("run", step_function="function")
-    own = calls.join(function, left_on=["run", "function"], right_on=["run", "step_function"])
-    own = own.sort("run", "line")
+    own = step_calls(calls, store.nodes).sort("run", "line")
+    function = own.group_by("run", maintain_order=True).agg(step_function=pl.first("function"))
     later = pl.int_range(pl.len()).over("run") > 0
     first = own.group_by("run").agg(first=pl.col("line").min(), steps=pl.len() - 1)
     eager = timeline.filter((pl.col("mode") == "eager") & (pl.col("kind") == "op"))

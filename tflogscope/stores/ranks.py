@@ -11,6 +11,7 @@ import polars as pl
 
 from tflogscope.errors import UsageError
 from tflogscope.model.origin import RANKS
+from tflogscope.stores.figures import step_calls
 from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 
@@ -19,6 +20,11 @@ _COLLECTIVE = "^Collective"  # core/ops/collective_ops.cc: all of its ops begin 
 _CHANCE = 0.05  # that one of equal ranks comes last so often
 _LEAST_WAIT = 0.1  # of the time of a step
 _NONE = "–"
+_HINT = "Ranks of one run have equal fields of --run, except rank, host and pid."
+_NO_CLUSTER = (
+    "Nothing says that these are ranks: no log has a rank or a cluster (TF_CONFIG). --run says"
+    " which part of a name is the rank: --run '{job}.rank{rank}.log'."
+)
 
 
 def rank_facts(store: Store) -> list[Facts]:
@@ -33,11 +39,12 @@ def rank_facts(store: Store) -> list[Facts]:
     """
     groups: dict[str, list[Row]] = {}
     for row in store.done.to_dicts():
-        groups.setdefault(_group(row), []).append(row)
+        group = _group(row)
+        if group or row["rank"] is not None:
+            groups.setdefault(group, []).append(row)
     several = {name: rows for name, rows in groups.items() if len(rows) > 1}
     if not several:
-        hint = "Ranks of one run have equal fields of --run, except rank, host and pid."
-        raise UsageError("no run has two ranks here", store.name, hint)
+        raise UsageError("no run has two ranks here", store.name, _HINT if groups else _NO_CLUSTER)
     return [_facts(store, name, rows) for name, rows in several.items()]
 
 
@@ -65,7 +72,7 @@ def _facts(store: Store, name: str, rows: list[Row]) -> Facts:
     timeline = store.table("timeline", rows)
     calls = timeline.filter(pl.col("kind") == "call")
     calls = calls.with_columns(number=pl.int_range(pl.len()).over("run", "function"))
-    steps, function = _steps(timeline, calls)
+    steps, function = _steps(timeline, calls, store.table("nodes", rows))
     differences = [
         difference
         for what, frame in _aspects(store, rows, timeline, calls, function)
@@ -176,10 +183,13 @@ def _differences(what: str, frame: pl.DataFrame, labels: dict[str, str]) -> Iter
 # ---- who waits for whom --------------------------------------------------------------------------
 
 
-def _steps(timeline: pl.LazyFrame, calls: pl.LazyFrame) -> tuple[pl.DataFrame, str | None]:
+def _steps(
+    timeline: pl.LazyFrame, calls: pl.LazyFrame, nodes: pl.LazyFrame
+) -> tuple[pl.DataFrame, str | None]:
     """Calls of the step function: run, number, start, took_us, collective_us, met (µs).
 
-    The step function is what is called most among what has collectives in it, or else among all.
+    The step function is what is called most among what has collectives in it, or else as
+    `step_calls` says.
     collective_us is the time in which a collective was under way; met is when the last one ended,
     which is when all ranks have met.
     """
@@ -195,7 +205,8 @@ def _steps(timeline: pl.LazyFrame, calls: pl.LazyFrame) -> tuple[pl.DataFrame, s
     )
     every = calls.join(within, on=["run", "call"], how="left").collect()
     met = every.filter(pl.col("met").is_not_null())
-    counts = (met if met.height else every)["function"].drop_nulls().value_counts(sort=True)
+    likely = met if met.height else step_calls(every, nodes)
+    counts = likely["function"].drop_nulls().value_counts(sort=True)
     function = str(counts["function"][0]) if counts.height else None
     steps = every.filter(pl.col("function") == function)
     return steps.select(
