@@ -162,6 +162,13 @@ def test_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -
     assert [entry["id"] for entry in found] == run_of(FIT).findings["id"].to_list()
 
 
+def test_the_end_of_data_is_not_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both loops come to their end; in one a map failed before."""
+    for name, said in ("generator_data", "(527 ms), never"), ("map_raises", "1 of them not to a"):
+        assert main(["explain", str(path_of(f"{name}__tf2.20.0")), "--op", "IteratorGetNext"]) == 0
+        assert said in capsys.readouterr().out
+
+
 def test_findings_are_explained_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of("py_function__tf2.13.1__vlog2"))]) == 0
     said = capsys.readouterr().out

@@ -108,6 +108,14 @@ def test_a_line_that_is_not_sure_is_null(
     assert opened(log).timeline["python"].to_list() == [python]
 
 
+def test_lines_of_the_hook_do_not_hide_that_there_are_thread_ids(opened: Open) -> None:
+    log = Log("tid")
+    for number in range(9):
+        log.raw(f"tflogscope node 7.1 7.1 node{number}")
+    log.executing("AddV2")
+    assert opened(log).summary.recorded.has_thread_ids
+
+
 def test_an_op_that_was_not_announced_takes_no_line_of_another(opened: Open) -> None:
     log = Log()
     log.raw('tflogscope stack 7.1 [["a.py",3,"f"]]')
@@ -126,6 +134,17 @@ def test_what_a_metric_asks_for_has_that_cause(run: Run) -> None:
     of_metric = pl.col("frames").str.starts_with("<metric>;")
     assert set(asked.filter(of_metric)["cause"]) <= {"metrics", "constant"}
     assert asked.filter(of_metric).height or asked.filter(cause="metrics").is_empty()
+
+
+def test_an_op_of_the_program_is_not_of_the_metric_around(opened: Open) -> None:
+    """float(metric.result()), and tf.sqrt of another one: Keras' own root is the same four ops."""
+    log = Log()
+    log.raw('tflogscope stack 7.1 ["metric",["a.py",3,"f"]]')
+    log.raw('tflogscope stack 7.2 [["a.py",4,"f"]]')
+    for op, stack in ("ReadVariableOp", 1), ("ReadVariableOp", 1), ("DivNoNan", 1), ("Sqrt", 2):
+        log.raw(f"tflogscope op 7 7.{stack} {op}")
+        log.executing(op)
+    assert opened(log).timeline["cause"].to_list() == ["metrics"] * 3 + ["outside-function"]
 
 
 @pytest.mark.parametrize(

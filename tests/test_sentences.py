@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+import tflogscope
 from tests.deep import first_quick
-from tests.samples import NAMES, run_of
+from tests.samples import NAMES, raw_log, run_of
 from tflogscope import Run
 from tflogscope.grammar.template import fields_of, tokens_of
 from tflogscope.model.sentences import TYPES, rows, words
@@ -70,6 +72,32 @@ def test_it_is_said_where_it_holds(sentence: str, fact: dict[str, Any]) -> None:
 def test_it_is_not_said_where_it_does_not_hold(sentence: str, fact: dict[str, Any]) -> None:
     entries = said(run_of(fact["log"]), sentence)
     assert not [entry for entry in entries if fits(entry, fact)], (fact["because"], entries)
+
+
+def changed(name: str, folder: Path, change: Callable[[bytes], bytes]) -> Run:
+    """The run of a known log with something else in it."""
+    path = folder / "run.log"
+    path.write_bytes(change(raw_log(name)))
+    return tflogscope.open_log(path)
+
+
+def test_bfloat16_is_for_cpus_with_amx(tmp_path: Path) -> None:
+    name = "killed_running__tf2.13.1__buffered"
+    amx = b" and Intel AMX with bfloat16 and 8-bit integer"
+    assert said(run_of(name), "finding bfloat16")
+    run = changed(name, tmp_path, lambda text: text.replace(amx, b""))
+    isa = run.summary.onednn.header.isa  # type: ignore[union-attr]
+    assert isa.endswith("bfloat16 support support")  # type: ignore[union-attr]
+    assert not said(run, "finding bfloat16"), "AVX512_BF16 alone is slower than float32"
+
+
+@pytest.mark.parametrize(("end", "stopped"), [('"status":0', False), ('"status":137', True)])
+def test_a_program_that_ended_by_itself_was_not_stopped(
+    end: str, stopped: bool, tmp_path: Path
+) -> None:
+    footer = f"# tflogscope record {{{end}}}\n".encode()
+    run = changed("killed_tracing_tape__tf2.13.1", tmp_path, lambda text: text + footer)
+    assert bool(said(run, "limit stopped")) == stopped
 
 
 def test_each_sentence_has_a_log_that_shows_it_and_a_near_miss() -> None:

@@ -178,7 +178,7 @@ class Events:
     def has_threads(self) -> bool:
         """Whether the executor's records say which thread wrote them."""
         sites = self.runs["site"] if self.runs.height else self._records["site"]
-        known = self._thread_of(sites)
+        known = self._thread_of(sites.filter(sites < len(self.threads)))  # others have no prefix
         return bool(len(known)) and bool((known >= 0).mean() > 0.5)
 
     def with_threads(self, records: pl.DataFrame) -> pl.DataFrame:

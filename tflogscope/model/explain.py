@@ -17,6 +17,7 @@ from tflogscope.errors import UsageError
 from tflogscope.grammar.onednn_ops import EAGER_OPS
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES
 from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
+from tflogscope.model.failures import END_OF_DATA
 from tflogscope.model.figures import summed
 from tflogscope.model.names import MERGED, is_rewritten
 from tflogscope.model.reasons import rules as reason_rules
@@ -35,7 +36,9 @@ class Explainer:
 
     def __init__(self, run: Tables) -> None:
         self._run = run
-        self._executions = run.executions.with_row_index("row")
+        ended = run.statuses.filter(pl.col("status").str.contains(END_OF_DATA))["row"]
+        executions = run.executions.with_row_index("row")
+        self._executions = executions.with_columns(ended=pl.col("row").is_in(ended.implode()))
 
     # ---- what is asked for -----------------------------------------------------------------------
 
@@ -306,7 +309,7 @@ def _counted(rows: pl.DataFrame) -> Facts:
     known = alive["duration_us"].drop_nulls()
     return {
         "runs": alive.height,
-        "failed": int((alive["status"] == "failed").sum()),
+        "failed": alive.filter(pl.col("status") == "failed", ~pl.col("ended")).height,
         "dead": rows.height - alive.height,
         "total_us": int(known.sum()) if len(known) else None,
     }

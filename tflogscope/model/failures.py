@@ -41,6 +41,7 @@ _NODE_BEHIND = r"\s*\[\[\{\{node .*$"
 _ATTRIBUTES = r"(\b__\w+)\[[^\[\]]*=[^\[\]]*\]"
 # A data set has no next element, or a generator none (python/lib/core/py_func.cc, DoCallPyFunc).
 _END_OF_DATA = ("OUT_OF_RANGE", "Out of range")
+END_OF_DATA = rf"^(?:{'|'.join(_END_OF_DATA)}): "
 _CANCELLED = ("CANCELLED", "Cancelled")
 _PYTHON = r"^(?:EagerPyFunc|PyFunc|PyFuncStateless)$"
 # core/kernels/constant_op.cc, PlaceholderOp. Only step -1 runs placeholders without feeding them.

@@ -118,7 +118,7 @@ def _primitives(facts: OneDNN) -> Iterator[doc.Fact]:
     said = [
         header.isa or "not known: no header",
         f"{header.cpu_runtime} runtime" if header.cpu_runtime else None,
-        count_of(header.threads, "thread") if header.threads else None,
+        f"{count_of(header.threads, 'thread')} at start" if header.threads else None,
     ]
     yield doc.Fact("build", " · ".join(part for part in said if part))
     if facts.exec_lines:

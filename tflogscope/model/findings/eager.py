@@ -51,11 +51,11 @@ def eager_findings(evidence: Evidence) -> Iterator[Finding]:
 def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     """Ops after the calls of one function, again and again; then all others together."""
     of_program = ~pl.col("nested") & pl.col("made_by").is_null()
-    own = evidence.calls.filter(of_program).group_by("function")
-    calls = own.agg(calls=pl.len(), last=pl.col("at").max())
+    called = evidence.calls.filter(of_program)
+    calls = called.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
     function = row_with(rest[["near"]], calls[["function"]])
-    placed = rest[["at", "op", "cost_us", "near"]].hstack(
-        [_after_calls(rest, evidence.calls), *rows(calls, function)[["calls", "last"]]]
+    placed = rest[["at", "thread", "op", "cost_us", "near"]].hstack(
+        [_after_calls(rest, called), *rows(calls, function)[["calls", "last"]]]
     )
     again = pl.col("after") < pl.col("last")
     often = pl.col("after").filter(again).n_unique().over("near") >= _STEADY * pl.col("calls") - 1
@@ -74,8 +74,9 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
 
 
 def _after_calls(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
-    """`after`, the line of the last call before each op: of its thread, else of any."""
-    own, last = (last_before(ops[keys], calls[keys]) for keys in (["at", "thread"], ["at"]))
+    """`after`, the line of the last call of `near` before each op: of its thread, else of any."""
+    calls, near = calls.with_columns(near="function"), ["at", "near"]
+    own, last = (last_before(ops[keys], calls[keys]) for keys in ([*near, "thread"], near))
     return rows(calls["at"], np.where(own < 0, last, own)).alias("after")
 
 
