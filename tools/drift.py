@@ -3,11 +3,11 @@
     python tools/drift.py tensorflow_cpu-2.22.0rc0-….whl [--against tensorflow_cpu-2.20.0-….whl]
 
 Each literal text of a message in `grammars/tensorflow` is searched in the read-only data of the
-wheel's libraries (of messages that Python writes, in its modules), each kernel of `grammars/onednn`
-as a string of its own. What isn't there is printed. Some texts are put together of pieces, so they
-are in no release as they are written; with an older wheel to compare with, only what the older one
-has counts, and the exit code is 1 if something is gone. Then texts are printed that look new: the
-compiler keeps the texts of a source file together, so they are those beside texts that are known.
+wheel's libraries, each kernel of `grammars/onednn` as a string of its own. What isn't there is
+printed. Some texts are put together of pieces, so they are in no release as they are written; with
+an older wheel to compare with, only what the older one has counts, and the exit code is 1 if
+something is gone. Then texts are printed that look new: the compiler keeps the texts of a source
+file together, so they are those beside texts that are known.
 """
 
 from __future__ import annotations
@@ -38,14 +38,13 @@ _PROSE = re.compile(rb"(?<=\0)[A-Z][a-z]+ [^:;(){}<>\0-\x1f]{8,}")  # what a log
 
 
 class Wheel:
-    """What a wheel has in it: the read-only data of libraries, and Python's modules."""
+    """The read-only data of the libraries of a wheel."""
 
     def __init__(self, path: Path) -> None:
         self._archive = zipfile.ZipFile(path)
         names = self._archive.namelist()
         libraries = [name for name in names if _LIBRARY.search(name)]
         self.texts = [self._read_only(name) for name in libraries]
-        self.modules = {name for name in names if name.endswith(".py")}
 
     def _read_only(self, name: str) -> bytes:
         """The `.rodata` of a library: ELF, 64 bits, little-endian."""
@@ -63,13 +62,9 @@ class Wheel:
                 found.append(library[section[4] : section[4] + section[5]])
         return b"\0".join(found)
 
-    def has(self, text: str, module: str | None) -> bool:
-        """Whether a text is in a library, or in the module of Python that writes it."""
-        if module is None:
-            return any(text.encode() in each for each in self.texts)
-        known = [name for name in self.modules if name.endswith(module)]
-        # A text may go on on the next line, and a value may be formatted in it.
-        return any(_flat(text) in _flat(self._archive.read(name).decode()) for name in known)
+    def has(self, text: str) -> bool:
+        """Whether a text is in a library."""
+        return any(text.encode() in each for each in self.texts)
 
     def has_name(self, name: str) -> bool:
         """Whether a name is a string of its own."""
@@ -85,10 +80,6 @@ class Wheel:
                     yield from (found.decode() for found in _PROSE.findall(around))
 
 
-def _flat(text: str) -> str:
-    return re.sub(r"[\s\"'\\]+", "", text)
-
-
 def literals(tokens: Iterable[Token]) -> Iterator[str]:
     """The literal texts of a template, those that say something."""
     for token in tokens:
@@ -101,8 +92,8 @@ def literals(tokens: Iterable[Token]) -> Iterator[str]:
                 yield from literals(part)
 
 
-def messages(release: tuple[int, ...]) -> Iterator[tuple[str, str | None, str]]:
-    """What a release should have: a message and its source, the module of Python, a text."""
+def messages(release: tuple[int, ...]) -> Iterator[tuple[str, str]]:
+    """What a release should have: a message and its source, a text."""
     for file in sorted((ROOT / "grammars" / "tensorflow").glob("*.toml")):
         content = tomllib.loads(file.read_text(encoding="utf-8"))
         for message in content.get("message", ()):
@@ -110,9 +101,8 @@ def messages(release: tuple[int, ...]) -> Iterator[tuple[str, str | None, str]]:
             if release[:2] < since or (until and release[:2] > until):
                 continue
             source = str(message.get("source", content["source"]))
-            module = source if source.endswith(".py") else None
             for text in literals(parse_template(message["text"])):
-                yield f"{message['id']}, {source}", module, text
+                yield f"{message['id']}, {source}", text
 
 
 def _numbers(release: str) -> tuple[int, ...]:
@@ -136,8 +126,8 @@ def main() -> int:
     known = list(messages(_numbers(asked.wheel.name.split("-")[1])))
     gone = [
         f"{where}: {text!r}"
-        for where, module, text in known
-        if not wheel.has(text, module) and (older is None or older.has(text, module))
+        for where, text in known
+        if not wheel.has(text) and (older is None or older.has(text))
     ]
     gone += [
         f"{name}, grammars/onednn/ops.toml"
@@ -148,8 +138,8 @@ def main() -> int:
     print(f"{asked.wheel.name}: {len(known)} texts, {len(kernels())} kernels, {len(gone)} {what}")
     print("\n".join(f"  {each}" for each in gone))
     if older is not None:
-        beside = set(wheel.beside({text for _, module, text in known if module is None}))
-        new = sorted(text for text in beside if not older.has(text, None))
+        beside = set(wheel.beside({text for _, text in known}))
+        new = sorted(text for text in beside if not older.has(text))
         print(f"{len(new)} texts beside known ones look new")
         print("\n".join(f"  {each}" for each in new))
     return 1 if gone and older else 0
