@@ -54,7 +54,7 @@ def _beside(evidence: Evidence, rest: pl.DataFrame) -> Iterator[Finding]:
     called = evidence.calls.filter(of_program)
     calls = called.group_by("function").agg(calls=pl.len(), last=pl.col("at").max())
     function = row_with(rest[["near"]], calls[["function"]])
-    placed = rest[["at", "thread", "op", "cost_us", "near"]].hstack(
+    placed = rest[["at", "op", "cost_us", "near"]].hstack(
         [_after_calls(rest, called), *rows(calls, function)[["calls", "last"]]]
     )
     again = pl.col("after") < pl.col("last")
