@@ -111,7 +111,7 @@ def test_one_is_not_many(name: str) -> None:
 
 def test_a_keras_fit_is_one_screen() -> None:
     lines = screen(run_of(KERAS))
-    assert len(lines) <= 83
+    assert len(lines) <= 76
     for name in ("train_function 809", "test_function 995", "predict_function 1136"):
         assert sum(line.startswith(f"  {name} ") for line in lines) == 1
     assert "…" not in "".join(lines)

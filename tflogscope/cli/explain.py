@@ -75,7 +75,7 @@ def explain(
         else:
             rows = run.findings.to_dicts()
             facts = {"findings": rows}
-            document = [Findings(findings(rows))]
+            document = [Findings(findings(rows, run))]
         text = json_object(facts) if as_json else drawn(document)
         if not text:
             text = _NOTHING if run.ops.height else _NO_EXECUTION

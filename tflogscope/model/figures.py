@@ -80,6 +80,11 @@ def duration(microseconds: float) -> str:
     return f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
+def whole_us(time: pl.DataFrame) -> float:
+    """The wall time of the run, which the table `time` has shares of; 0 if it is not known."""
+    return float((time["wall_us"] / time["share"]).fill_nan(None).max() or 0)  # type: ignore[arg-type]
+
+
 def percent(part: float, whole: float) -> str:
     """A share for people: what is there is never `0%`, and what is not all never `100%`."""
     share = part / whole if whole else 0.0

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.facts import Summary
-from tflogscope.model.figures import count_of, percent, spoken
+from tflogscope.model.figures import count_of, percent, spoken, whole_us
 from tflogscope.model.intervals import covered
 from tflogscope.model.sentences import rows
 from tflogscope.model.slices.slices import Slices
@@ -46,9 +46,9 @@ class Headline(NamedTuple):
 
 def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
     """Make the headline of a run; `recorded_as` is what `tflogscope record` wrote above the log."""
-    id_, verdict = read_verdict(said)
+    id_, verdict = read_verdict(said, run.time)
     figures = [
-        _duration(said, slices),
+        _duration(said, slices, run.time),
         _eager(slices),
         _eligible(said),
         _traces(said, run.python_functions),
@@ -85,15 +85,15 @@ def _file_name(path: str) -> str:
 # ---- the verdict ---------------------------------------------------------------------------------
 
 
-def read_verdict(said: Summary) -> tuple[str, str]:
-    """Which verdict it is, and its sentence."""
-    id_, facts = _verdict_facts(said)
+def read_verdict(said: Summary, time: pl.DataFrame) -> tuple[str, str]:
+    """Which verdict it is, and its sentence. `time` is the table of that name: the whole run."""
+    id_, facts = _verdict_facts(said, whole_us(time))
     return id_, rows("verdict")[id_].words(**facts)
 
 
-def _verdict_facts(said: Summary) -> tuple[str, dict[str, Any]]:
+def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
-    titles, span = rows("finding"), said.recorded.span_us
+    titles = rows("finding")
     columns = ["id", "severity", "subject", "time_us", "python", "advice"]
     findings = said.findings[columns].to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
@@ -111,7 +111,8 @@ def _verdict_facts(said: Summary) -> tuple[str, dict[str, Any]]:
         change = None if first["id"] == "first-call" else _END.split(first["advice"])[0]
         facts |= {"place": first["python"], "change": change or None}
         # Not of a whole that does not have the part in it.
-        facts["span"] = span if span and time is not None and time <= span else None
+        known = bool(span) and time is not None and time <= span
+        facts |= {"span": span if known else None, "share": time / span if known else None}
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
         return "nothing-ran", facts
@@ -126,12 +127,14 @@ def _verdict_facts(said: Summary) -> tuple[str, dict[str, Any]]:
 # ---- figures -------------------------------------------------------------------------------------
 
 
-def _duration(said: Summary, slices: Slices) -> Figure:
-    """From the first record to the last op's end; most of it may be imports."""
-    first, span = said.recorded.first, said.recorded.span_us
+def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
+    """The whole of the table `time`; most of it may be imports."""
+    first, span = said.recorded.first, whole_us(time) or said.recorded.span_us
     if span is None or first is None:
         return Figure("Duration", _NOT_KNOWN, "the log has no times")
     before = 0 if slices.clock != "time" or slices.origin_us is None else slices.origin_us - first
+    edges = time.filter(phase="start-up").select(pl.col("end") - pl.col("start"))
+    before = int(edges.to_series().dt.total_microseconds().sum()) or before
     about = f"{spoken(before)} of it before the first op ran" if 0 < before <= span else ""
     return Figure("Duration", spoken(span), about or "from the first record to the last")
 

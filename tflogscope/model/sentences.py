@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.grammar.template import Blank, Field, Literal, OptionalPart, Token, tokens_of
-from tflogscope.model.figures import spoken
+from tflogscope.model.figures import percent, spoken
 
 Facts = Mapping[str, Any]
 _NAMED = 4  # of what a sentence lists
@@ -123,6 +123,7 @@ TYPES: dict[str, Callable[[Any], str]] = {
     "figures": "{:.3g}".format,
     "time": spoken,
     "percent": "{:.1%}".format,
+    "share": lambda share: percent(share, 1),
     "hundredths": "{:.2%}".format,
     "lines": said_lines,
     "list": listed,

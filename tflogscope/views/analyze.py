@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.figures import count_of, duration, percent
+from tflogscope.model.figures import count_of, duration, percent, ranked_by
 from tflogscope.model.headline import read_verdict
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views import document as doc
@@ -88,7 +88,7 @@ def analyze_document(
         head = f"{len(part.sources)} parts of one run ({part.why}): {part.name}"
     return [
         *([doc.Paragraph(head)] if head else ()),
-        doc.Paragraph(read_verdict(facts)[1]),
+        doc.Paragraph(read_verdict(facts, run.time)[1]),
         *time_section(run),
         findings_section(run),
         *modes_section(facts),
@@ -166,6 +166,7 @@ def _share(mode: ModeRuns, counted: KindRuns) -> str:
 
 # ---- ops -----------------------------------------------------------------------------------------
 
+_SHARE = Column("share", "share", "bar", "of the time of all these rows", page=True)
 _OPS = (
     Column("mode", "mode"),
     Column("kind", "kind"),
@@ -175,6 +176,7 @@ _OPS = (
     Column("executions", "runs", "count"),
     Column("dead", "dead", "count", "on a branch that was not taken: nothing ran", paper=False),
     Column("work_us", "time", "us", "without the log, estimated"),
+    _SHARE,
     Column("total_us", "as printed", "us"),
     Column("mean_us", "mean", "us"),
     Column("min_us", "min", "us", paper=False),
@@ -221,7 +223,10 @@ def ops_section(run: Run, room: doc.Room) -> doc.Node:
         brief.append(doc.Paragraph(said))
 
     def full() -> Sequence[doc.Node]:
-        every = room.rows(run.ops, "ops")
+        # Not of calls: their nodes have rows of their own.
+        time = pl.when(pl.col("kind") != "call").then(ranked_by(run.ops))
+        share = pl.when(time > 0).then(time / time.sum())
+        every = room.rows(run.ops.with_columns(share=share), "ops")
         table = doc.Table(_OPS, every, "Ops by mode, kernel and rewrite", "ops-table", tools=True)
         return doc.Paragraph(_SUMS, "hint"), table
 
@@ -255,6 +260,7 @@ _LINES = (
     Column("eager_us", "eager time", "us", tone="eager"),
     Column("mostly", "mostly", "name"),
     Column("function", "in", "name", "the function of Python"),
+    _SHARE,
     Column("calls", "calls", "count", "of graph functions", page=True),
     Column("graph_runs", "runs of nodes", "count", "of nodes that the line made", page=True),
     Column("graph_us", "time of nodes", "us", page=True),
@@ -269,6 +275,7 @@ def lines_section(facts: Summary, room: doc.Room) -> doc.Node:
         said = "The log has none. tflogscope record writes them down."
         return doc.Full(lambda: [_empty("lines", title, said)])
     every = [*map(_line, facts.lines.to_dicts())]
+    every = _shared(every, [(row["eager_us"] or 0) + (row["graph_us"] or 0) for row in every])
     eager = [row for row in every if row["eager_runs"]]
     more = len(eager) - _LINES_SHOWN
     rest = f" ({_LINES_SHOWN} of {len(eager)}; all: --json)" if more > 0 else ""
@@ -316,6 +323,7 @@ _FUNCTIONS = (
     Column("p95_us", "p95", "us", "95 of 100 later calls took no longer", page=True),
     Column("p99_us", "p99", "us", page=True),
     Column("took_us", "all calls", "us", page=True),
+    _SHARE,
     Column("instantiation_us", "instantiation", "us", "devices are chosen, graph passes run"),
     Column("nodes", "nodes", "count"),
     Column(
@@ -338,6 +346,7 @@ _BY_THREAD = (
 def functions_section(facts: Summary, room: doc.Room) -> doc.Node:
     """Functions, the most time first where there is no room for all; which were traced again."""
     every = [*map(_function, facts.functions.to_dicts())]
+    every = _shared(every, [row["took_us"] for row in every])
     if not every:
         said = "No graph function is in the log."
         return doc.Full(lambda: [_empty("functions", "Functions", said)])
@@ -401,6 +410,15 @@ def _brief(row: doc.Row) -> doc.Row:
         "nodes": row["nodes"] or None,
         "rewritten_nodes": row["rewritten_nodes"] or None,
     }
+
+
+def _shared(rows: Sequence[doc.Row], times: Sequence[float | None]) -> list[dict[str, Any]]:
+    """Rows with `share`, that of the time of all of them; none where there is no time."""
+    whole = sum(time or 0 for time in times)
+    return [
+        {**row, "share": time / whole if time else None}
+        for row, time in zip(rows, times, strict=True)
+    ]
 
 
 def _known(us: float | None) -> float | str:

@@ -11,14 +11,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from tflogscope.model.figures import duration
+from tflogscope.model.figures import duration, percent
 from tflogscope.views.markup import Markup
 
 ROWS = 1000  # of a table, unless all are asked for
 Row: TypeAlias = Mapping[str, Any]
-Kind = Literal["text", "name", "count", "label", "us", "line", "list", "number", "share"]
+Kind = Literal["text", "name", "count", "label", "us", "line", "list", "number", "share", "bar"]
 Tone = Literal["", "eager", "graph", "rewritten", "error", "passed", "failed", "hint"]
-NUMBERS = frozenset({"count", "label", "us", "line", "number"})
+NUMBERS = frozenset({"count", "label", "us", "line", "number", "bar"})
 
 
 class Code(str):
@@ -86,9 +86,9 @@ class Column(NamedTuple):
 
     `name` is a text of the program, `count` an amount, `number` one that may have a fraction,
     `label` a number that is not an amount, `us` a duration in µs, `line` a line of the log, `list`
-    texts joined by `;`, `share` a figure in words. `about` explains the column. Where there is no
-    room a name keeps `least` cells of a terminal, and what `stays` is left out after all others.
-    `page`: for a page alone; `paper`: whether it is printed.
+    texts joined by `;`, `share` a figure in words, `bar` a share from 0 to 1. `about` explains the
+    column. Where there is no room a name keeps `least` cells of a terminal, and what `stays` is
+    left out after all others. `page`: for a page alone; `paper`: whether it is printed.
     """
 
     key: str
@@ -177,6 +177,13 @@ class Full(NamedTuple):
     make: Callable[[], Iterable[Node]]
 
 
+_FIGURES: Mapping[str, Callable[[Any], str]] = {
+    "us": duration,
+    "bar": lambda share: percent(share, 1),
+    "number": "{:,.3f}".format,
+    "count": "{:,}".format,
+}
+
 Node: TypeAlias = (
     Paragraph | Item | Fact | Figures | Table | Findings | Picture | Section | Folded | Brief | Full
 )
@@ -215,13 +222,9 @@ def shown(column: Column, row: Row) -> Text:
         return ""
     if isinstance(value, (str, tuple)):
         return value.replace(";", "; ") if column.kind == "list" else value  # type: ignore[union-attr]
-    if column.kind == "us":
-        return duration(value)
     if column.kind == "line":
         return Line(value, row.get("source"))
-    if column.kind == "number":
-        return f"{value:,.3f}"
-    return f"{value:,}" if column.kind == "count" else str(value)
+    return _FIGURES.get(column.kind, str)(value)
 
 
 def brief_columns(table: Table) -> list[Column]:

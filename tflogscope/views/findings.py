@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tflogscope.model.figures import count_of, duration
+import polars as pl
+
+from tflogscope.model.figures import count_of, duration, percent, whole_us
 from tflogscope.model.sentences import rows as sentences
 from tflogscope.model.source_text import source_text
 from tflogscope.views import document as doc
@@ -20,6 +23,11 @@ Row = Mapping[str, Any]
 _SHOWN = 3  # findings in words
 _EVIDENCE_SHOWN = 4  # of the first answer; of each other one the first
 _NAME = 44  # cells
+_SEVERITIES = ("error", "warning", "note")
+# Findings that say why ops run eagerly.
+_SAY_WHY = frozenset(
+    {"run-eagerly", "eager-training-step", "eager-steady-state", "no-function", "py-function"}
+)
 
 
 def findings_section(run: Run) -> doc.Node:
@@ -30,65 +38,82 @@ def findings_section(run: Run) -> doc.Node:
         if not run.summary.eager.kinds and not run.summary.graph.kinds:
             said = "The log shows no execution, so nothing can be found in it."
         return doc.Full(lambda: [doc.Section("Findings", [doc.Paragraph(said)], "findings")])
-    several = len(run.summary.recorded.sources) > 1
-    full = doc.Full(lambda: [doc.Findings(findings(rows, run.recorded_as))])
-    both = (doc.Brief([*_brief(rows, several=several)]), full)
+    # As the verdict has it: what a program pays for once comes after what it pays again and again.
+    rows.sort(key=lambda row: (_SEVERITIES.index(row["severity"]), row["id"] == "first-call"))
+    both = (
+        doc.Brief([*_brief(rows, run)]),
+        doc.Full(lambda: [doc.Findings(findings(rows, run))]),
+    )
     return doc.Section("Findings", both, "findings", brief=" (in full: tflogscope explain LOG)")
 
 
-def _brief(rows: Sequence[Row], *, several: bool) -> Iterator[doc.Node]:
-    """`several`: sources, so they are named."""
+def _brief(rows: Sequence[Row], run: Run) -> Iterator[doc.Node]:
+    several = len(run.summary.recorded.sources) > 1  # then they are named
     serious = [row for row in rows if row["severity"] != "note"]
+    shown = findings(serious[:_SHOWN], run)
     for number, row in enumerate(serious):
+        said = [*_place(shown[number], row, several=several)] if number < _SHOWN else []
         is_error = row["severity"] == "error"
-        said = _sentence(row, several=several) if number < _SHOWN else _in_a_line(row)
-        change = [doc.Fact("change", row["advice"])] if number < _SHOWN and row["advice"] else []
-        mark = "! " if is_error else "- "
-        yield doc.Item(said, change, mark=mark, tone="error" if is_error else "")
+        line = ", line ", doc.Line(row["line"], row["source"])
+        where = "" if said or row["line"] is None else line
+        head, mark = (_heading(row, whole_us(run.time)), where), "! " if is_error else "- "
+        yield doc.Item(head, said, mark=mark, tone="error" if is_error else "")
     notes = [row["id"] for row in rows if row["severity"] == "note"]
     if notes:
         yield doc.Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")
 
 
-def _sentence(row: Row, *, several: bool) -> doc.Text:
-    if row["line"] is None:
-        return str(row["text"])
-    place = f" of {row['source']}" if several else ""
-    python = "" if row["python"] is None else f", {row['python']} in the program"
-    return row["text"], " See line ", doc.Line(row["line"], row["source"]), f"{place}{python}."
-
-
-def _in_a_line(row: Row) -> doc.Text:
-    """What a finding is, what it is about, and the time at stake, as far as it is known."""
+def _heading(row: Row, whole: float) -> str:
+    """What a finding is, what it is about, and its share of the run, as far as it is known."""
     subject = f", {shorten(row['subject'], _NAME)}" if row["subject"] else ""
-    line = "" if row["line"] is None else (", line ", doc.Line(row["line"], row["source"]))
-    return f"{row['id']}{subject}", f"{', ' * bool(_stake(row))}{_stake(row)}", line
+    stake = _stake(row, whole)
+    return f"{row['id']}{subject}{': ' * bool(stake)}{stake}"
 
 
-def _stake(row: Row) -> str:
-    return "" if row["time_us"] is None else f"{duration(row['time_us'])} at stake"
+def _place(finding: doc.Finding, row: Row, *, several: bool) -> Iterator[doc.Node]:
+    """The line of the program as it is written there, the sentence, and what to change."""
+    if row["python"]:
+        yield doc.Fact("at", at(row["python"], finding.source))
+    text: doc.Text = row["text"]
+    if row["line"] is not None:
+        place = f" of {row['source']}" if several else ""
+        text = text, " See line ", doc.Line(row["line"], row["source"]), f"{place}."
+    yield doc.Paragraph(text)
+    if row["advice"]:
+        yield doc.Fact("change", row["advice"])
 
 
-def findings(
-    rows: Sequence[Row], recorded_as: Mapping[str, Any] | None = None
-) -> list[doc.Finding]:
-    """Rows of the table `findings`, in full; with `recorded_as`, lines of the program, too."""
+def at(python: str, source: str | None) -> doc.Text:
+    """A line of the program, and its text if that is known: `train.py:31 │ y = step(x)`."""
+    return doc.Code(python), (" │ ", doc.Code(source)) if source else ""
+
+
+def _stake(row: Row, whole: float) -> str:
+    us = row["time_us"]
+    if us is None:
+        return ""
+    share = f", {percent(us, whole)} of the run" if us <= whole else ""
+    return f"{duration(us)} at stake{share}"
+
+
+def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
+    """Rows of the table `findings`, in full."""
     return [
         doc.Finding(
             row["severity"],
             row["id"],
             sentences("finding")[row["id"]].title,
             row["text"],
-            _stake(row),
+            _stake(row, whole_us(run.time)),
             row["python"],
-            source_text(row["python"], recorded_as),
-            [*_details(row)],
+            source_text(row["python"], run.recorded_as),
+            [*_details(row, run)],
         )
         for row in rows
     ]
 
 
-def _details(row: Row) -> Iterator[doc.Node]:
+def _details(row: Row, run: Run) -> Iterator[doc.Node]:
     """The lines that show it, what to do, and where in TensorFlow it is decided."""
     if row["lines"]:
         lines: list[doc.Text] = []
@@ -96,7 +121,7 @@ def _details(row: Row) -> Iterator[doc.Node]:
             lines += [", "] * bool(lines) + [doc.Line(int(line), row["source"])]
         yield doc.Fact("lines", tuple(lines))
     if row["python"]:
-        yield doc.Fact("program", row["python"])
+        yield doc.Fact("program", at(row["python"], source_text(row["python"], run.recorded_as)))
     if row["advice"]:
         yield doc.Fact("change", row["advice"])
     yield doc.Fact("where", sentences("finding")[row["id"]].where)
@@ -115,14 +140,30 @@ _EXAMPLES = (
 def answers_section(facts: Summary) -> Sequence[doc.Node]:
     """The first answer with a table of its evidence, the others with one line of it."""
     several = len(facts.recorded.sources) > 1
-    said = [
-        doc.Folded(
-            sentences("answer")[answer.id].title,
-            (_answer(answer, several=several, briefly=number > 0),),
-        )
-        for number, answer in enumerate(facts.answers)
-    ]
+    said: list[doc.Node] = []
+    for number, answer in enumerate(facts.answers):
+        title = sentences("answer")[answer.id].title
+        shown = doc.Folded(title, (_answer(answer, several=several, briefly=number > 0),))
+        if answer.id == "both-modes" and not _is_asked(answer, facts):
+            where = f"tflogscope explain LOG --op {answer.evidence[0].op}"
+            line = f"{answer.text.partition('.')[0]}, in different executions: {where}"
+            said += [doc.Brief([doc.Item(line)]), doc.Full(partial(list, [shown]))]
+        else:
+            said.append(shown)
     return [doc.Section("What it means", said, "answers")] if said else []
+
+
+def _is_asked(answer: Answer, facts: Summary) -> bool:
+    """Whether ops look as if they had moved from one mode to the other.
+
+    So they do where one ran eagerly first, and only in a graph later, unless a finding says why ops
+    run eagerly.
+    """
+    found = facts.findings.filter(pl.col("severity") != "note")["id"]
+    return not _SAY_WHY.intersection(found) and any(
+        each.eager_lines and each.graph_line and max(each.eager_lines) < each.graph_line
+        for each in answer.evidence
+    )
 
 
 def _answer(answer: Answer, *, several: bool, briefly: bool) -> doc.Item:

@@ -12,6 +12,7 @@ from tflogscope.views.document import plain, shown
 from tflogscope.views.markup import Markup, element, joined
 
 _SEVERITIES = {"error": "Error", "warning": "Warning", "note": "Note"}
+_BAR = 90, 9  # pixels of a bar that is all
 _CARDS = 3  # findings that are not folded
 
 
@@ -166,9 +167,16 @@ def _cell(column: doc.Column, row: doc.Row) -> Markup:
     if column.kind == "name" and isinstance(said, str):
         said = doc.Code(said)
     words = plain(said)
+    bar = _bar(value) if column.kind == "bar" else None
     exact = str(value) if column.kind in doc.NUMBERS and str(value) != words else None
     long = words if column.kind == "list" else None  # it may be cut
-    return element("td", inline(said), class_=_class(column), data_value=exact, title=long)
+    return element("td", inline(said), bar, class_=_class(column), data_value=exact, title=long)
+
+
+def _bar(share: float) -> Markup:
+    width, height = _BAR
+    filled = element("rect", width=round(share * width, 1), height=height)
+    return element("svg", filled, class_="share", width=width, height=height, aria_hidden="true")
 
 
 _DRAWN = {

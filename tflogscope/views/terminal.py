@@ -36,6 +36,7 @@ _LEAST_NAME = 12  # cells that a name keeps where there is no room
 _LABEL = 8
 _LOST = 15  # cells at the end of a line where the next word has no room
 _STEP = 2
+_BAR = 20  # cells of a bar that is all
 
 
 def drawn(document: doc.Document, *, to_file: bool = False) -> str:
@@ -124,11 +125,14 @@ class _Pen:
 def _column(column: doc.Column, table: doc.Table) -> grid.GridColumn:
     is_name = column.kind in ("name", "list")
     cells = [plain(shown(column, row)) for row in table.rows]
+    if column.kind == "bar":
+        bars = ["▇" * round((row.get(column.key) or 0) * _BAR) for row in table.rows]
+        cells = [f"{cell:>4} {bar:{_BAR}}" for cell, bar in zip(cells, bars, strict=True)]
     tone = column.tone
     return grid.GridColumn(
         column.title,
         [shorten(cell, NAME_WIDTH) for cell in cells] if is_name else cells,
-        is_number=column.kind in doc.NUMBERS or column.kind == "share",
+        is_number=(column.kind in doc.NUMBERS and column.kind != "bar") or column.kind == "share",
         least=_LEAST_NAME if is_name and column.least is None else column.least,
         stays=column.stays,
         style=[STYLES[tone(row)] for row in table.rows] if callable(tone) else STYLES[tone],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tflogscope.model.figures import duration, percent
+from tflogscope.model.figures import duration
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 
@@ -29,18 +29,18 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     known = known.with_columns(paid=paid)
     whole = float(known["wall_us"].sum())
     rows = [
-        {**row, "us": row["wall_us"], "share": percent(row["wall_us"], whole)}
+        {**row, "us": row["wall_us"], "share": row["wall_us"] / whole}
         for row in known.filter(pl.col("share") >= _LEAST).to_dicts()
     ]
     columns = (
         Column("phase", "phase", least=12),
         Column("us", "time", "us"),
-        Column("share", "of the run", "share", stays=True),
         Column("paid", "paid", about="once: however long the program runs; again: at each step"),
+        Column("share", "of the run", "bar", stays=True),
     )
     sums = dict(known.group_by("paid").agg(pl.col("wall_us").sum()).rows())
     parts = [f"{duration(sums[each])} {said}" for each, said in _SAID.items() if each in sums]
-    said = f"{duration(whole)} in all: {', '.join(parts)}. docs/time.md says what is in each."
+    said = f"{duration(whole)} in all: {', '.join(parts)} (docs/time.md)."
     nodes: list[doc.Node] = [
         doc.Table(columns, rows, "Where the time went", "time-table"),
         doc.Paragraph(said),

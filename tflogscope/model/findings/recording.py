@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import polars as pl
@@ -12,6 +13,8 @@ from tflogscope.model.findings.finding import Finding, most
 from tflogscope.model.frames import rows, where
 
 _MESSAGE = 160  # characters of a status that a finding quotes
+# Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.
+_NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
 _DESTROYS = r"^(?:Destroy|Delete)"
 _ASKED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
@@ -100,13 +103,13 @@ def _line_of(row: int | None, evidence: Evidence) -> str | None:
     executions, lines = evidence.executions, evidence.lines
     if row is None or lines.stacks.is_empty():
         return None
-    call = executions.calls.filter(pl.col("call") == executions.frame["call"][row])["row"]
+    call = executions.calls.filter(pl.col("call").eq_missing(executions.frame["call"][row]))["row"]
     asked = lines.named(rows(lines.of_executions, pl.Series([row, *call.head(1)])))
     return next(iter(asked.drop_nulls()), None)
 
 
 def _cut(message: str) -> str:
-    message = message.strip().rstrip(".")
+    message = _NODE_AROUND.sub("", message).strip().rstrip(".")
     return message if len(message) <= _MESSAGE else message[: _MESSAGE - 1] + "…"
 
 
