@@ -313,5 +313,64 @@ def python_between() -> float:
     return repeated(step, 200, tf.random.stateless_normal((128, 128), (1, 2)))
 
 
+@pair
+def tiny_loop() -> float:
+    """A loop over rows in a graph; one product."""
+    w = dense(32)[0]
+
+    @tf.function
+    def step(x: tf.Tensor) -> tf.Tensor:
+        if AFTER:
+            return tf.nn.relu(tf.matmul(x, w, transpose_b=True))
+        out = tf.TensorArray(tf.float32, 200)
+        for i in tf.range(200):
+            out = out.write(i, tf.nn.relu(tf.linalg.matvec(w, x[i])))
+        return out.stack()
+
+    return repeated(step, 15, tf.ones((200, 32)))
+
+
+@pair
+def tiny_sums() -> float:
+    """A sum element by element in a graph; tf.reduce_sum."""
+
+    @tf.function
+    def step(x: tf.Tensor) -> tf.Tensor:
+        if AFTER:
+            return tf.reduce_sum(x * x)
+        total = tf.constant(0.0)
+        for i in tf.range(300):
+            total += x[i] * x[i]
+        return total
+
+    return repeated(step, 15, tf.ones((300,)))
+
+
+@pair
+def mapped() -> float:
+    """tf.map_fn; tf.vectorized_map."""
+    step = tf.vectorized_map if AFTER else tf.map_fn
+
+    @tf.function
+    def spans(x: tf.Tensor) -> tf.Tensor:
+        return step(lambda row: tf.reduce_max(row) - tf.reduce_min(row), x)
+
+    return repeated(spans, 15, tf.ones((200, 32)))
+
+
+@pair
+def compiled_shapes() -> float:
+    """XLA compiles for each length; for few lengths."""
+    w = dense(64)[0]
+
+    @tf.function(jit_compile=True, input_signature=[tf.TensorSpec((None, 64))])
+    def score(x: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(tf.nn.softmax(tf.matmul(x, w)))
+
+    lengths = [64 if AFTER else 40 + i for i in range(12)]
+    score(tf.ones((64, 64)))
+    return timed(lambda: [score(tf.ones((each, 64))) for each in lengths])
+
+
 if __name__ == "__main__":
     Path(sys.argv[3]).write_text(json.dumps({"loop_s": PAIRS[sys.argv[1]]()}))

@@ -24,7 +24,7 @@ FACTS: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
 )
 HOLDS = [(sentence, fact) for sentence, facts in FACTS.items() for fact in facts["holds"]]
 FAILS = [(sentence, fact) for sentence, facts in FACTS.items() for fact in facts["fails"]]
-KEYS = {"log", "subject", "count", "time_us", "text", "advice", "never", "because"}
+KEYS = {"log", "subject", "count", "python", "time_us", "text", "advice", "never", "because"}
 
 
 def said(run: Run, sentence: str) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ def fits(entry: dict[str, Any], fact: dict[str, Any]) -> bool:
     text, advice = entry["text"], entry.get("advice", "")
     least, most = fact.get("time_us", (None, None))
     return (
-        all(entry[key] == fact[key] for key in ("subject", "count") if key in fact)
+        all(entry[key] == fact[key] for key in ("subject", "count", "python") if key in fact)
         and (least is None or least <= entry["time_us"] <= most)
         and all(part in text for part in fact.get("text", ()))
         and all(part in advice for part in fact.get("advice", ()))

@@ -162,7 +162,7 @@ def _reorders(evidence: Evidence, lines: pl.DataFrame) -> Iterator[Finding]:
     named = pl.DataFrame(
         {
             "began": ran["at"],
-            "problem": _problems(evidence, execution),
+            "problem": problems_of(evidence, execution),
             "kernel": kernel,
             "node": rows(executions.runs.definitions["node"], ran["definition"]),
             "reorders": is_among(pl.Series(families(executions)[execution.to_numpy()]), REORDERING),
@@ -235,7 +235,7 @@ def _bfloat16(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("bfloat16", isa, long.height, None, long["at"].to_list(), facts)
 
 
-def _problems(evidence: Evidence, execution: pl.Series) -> pl.Series:
+def problems_of(evidence: Evidence, execution: pl.Series) -> pl.Series:
     """What each execution ran in oneDNN (null: not known): a new problem, a new primitive."""
     linked = evidence.linked.links["execution"]
     known = where(linked >= 0)
@@ -262,7 +262,7 @@ def _float_products(evidence: Evidence) -> pl.DataFrame:
         "at",
         "definition",
         "signature",
-        problem=_problems(evidence, execution),
+        problem=problems_of(evidence, execution),
         op=rows(signatures["op"], ran["signature"]),
         took_us=pl.coalesce(own_us, evidence.costs.of_executions["cost_us"][execution]),
         type=pl.coalesce(rows(types, ran["definition"]), rows(kernels["dtype"], of_eager)),

@@ -16,6 +16,7 @@ from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.evidence import Evidence
 from tflogscope.model.findings.finding import Finding
 from tflogscope.model.findings.gaps import between_findings
+from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.recording import recording_findings
@@ -82,6 +83,7 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
     yield from tracing_findings(evidence)
     yield from between_findings(evidence, set(eager_training(evidence)["beside"].drop_nulls()))
     yield from loop_findings(evidence)
+    yield from graph_findings(evidence)
     yield from onednn_findings(evidence)
 
 

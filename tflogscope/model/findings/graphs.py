@@ -1,0 +1,232 @@
+"""What graph functions spend beside their work: loops of tiny ops, shapes that vary, threads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from tflogscope.events.onednn_header import header_facts
+from tflogscope.model.findings.evidence import Evidence
+from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.findings.onednn import problems_of
+from tflogscope.model.first_calls import call_around, compile_times
+from tflogscope.model.frames import holds, is_among, rows, where
+from tflogscope.model.names import PRODUCTS
+
+# core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
+# not lowered (functional_ops.cc) runs a function for each iteration.
+_LOOPS = ("NextIteration", "While", "StatelessWhile")
+_CONTROL = (*_LOOPS, "Switch", "Merge", "Enter", "Exit", "LoopCond")
+_LEAST_ITERATIONS = 8  # of a call
+# The executor takes 0.3 to 1 µs for a node, and a kernel 5 µs or more to go to another thread
+# (executor.cc, ExecutorState::ScheduleReady): a node that takes less is mostly that.
+_TINY_US = 10.0
+_WORTH = 0.1  # of the time of what the program does again and again
+_LEAST_SHAPES = 4
+_MORE = {"at": pl.Int64, "name": pl.String, "more_us": pl.Float64}
+_SETTINGS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+# What an iteration may take from the one before, and be done at once for all the same: counters,
+# sums, greatest and least values, rows of results.
+_AT_ONCE = (
+    *("AddV2", "Add", "Sub", "Mul", "Maximum", "Minimum", "Square", "Less", "LogicalAnd"),
+    *("Identity", "Const", "Cast", "TensorListSetItem", "TensorListPushBack", "_Arg", "_Retval"),
+)
+_MAPPED = r"(?:^|/)map(?:_\d+)?/while"
+
+
+def graph_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Loops of tiny work, shapes that vary, more threads than processors."""
+    yield from _loop_overhead(evidence)
+    yield from _new_shapes(evidence)
+    yield from _threads(evidence)
+
+
+# ---- loops ---------------------------------------------------------------------------------------
+
+
+def _loop_overhead(evidence: Evidence) -> Iterator[Finding]:
+    """Functions whose loops spend more on nodes too small to be worth a kernel than on others."""
+    if evidence.costs.price is None:
+        return
+    nodes, least = _nodes_of_loops(evidence), _WORTH * float(evidence.nodes["work_us"].sum())
+    for mine in nodes.partition_by("function", maintain_order=True):
+        tiny = mine.filter(pl.col("took_us") < _TINY_US * pl.col("runs"))
+        took, whole = float(tiny["took_us"].sum()), float(mine["took_us"].sum())
+        if took <= max(whole / 2, least) or _is_recurrent(mine):
+            continue
+        of_control = tiny.filter(pl.col("op").is_in(_CONTROL))
+        tiny = tiny.sort("took_us", descending=True)
+        name = str(tiny["node"][0])
+        facts = {
+            "least": _TINY_US,
+            "iterations": mine["iterations"][0],
+            "nodes": tiny.height,
+            "control": of_control.height,
+            "ops": most(tiny["op"].filter(~tiny["op"].is_in(_CONTROL))),
+            "rest": whole - took or None,
+            "mapped": re.search(_MAPPED, name) is not None,
+        }
+        function, at = str(mine["function"][0]), tiny["at"].to_list()
+        yield Finding("loop-overhead", function, tiny.height, took, at, facts)
+
+
+def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:
+    """Nodes that run again and again in one call.
+
+    Columns: function, node, op, inputs, runs, iterations (how often half of the nodes ran),
+    took_us, at (of the first run).
+    """
+    executions, frame = evidence.executions, evidence.executions.frame
+    signatures = executions.signatures
+    is_loop = (signatures["kind"] == "op") & signatures["op"].is_in(_LOOPS)
+    looping = where(is_loop[frame["signature"]] & frame["definition"].is_not_null())
+    calls = frame["call"][looping].drop_nulls().unique()
+    of_calls = is_among(frame["call"], calls) & frame["definition"].is_not_null()
+    row = where(of_calls & (frame["status"] != "dead"))
+    ran = rows(frame[["call", "definition", "signature", "at"]], row)
+    ran = ran.hstack([rows(evidence.costs.of_executions["pace_us"], row)])
+    per = ran.group_by("call", "definition", "signature").agg(
+        pl.col("at").min(), runs=pl.len(), took_us=pl.col("pace_us").sum()
+    )
+    per = per.filter(pl.col("runs") >= _LEAST_ITERATIONS)
+    functions = evidence.calls.select(pl.col("call").cast(per["call"].dtype), "function")
+    nodes = (
+        per.join(functions, on="call")
+        .group_by("function", "definition", "signature")
+        .agg(pl.col("at").min(), pl.col("runs", "took_us").sum())
+        .with_columns(iterations=pl.col("runs").median().over("function").cast(pl.Int64))
+        .sort("at")
+    )
+    of_nodes = rows(executions.runs.definitions[["node", "inputs"]], nodes["definition"])
+    return nodes.hstack([*of_nodes, rows(signatures["op"], nodes["signature"])])
+
+
+def _is_recurrent(nodes: pl.DataFrame) -> bool:
+    """Whether an iteration needs the results of the one before, as those of a recurrent net do.
+
+    Followed from inputs to what makes them. Where loops are not lowered, the way through the
+    function that is called for each iteration is not known; with a matrix product it may be so.
+    """
+    if "NextIteration" not in nodes["op"]:
+        return bool(nodes["op"].str.contains(PRODUCTS).any())
+    made = nodes.select("node", "op", source=pl.col("inputs").str.split(", ")).explode("source")
+    made = made.filter(~pl.col("source").str.starts_with("^"))
+    made = made.with_columns(pl.col("source").str.replace(r":\d+$", ""))
+    own = ~pl.col("op").is_in([*_AT_ONCE, *_CONTROL])
+    reached = made.filter(own).select("node", before=False)
+    starts, seen = reached["node"].unique(), reached.clear()
+    while reached.height:
+        seen = pl.concat([seen, reached])
+        if seen.filter("before")["node"].is_in(starts.implode()).any():
+            return True
+        steps = reached.join(made, on="node")
+        before = pl.col("before") | (pl.col("op") == "NextIteration")
+        reached = steps.select(node="source", before=before).unique()
+        reached = reached.join(seen, on=["node", "before"], how="anti")
+    return False
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+
+def _new_shapes(evidence: Evidence) -> Iterator[Finding]:
+    """Nodes and eager ops that make oneDNN's primitives, and functions that XLA compiles, anew."""
+    made = _made_again(evidence)
+    compiled = _compiled_again(evidence)
+    for mine in (made, compiled):
+        if mine.height < _LEAST_SHAPES:
+            continue
+        took = float(mine["more_us"].sum())
+        if took <= _WORTH * evidence.loop_us:
+            continue
+        by_xla = mine is compiled
+        shapes = mine.group_by("name").len()["len"].max()
+        facts: dict[str, Any] = {
+            "compiled": by_xla,
+            "shapes": shapes,
+            "names": most(mine["name"]),
+        }
+        if int(str(shapes)) < _LEAST_SHAPES:
+            continue
+        subject = most(mine["name"])[0]
+        yield Finding("new-shapes", subject, mine.height, took, mine["at"].to_list(), facts)
+
+
+def _made_again(evidence: Evidence) -> pl.DataFrame:
+    """First runs of another problem than a node's first: at, name, more_us (than later runs)."""
+    known = evidence.linked.executions
+    if known.is_empty() or evidence.costs.price is None:
+        return pl.DataFrame(schema=_MORE)
+    executions, execution = evidence.executions, known["execution"]
+    ran = rows(executions.frame[["at", "definition", "signature"]], execution).hstack(
+        [
+            problems_of(evidence, execution).alias("problem"),
+            rows(evidence.costs.own_us, execution).alias("own_us"),
+            known["primitive_us"],
+        ]
+    )
+    is_call = executions.signatures["kind"] == "call"
+    what = ("definition", "signature")
+    around = pl.col("own_us") - pl.col("primitive_us")
+    ran = rows(ran, where(~is_call[ran["signature"]])).sort("at")
+    ran = ran.with_columns(around=around, new=pl.struct(*what, "problem").is_first_distinct())
+    usual = pl.when(~pl.col("new")).then("around").median().over(what)
+    # What a node makes at its very first run it makes without new shapes as well.
+    again = pl.col("new") & (pl.col("at") > pl.col("at").min().over(what))
+    ran = ran.with_columns(more_us=(pl.col("around") - usual.fill_null(0)).clip(0))
+    ran = ran.filter(holds(again))
+    kernels = rows(executions.signatures["kernel"], ran["signature"])
+    nodes = rows(executions.runs.definitions["node"], ran["definition"])
+    named = pl.select(name=pl.coalesce(nodes, kernels.cast(pl.String))).to_series()
+    return ran.select("at", "more_us").hstack([named]).drop_nulls()
+
+
+def _compiled_again(evidence: Evidence) -> pl.DataFrame:
+    """The same of compilations of one function by XLA after its first one."""
+    said, calls = compile_times(evidence.events), evidence.calls
+    if said.is_empty():
+        return pl.DataFrame(schema=_MORE)
+    around = call_around(said, calls).alias("row")
+    found = said.hstack([around]).join(calls.select("row", "at", "name", "function"), on="row")
+    later = found.filter(~pl.col("name").is_first_distinct())
+    return later.select(at="at_right", name="function", more_us="compile_us").drop_nulls()
+
+
+# ---- threads -------------------------------------------------------------------------------------
+
+
+def _threads(evidence: Evidence) -> Iterator[Finding]:
+    """More threads than processors, where `record` wrote down how many there are."""
+    header = evidence.recorded_as or {}
+    cpus, environment = header.get("cpus"), header.get("environment")
+    if not isinstance(cpus, int) or cpus < 1:
+        return
+    asked = environment if isinstance(environment, dict) else {}
+    settings = [
+        f"{name}={asked[name]}"
+        for name in _SETTINGS
+        if re.fullmatch(r"\d{1,6}", str(asked.get(name, ""))) and int(asked[name]) > cpus
+    ]
+    of_onednn = header_facts(evidence.events.primitives).threads or 0
+    at, inter = _pool(evidence)
+    counts = {"onednn": of_onednn, "inter": inter}
+    many = {name: count for name, count in counts.items() if count > cpus}
+    if not many and not settings:
+        return
+    facts = {**{name: many.get(name) for name in counts}, "settings": settings, "cpus": cpus}
+    count = max([*many.values(), *(int(each.split("=")[1]) for each in settings)])
+    yield Finding("threads", "threads", count, None, at, facts)
+
+
+def _pool(evidence: Evidence) -> tuple[list[int], int]:
+    """Where the first node ran, and how many threads of TensorFlow's own ran nodes of calls."""
+    frame = evidence.executions.frame
+    row = where(frame["definition"].is_not_null() & frame["call"].is_not_null())
+    ran = rows(frame[["at", "thread"]], row)
+    callers = evidence.calls["thread"].unique()
+    own = ran["thread"].drop_nulls().unique()
+    own = own.filter((own >= 0) & ~own.is_in(callers.implode()))
+    return ran["at"].head(1).to_list(), len(own)
