@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import io
+import itertools
 import json
 import re
+import struct
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from textwrap import dedent
@@ -29,7 +31,8 @@ from tflogscope.grammar.load import load_grammar
 from tflogscope.live.growing import Growing
 from tflogscope.model.run import Run
 from tflogscope.native.library import library
-from tflogscope.sources.envelopes import Chain, recognise
+from tflogscope.sources.envelopes import Chain
+from tflogscope.sources.recognition import recognise
 
 GRAMMAR = load_grammar()
 LOGS = (
@@ -300,18 +303,75 @@ def test_every_line_goes_to_one_process(lines: list[tuple[bytes, bytes]]) -> Non
 def test_the_library_takes_heads_off_as_a_pattern_does(lines: list[bytes]) -> None:
     text = b"".join(line + b"\n" for line in lines)
     heads = [b"a\x01 ", b"b\x01:"]
-    packed = b"".join(bytes([len(head)]) + head for head in heads)
-    room, count = ctypes.create_string_buffer(len(text)), ctypes.c_uint64()
+    packed = b"".join(struct.pack("<H", len(head)) + head + b"\0\0" for head in heads)
+    room, count, read = (
+        ctypes.create_string_buffer(len(text)),
+        ctypes.c_uint64(),
+        ctypes.c_uint64(),
+    )
     size = library().tflogscope_unwrap(
-        text, len(text), packed, len(packed), room, ctypes.byref(count)
+        *(text, len(text), packed, len(packed), room),
+        *(ctypes.byref(count), ctypes.byref(read)),
     )
     matches = [re.match(rb"a\d+ |b\d+:", line) for line in lines]
-    if all(matches):
-        rests = [line[match.end() :] for line, match in zip(lines, matches, strict=True) if match]
-        assert room.raw[:size] == b"".join(rest + b"\n" for rest in rests)
-        assert count.value == len(lines)
-    else:
-        assert size == 0
+    known = list(itertools.takewhile(bool, matches))
+    rests = [line[match.end() :] for line, match in zip(lines, known, strict=False) if match]
+    assert room.raw[:size] == b"".join(rest + b"\n" for rest in rests)
+    assert count.value == len(known)
+    assert read.value == sum(len(line) + 1 for line in lines[: len(known)])
+
+
+_JSON_TEXTS = st.one_of(
+    st.text(st.characters(exclude_characters="\r\n\x00", exclude_categories=["Cs"])),
+    st.sampled_from(["", '"', "\\", "a\\", '\\"', "\\n", 'x="y", {}]', "é€😀 \t\x1b", "12 " * 9]),
+)
+_EMPTY = st.sampled_from(["", "7", 'a "b" \\', "{]", "log"])
+
+
+@given(
+    st.lists(st.tuples(_JSON_TEXTS, _EMPTY, st.integers(0, 999)), min_size=1, max_size=8),
+    st.sampled_from(["docker-json", "google", "journal-json"]),
+    st.booleans(),
+)
+def test_the_library_reads_json_as_python_does(
+    lines: list[tuple[str, str, int]], row: str, go: bool
+) -> None:
+    made = []
+    for text, other, number in lines:
+        objects: dict[str, dict[str, object]] = {
+            "docker-json": {"log": text + "\n", "stream": "stderr", "time": other, "n": [number]},
+            "google": {
+                "insertId": other,
+                "resource": {"labels": {"pod_name": "p 1", "n": {"textPayload": other}}},
+                "textPayload": text,
+                "n": [number, True, None],
+            },
+            "journal-json": {"MESSAGE": text, "_PID": "7", "_HOSTNAME": "h", "x": other},
+        }
+        line = json.dumps(objects[row], ensure_ascii=go or number % 2 == 0)
+        made.append(line.replace("<", "\\u003c").replace(">", "\\u003e") if go else line)
+    chain = Chain([GRAMMAR.envelopes[row]])
+    data = "".join(f"{line}\n" for line in made).encode()
+    expected = "".join(f"{text}\n" for text, *_ in lines).encode()
+    for _ in range(2):
+        opened = chain.open(data)
+        assert opened.text == expected
+        assert opened.lines == len(lines)
+        assert opened.key == {"docker-json": (), "google": (b"p 1",)}.get(row, (b"h", b"7"))
+
+
+def test_json_whose_lines_look_alike_needs_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the first lines go through the library alone."""
+    log = raw_log(NAMES[0])
+    for name in ("docker json-file", "Google Cloud Logging", "journalctl -o json", "Fluent Bit"):
+        text = wrapped(log, name)
+        envelopes = recognise(text[:100_000], GRAMMAR)
+        assert envelopes is not None
+        chain = Chain(envelopes)
+        assert chain.open(text).text == log
+        monkeypatch.setattr("tflogscope.sources.envelopes._read_objects", None)
+        assert chain.open(text).text == log
+        monkeypatch.undo()
 
 
 # ---- while it is written -------------------------------------------------------------------------

@@ -722,28 +722,87 @@ int tflogscope_is_plain(const u8 *text, u64 size, u64 cap) {
     return !bad;
 }
 
-/* What comes behind a head; NULL where the line begins otherwise. In a head DIGITS stands for one digit or more. */
-static const u8 *behind(const u8 *head, u64 length, const u8 *p, const u8 *stop) {
-    enum { DIGITS = 1 };
+/* What comes behind a shape; NULL where there is something else. In a shape DIGITS is one digit or more, STRING what a JSON string
+ * has between its quotes. */
+static const u8 *behind(const u8 *shape, u64 length, const u8 *p, const u8 *stop) {
+    enum { DIGITS = 1, STRING = 2 };
     for (u64 i = 0; i < length; i++) {
-        if (p == stop || (head[i] == DIGITS ? !is_digit(*p) : *p != head[i])) return NULL;
+        if (shape[i] == STRING) {
+            while (p < stop && *p != '"') p += *p == '\\' && p + 1 < stop ? 2 : 1;
+            if (p == stop) return NULL;
+            continue;
+        }
+        if (p == stop || (shape[i] == DIGITS ? !is_digit(*p) : *p != shape[i])) return NULL;
         p++;
-        while (head[i] == DIGITS && p < stop && is_digit(*p)) p++;
+        while (shape[i] == DIGITS && p < stop && is_digit(*p)) p++;
     }
     return p;
 }
 
-/* Write whole lines without their heads to `out`, which has as much room; return how many bytes, 0 if a line has none of the
- * heads. Each head has a byte with its length before it. */
-u64 tflogscope_unwrap(const u8 *text, u64 size, const u8 *heads, u64 heads_size, u8 *out, u64 *lines) {
-    u8 *to = out;
-    for (const u8 *p = text, *stop = text + size; p < stop; ++*lines) {
-        const u8 *feed = memchr(p, '\n', (u64)(stop - p)), *end = feed ? feed + 1 : stop, *rest = NULL;
-        for (u64 i = 0; rest == NULL && i < heads_size; i += 1 + heads[i]) rest = behind(heads + i + 1, heads[i], p, end);
-        if (rest == NULL) return 0;
-        memcpy(to, rest, (u64)(end - rest));
-        to += end - rest;
-        p = end;
+static int hex_of(u8 c) { return is_digit(c) ? c - '0' : (c |= 32) >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+/* Write a character of a JSON string that is escaped; NULL: it ends a line, is none, or is half of one. */
+static u8 *unescape(const u8 **p, const u8 *end, u8 *to) {
+    u8 kind = *(*p)++;
+    if (kind == '"' || kind == '\\' || kind == '/') *to++ = kind;
+    else if (kind == 't') *to++ = '\t';
+    else if (kind == 'u' && end - *p >= 4) {
+        int code = 0;
+        for (int i = 0; i < 4; i++) {
+            int digit = hex_of(*(*p)++);
+            if (digit < 0) return NULL;
+            code = 16 * code + digit;
+        }
+        if (code == 0 || code == '\n' || code == '\r' || (code >= 0xd800 && code < 0xe000)) return NULL;
+        if (code >= 0x800) *to++ = (u8)(0xe0 | code >> 12), *to++ = (u8)(0x80 | (code >> 6 & 0x3f));
+        else if (code >= 0x80) *to++ = (u8)(0xc0 | code >> 6);
+        *to++ = code < 0x80 ? (u8)code : (u8)(0x80 | (code & 0x3f));
+    } else return NULL;
+    return to;
+}
+
+/* Write the text of a JSON string; return where it ends in `to`, NULL if what is behind it is not this tail, up to the end. */
+static u8 *unquote(const u8 *p, const u8 *end, const u8 *tail, u64 length, u8 *to) {
+    const u64 ONES = 0x0101010101010101;
+    while (p < end) {
+        /* Eight at a time, as long as none of them is a quote or a backslash: then the highest bit of a byte is set. */
+        for (u64 word; end - p >= 8; p += 8, to += 8) {
+            memcpy(&word, p, 8);
+            memcpy(to, &word, 8);
+            u64 quote = word ^ (ONES * '"'), slash = word ^ (ONES * '\\');
+            if ((((quote - ONES) & ~quote) | ((slash - ONES) & ~slash)) & (ONES << 7)) break;
+        }
+        while (p < end && *p != '"' && *p != '\\') *to++ = *p++;
+        if (end - p < 2 || *p == '"' || p[1] == 'n') break;
+        p++;
+        if ((to = unescape(&p, end, to)) == NULL) return NULL;
     }
+    return behind(tail, length, p, end) == end ? to : NULL;
+}
+
+/* Write whole lines without what is around them to `out`, which has as much room; return how many bytes. Each of `shapes` is a head
+ * and a tail, both with two bytes of length before; with a tail the text is a JSON string. `read` is where the first line begins
+ * that has none of these. */
+u64 tflogscope_unwrap(const u8 *text, u64 size, const u8 *shapes, u64 shapes_size, u8 *out, u64 *lines, u64 *read) {
+    u8 *to = out;
+    const u8 *p = text, *stop = text + size;
+    for (; p < stop; ++*lines) {
+        const u8 *feed = memchr(p, '\n', (u64)(stop - p)), *end = feed ? feed : stop, *rest = NULL, *tail;
+        u8 *done = NULL;
+        for (u64 i = 0; done == NULL && i < shapes_size; i = (u64)(tail - shapes)) {
+            u64 head_size = shapes[i] | (u64)shapes[i + 1] << 8, tail_size;
+            tail = shapes + i + 2 + head_size + 2;
+            tail_size = tail[-2] | (u64)tail[-1] << 8;
+            rest = behind(shapes + i + 2, head_size, p, end);
+            if (rest != NULL && tail_size) done = unquote(rest, end, tail, tail_size, to);
+            else if (rest != NULL) done = (u8 *)memcpy(to, rest, (u64)(end - rest)) + (end - rest);
+            tail += tail_size;
+        }
+        if (done == NULL) break;
+        to = done;
+        if (feed) *to++ = '\n';
+        p = feed ? feed + 1 : stop;
+    }
+    *read = (u64)(p - text);
     return (u64)(to - out);
 }

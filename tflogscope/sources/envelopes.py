@@ -1,20 +1,16 @@
-"""Take what launchers, containers and CI put around each line off again, block by block.
-
-What a wrapper looks like is a row of `grammars/envelopes.toml`. Which ones are on an input is
-recognised from records in its first lines: before each of them is one wrapper, or one in another.
-"""
+"""Take what launchers, containers and CI put around each line off again, block by block."""
 
 from __future__ import annotations
 
 import ctypes
+import json
 import re
-from collections import Counter
+import struct
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import compress, islice, repeat
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tflogscope.grammar.envelopes import Envelope
-from tflogscope.grammar.model import SEVERITIES, SEVERITY, SHAPE_DIGITS, Grammar
+from tflogscope.grammar.envelopes import Envelope, in_object
 from tflogscope.native.library import library
 from tflogscope.sources.block import LINE_CAP, Block, SourceAccount
 from tflogscope.sources.text import clean
@@ -23,13 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_LOOKED_AT = 100  # records of the first lines
-_DEEPEST = 4
 _FEW = 8  # ways in which lines of one process begin
-_LONGEST_HEAD = 255  # bytes
-_DIGITS, _ANY_DIGITS = re.compile(b"[0-9]+"), b"\x01"
-_LEAST_SHARE = 10  # one in so many records is behind the wrapper, if there is one
-_LEAST_WIDTH, _LEAST_FULL = 40, 3  # columns, and lines that fill them
+_LONGEST_SHAPE = 0xFFFF  # bytes
+_DIGITS, _ANY_DIGITS, _ANY_STRING = re.compile(b"[0-9]+"), b"\x01", b"\x02"
+_JSON = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|([][{}])|([^]["{}]+)')
 
 Key = tuple[bytes, ...]
 """What tells one process from others, by all wrappers; of a line without a wrapper, empty texts."""
@@ -54,83 +47,6 @@ class Opened(NamedTuple):
     def given(self) -> int:
         """How many lines they are now."""
         return self.lines if self.numbers is None else len(self.numbers)
-
-
-# ---- recognising --------------------------------------------------------------------------------
-
-
-def records_of(grammar: Grammar) -> re.Pattern[bytes]:
-    """How a record, or a line of oneDNN, begins."""
-    kinds = dict.fromkeys(SHAPE_DIGITS, "[0-9]") | {SEVERITY: SEVERITIES}
-    shapes = [
-        "".join(kinds.get(letter, re.escape(letter)) for letter in prefix.shape)
-        for prefix in grammar.prefixes.values()
-    ]
-    return re.compile("|".join([*shapes, *map(re.escape, grammar.markers.literals)]).encode())
-
-
-def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
-    """The wrappers of an input, from the outside in, by its first lines.
-
-    None: no record is in these lines. Empty: records are as they were written.
-    """
-    records = [each.start() for each in islice(records_of(grammar).finditer(head), _LOOKED_AT)]
-    if not records:
-        return None
-    if folded := _folded(head, grammar):
-        return (folded,)
-    begins = [head.rfind(b"\n", 0, place) + 1 for place in records]
-    behind = [(begin, place) for begin, place in zip(begins, records, strict=True) if begin < place]
-    least = max(len(records) / _LEAST_SHARE, min(2, len(records)))
-    if len(behind) < least:
-        return ()
-    found = Counter(
-        _peel(head[begin : head.find(b"\n", begin)], place - begin, grammar, _DEEPEST)
-        for begin, place in behind
-    )
-    del found[None]
-    chain, count = found.most_common(1)[0] if found else (None, 0)
-    return chain if chain and count >= least else ()
-
-
-def _folded(head: bytes, grammar: Grammar) -> Envelope | None:
-    """Lines as a terminal or a chat folds them: no line is longer, and full ones go on.
-
-    Behind a full line there is hardly ever the begin of a record, as there is behind others.
-    """
-    lines = head.decode("utf-8", "replace").split("\n")[:-1]
-    lengths = [len(line) for line in lines]
-    width = max(lengths, default=0)
-    full = [at for at, length in enumerate(lengths[:-1]) if length == width]
-    if width < _LEAST_WIDTH or len(full) < max(_LEAST_FULL, len(lines) / _LEAST_SHARE):
-        return None
-    records = records_of(grammar)
-    begins = [records.match(line.encode()) is not None for line in lines]
-    behind = sum(begins[at + 1] for at in full)
-    if behind > len(full) / _LEAST_SHARE or 2 * sum(begins) < len(records.findall(head)):
-        return None
-    name = f"lines folded at {width} columns"
-    return Envelope("folded", name, "Text of a terminal or a chat.", "", width=width)
-
-
-def _peel(line: bytes, upto: int, grammar: Grammar, depth: int) -> tuple[Envelope, ...] | None:
-    """The wrappers before a place of a line; None if something else is there, too."""
-    if upto == 0:
-        return ()
-    for envelope in grammar.envelopes.values() if depth else ():
-        rest = None
-        if envelope.text and line.startswith(b"{"):
-            text = (envelope.read(line.decode()) or ("",))[0].encode("utf-8", "backslashreplace")
-            if record := records_of(grammar).search(text):
-                rest = _peel(text.split(b"\n")[0], record.start(), grammar, depth - 1)
-        elif envelope.head and (match := envelope.pattern.match(line)) and 0 < match.end() <= upto:
-            rest = _peel(line[match.end() :], upto - match.end(), grammar, depth - 1)
-        if rest is not None:
-            return (envelope, *rest)
-    return None
-
-
-# ---- opening ------------------------------------------------------------------------------------
 
 
 class Chain:
@@ -198,30 +114,55 @@ def _composed(outer: Opened, inner: Opened) -> Opened:
     return Opened(inner.text, outer.lines, outer.key + inner.key, keys, numbers, unfinished)
 
 
-class _Heads:
-    """Lines that begin with the wrapper. Most blocks have lines of one process only, none cut.
+class _Shapes:
+    """What is around lines of one process, the same but for digits, and in JSON for other texts.
 
-    Of one process, what comes before the text is the same but for digits: times and numbers.
+    The library takes it off where every line of a block has one of these shapes.
     """
+
+    def __init__(self) -> None:
+        self.key: Key = ()
+        self._known: list[bytes] = []
+        self._room = ctypes.create_string_buffer(0)
+
+    def open(self, text: bytes) -> tuple[Opened | None, int]:
+        """The lines, and where the first one begins that has another shape."""
+        if not self._known:
+            return None, 0
+        if len(self._room) < len(text):
+            self._room = ctypes.create_string_buffer(len(text))
+        lines, read = ctypes.c_uint64(), ctypes.c_uint64()
+        shapes = b"".join(self._known)
+        size = library().tflogscope_unwrap(
+            *(text, len(text), shapes, len(shapes)),
+            *(self._room, ctypes.byref(lines), ctypes.byref(read)),
+        )
+        if read.value < len(text):
+            return None, read.value
+        return Opened(ctypes.string_at(self._room, size), lines.value, self.key), len(text)
+
+    def add(self, key: Key, head: bytes, tail: bytes = b"") -> bool:
+        """Know one more; False: it is known, of another process, or there is no room for it."""
+        shape = b"".join(struct.pack("<H", len(each) & 0xFFFF) + each for each in (head, tail))
+        wrong = len(head) + len(tail) > _LONGEST_SHAPE or shape in self._known
+        if wrong or len(self._known) == _FEW or (self._known and key != self.key):
+            return False
+        self.key = key
+        self._known.append(shape)
+        return True
+
+
+class _Heads:
+    """Lines that begin with the wrapper."""
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
         self._all = re.compile(b"\n(?:(%s))?" % envelope.pattern.pattern)
-        self._key: Key = ()
-        self._shapes = b""
-        self._room = ctypes.create_string_buffer(0)
+        self._shapes = _Shapes()
 
     def open(self, text: bytes) -> Opened:
-        if self._shapes:
-            if len(self._room) < len(text):
-                self._room = ctypes.create_string_buffer(len(text))
-            lines = ctypes.c_uint64()
-            size = library().tflogscope_unwrap(
-                text, len(text), self._shapes, len(self._shapes), self._room, ctypes.byref(lines)
-            )
-            if size:
-                return Opened(ctypes.string_at(self._room, size), lines.value, self._key)
-        return self._open_each(b"\n" + text[:-1])
+        opened, _ = self._shapes.open(text)
+        return opened or self._open_each(b"\n" + text[:-1])
 
     def _open_each(self, body: bytes) -> Opened:
         asked = self._envelope.asked
@@ -238,30 +179,21 @@ class _Heads:
         cut = list(map(value.encode().__eq__, fields[name])) if name else None
         opened = _mended(lines, keys, channel, cut)
         if opened.keys is None:
-            self._key, self._shapes = opened.key, self._shapes_of(heads)
+            self._learn(opened.key, heads)
         return opened
 
-    def _shapes_of(self, heads: list[bytes | None]) -> bytes:
-        """Heads of one process as `tflogscope_unwrap` takes them, with all digits but the key's.
-
-        Those of lines that were cut are left out.
-        """
+    def _learn(self, key: Key, heads: list[bytes | None]) -> None:
+        """The shapes of heads, with all digits but the key's. Those of cut lines are left out."""
+        self._shapes = _Shapes()
         text = b"\n".join([each for each in heads if each])
         found = dict(zip(_DIGITS.sub(b"0", text).split(b"\n"), text.split(b"\n"), strict=True))
-        shapes = []
-        for head in found.values():
+        asked, (name, value) = self._envelope.asked, self._envelope.part
+        for head in found.values() if len(found) <= _FEW else ():
             match = self._envelope.pattern.fullmatch(head)
-            if match is None or len(found) > _FEW or len(head) > _LONGEST_HEAD:
-                return b""
-            values = dict(zip(self._envelope.asked, match.groups(), strict=True))
-            name, value = self._envelope.part
-            if not name or values[name] != value.encode():
-                fixed = [
-                    match.span(1 + self._envelope.asked.index(each))
-                    for each in self._envelope.streams
-                ]
-                shapes.append(_shape(head, fixed))
-        return b"".join(bytes([len(each)]) + each for each in shapes)
+            values = dict(zip(asked, match.groups(), strict=True)) if match else {}
+            if match and (not name or values[name] != value.encode()):
+                fixed = [match.span(1 + asked.index(each)) for each in self._envelope.streams]
+                self._shapes.add(key, _shape(head, fixed))
 
 
 def _shape(head: bytes, fixed: Sequence[tuple[int, int]]) -> bytes:
@@ -287,12 +219,30 @@ class _Folded:
 
 
 class _Json:
-    """Lines that are JSON objects; polars reads them."""
+    """Lines that are JSON objects; polars reads what the library doesn't."""
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
+        self._shapes = _Shapes()
 
     def open(self, text: bytes) -> Opened:
+        while True:
+            opened, place = self._shapes.open(text)
+            if opened:
+                return opened._replace(text=clean(opened.text, LINE_CAP, SourceAccount()))
+            if not self._learn(text[place : text.find(b"\n", place)]):
+                return self._open_each(text)
+
+    def _learn(self, line: bytes) -> bool:
+        """Know the shape of a line; False: it is known, or the line is none of this kind."""
+        envelope, (name, value) = self._envelope, self._envelope.part
+        found = envelope.read(line.decode())
+        if found is None or (name and in_object(json.loads(line), name) == value):
+            return False
+        head, tail = _shape_of_object(line, envelope)
+        return self._shapes.add(tuple(map(str.encode, found[1])), head, tail)
+
+    def _open_each(self, text: bytes) -> Opened:
         import polars as pl
 
         envelope = self._envelope
@@ -320,50 +270,37 @@ class _Json:
         return _mended(lines, keys, channel, cut)
 
 
+def _shape_of_object(line: bytes, envelope: Envelope) -> tuple[bytes, bytes]:
+    """What is before and behind the text, with marks for digits and texts that may be others."""
+    made: list[bytes] = []
+    path, before = list[str](), 0
+    for string, colon, bracket, rest in _JSON.findall(line):
+        if string and colon:
+            path[-1] = json.loads(string)
+            made += string, colon
+        elif string and ".".join(path) == envelope.text:
+            before = len(made) + 1
+            made += b'"', b'\\n"' if envelope.line_feed else b'"'
+        elif string:
+            made.append(string if ".".join(path) in envelope.asked else b'"%s"' % _ANY_STRING)
+        else:
+            made.append(bracket or _DIGITS.sub(_ANY_DIGITS, rest))
+            path = [*path, ""] if bracket in (b"{", b"[") else path[:-1] if bracket else path
+    return b"".join(made[:before]), b"".join(made[before:])
+
+
 def _read_objects(text: bytes, paths: Sequence[str]) -> Any:
     """Texts at these paths of each line, null where there are none."""
     import polars as pl
 
-    schema: dict[str, Any] = {}
-    for path in paths:
-        inside = schema
-        *above, last = path.split(".")
-        for name in above:
-            inside = inside.setdefault(name, {})
-        inside[last] = pl.String
-    try:
-        frame = pl.read_ndjson(text, schema=_typed(schema))
-        if frame.height == text.count(b"\n"):
-            return frame.select(_at(path) for path in dict.fromkeys(paths))
-    except pl.exceptions.PolarsError:  # one of the lines is no object
-        pass
     lines = _lines(text).to_frame("line")
-    found = (
-        pl.col("line").str.json_path_match("$" + "".join(f"['{name}']" for name in path.split(".")))
-        for path in dict.fromkeys(paths)
-    )
-    return lines.select(
-        each.alias(path) for path, each in zip(dict.fromkeys(paths), found, strict=True)
-    )
-
-
-def _typed(schema: dict[str, Any]) -> dict[str, Any]:
-    import polars as pl
-
-    return {
-        name: pl.Struct(_typed(kind)) if isinstance(kind, dict) else kind
-        for name, kind in schema.items()
+    found = {
+        path: pl.col("line").str.json_path_match(
+            "$" + "".join(f"['{name}']" for name in path.split("."))
+        )
+        for path in paths
     }
-
-
-def _at(path: str) -> Any:
-    import polars as pl
-
-    first, *rest = path.split(".")
-    found = pl.col(first)
-    for name in rest:
-        found = found.struct.field(name)
-    return found.alias(path)
+    return lines.select(**found)
 
 
 def _lines(text: bytes) -> Any:

@@ -24,10 +24,9 @@ from tflogscope.sources.envelopes import (
     Opened,
     in_groups,
     opened_blocks,
-    recognise,
-    records_of,
 )
 from tflogscope.sources.readers import Reader, no_room, unreadable
+from tflogscope.sources.recognition import recognise, records_of
 from tflogscope.sources.source import Source
 
 if TYPE_CHECKING:
