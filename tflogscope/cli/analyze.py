@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tflogscope.cli.inputs import named_inputs, opened_each
 from tflogscope.cli.options import Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
 from tflogscope.sources.streams import of_one_input
+
+if TYPE_CHECKING:
+    from tflogscope.views.document import Node
 
 
 def analyze(
@@ -38,22 +42,20 @@ def analyze(
         raise UsageError(f"--json and --format {format_name} exclude each other", None, "Name one.")
     with opened_each(named_inputs(logs), grammar) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
-        from tflogscope.exports.json_text import json_object
         from tflogscope.views.analyze import analyze_document, parts_json, summary_json
         from tflogscope.views.document import Paragraph
-        from tflogscope.views.markdown import markdown
-        from tflogscope.views.terminal import drawn
 
         if as_json or format_name == "json":
+            from tflogscope.exports.json_text import json_object
+
             facts = [
                 summary_json(run) | parts_json(part, len(parts))
                 for part, run in zip(parts, runs, strict=True)
             ]
             text = json_object(facts[0] if len(facts) == 1 else {"runs": facts})
         else:
-            draw = markdown if format_name == "markdown" else drawn
             text = "\n".join(
-                draw(analyze_document(run, part, number, len(parts)))
+                _drawn(analyze_document(run, part, number, len(parts)), format_name)
                 for number, (part, run) in enumerate(zip(parts, runs, strict=True))
             )
             inputs = named_inputs(logs)
@@ -61,5 +63,15 @@ def analyze(
                 [each for part in parts for each in part.sources]
             ):
                 said = f"What differs between them: tflogscope ranks {' '.join(inputs)}"
-                text += "\n" + draw([Paragraph(said)])
+                text += "\n" + _drawn([Paragraph(said)], format_name)
     print_text(text)
+
+
+def _drawn(document: Sequence[Node], format_name: str | None) -> str:
+    if format_name == "markdown":
+        from tflogscope.views.markdown import markdown
+
+        return markdown(document)
+    from tflogscope.views.terminal import drawn
+
+    return drawn(document)

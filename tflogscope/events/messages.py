@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.verbose_lines import distinct
-from tflogscope.grammar.fast import extract, first_matches
+from tflogscope.grammar.fast import extract, first_matches, schema_of
 from tflogscope.grammar.model import Grammar
 
 
@@ -71,14 +71,22 @@ class Messages:
         return self._read[ids]
 
     def _several(self, ids: tuple[str, ...]) -> pl.DataFrame:
-        found = pl.concat(map(self.of, ids), how="diagonal")
+        frames = [self.of(id_) for id_ in ids]
+        there = [frame for frame in frames if frame.height] or frames[:1]
+        names = {name for frame in frames for name in frame.columns}
+        if len(there) == 1 and names == {*there[0].columns}:
+            return there[0]
+        found = pl.concat(frames, how="diagonal")
         return found[np.argsort(found["at"].to_numpy(), kind="stable")]
 
     def _one(self, id_: str) -> pl.DataFrame:
         place = self._places.get(id_, slice(0, 0))
-        texts = distinct(self._text[place], len(self._distinct))
-        fields = extract(self._distinct[texts], self._grammar.message(id_))
-        rows = pl.Series(np.searchsorted(texts, self._text[place]).astype(np.uint32))
         shared = self._records[place]
+        message = self._grammar.message(id_)
+        if shared.is_empty():
+            return pl.DataFrame(schema=shared.schema | schema_of(message) | shared.schema)
+        texts = distinct(self._text[place], len(self._distinct))
+        fields = extract(self._distinct[texts], message)
+        rows = pl.Series(np.searchsorted(texts, self._text[place]).astype(np.uint32))
         added = [each[rows] for each in fields if each.name not in shared.columns]
         return pl.DataFrame([*shared, *added])

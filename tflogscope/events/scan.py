@@ -31,7 +31,7 @@ Progress = Callable[[int, int | None], None]
 """Called with the bytes read so far and the bytes in all (None: unknown)."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False)
 class SourceSpan:
     """One source in the numbering of all lines, and how its lines are classed.
 

@@ -22,7 +22,7 @@ Booleans = NDArray[np.bool_]
 NO_TEXT = -1
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class VerboseLines:
     """Line by line: `at`, and `count` fields from `first` on in `codes`, which number `texts`.
 

@@ -18,6 +18,7 @@ COLUMN_TYPES: dict[str, pl.DataType] = {
     "flag": pl.Boolean(),
     "bool": pl.Boolean(),
 }
+_FEW = 1 << 11  # texts and messages that may be theirs
 _AT_ONCE = 1 << 13  # texts that are matched; each has a row for every message of its file
 
 
@@ -74,14 +75,15 @@ def _match(
 ) -> None:
     """Put in `found` the number of the first message that each row is, of those that are near."""
     while len(row):
-        is_next = np.diff(row, prepend=-1) > 0
+        # A round takes a plan, so that few are tried all at once.
+        is_next = (np.diff(row, prepend=-1) > 0) | (len(row) < _FEW)
         now, which = row[is_next], number[is_next]
         tried = {each: now[which == each] for each in np.unique(which).tolist()}
         taken = at_once(
             _is(pl.lit(texts[pl.Series(rows)]), messages[each]).arg_true()
             for each, rows in tried.items()
         )
-        for (each, rows), where in zip(tried.items(), taken, strict=True):
+        for (each, rows), where in reversed([*zip(tried.items(), taken, strict=True)]):
             found[rows[where.to_numpy()]] = each
         left = ~is_next & (found[row] < 0)
         row, number = row[left], number[left]
@@ -93,20 +95,24 @@ def _is(text: pl.Expr, message: Message) -> pl.Expr:
     return text == message.head if is_literal else text.str.contains(message.test_pattern)
 
 
+def schema_of(message: Message) -> dict[str, pl.DataType]:
+    """The columns of a message's fields."""
+    return {name: COLUMN_TYPES.get(kind, pl.String()) for name, kind in message.fields.items()}
+
+
 def extract(texts: pl.Series, message: Message) -> pl.DataFrame:
     """The fields of each text as typed columns; all null where a text does not match.
 
     uint → UInt64, int → Int64, float → Float64, flag → Boolean, else String. A number that
     does not fit is null.
     """
-    fields = message.fields
-    if not fields:
+    types = schema_of(message)
+    if not types:
         return pl.DataFrame(height=texts.len())
-    types = {name: COLUMN_TYPES.get(kind, pl.String()) for name, kind in fields.items()}
-    if texts.is_empty():
-        return pl.DataFrame(schema=types)
     found = texts.str.extract_groups(f"(?P<_whole>{message.pattern})").struct.unnest()
-    flags = [_flag(name, fields[name]) for name, kind in types.items() if kind == pl.Boolean()]
+    flags = [
+        _flag(name, message.fields[name]) for name, kind in types.items() if kind == pl.Boolean()
+    ]
     if flags:
         found = found.with_columns(flags)
     return pl.DataFrame([found[name].cast(kind, strict=False) for name, kind in types.items()])

@@ -49,4 +49,4 @@ def schema(table: str) -> dict[str, pl.DataType]:
 
 def as_table(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """A frame with the columns of a table, in their order and of their types."""
-    return frame.select(pl.col(name).cast(kind) for name, kind in schema(table).items())
+    return pl.DataFrame([frame[name].cast(kind) for name, kind in schema(table).items()])

@@ -137,25 +137,30 @@ class Costs:
     # ---- nodes and eager ops ---------------------------------------------------------------------
 
     @cached_property
-    def _runs(self) -> pl.DataFrame:
-        """The runs of nodes and the eager ops that have a duration, in the order of the log.
+    def _node_runs(self) -> pl.DataFrame:
+        """The runs of nodes that have a duration, in the order of the log: see `_runs`."""
+        return self._runs(self._known & self._executions.frame["definition"].is_not_null())
 
-        row, definition (null: an eager op), at, end_at, time, end_time, duration_us, call,
-        signature, records (as many as its duration holds), primitives, primitive_us.
-        """
+    @cached_property
+    def _known(self) -> pl.Series:
+        """Which executions have a duration and are no calls."""
         frame = self._executions.frame
-        known = frame["duration_us"].is_not_null() & (frame["status"] != "dead")
         is_call = self._executions.signatures["kind"] == "call"
-        row = where(known & ~is_call[frame["signature"]])
+        alive = (frame["status"] != "dead") & ~is_call[frame["signature"]]
+        return alive & frame["duration_us"].is_not_null()
+
+    def _runs(self, chosen: pl.Series) -> pl.DataFrame:
+        """Rows of the executions.
+
+        row, definition, at, end_at, time, end_time, duration_us, call, signature, records (as many
+        as its duration holds), primitives, primitive_us.
+        """
+        frame, row = self._executions.frame, where(chosen)
         times = ("at", "end_at", "time", "end_time", "duration_us")
         runs = rows(frame[["definition", *times, "call", "signature"]], row)
         records = ((runs["end_at"] - runs["at"]) // PLACES).clip(1).alias("records")
-        ran = rows(self._linked.by_execution(frame.height), row).fill_null(0)
+        ran = rows(self._linked.by_execution, row).fill_null(0)
         return runs.hstack([pl.Series("row", row), records, *ran])
-
-    @cached_property
-    def _node_runs(self) -> pl.DataFrame:
-        return rows(self._runs, where(self._runs["definition"].is_not_null()))
 
     @cached_property
     def _nodes(self) -> pl.DataFrame:
@@ -212,7 +217,7 @@ class Costs:
 
     def _of_eager_ops(self, price: Price) -> pl.DataFrame:
         """The same of eager ops."""
-        runs = rows(self._runs, where(self._runs["definition"].is_null()))
+        runs = self._runs(self._known & self._executions.frame["definition"].is_null())
         log = price.quick * pl.col("records")
         own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
         own = pl.min_horizontal(own, "duration_us")

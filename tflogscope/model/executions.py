@@ -29,7 +29,7 @@ Coded = tuple[pl.Series | None, pl.Series]
 """Values, and for each row which of them it has; None: the n-th row has the n-th value."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Executions:
     """All executions of a run. `steps` has one row per step, see `steps.read_steps`.
 

@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 _ALL = slice(None)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class NodeRuns:
     """Columns over all `Process node` records, in the order of the log.
 

@@ -89,7 +89,7 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Re
     passes = [each.name for each in working] + ["the layout pass"] * onednn
     return Rewriters(
         kernels=kernels,
-        primitives=libraries_of(linked.lines["library"]),
+        primitives=libraries_of(linked.lines["library"].unique()),
         knows=f"{' or '.join(passes)} know{'s' * (len(passes) == 1)}",
     )
 

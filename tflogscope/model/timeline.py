@@ -44,14 +44,20 @@ class Timeline:
         """See `Executions.column`."""
         if name in ("work_us", "pace_us", "cost_us"):
             return None, self.costs.of_executions[name]
+        if name in ("source", "line", "end_line"):
+            return None, self._places[name]
+        if name in ("primitives", "primitive_us"):
+            return None, self._linked.by_execution[name]
         return self._made[name] if name in self._made else self.executions.column(name)
+
+    @cached_property
+    def _places(self) -> pl.DataFrame:
+        return with_places(self.executions.spans, self.executions.frame[["at", "end_at"]])
 
     @cached_property
     def _made(self) -> dict[str, Coded]:
         executions, causes, lines = self.executions, self._causes, self._lines
         asked, steps, frame = executions.asked, executions.steps["cause"], executions.frame
-        whole = with_places(executions.spans, frame.select("at", "end_at"))
-        whole = whole.hstack(self._linked.by_execution(frame.height))
         stack = lines.of_executions
         ids = pl.Series([*(rule.id for rule in causes.rules), None], dtype=pl.Categorical)
         proof = with_places(executions.spans, pl.DataFrame({"at": causes.proven_at}))["line"]
@@ -64,7 +70,6 @@ class Timeline:
             "python": (stack, lines.python.cast(pl.Categorical)),
             "start": (None, frame["time"].cast(pl.Datetime("us"))),
             "end": (None, frame["end_time"].cast(pl.Datetime("us"))),
-            **{name: (None, column) for name, column in whole.to_dict().items()},
         }
 
     @cached_property

@@ -18,10 +18,13 @@ _USUAL_LINE_US = 5.0  # of the hook, on the CPU on which `spans.DISPATCH_US` was
 
 
 class WithoutLog:
-    """Windows of threads without the log; `price` None: the log doesn't say what a record costs."""
+    """Windows of some threads without the log.
 
-    def __init__(self, events: Events, price: Price | None) -> None:
-        records = events.record_times.select("at", "thread")
+    `price` None: the log doesn't say what a record costs.
+    """
+
+    def __init__(self, events: Events, price: Price | None, threads: pl.Series) -> None:
+        records = events.records_on(threads).select("at", "thread")
         hook = events.messages("python_op").select("at", thread=pl.col("os_thread"))
         nodes = events.messages("python_node").select("at")
         self._at = _by_thread(records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from tflogscope.sources.block import BLOCK_SIZE, LINE_CAP, Block, Chunk, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of, decompress
@@ -43,9 +44,7 @@ def _with_first(first: Chunk, rest: Iterator[Chunk]) -> Iterator[Chunk]:
 
 def _plain_chunks(reader: Reader, account: SourceAccount, size: int) -> Iterator[Chunk]:
     """What is not compressed, cut after a line feed if there is one, so that nothing is copied."""
-    # Makes glibc take memory of up to this size from its heap and keep it, which halves the time:
-    # it learns these sizes from what is given back.
-    bytes(_HEAP_SIZE)
+    _keep_memory()
     position = 0
     while (end := reader.reach(position + size + 1)) > position:
         if end > position + size:
@@ -56,6 +55,15 @@ def _plain_chunks(reader: Reader, account: SourceAccount, size: int) -> Iterator
             return
         position += len(data)
         yield Chunk(data, position, position)
+
+
+@cache
+def _keep_memory() -> None:
+    """Make glibc take memory of up to this size from its heap and keep it, which halves the time.
+
+    It learns these sizes from what is given back.
+    """
+    bytes(_HEAP_SIZE)
 
 
 def _after_last_line_feed(reader: Reader, start: int, end: int) -> int:

@@ -23,7 +23,7 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.python_lines import PythonLines
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Causes:
     """Causes of eager ops, by row of `Dispatches.eager`.
 

@@ -120,6 +120,7 @@ class Codes:
         allowing = [words.allowing(op) for op in distinct]
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(allowing), start=1)}
         self._asked: dict[str, Flags] = {}
+        self._classes: dict[str, str] = {}
         kind = np.array([*(self._kinds[each] for each in allowing), 0], np.uint32)
         self._codes = kind[code] + np.uint32(END)
 
@@ -196,8 +197,10 @@ class Codes:
 
     def _class(self, word: str) -> str:
         """The characters of the ops that a word allows."""
-        characters = "".join(map(chr, np.flatnonzero(self._allowed(word)) + END))
-        return f"[{characters}]" if characters else r"[^\s\S]"
+        if word not in self._classes:
+            characters = "".join(map(chr, np.flatnonzero(self._allowed(word)) + END))
+            self._classes[word] = f"[{characters}]" if characters else r"[^\s\S]"
+        return self._classes[word]
 
     def _allowed(self, word: str) -> Flags:
         """Which codes a word allows, less END; after `~`, all others but END itself."""

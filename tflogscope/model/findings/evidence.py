@@ -104,8 +104,9 @@ class Evidence(Stages):
 
     @cached_property
     def without_log(self) -> WithoutLog:
-        """What windows of threads would have taken without the log."""
-        return WithoutLog(self.events, self.costs.price)
+        """What windows of the program's threads would have taken without the log."""
+        threads = self.executions.eager["thread"].unique()
+        return WithoutLog(self.events, self.costs.price, threads)
 
     def asked_by(self, frames: str) -> pl.Series:
         """The lines of eager ops and calls whose stack is known and has such frames (a pattern)."""

@@ -37,7 +37,6 @@ _OF_OPS = {op.name: number for number, family in enumerate(FAMILIES) for op in f
 _OF_OPS |= {
     op.name: NUMBERS[op.family] for plugin in REWRITERS for op in plugin.ops.values() if op.family
 }
-_PATTERNS = tuple(re.compile(family.kernels) for family in FAMILIES)
 _DIRECTIONS = ("forward", "backward")  # how a prop_kind begins that says something
 
 
@@ -56,7 +55,7 @@ def _family(op: str, kernel: str | None, rewrite: str | None) -> int:
     rewritten = rewrite != "none"
     if rewritten and op in _OF_OPS:
         return _OF_OPS[op]
-    matching = (number for number, each in enumerate(_PATTERNS) if each.fullmatch(kernel))
+    matching = (n for n, each in enumerate(FAMILIES) if re.fullmatch(each.kernels, kernel))
     # A rewritten kernel that has no row (of a newer release, of a plug-in) may run anything.
     return next(matching, NUMBERS["other"] if rewritten else -1)
 

@@ -17,11 +17,11 @@ from tflogscope.model.figures import rounded, rounded_us, summed
 from tflogscope.model.frames import alike, first_with, rows, where
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
-from tflogscope.model.links.linker import link_primitives
-from tflogscope.model.links.tensors import TensorOutputs
+
+_LINKS = {"at": pl.Int64, "execution": pl.Int64, "link": pl.String}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Linked:
     """Which execution each line belongs to, and how sure that is.
 
@@ -32,6 +32,8 @@ class Linked:
 
     links: pl.DataFrame
     lines: pl.DataFrame
+    height: int
+    """Of `Executions.frame`."""
 
     def of(self, library: str) -> Linked:
         """The lines of one library only."""
@@ -45,28 +47,33 @@ class Linked:
         ran = found.agg(primitives=pl.len().cast(pl.UInt32), primitive_us=time)
         return rows(ran, np.argsort(ran["execution"].to_numpy()))
 
-    def by_execution(self, executions: int) -> pl.DataFrame:
+    @cached_property
+    def by_execution(self) -> pl.DataFrame:
         """Return per row of `Executions.frame` primitives, how many it ran, and primitive_us."""
         ran = self.executions
         row = ran["execution"].to_numpy()
-        count = np.zeros(executions, np.uint32)
+        count = np.zeros(self.height, np.uint32)
         count[row] = ran["primitives"].to_numpy()
-        time = rows(ran["primitive_us"], first_with(row, executions))
+        time = rows(ran["primitive_us"], first_with(row, self.height))
         return pl.DataFrame([pl.Series("primitives", count), time])
 
 
 def read_links(events: Events, executions: Executions) -> Linked:
     """Link all primitives of a log."""
-    primitives, tensors = events.primitives, events.tensors
-    at, step, text = (tensors[name].to_numpy() for name in ("at", "step", "text"))
-    outputs = TensorOutputs(at, step, text, events.tensor_texts)
-    links = link_primitives(events, executions, outputs)
+    primitives = events.primitives
+    if primitives.is_empty():
+        links = pl.DataFrame(schema=_LINKS)
+    else:  # most logs have no line of oneDNN
+        from tflogscope.model.links.linker import link_primitives
+
+        links = link_primitives(events, executions)
     names = {each.id: each.name for each in REWRITERS}
     marker = primitives["marker"]
     library = marker.replace_strict(names, default=ONEDNN, return_dtype=pl.String)
     links = links.hstack([library.alias("library")])
     columns = primitives[["duration_us", "implementation", "primitive"]]
-    return Linked(links, rows(links.hstack(columns), where(primitives["event"] == "exec")))
+    lines = rows(links.hstack(columns), where(primitives["event"] == "exec"))
+    return Linked(links, lines, executions.frame.height)
 
 
 def onednn_facts(

@@ -39,13 +39,15 @@ CUT = ""  # what a line says it ran, if it was cut before that
 Booleans = NDArray[np.bool_]
 
 
-def link_primitives(events: Events, executions: Executions, outputs: TensorOutputs) -> pl.DataFrame:
+def link_primitives(events: Events, executions: Executions) -> pl.DataFrame:
     """Link all lines of oneDNN: at, execution (row of `Executions.frame` or null), link.
 
-    One row per row of `events.primitives`. `outputs` are the shapes of what nodes put out. A line
-    of a creation has the link of the run that follows it.
+    One row per row of `events.primitives`. A line of a creation has the link of the run that
+    follows it.
     """
-    primitives = events.primitives
+    primitives, tensors = events.primitives, events.tensors
+    at, step, text = (tensors[name].to_numpy() for name in ("at", "step", "text"))
+    outputs = TensorOutputs(at, step, text, events.tensor_texts)
     execution, link = (np.full(primitives.height, value) for value in (-1, NONE))
     placed = _placed(events)
     # A log of oneDNN alone, or a file of its own for it.
@@ -82,7 +84,7 @@ def _link_creations(
     execution[made[begun]], link[made[begun]] = execution[run[begun]], link[run[begun]]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Linker:
     """Solves one log. `lines` are its `exec` lines, in order; candidates are numbered, too."""
 
@@ -136,12 +138,20 @@ class _Linker:
         return self.column("until").copy()
 
     def _shapes(self, candidates: Integers) -> Shapes:
+        if "_all_shapes" in vars(self):
+            distinct, row, output_at = self._all_shapes
+            return Shapes(distinct, row[candidates], output_at[candidates])
         runs = rows(self.candidates, candidates)
         shapes = node_shapes(runs, self.executions.runs.definitions, self.outputs)
         printed = shapes.output_at >= 0
         known, output_at = candidates[printed], shapes.output_at[printed]
         self.until[known] = np.minimum(self.until[known], output_at)
         return shapes
+
+    @cached_property
+    def _all_shapes(self) -> Shapes:
+        """Those of all candidates, where late lines have to be compared with each."""
+        return self._shapes(np.arange(self.candidates.height))
 
     # ---- the whole -----------------------------------------------------------------------------
 
@@ -236,7 +246,7 @@ class _Linker:
         self._assign(pairs, slot, np.flatnonzero(~is_reorder), got)
         if is_reorder.any():
             # A reorder goes by the main primitive of its kernel, so those come first.
-            serving = serves(pairs, got, lines, rows(self.problems, problem))
+            serving = serves(pairs, got, lines["memory_descriptors"], self.problems, problem)
             pairs = pairs.preferring(serving | ~is_reorder)
             self._assign(pairs, slot, np.flatnonzero(is_reorder), got)
         return pairs, slot, got
@@ -289,8 +299,7 @@ class _Linker:
         held_back = gemm | self._is(CUT)
         lines = np.flatnonzero(held_back)
         sizes = rows(self.problems[SIZES], self.problem[lines])
-        shapes = self._shapes(np.arange(self.candidates.height))
-        of_runs = rows(shapes.distinct[SIZES], shapes.row)
+        of_runs = rows(self._all_shapes.distinct[SIZES], self._all_shapes.row)
         at = pl.Series("at", self.at[lines])
         candidate, by_size = link_late(sizes.hstack([at]), self.candidates, of_runs)
         after = (at.to_numpy() > np.append(self.until, FOREVER)[candidate])[candidate >= 0]

@@ -14,7 +14,7 @@ Booleans = NDArray[np.bool_]
 BESIDE, MAIN = 1, 2
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Pairs:
     """Columns over pairs: numbers of `line` and `candidate`, and what the two are to each other.
 
@@ -36,7 +36,7 @@ class Pairs:
         return replace(self, **{each.name: getattr(self, each.name)[keep] for each in fields(self)})
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Graded(Pairs):
     """Pairs, how many things are odd about each, and how good each is: 0 is best.
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.model.frames import Integers, alike
+from tflogscope.model.frames import Integers, alike, rows
 from tflogscope.model.links.pairs import MAIN, Pairs
 from tflogscope.model.links.problems import BAGS
 
@@ -20,29 +20,33 @@ _OUTPUTS = {"backward_weights": "wei", "backward_data": "src", "backward": "src"
 
 
 def serves(
-    pairs: Pairs, got: Integers, lines: pl.DataFrame, problems: pl.DataFrame
+    pairs: Pairs, got: Integers, descriptors: pl.Series, problems: pl.DataFrame, problem: Integers
 ) -> NDArray[np.bool_]:
     """Say of each pair whether its reorder goes with the main primitive of its execution.
 
-    `got` is the pair of each line that has its place already; `problems` has a row for each of
-    `lines`, see `read_problems`. Before the primitive the reorder makes the layout that one of its
-    inputs has in it, after it the reorder starts from the layout of its output.
+    `got` is the pair of each line that has its place already, `descriptors` are the lines' memory
+    descriptors, `problem` are their rows in `problems` (`read_problems`). Before the primitive the
+    reorder makes the layout that one of its inputs has in it, after it the reorder starts from the
+    layout of its output.
     """
     held = got[got >= 0]
     held = held[pairs.role[held] == MAIN]
     mains = np.full(int(pairs.candidate.max(initial=-1)) + 1, -1)
     mains[pairs.candidate[held]] = pairs.line[held]
     main = mains[pairs.candidate]
-    tags = alike(*_tags(lines["memory_descriptors"]))
-    sizes = alike(*(problems[[role]] for role in BAGS))
+    (number,) = alike(descriptors.to_frame())
+    _, first, which = np.unique(number, return_index=True, return_inverse=True)
+    tags = [tag[which] for tag in alike(*_tags(rows(descriptors, first)))]
+    sizes = [size[problem] for size in alike(*(problems[[role]] for role in BAGS))]
     (src, _, dst), size = tags, sizes[0][pairs.line]
     before = pairs.line < main
     own = np.where(before, dst[pairs.line], src[pairs.line])
-    output = np.array([BAGS.index(_OUTPUTS.get(kind, "dst")) for kind in problems["prop_kind"]])
+    kinds = problems["prop_kind"]
+    output = np.array([BAGS.index(_OUTPUTS.get(kind, "dst")) for kind in kinds])[problem]
     found = np.zeros(len(pairs), bool)
-    for number in range(len(BAGS)):
-        same = (tags[number][main] == own) & (sizes[number][main] == size)
-        found |= same & (before == (output[main] != number))
+    for role in range(len(BAGS)):
+        same = (tags[role][main] == own) & (sizes[role][main] == size)
+        found |= same & (before == (output[main] != role))
     return found & (own > 0) & (main >= 0)
 
 

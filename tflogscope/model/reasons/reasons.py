@@ -42,7 +42,7 @@ _FLOAT, _BFLOAT16, _HALF = "DT_FLOAT", "DT_BFLOAT16", "DT_HALF"
 _DEVICE = r'(?:^|, )_device="[^"]*[Dd]evice:(\w+):\d+"'
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Reasons:
     """Reasons by row of the nodes they were read for.
 
