@@ -1,10 +1,11 @@
-"""How long `tflogscope` takes, beside other ways to read the same log.
+"""How long `tflogscope` takes, as ratios of what else is to be waited for.
 
-usage: python speed.py LOG [REPEATS]    (an uncompressed log; 5 repeats if not said)
+usage: python speed.py LOG [REPEATS]    (an uncompressed log; 3 repeats if not said)
 
 The commands run in turn, so that a busy machine is unfair to none. One run of each before the
-first that counts brings the log into the page cache. `rg` is left out where it is not installed.
-Needs Linux or another system with `os.wait4`.
+first that counts brings the log into the page cache. The ratios are of the least times. `rg` is
+left out where it is not installed. Needs Linux or another system with `os.wait4`, and room for
+eight copies of the log.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,6 +31,9 @@ EXECUTOR = r"executor\.cc:[0-9]+\] (Process node|Synchronous kernel done|Async k
 # ru_maxrss is in KiB on Linux, in bytes on macOS.
 BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024
 ONEDNN_LINES = 200_000
+COPIES = 8
+SMALL = 1_000_000  # bytes
+LOGS = 64  # of a collect
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,12 @@ class Cost:
 def run(command: list[str]) -> Cost:
     """Run a command and measure it. Exits with a message if it fails."""
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    none = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=none, stdout=none, stderr=none)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in (0, 1):  # `check` says with 1 that it found something
         sys.exit(f"{' '.join(command)} failed with exit code {process.returncode}")
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * BYTES_PER_UNIT)
 
@@ -57,26 +61,50 @@ def run(command: list[str]) -> Cost:
 def commands_on(log: Path, work: Path) -> dict[str, list[str]]:
     """What is measured: commands on the log, on others made of it, and on lines of oneDNN."""
     ours = [sys.executable, "-m", "tflogscope"]
-    packed, small, onednn = (work / name for name in ("log.zst", "small.log", "onednn.log"))
+    names = ("copies.log", "log.zst", "small.log", "onednn.log", "logs")
+    copies, packed, small, onednn, logs = (work / name for name in names)
     # In pieces: a process starts with the peak memory of the one that started it.
-    with log.open("rb") as file, zstd.open(packed, "wb") as out:
+    with zstd.open(packed, "wb") as out, log.open("rb") as file:
         shutil.copyfileobj(file, out)
+    with copies.open("wb") as out:
+        for _ in range(COPIES):
+            with log.open("rb") as file:
+                shutil.copyfileobj(file, out)
+    logs.mkdir()
     with log.open("rb") as file:
-        start = file.read(1_000_000)
-    small.write_bytes(start[: start.rfind(b"\n") + 1])
+        for number in range(LOGS):
+            text = file.read(SMALL) + file.readline()
+            (logs / f"{number}.log").write_bytes(text)
+            if number == 0:
+                small.write_bytes(text)
     with onednn.open("w") as out:
         out.writelines(onednn_lines())
     commands = {
-        "analyze": [*ours, "analyze", str(log)],
+        "imports": [sys.executable, "-c", "import polars, numpy, typer, rich"],
         "naive pass": [sys.executable, str(NAIVE), str(log)],
-        "rg -c": ["rg", "-c", EXECUTOR, str(log)],
+        "analyze": [*ours, "analyze", str(log)],
+        "analyze copies": [*ours, "analyze", str(copies)],
+        "pipe": ["sh", "-c", 'cat "$0" | "$@"', str(log), *ours, "analyze", "-"],
+        "pipe copies": ["sh", "-c", 'cat "$0" | "$@"', str(copies), *ours, "analyze", "-"],
+        "rg": ["rg", "-c", EXECUTOR, str(log)],
+        "rg copies": ["rg", "-c", EXECUTOR, str(copies)],
         "analyze .zst": [*ours, "analyze", str(packed)],
         "report": [*ours, "report", str(log), "--force", "-o", str(work / "report.html")],
         "trace": [*ours, "trace", str(log), "--force", "-o", str(work / "trace.json")],
         "analyze 1 MB": [*ours, "analyze", str(small)],
+        "check 1 MB": [*ours, "check", str(small)],
+        "ops 1 MB": [*ours, "ops", str(small), "--force", "-o", str(work / "ops.csv")],
         "analyze oneDNN": [*ours, "analyze", str(onednn)],
-    }
-    return commands if shutil.which("rg") else {k: v for k, v in commands.items() if k != "rg -c"}
+        **{
+            f"collect, {workers}": [
+                "sh", "-c", 'rm -rf "$0"; "$@"', str(work / "store"), *ours, "collect", str(logs),
+                "-o", str(work / "store"), "--workers", str(workers),
+            ]
+            for workers in (1, 2)
+        },
+    }  # fmt: skip
+    found = shutil.which("rg") is not None
+    return {name: each for name, each in commands.items() if found or each[0] != "rg"}
 
 
 def onednn_lines() -> Iterator[str]:
@@ -92,8 +120,25 @@ def onednn_lines() -> Iterator[str]:
         )
 
 
+def ratios(least: dict[str, float], peak: dict[str, int], size: int) -> Iterator[tuple[str, str]]:
+    """What is said of the least seconds and the peak memory (bytes) of each command."""
+    more = (COPIES - 1) * size
+    if "rg" in least:
+        byte = least["rg copies"] - least["rg"]
+        for name, one in (("a byte", "analyze"), ("a byte through a pipe", "pipe")):
+            yield name, f"{(least[f'{one} copies'] - least[one]) / byte:.2f} x rg's"
+    for name in ("analyze .zst", "report", "trace"):
+        yield name, f"{least[name] / least['analyze']:.2f} x analyze"
+    for name in ("analyze 1 MB", "check 1 MB", "ops 1 MB", "analyze oneDNN"):
+        yield name, f"{least[name] / least['imports']:.2f} x the imports"
+    yield "analyze", f"{least['naive pass'] / least['analyze']:.2f} x the naive pass's speed"
+    beyond = (peak["analyze copies"] - peak["analyze"]) / more
+    yield "peak memory", f"{peak['analyze'] / 1e6:.0f} MB; beyond, {beyond:.3f} bytes a byte"
+    yield "collect", f"{least['collect, 1'] / least['collect, 2']:.2f} x one worker's runs a second"
+
+
 def main(log: Path, repeats: int) -> None:
-    """Measure all commands in turn and print medians and ratios."""
+    """Measure all commands in turn and print times and ratios."""
     with tempfile.TemporaryDirectory() as folder:
         commands = commands_on(log, Path(folder))
         costs: dict[str, list[Cost]] = {name: [] for name in commands}
@@ -103,26 +148,20 @@ def main(log: Path, repeats: int) -> None:
                 if turn:
                     costs[name].append(cost)
     size = log.stat().st_size
-    print(f"{log.name}: {size / 1e6:.1f} MB, {repeats} runs each, in turn; medians")
-    medians = {}
-    for name, measured in costs.items():
-        seconds = medians[name] = statistics.median(cost.seconds for cost in measured)
-        processor = statistics.median(cost.processor for cost in measured)
-        peak = max(cost.peak_bytes for cost in measured)
+    print(f"{log.name}: {size / 1e6:.1f} MB, {repeats} runs each, in turn; the least")
+    least = {name: min(each.seconds for each in all_) for name, all_ in costs.items()}
+    peak = {name: max(each.peak_bytes for each in all_) for name, all_ in costs.items()}
+    for name, all_ in costs.items():
+        processor = min(each.processor for each in all_)
         print(
-            f"  {name:<15} {seconds:7.3f} s  least {min(c.seconds for c in measured):7.3f} s  "
-            f"processor {processor:7.3f} s  peak memory {peak / 1e6:6.0f} MB"
+            f"  {name:<15} {least[name]:7.3f} s  processor {processor:7.3f} s  "
+            f"peak memory {peak[name] / 1e6:6.0f} MB"
         )
-    analyze = medians["analyze"]
-    print(f"analyze has {medians['naive pass'] / analyze:.2f} times the speed of the naive pass")
-    if "rg -c" in medians:
-        rg = medians["rg -c"]
-        print(f"analyze takes 3 times as long as rg -c and {analyze - 3 * rg:.3f} s")
-    for name in ("analyze .zst", "report", "trace"):
-        print(f"{name} takes {medians[name] / analyze:.2f} times as long as analyze")
+    for name, said in ratios(least, peak, size):
+        print(f"{name}: {said}")
 
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) == 3 else 5)
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) == 3 else 3)
