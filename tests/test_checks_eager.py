@@ -45,6 +45,23 @@ def test_after_the_first_call_only_what_every_program_has_is_expected(cause: str
     assert bool(found(program(cause=cause))) is (cause not in USUAL_CAUSES)
 
 
+@pytest.mark.parametrize(
+    ("log", "line", "op", "times"),
+    [
+        ("metric_read__tf2.20.0__record", "metric_read.py:26", "Sqrt", 3),
+        ("own_metric__tf2.13.1__record", "own_metric.py:30", "Tanh", 2),
+        ("own_metric__tf2.22.0rc0__record", "own_metric.py:30", "Tanh", 2),
+    ],
+)
+def test_of_a_program_that_reads_metrics_its_own_op_counts_alone(
+    log: str, line: str, op: str, times: int
+) -> None:
+    (verdict,) = run_of(log).check().checks
+    (violation,) = verdict.violations
+    assert (violation.subject["op"], violation.amount) == (op, times)
+    assert violation.python == line
+
+
 @pytest.mark.parametrize("cause", [*EAGER_CAUSES, None])
 def test_before_it_only_python_in_place_of_a_graph_counts(cause: str | None) -> None:
     made = MadeRun([eager("Mul", cause), call("train", 0)])

@@ -30,6 +30,7 @@ _OWN = (
     ("initialize_variables", "", "python/eager/polymorphic_function/polymorphic_function.py"),
     ("_jvp_relaxed_shapes", "", "python/eager/forwardprop.py"),
     ("_jvp_exact_shapes", "", "python/eager/forwardprop.py"),
+    ("_jvp_helper_wrapper", "", "python/eager/forwardprop.py"),  # until 2.10
     *(
         (f"_{where}{what}_func", "", _MULTI_DEVICE)
         for where in ("", "remote_")

@@ -106,22 +106,28 @@ def eager_training(evidence: Evidence) -> pl.DataFrame:
         .join(_graph_work(evidence), left_on="beside", right_on="function", how="left")
         .with_columns(pl.col("calls", "graph_products", "graph_took").fill_null(0))
     )
-    training = per.filter(_outweighs()).select("beside", "begun")
+    training = per.filter(_outweighs()).select("beside", "begun", "until")
     updates = pl.col("op").str.contains(_UPDATES) & (pl.col("at") > pl.col("begun"))
     trained = placed.join(training, on="beside", nulls_equal=True, maintain_order="left")
-    of_step = pl.col("row").is_in(asked["row"].implode())
-    return trained.filter(of_step | updates).drop("begun")
+    of_step = pl.col("row").is_in(asked["row"].implode()) | updates
+    # What reads variables, makes tensors and adds up metrics in between is part of the steps.
+    first = pl.col("at").filter(of_step).min().over("beside")
+    between = pl.col("at").is_between(first, pl.col("until")) & (pl.col("cause") != "dataset")
+    return trained.filter(of_step | (between & ~pl.col("own") & ~pl.col("inside")))
 
 
 def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """Leave out what came before the first step, as initial weights.
 
     Nothing says where the first forward pass begins. Of each op it has, counted back from the first
-    gradient, at most as many as come between an update and the gradients of the next tape.
+    gradient, at most as many as come between the updates and the gradients of the next tape. As
+    many updates as come after the last gradients are the optimizer's; others are of the forward
+    pass: moving averages, the state of random numbers.
     """
+    is_update = pl.col("op").str.contains(_UPDATES) & (pl.col("cause") != "optimizer-slots")
     own, updates = (
         rows.with_columns(pl.col("beside").fill_null("")).sort("at")
-        for rows in (asked, placed.filter(pl.col("op").str.contains(_UPDATES)))
+        for rows in (asked, placed.filter(is_update))
     )
     taped = own.drop_nulls("tape").group_by("beside", "tape").agg(pl.col("at").min()).sort("at")
     numbered = taped.select("beside", "at", number=pl.int_range(1, pl.len() + 1).over("beside"))
@@ -130,6 +136,11 @@ def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
         for rows in (own, updates)
     )
     forward = passes.filter(pl.col("tape").is_null())
+    updated = updated.drop_nulls("number")
+    of_last = pl.col("number") == pl.col("number").max().over("beside")
+    least = updated.filter(of_last).group_by("beside").agg(least=pl.len())
+    updated = updated.with_columns(place=pl.int_range(pl.len()).over("beside", "number"))
+    updated = updated.join(least, on="beside").filter(pl.col("place") < pl.col("least"))
     last = updated.group_by("beside", "number").agg(updated=pl.col("at").max())
     after = forward.drop_nulls("number").join(last, on=["beside", "number"], how="left")
     after = after.filter(pl.col("at") > pl.col("updated").fill_null(-1))
@@ -145,16 +156,20 @@ def _of_steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _steps(placed: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """Where tapes are played back and variables updated after it: beside, steps, begun (a line)."""
+    """Where tapes are played back and variables updated after it: beside, steps, begun, until (at).
+
+    Where that is done again and again, a single step beside another function is one, too.
+    """
     taped = asked.drop_nulls("tape")
     steps = taped.group_by("beside").agg(steps=pl.col("tape").n_unique(), begun=pl.col("at").min())
     updates = placed.filter(pl.col("op").str.contains(_UPDATES))
     counted = (
         updates.join(steps, on="beside", nulls_equal=True)
         .group_by("beside", "steps", "begun")
-        .agg(updates=(pl.col("at") > pl.col("begun")).sum())
+        .agg(updates=(pl.col("at") > pl.col("begun")).sum(), until=pl.col("at").max())
     )
-    often = (pl.col("steps") >= _LEAST_STEPS) & (pl.col("updates") >= pl.col("steps"))
+    enough = pl.col("steps") >= _LEAST_STEPS
+    often = (enough | enough.any()) & (pl.col("updates") >= pl.col("steps"))
     return counted.filter(often).drop("updates")
 
 
