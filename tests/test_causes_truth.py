@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import runpy
 import tomllib
 from functools import cache
 from typing import Any
@@ -21,10 +22,14 @@ from tests.samples import NAMES, ROOT, run_of, unpacked
 from tflogscope.model.causes.rules import cause_grammar
 
 FOLDER = ROOT / "tests" / "causes"
+HOOK = ROOT / "tflogscope" / "recording" / "hook"
 FRAMES = FOLDER / "truth"
 OWN = sorted(path.name.removesuffix(".log.zst") for path in (FOLDER / "logs").iterdir())
 
 
+with pytest.MonkeyPatch.context() as patch:
+    patch.syspath_prepend(HOOK)
+    MARK = runpy.run_path(str(HOOK / "tflogscope_lines.py"))["_mark"]
 STACKS: list[dict[str, Any]] = tomllib.loads((FOLDER / "stacks.toml").read_text())["stack"]
 
 
@@ -153,3 +158,26 @@ def test_stacks_name_causes_and_each_row_fits_one() -> None:
     for row in STACKS:
         found = any(re.search(row["frames"], each, re.MULTILINE) for each in stacks)
         assert found, f"no recorded stack has the frames {row['frames']}"
+
+
+# Rules that name a part of TensorFlow or Keras ask for its frames (`frames` in causes.toml), where
+# `record` wrote down the stack. Keras 2 wraps results in an Identity: utils/metrics_utils.py.
+FRAMES_OF = {"metrics": {"metric-result", "metric-reset", "metric-update", "metric-variable"},
+             "optimizer-slots": {"optimizer-variable"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("cause", FRAMES_OF)
+def test_what_a_cause_is_right_for_has_a_frame_that_its_rules_ask_for(cause: str) -> None:
+    rules = [rule for rule in cause_grammar().rules if rule.id in FRAMES_OF[cause]]
+    wanted = {frame for rule in rules for frame in rule.frames}
+    stacks = {
+        (each["op"], tuple(each["frames"]))
+        for path in sorted(FRAMES.iterdir())
+        for each in map(json.loads, unpacked(path).splitlines())
+        if cause in right_causes(each["op"], "\n".join(each["frames"]))[:1]
+    }
+    assert len(stacks) > 50
+    for op, frames in stacks:
+        parts = (frame.rpartition(":") for frame in frames)
+        marks = {MARK(f"/{path}", function) for path, _, function in parts}
+        assert marks & wanted, (op, frames)
