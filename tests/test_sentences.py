@@ -91,6 +91,16 @@ def test_bfloat16_is_for_cpus_with_amx(tmp_path: Path) -> None:
     assert not said(run, "finding bfloat16"), "AVX512_BF16 alone is slower than float32"
 
 
+def test_two_headers_of_onednn_are_of_two_processes(tmp_path: Path) -> None:
+    def silent(text: bytes) -> bytes:
+        lines = text.splitlines(keepends=True)
+        return b"".join(line for line in lines if b"cpu_feature_guard.cc" not in line)
+
+    run = changed("two_at_once__tf2.13.1__notid", tmp_path, silent)
+    (limit,) = said(run, "limit several-processes")
+    assert "oneDNN started again on line 6,716" in limit["text"]
+
+
 @pytest.mark.parametrize(("end", "stopped"), [('"status":0', False), ('"status":137', True)])
 def test_a_program_that_ended_by_itself_was_not_stopped(
     end: str, stopped: bool, tmp_path: Path

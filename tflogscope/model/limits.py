@@ -28,7 +28,8 @@ from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
 _NAMED = 3  # functions and ops in a text
-_STARTS = 2  # so often, at most, a process says that it starts
+# So often, at most, a process says that it starts; counted in logs of 2.8 to 2.22.
+_STARTS = {"cpu_features": 1, "cpu_features_onednn": 2, "onednn_on": 2}
 _NEVER = 1 << 62
 _SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
 _NOT_RUN = ("dead", "failed", "unfinished")
@@ -154,7 +155,8 @@ def _several_processes(events: Events, executions: Executions) -> Facts:
         events.messages(each).select("at", "thread", id=pl.lit(each)) for each in AT_START
     )
     place, ran = pl.int_range(pl.len()).over("id"), executions.frame["at"].min()
-    other = (pl.col("thread") != pl.col("thread").first().over("id")) | (place >= _STARTS)
+    other = pl.col("thread") != pl.col("thread").first().over("id")
+    other |= place >= pl.col("id").replace_strict(_STARTS, default=2)
     other |= (pl.col("at") > pl.lit(ran, pl.Int64)) & (pl.len() > 1)
     found = {"oneDNN": again.min(), "TensorFlow": starts.filter(other)["at"].min()}
     library, at = min(found.items(), key=lambda each: _NEVER if each[1] is None else each[1])
