@@ -49,6 +49,7 @@ def test_after_the_first_call_only_what_every_program_has_is_expected(cause: str
     ("log", "line", "op", "times"),
     [
         ("metric_read__tf2.20.0__record", "metric_read.py:26", "Sqrt", 3),
+        ("metric_read__tf2.23.0.dev20261026__record", "metric_read.py:26", "Sqrt", 3),
         ("own_metric__tf2.13.1__record", "own_metric.py:30", "Tanh", 2),
         ("own_metric__tf2.22.0rc0__record", "own_metric.py:30", "Tanh", 2),
     ],
