@@ -89,7 +89,7 @@ def read_causes(
     causes = Causes(eager["at"].to_numpy(), grammar.rules, rule, proof)
     if lines.stacks.is_empty():
         return causes
-    proven = frame_rules(lines, eager["op"], causes.names, causes.ids)
+    proven = frame_rules(lines, eager["op"], causes.names)
     for number, each in enumerate(grammar.rules):
         row = where((proven == each.id) & ((causes.names != each.cause) | (causes.own != each.own)))
         rule[row] = number

@@ -44,14 +44,13 @@ def not_asked_by(lines: PythonLines, frames: Sequence[str]) -> Integers:
     return where(own.to_series()[lines.of_dispatches].fill_null(value=False))
 
 
-def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series, ids: pl.Series) -> pl.Series:
+def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Series:
     """The id of the rule that a frame proves for each eager op; null: none does, or it has it.
 
     Args:
         lines: which stack asked for each op.
         ops: their types.
         causes: what the ops around show.
-        ids: the rules that show it.
     """
     stacks, row = lines.stacks, lines.of_dispatches
     if stacks.is_empty():
@@ -62,7 +61,7 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series, ids: pl.S
         python=pl.col("frames").str.contains(r"(?:^|;)<py_function>(?:;|$)"),
         of_metric=pl.col("frames").str.contains(_OF_METRIC),
     )
-    table = pl.DataFrame({"op": ops, "cause": causes, "id": ids, "row": row}).with_columns(
+    table = pl.DataFrame({"op": ops, "cause": causes, "row": row}).with_columns(
         frames.select(pl.all().gather(row))
     )
     made = table.filter(pl.col("op") == "VarHandleOp")["row"].drop_nulls().unique()
