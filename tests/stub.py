@@ -95,7 +95,7 @@ def open_with(
     return StubRun()
 
 
-def find_streams(inputs: list[str], _: object, *, again: bool = False) -> list[str]:
+def find_streams(inputs: list[str], _: object, **_asked: bool) -> list[str]:
     """The inputs as they are named."""
     return inputs
 
