@@ -33,6 +33,7 @@ _TRAINS = r"^(?:AssignSubVariableOp|Resource(?:Sparse)?Apply\w+)$"
 # the longest (`DISPATCH_US`). Times `python_pace`.
 _KERAS_US = 350
 _CALL_US = DISPATCH_US / 2
+_OP_US = 20  # to ask for an eager op
 _UNKNOWN_PACE = 3.0  # of a log without lines of the hook: better too little said than too much
 # A frame of the program that Keras' list of callbacks called.
 _CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
@@ -145,7 +146,8 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
     dispatch = pl.min_horizontal("gap_us", pl.lit(DISPATCH_US * pace))
     long = pl.col("usual_us") > DISPATCH_US * pace
-    idle = pl.when(long).then((pl.col("gap_us") - _CALL_US * pace).clip(0)).otherwise(0.0)
+    call = pl.when("is_call").then(_CALL_US * pace).otherwise(_OP_US * pace)
+    idle = pl.when(long).then((pl.col("gap_us") - call).clip(0)).otherwise(0.0)
     both = both.with_columns(all_of_it=pl.col("gap_us") + pl.col("own_us"))
     return both.select(
         "at",

@@ -27,6 +27,7 @@ _PAUSE = 10  # a wait so many times as long as half of them are is no step's
 _GENERATOR = "Dataset_from_generator_"
 _STAGE = 0.3  # of the wait that a stage has to take to be named
 _PARALLEL = "Parallel"
+_SPLIT_US = 100.0
 _LEAST_WAIT = 300.0  # µs for an element, on average: what is ready takes 10 to 120
 
 
@@ -51,9 +52,16 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     generator = function.startswith(_GENERATOR)
     mapped = re.sub(r"^Dataset_\w*?map_", "", function) if slow and not generator else None
     steps = max(evidence.loop_us - wait, 0.0)
+    stake = stake_us(evidence)
     serial = bool(mapped) and not parallel
-    # What a map of TensorFlow's ops gains by parallel calls depends on which processors are idle.
-    at_stake = None if serial else stake_us(evidence)
+    epochs = int((evidence.eager["op"] == "MakeIterator").sum())
+    again = bool(mapped) and epochs > 1 and not slow["random"] and "Cache" not in there
+    if again:  # each epoch but the first is read from memory
+        stake *= 1 - 1 / epochs
+    elif serial:
+        cpus = (evidence.recorded_as or {}).get("cpus")
+        stake *= slow["alone"] * (1 - 1 / cpus) if isinstance(cpus, int) and cpus > 0 else 0.0
+    at_stake = stake or None
     facts = {
         "of": "in a loop" if waits["eager"].all() else "inside functions",
         "steps": steps or None,
@@ -61,11 +69,12 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "decode": slow.get("op") if mapped else None,
         "mapped": mapped,
         "stage_us": slow.get("took_us"),
+        "again": epochs if again else None,
         "serial": serial,
         "wait": wait,
         "unread": not slow,
         "prefetch": not slow and "Prefetch" not in there,
-        "cache": "Cache" not in there,
+        "saved": at_stake,
     }
     subject = "Dataset.from_generator" if generator else function or "the data"
     yield Finding("input-bound", subject, waits.height, at_stake, waits["at"].to_list(), facts)
@@ -73,7 +82,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
 
 def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
-    slowest = next(iter(_stages(evidence).head(1).to_dicts()), {"took_us": 0.0})
+    slowest = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
     return slowest if slowest["took_us"] >= _STAGE * waited_us(evidence) else {}
 
 
@@ -84,11 +93,13 @@ def python_map(evidence: Evidence) -> str | None:
     return function if slow.get("python") and not function.startswith(_GENERATOR) else None
 
 
+@once
 def stake_us(evidence: Evidence) -> float:
     """How long the program would have waited for data without the log, in µs.
 
     From 2.9 on data are got ready while the step runs (`inject_prefetch`), so what the log took of
-    a step was waited for less. What it took of the data was waited for more.
+    a step was waited for less. What it took of the data was waited for more. A stage that takes
+    longer than the steps would do without it is waited for even where the log hides that.
     """
     waits, wait = _waits(evidence), waited_us(evidence)
     spans, bounds = evidence.spans, (waits["at"].min(), waits["at"].max())
@@ -103,14 +114,21 @@ def stake_us(evidence: Evidence) -> float:
     price = evidence.costs.price
     nodes = int(evidence.nodes.filter(pl.col("flavour") == "dataset")["executions"].sum())
     of_data = 2 * nodes * (price.usual if price else 0.0)
-    return wait + max(float(passed["time"].sum()) - step_us - of_data, 0.0)
+    waited = wait + max(float(passed["time"].sum()) - step_us - of_data, 0.0)
+    slow = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
+    one_by_one = not evidence.eager["op"].str.starts_with(_PARALLEL).any()
+    hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
+    return max(waited if _much(evidence, wait) else wait, hidden)
+
+
+def _much(evidence: Evidence, wait: float) -> bool:
+    count = _waits(evidence).height
+    return count >= LEAST and wait > max(_WORTH * evidence.loop_us, _LEAST_WAIT * count)
 
 
 def input_bound(evidence: Evidence) -> bool:
-    """Whether the program waits for data."""
-    count = _waits(evidence).height
-    least = max(_WORTH * evidence.loop_us, _LEAST_WAIT * count)
-    return count >= LEAST and waited_us(evidence) > least
+    """Whether the program waits for data, or would without the log."""
+    return _much(evidence, waited_us(evidence)) or _much(evidence, stake_us(evidence))
 
 
 def waited_us(evidence: Evidence) -> float:
@@ -137,20 +155,29 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     return rows(both, where(both["wait_us"] <= _PAUSE * usual))
 
 
+@once
 def _stages(evidence: Evidence) -> pl.DataFrame:
-    """Functions of tf.data, the slowest first: function, took_us, python, op (decoding)."""
+    """Functions of tf.data, the slowest first.
+
+    function, took_us, python, op (decoding), random (no epoch is like another), alone (the share of
+    it that runs on one thread: other kernels of more than 100 µs are split, Eigen's TensorCostModel
+    gives each thread 100,000 cycles at least).
+    """
     nodes = evidence.nodes.filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(_GENERATOR)).then(pl.lit(_GENERATOR))
     by_op = nodes.group_by(name.otherwise("function").alias("function"), "op").agg(
-        took_us=pl.col("work_us").sum()
+        took_us=pl.col("work_us").sum(), runs=pl.col("executions").sum()
     )
     by_op = by_op.sort("took_us", "op", descending=[True, False])
     slow = pl.col("op").str.contains(_SLOW_OPS)
+    alone = slow | (pl.col("took_us") < _SPLIT_US * pl.col("runs"))
     return (
         by_op.group_by("function", maintain_order=True)
         .agg(
             python=(pl.col("op").is_in(_PYTHON)).any(),
             op=pl.col("op").filter(slow).first(),
+            random=pl.col("op").str.contains("Random|Shuffle").any(),
+            alone=pl.col("took_us").filter(alone).sum() / pl.col("took_us").sum(),
             took_us=pl.col("took_us").sum(),
         )
         .sort("took_us", "function", descending=[True, False])

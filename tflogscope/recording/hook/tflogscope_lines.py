@@ -95,7 +95,22 @@ class _Lines:
         self.texts: dict[str, int] = {}
         self.taped: dict[int, tuple[Any, int]] = {}
         self.traces = Traces()
+        self.spent = 0.0  # seconds that the program waited for the hook
         self.took: list[float] = []  # seconds of lines about ops with stacks that were known
+
+    def spend(self, call: Callable[..., None], *args: Any) -> None:
+        """Do something, and take its time."""
+        began = perf_counter()
+        call(*args)
+        self.spent += perf_counter() - began
+
+    def origins(self, filepath: str, *generated: Any) -> None:
+        """Keep where code comes from that AutoGraph generated."""
+        self.generated[filepath] = Origins(*generated, self.moved)
+
+    def shifted(self, module: Any, node: Any, entity: Any) -> None:
+        """Keep origins of a function that AutoGraph gives other lines."""
+        self.moved.update(moved(module, node, entity))
 
     # ---- where the program is ------------------------------------------------------------------
 
@@ -224,8 +239,10 @@ class _Lines:
             return
         function, number, code, arguments = traced
         place = code and [self._relative(code.co_filename), code.co_firstlineno]
-        began = getattr(graph, "_tflogscope_began", None)
-        took_us = began and round((perf_counter() - began) * 1e6)
+        took_us = None
+        if hasattr(graph, "_tflogscope_began"):
+            began, spent = graph._tflogscope_began  # noqa: SLF001
+            took_us = round((perf_counter() - began - (self.spent - spent)) * 1e6)
         text = _text(json.dumps([place, arguments, took_us], separators=(",", ":")))
         while len(text) > _LINE and arguments:
             arguments.pop()
@@ -342,7 +359,7 @@ def _before(original: Callable[..., Any], at: int) -> Callable[..., Any]:
     def execute(*args: Any) -> Any:
         if _lines.on:
             try:
-                _lines.op(args[at], sys._getframe(1))  # noqa: SLF001
+                _lines.spend(_lines.op, args[at], sys._getframe(1))  # noqa: SLF001
             except Exception as error:  # noqa: BLE001
                 _lines.off(error)
         return original(*args)
@@ -381,7 +398,7 @@ def _patch_tfe(module: Any) -> None:
     def record(*args: Any) -> Any:
         if _lines.on:
             try:
-                _lines.tape(args[2], args[3])
+                _lines.spend(_lines.tape, args[2], args[3])
             except Exception as error:  # noqa: BLE001
                 _lines.off(error)
         return original(*args)
@@ -395,7 +412,7 @@ def _patch_session(module: Any) -> None:
     def make(*args: Any) -> Any:
         if _lines.on:
             try:
-                _lines.function(args[1], sys._getframe(1))  # noqa: SLF001
+                _lines.spend(_lines.function, args[1], sys._getframe(1))  # noqa: SLF001
             except Exception as error:  # noqa: BLE001
                 _lines.off(error)
         return original(*args)
@@ -410,7 +427,7 @@ def _patch_ops(module: Any) -> None:
         op = original(*args, **kwargs)
         if _lines.on:
             try:
-                _lines.node(op, sys._getframe(1))  # noqa: SLF001
+                _lines.spend(_lines.node, op, sys._getframe(1))  # noqa: SLF001
             except Exception as error:  # noqa: BLE001
                 _lines.off(error)
         return op
@@ -420,7 +437,7 @@ def _patch_ops(module: Any) -> None:
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         init_original(self, *args, **kwargs)
-        self._tflogscope_began = perf_counter()
+        self._tflogscope_began = perf_counter(), _lines.spent
 
     module.Graph.__init__ = _as_of(module, init)
 
@@ -431,7 +448,7 @@ def _patch_constants(module: Any) -> None:
     def convert(*args: Any, **kwargs: Any) -> Any:
         if _lines.on:
             try:
-                _lines.op(_CONSTANT, sys._getframe(1))  # noqa: SLF001
+                _lines.spend(_lines.op, _CONSTANT, sys._getframe(1))  # noqa: SLF001
             except Exception as error:  # noqa: BLE001
                 _lines.off(error)
         return original(*args, **kwargs)
@@ -445,7 +462,7 @@ def _patch_autograph(module: Any) -> None:
     def create(nodes: Any, code: Any, filepath: str) -> Any:
         made = original(nodes, code, filepath)
         try:
-            _lines.generated[filepath] = Origins(module, nodes, code, _lines.moved)
+            _lines.spend(_lines.origins, filepath, module, nodes, code)
         except Exception as error:  # noqa: BLE001
             _lines.off(error)
         return made
@@ -456,7 +473,7 @@ def _patch_autograph(module: Any) -> None:
     def resolve(node: Any, source: str, entity: Any) -> None:
         resolve_original(node, source, entity)
         try:
-            _lines.moved.update(moved(module, node, entity))
+            _lines.spend(_lines.shifted, module, node, entity)
         except Exception as error:  # noqa: BLE001
             _lines.off(error)
 
