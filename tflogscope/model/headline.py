@@ -98,9 +98,7 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     findings = said.findings[columns].to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
     warnings = [each for each in findings if each["severity"] == "warning"]
-    # A program that runs long pays for its first calls once.
-    lasting = [each for each in warnings if each["id"] != "first-call"]
-    first = next(iter(errors or lasting or warnings), None)
+    first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
     if first and (errors or said.eager.kinds or said.graph.kinds):
         time = first["time_us"]
@@ -108,7 +106,7 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
         facts |= {"title": title, "subject": first["subject"], "time": time}
         facts["more"] = len(errors or warnings) - 1
         # The change that pays most is the first that the advice names.
-        change = None if first["id"] == "first-call" else _END.split(first["advice"])[0]
+        change = _END.split(first["advice"])[0]
         facts |= {"place": first["python"], "change": change or None}
         # Not of a whole that does not have the part in it.
         known = bool(span) and time is not None and time <= span
