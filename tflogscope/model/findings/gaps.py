@@ -31,7 +31,7 @@ _ITERATOR = (
 _TRAINS = r"^(?:AssignSubVariableOp|Resource(?:Sparse)?Apply\w+)$"
 # µs that Keras' own loop takes from one call to the next; and Python to call a tf.function, half of
 # the longest (`DISPATCH_US`). Times `python_pace`.
-_KERAS_US = 350
+_KERAS_US = 320
 _CALL_US = DISPATCH_US / 2
 _OP_US = 20  # to ask for an eager op
 _UNKNOWN_PACE = 3.0  # of a log without lines of the hook: better too little said than too much

@@ -203,7 +203,9 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
         return
     # Everything from the last call to the next one is part of it: names and values of variables.
     with_calls = bool(spans["is_call"].any())
-    session = pl.col("save").any().over("thread", "session") & ~pl.col("is_call")
+    # What a call is behind is there, too: the list of checkpoints is written last.
+    spans = spans.with_columns(session=pl.col("session") - pl.col("is_call"))
+    session = pl.col("save").any().over("thread", "session")
     inside = session & ~pl.col("op").is_in(_NEXT) if with_calls else pl.col("save")
     around = pl.col("gap_us") + pl.when("is_call").then(0.0).otherwise("own_us")
     mine = spans.filter("again" if with_calls else pl.lit(value=True), written | inside)
