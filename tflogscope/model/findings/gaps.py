@@ -94,8 +94,12 @@ def read_gaps(evidence: Evidence) -> Gaps:
     busy = ~pl.col("of_keras") | (pl.col("idle_us").median().over("name") > 2 * _KERAS_US * pace)
     own_us = pl.when("of_keras").then(_KERAS_US * pace).otherwise(0.0)
     idle = pl.when(busy & steady & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
+    # Where a callback's eager ops are unexpected, all that it asks for is part of these.
+    of_ops = pl.when(pl.col("eager_us").sum().over("name") > 0).then("asked_us").otherwise(0.0)
     gaps = gaps.with_columns(
-        pauses=(~steady).sum().over("name"), idle_us=idle.fill_null(0) + pl.col("asked_us")
+        pauses=(~steady).sum().over("name"),
+        eager_us=pl.col("eager_us") + of_ops,
+        idle_us=idle.fill_null(0) + pl.col("asked_us") - of_ops,
     )
     kept = gaps.filter(steady | pl.col("known"))
     return Gaps(kept.filter(pl.len().over("name") >= _LEAST_CALLS - 1), spans)
