@@ -17,9 +17,9 @@ from tflogscope.model.facts import Summary
 from tflogscope.model.figures import count_of, percent, spoken, whole_us
 from tflogscope.model.intervals import covered
 from tflogscope.model.sentences import rows
-from tflogscope.model.slices.slices import Slices
 
 if TYPE_CHECKING:
+    from tflogscope.model.slices.slices import Slices
     from tflogscope.model.tables import Tables
 
 Facts = Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -18,7 +18,6 @@ from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
 from tflogscope.model.links.linked import library_facts, onednn_facts
-from tflogscope.model.memory import Memory, read_memory, scan_buffers
 from tflogscope.model.node_tables import functions_table, nodes_table
 from tflogscope.model.ops_table import ops_table
 from tflogscope.model.origin import Input, read_inputs
@@ -28,8 +27,10 @@ from tflogscope.model.primitives import primitives_table
 from tflogscope.model.reasons.rules import RULES
 from tflogscope.model.rewrites_table import rewrites_table
 from tflogscope.model.run import Run
-from tflogscope.model.slices.preparations import read_preparations
 from tflogscope.sources import Source
+
+if TYPE_CHECKING:
+    from tflogscope.model.memory import Memory
 
 
 class LogRun(Run):
@@ -104,6 +105,8 @@ class LogRun(Run):
     @cached_property
     def memory(self) -> Memory:
         """See `Run.memory`; from a scan of its own."""
+        from tflogscope.model.memory import read_memory, scan_buffers
+
         return read_memory(scan_buffers(self.sources, self.events.grammar), self.events)
 
     @cached_property
@@ -181,6 +184,8 @@ def _statuses(of: Evidence) -> pl.DataFrame:
 
 
 def _preparations(of: Evidence) -> pl.DataFrame:
+    from tflogscope.model.slices.preparations import read_preparations
+
     calls, first = of.calls, of.first_calls
     return read_preparations(of.instantiations, calls, first, of.events)
 

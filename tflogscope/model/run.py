@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tflogscope.errors import UsageError
-from tflogscope.model.difference import difference
-from tflogscope.model.explain import Explainer
 from tflogscope.model.facts import Rewriters, Summary
 from tflogscope.model.headline import Headline, read_headline
-from tflogscope.model.memory import Memory
 from tflogscope.model.origin import Input
-from tflogscope.model.slices.preparations import with_preparations
-from tflogscope.model.slices.slices import Slices, read_slices
 from tflogscope.model.tables import Tables
 from tflogscope.model.unexpected import eager_executions, is_unexpected
 from tflogscope.sources import Source
+
+# What few commands need is imported where it is made.
+if TYPE_CHECKING:
+    from tflogscope.model.memory import Memory
+    from tflogscope.model.slices.slices import Slices
 
 
 class Run(Tables):
@@ -70,11 +70,15 @@ class Run(Tables):
     @cached_property
     def slices(self) -> Slices:
         """What a picture of the run shows: executions and primitives on tracks, in ns."""
+        from tflogscope.model.slices.slices import read_slices
+
         return read_slices(self.executions, self.linked_primitives)
 
     @cached_property
     def drawn(self) -> Slices:
         """The same with tracing, instantiations and XLA's compilations beside it."""
+        from tflogscope.model.slices.preparations import with_preparations
+
         return with_preparations(self.slices, self.preparations)
 
     @cached_property
@@ -113,6 +117,8 @@ class Run(Tables):
 
         Raises UsageError if the log has no such execution.
         """
+        from tflogscope.model.explain import Explainer
+
         explainer = Explainer(self)
         if op is not None:
             return explainer.op(op)
@@ -126,4 +132,6 @@ class Run(Tables):
 
     def diff(self, after: Run) -> dict[str, Any]:
         """What changed from this run to a later one, as `tflogscope diff --json` prints it."""
+        from tflogscope.model.difference import difference
+
         return difference(self, after)

@@ -29,6 +29,7 @@ from tflogscope.views.report.icicle import icicle_section
 from tflogscope.views.report.memory import memory_data, memory_section
 from tflogscope.views.report.packed import json_block, packed
 from tflogscope.views.report.picture import gap_places, read_picture
+from tflogscope.views.report.raw_lines import raw_lines
 from tflogscope.views.report.time_bar import time_bar
 from tflogscope.views.report.timeline import drawer, timeline
 from tflogscope.views.time import time_section
@@ -83,7 +84,8 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
         read, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
         facts = run.summary
-        picture = read_picture(run, full=full)
+        raw = pool.submit(raw_lines, run)
+        picture = read_picture(run, raw.result, full=full)
         large = pool.map(packed, picture.large.values())
         activity = whole_activity(run)
         still = timeline_svg(run, activity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from tflogscope.model.slices.preparations import MODE
 from tflogscope.model.source_text import source_text
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.packed import Columns
-from tflogscope.views.report.raw_lines import raw_lines
 from tflogscope.views.report.timeline import CLASSES
 from tflogscope.views.report.tracks import track_names
 
@@ -51,11 +51,10 @@ class Picture(NamedTuple):
     notes: list[str]
 
 
-def read_picture(run: Run, *, full: bool) -> Picture:
+def read_picture(run: Run, raw: Callable[[], Any] = dict, *, full: bool) -> Picture:
     """Lay the run out for the page; without `full`, what would make it too large is left out.
 
-    Raises:
-        InputError: an input can't be read any more.
+    `raw` waits for lines of the log (`raw_lines`), which are read meanwhile.
     """
     slices = run.drawn
     notes: list[str] = []
@@ -84,7 +83,7 @@ def read_picture(run: Run, *, full: bool) -> Picture:
     said = {
         "steps": [str(each) for each in steps],  # 64 bits, more than a number of JavaScript holds
         "stacks": icicle_data(run, classes),
-        "raw": raw_lines(run),
+        "raw": raw(),
         "program": _program(run, texts),
     }
     names, order = track_names(slices)
