@@ -85,6 +85,7 @@ class Costs:
             frame = self._executions.frame
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
             found[:, where(is_dead)] = 0  # nothing ran
+            vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
             for part in (nodes, eager_ops, calls):
                 found[:, part["row"].to_numpy()] = part[["work_us", "pace_us"]].to_numpy().T
             if self.calibrated:
@@ -231,7 +232,8 @@ class Costs:
         Nodes run side by side as they do in the log. What comes before the first node and after
         the last is the call's own, less its records.
         """
-        runs = self._node_runs.hstack(nodes[["work_us", "pace_us"]])
+        names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
+        runs = self._node_runs[names].hstack(nodes[["work_us", "pace_us"]])
         runs = rows(runs, where(runs["call"].is_not_null() & runs["pace_us"].is_not_null()))
         ran = runs.group_by("call").agg(
             pl.col("work_us", "pace_us").sum(),

@@ -235,8 +235,9 @@ class _Thread:
         within = waiting.group_by("call", "of").agg(
             since=pl.col("time").min(), until=pl.col("end_time").max()
         )
-        beside = rows(frame[names], where(is_among(frame["call"].fill_null(-1), within["call"])))
-        beside = beside.filter(~pl.col("definition").is_in(waits)).join(within, on="call")
+        call, node = (frame[name].fill_null(-1) for name in ("call", "definition"))
+        there = is_among(call, within["call"]) & (node >= 0) & ~is_among(node, waits)
+        beside = rows(frame[names[:3]], where(there)).join(within, on="call")
         beside = beside.filter(
             pl.col("time") < pl.col("until"), pl.col("end_time") > pl.col("since")
         )

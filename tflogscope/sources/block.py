@@ -28,7 +28,7 @@ class Block(NamedTuple):
     """Bytes of the source on disk read when this block was complete, for a progress bar."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(repr=False)
 class SourceAccount:
     """What one pass over a source has met. It is complete when the pass has run to its end."""
 

@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tflogscope.errors import InputError
-from tflogscope.sources.block import Chunk, SourceAccount
+from tflogscope.sources.block import BLOCK_SIZE, Chunk, SourceAccount
 from tflogscope.sources.readers import Reader
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _INPUT_SIZE = 1 << 16
 # Bytes behind a member that are kept for the next one: a bomb may be of nothing but tiny members.
 _READY = 1 << 9
 _MOST_EMPTY = 10_000  # in a row
-_OUTPUT_SIZE = 1 << 20
+_OUTPUT_SIZE = BLOCK_SIZE  # so that no chunk is put together of several
 # Archives say how much memory they need; one that asks for more was made to do harm, or with
 # `zstd --long=28` and above.
 _MEMORY_LIMIT = 1 << 27
@@ -236,9 +236,10 @@ class _Zstandard:
             self._fed += len(piece)
             parts.append(self._inner.decompress(piece))
             held += len(parts[-1])
-        made = b"".join(parts)
-        self._output = made[max_length:]
-        return made[:max_length]
+        fits = len(parts[-1]) - max(0, held - max_length)
+        self._output = parts[-1][fits:]
+        parts[-1] = parts[-1][:fits]
+        return b"".join(parts)
 
 
 @cache

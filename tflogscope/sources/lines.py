@@ -25,6 +25,7 @@ def read_blocks(
 
     `block_size` and `line_cap` are for tests. Raises InputError if the system refuses to read.
     """
+    _keep_memory()
     head = reader.read_at(0, HEAD_SIZE)
     codec = codec_of(head[:MAGIC_SIZE])
     if codec is None:
@@ -44,7 +45,6 @@ def _with_first(first: Chunk, rest: Iterator[Chunk]) -> Iterator[Chunk]:
 
 def _plain_chunks(reader: Reader, account: SourceAccount, size: int) -> Iterator[Chunk]:
     """What is not compressed, cut after a line feed if there is one, so that nothing is copied."""
-    _keep_memory()
     position = 0
     while (end := reader.reach(position + size + 1)) > position:
         if end > position + size:
@@ -118,7 +118,8 @@ class _OpenLine:
     def complete(self, data: bytes, end: int) -> bytes:
         """Clean text of this line and the ones after it, which go on and end in `data[:end]`."""
         if self.size == len(self._kept):
-            raw = self._kept + data[:end] if self._kept else data[:end]
+            # Without a copy where nothing is to be put together.
+            raw = b"".join((self._kept, memoryview(data)[:end])) if self._kept else data[:end]
             self._reset()
             return clean(raw, self._cap, self._account)
         first = data.find(b"\n")
