@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -24,7 +26,7 @@ from tests.samples import NAMES, raw_log
 from tests.test_model_schema import SCHEMA, check_tables
 from tests.verbose_samples import verbose_samples
 from tests.wrappers import TELL_APART, WRAPPERS, mixed, wrapped
-from tflogscope import Run, open_log
+from tflogscope import Run, open_log, open_store
 from tflogscope.checks.baseline import read_baseline
 from tflogscope.checks.evaluation import check_run
 from tflogscope.checks.policy import read_policy
@@ -36,13 +38,18 @@ from tflogscope.events.verbose_lines import lines_of
 from tflogscope.exports.redact import Redactor
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.nodedef import parse_attributes
+from tflogscope.live.growing import Growing
 from tflogscope.model.executions import with_places
+from tflogscope.model.log_run import LogRun
 from tflogscope.model.moments import moment_ns
 from tflogscope.model.opening import read_log
 from tflogscope.query.sql import select
 from tflogscope.query.where import where
 from tflogscope.recording.pass_on import PassOn
 from tflogscope.sources import Source, find_sources
+from tflogscope.stores.collect import collect_run
+from tflogscope.stores.layout import RUN_COLUMNS
+from tflogscope.stores.naming import name_runs
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.markdown import markdown
 from tflogscope.views.terminal import draw
@@ -169,6 +176,53 @@ def redact(data: bytes) -> None:
         assert _PLANTED not in b"".join(text for text, _ in blocks).decode()
 
 
+def stacks(data: bytes) -> None:
+    """Lines that `record` has a program write: the places named are places of them."""
+    run = _opened(data)
+    if run is None:
+        return
+    written = _text(data)
+    for place in run.timeline["python"].drop_nulls().unique():
+        file, _, line = place.rpartition(":")
+        assert file.split("/")[-1] in written
+        assert line in written
+    lines = run.summary.lines
+    assert lines.is_empty() or lines["first_line"].is_between(1, len(written)).all()
+    check_tables(run)
+
+
+def watched(data: bytes) -> None:
+    """A log that comes in small pieces is the log: what `watch` reads is what `analyze` reads."""
+    path = _written(data)
+    whole = _ignoring(NothingRecognised, lambda: read_log(2, path))
+    sizes = [1 + byte for byte in data[:40]] or [1]
+    stream = io.BytesIO(data)
+    turn = itertools.cycle(sizes)
+    growing = Growing(str(path), [lambda: stream.read(next(turn))], load_grammar())
+    growing.scan.wait()
+    run = growing.run()
+    if whole is None or len(whole[1]) > 1 or whole[1][0].process:
+        return  # of several processes it follows one
+    for name in ("ops", "timeline", "primitives"):
+        assert getattr(run, name).equals(getattr(LogRun(*whole), name))
+
+
+def collected(data: bytes) -> None:
+    """One log among others: it is in the store whole, or failed in words, and not done again."""
+    path, store = _written(data), _folder() / "store"
+    shutil.rmtree(store, ignore_errors=True)
+    [named] = name_runs([str(path)], None, ["run", *RUN_COLUMNS])
+    row, there = collect_run(str(store), named, "1")
+    assert not there
+    assert row["state"] == "done" or (row["error"] and "fault" not in row["error"])
+    rows = open_store(store).rows
+    assert rows["state"].to_list() == [row["state"]]
+    if row["state"] == "done":
+        run, stored = open_log(path), open_store(store).run(named.run)
+        assert all(getattr(run, name).equals(getattr(stored, name)) for name in ("ops", "nodes"))
+        assert collect_run(str(store), named, "1")[1]
+
+
 def pass_on(data: bytes) -> None:
     """What a recorded program writes: in whatever pieces it comes, the same is passed on."""
     whole, pieces = (_passed(parts) for parts in ([data], re.findall(rb"(?s).{1,7}", data)))
@@ -191,6 +245,9 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         sql_words,
         moment,
         redact,
+        stacks,
+        watched,
+        collected,
         pass_on,
     )
 }
@@ -291,7 +348,10 @@ _MOMENTS = ("30882", "03:56:54.2", "2026-11-21 03:56:54", "+1.5s", "+200ms", "+2
 
 def seeds(target: str) -> list[bytes]:
     """The first inputs: pieces of the sample logs, and what the documents show."""
-    if target in {"torn", "log", "pass_on", "redact"}:
+    if target == "stacks":
+        logs = map(str, sorted((ROOT / "tests/lines").glob("*.zst")))
+        return [piece for log in logs for piece in _pieces(Source(log).head(1 << 21), target)]
+    if target in {"torn", "log", "pass_on", "redact", "watched", "collected"}:
         return [piece for name in NAMES for piece in _pieces(raw_log(name), target)]
     if target == "envelopes":
         lines = raw_log(NAMES[0]).splitlines(keepends=True)

@@ -31,6 +31,9 @@ LONGEST = {
     "envelopes": 6000,
     "log": 12_000,
     "redact": 3000,
+    "stacks": 6000,
+    "watched": 6000,
+    "collected": 6000,
     "pass_on": 3000,
     "sql_words": 24,
 }
