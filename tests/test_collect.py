@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import polars as pl
 import pytest
 
 import tflogscope
+from tests.killing import ended_at
 from tests.samples import path_of, run_of
 from tflogscope.cli.main import main
 from tflogscope.errors import InputError, OutputError, TflogscopeError, UsageError
@@ -419,6 +421,48 @@ def test_a_collector_killed_midway_is_continued(logs: Path, tmp_path: Path) -> N
         ]
         one, other = (each.collect() for each in tables)
         assert one.equals(other)
+
+
+_COLLECTS = """
+import os, signal, sys
+from tests.test_collect import TAKEN, VERSION, Here, collect, name_runs
+
+runs = name_runs(sys.argv[2:], None, TAKEN)
+os.kill(os.getpid(), signal.SIGSTOP)  # from here on, system calls count
+collect(runs, sys.argv[1], Here(), VERSION)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="needs ptrace as Linux has it")
+@pytest.mark.parametrize("seed", range(int(os.environ.get("TFLOGSCOPE_KILLS", "4"))))
+def test_a_collector_killed_at_any_system_call_leaves_whole_runs(seed: int, tmp_path: Path) -> None:
+    logs = [str(path_of(name)) for name in (EAGER, SESSION)]
+    whole, store = tmp_path / "whole", tmp_path / "store"
+    runs = name_runs(logs, None, TAKEN)
+    collect(runs, str(whole), Here(), VERSION)
+    written, chance = content(whole), random.Random(seed)
+    command = [sys.executable, "-c", _COLLECTS, str(store), *logs]
+    killed, calls = ended_at(command, chance.randrange(1, 16_000))
+    there = content(store) if store.exists() else {}
+    named = {file: data for file, data in there.items() if not file.endswith(".tmp")}
+    assert killed or len(named) == len(written)
+    assert named.items() <= written.items(), calls  # each file is whole
+    if any(file.startswith("runs/") for file in named):
+        opened = tflogscope.open_store(store)
+        assert opened.query("SELECT COUNT(*) AS n FROM ops")["n"].item() > 0
+    else:
+        assert not is_readable(store)
+    collect(runs, str(store), Here(), VERSION)
+    assert content(store).items() >= written.items()
+
+
+def is_readable(store: Path) -> bool:
+    try:
+        tflogscope.open_store(store)
+    except TflogscopeError:
+        return False
+    return True
 
 
 @pytest.mark.thorough

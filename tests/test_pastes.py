@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import re
+import textwrap
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from tests.samples import NAMES, raw_log
 from tflogscope import Run, open_log
+from tflogscope.errors import NothingRecognised
 
 LOGS = NAMES[:20:2]
 WIDTHS = (80, 100, 120)
@@ -86,3 +92,110 @@ def test_full_lines_before_records_are_no_folds(tmp_path: Path) -> None:
     run = opened(tmp_path / "run.log", text)
     assert run.summary.recorded.envelope is None
     assert run.ops.height == 100
+
+
+def each(change: Callable[[str], str]) -> Callable[[str], str]:
+    """A change of each line."""
+    return lambda text: "".join(f"{change(line)}\n" for line in text.split("\n")[:-1])
+
+
+def numbered(form: str) -> Callable[[str], str]:
+    return lambda text: "".join(
+        form.format(number, line) for number, line in enumerate(text.split("\n")[:-1], 1)
+    )
+
+
+def quoted_folds(text: str) -> str:
+    return each("> {}".format)(folded(text, 78))
+
+
+_EMOJI = {":abcd:": "🔡", ":abc:": "🔤", ":ab:": "🆎", ":a:": "🅰️", ":b:": "🅱️"}
+
+
+def with_emoji(text: str) -> str:
+    """What GitHub shows for the tags of layouts."""
+    for tag, emoji in _EMOJI.items():
+        text = text.replace(tag, emoji)
+    return text
+
+
+def wrapped_at_words(line: str) -> str:
+    return "\n".join(textwrap.wrap(line, 100)) if line else line
+
+
+# As logs are in issues, mails, chats and answers; the lines are of our own logs.
+WHOLE: dict[str, Callable[[str], str]] = {
+    "quoted": each("> {}".format),
+    "quoted twice": each("> > {}".format),
+    "quoted twice, without a space": each(">> {}".format),
+    "quoted and folded": quoted_folds,
+    "indented by four": each("    {}".format),
+    "indented by a tab": each("\t{}".format),
+    "in a fence": "Here is my log:\n```\n{}```\nIs that right?\n".format,
+    "with emoji": with_emoji,
+    "quoted, with emoji": lambda text: each("> {}".format)(with_emoji(text)),
+    "html": each(partial(html.escape, quote=False)),
+    "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
+    "curly quotes": each(partial(re.sub, r'"([^"]*)"', r"“\1”")),
+    "coloured": each("\x1b[31m{}\x1b[0m".format),
+    "a list": each("- {}".format),
+    "numbers, a colon": numbered("{}: {}\n"),
+    "numbers, no space": numbered("{}:{}\n"),
+    "numbers, a bar": numbered("{:4} | {}\n"),
+    "numbers, a tab": numbered("{:6}\t{}\n"),
+    "found by grep": numbered("train.log:{}:{}\n"),
+    "blank lines between": each("{}\n".format),
+    "spaces in one": each(partial(re.sub, " +", " ")),
+    "a chat": "alice  3:56 PM\n{}bob  4:01 PM\nthanks\n".format,
+    "kernel's clock": each("[  12.345678] {}".format),
+    "tags eaten": each(partial(re.sub, "<[^<>]*>", "")),
+    "emphasis eaten": lambda text: text.replace("*", ""),
+    "pytest": each("E       {}".format),
+    "a byte order mark": "\ufeff{}".format,
+}
+LOST: dict[str, Callable[[str], str]] = {
+    "cut at 80": each(lambda line: line[:80]),
+    "cut at 120": each(lambda line: line[:120]),
+    "cut at 200": each(lambda line: line[:200]),
+    "cut, with dots": each(lambda line: line if len(line) < 150 else f"{line[:140]}..."),
+    "wrapped at words": each(wrapped_at_words),
+    "no-break spaces": lambda text: text.replace(" ", "\xa0"),
+    "padded": each("{}   ".format),
+    "in backticks": each("`{}`".format),
+    "escaped for Markdown": lambda text: text.replace("_", "\\_"),
+    "quotes as entities": each(html.escape),
+    "without dates": each(partial(re.sub, r"^\d{4}-\d\d-\d\d ", "")),
+    "commas": each(partial(_DECIMALS.sub, r"\1,\2,\3")),
+    "tabs for spaces": lambda text: text.replace(" ", "\t"),
+}
+
+
+def logs_for(shapes: dict[str, Callable[[str], str]]) -> list[Any]:
+    return [
+        pytest.param(change, LOGS[number % len(LOGS)], id=name)
+        for number, (name, change) in enumerate(shapes.items())
+    ]
+
+
+@pytest.mark.parametrize(("change", "name"), logs_for(WHOLE))
+def test_a_paste_is_the_log(tmp_path: Path, change: Callable[[str], str], name: str) -> None:
+    text = piece_of(name)
+    log, paste = opened(tmp_path / "run.log", text), opened(tmp_path / "paste.log", change(text))
+    for mine, its in zip(said(paste), said(log), strict=True):
+        assert mine.equals(its)
+
+
+@pytest.mark.parametrize(("change", "name"), logs_for(LOST))
+def test_what_a_paste_lost_is_counted(
+    tmp_path: Path, change: Callable[[str], str], name: str
+) -> None:
+    """Or it is the log."""
+    text = piece_of(name)
+    log = opened(tmp_path / "run.log", text)
+    try:
+        paste = opened(tmp_path / "paste.log", change(text))
+    except NothingRecognised:
+        return
+    same = all(mine.equals(its) for mine, its in zip(said(paste), said(log), strict=True))
+    lost = paste.coverage["recognised"].sum() < log.coverage["recognised"].sum()
+    assert same or lost or paste.summary.recorded.onednn_unread_lines

@@ -55,6 +55,8 @@ _TIMESTAMP = r"^[1-9][0-9]{12}\.[0-9]{6}$"
 _MKL_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _HEAD = ("marker", "version_tag", "component", "event")
 _MOST_DIGITS = 7  # significant ones of a time: `3.906250e-03`; the rest is binary dust
+# What GitHub shows for the tags of layouts (`blocked:abcd:f0`): github/gemoji, db/emoji.json.
+_EATEN = {"🔡": ":abcd:", "🔤": ":abc:", "🆎": ":ab:", "🅰": ":a:", "🅱": ":b:", "\ufe0f": ""}
 _TEXTS = [name for name, kind in VERBOSE_SCHEMA.items() if kind == pl.String()]
 
 
@@ -81,7 +83,8 @@ class _Rows:
         self.lines = lines
         self.grammar = grammar
         self.no_text = len(lines.texts)
-        self.texts = pl.concat([lines.texts, pl.Series([None], dtype=pl.String)])
+        texts = lines.texts.str.replace_many([*_EATEN], [*_EATEN.values()])
+        self.texts = pl.concat([texts, pl.Series([None], dtype=pl.String)])
         self.microseconds = np.full(len(lines), np.nan)
         self.columns: dict[str, Integers] = {}
         self.is_mkl = self._matches(lines.field(0), f"^{MKL_MARKER} ")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.grammar.model import SEVERITIES, SEVERITY, SHAPE_DIGITS, Grammar
+from tflogscope.sources.envelopes import Chain
 
 _LOOKED_AT = 100  # records of the first lines
 _DEEPEST = 4
@@ -49,8 +51,23 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
         for begin, place in behind
     )
     del found[None]
-    chain, count = found.most_common(1)[0] if found else (None, 0)
-    return chain if chain and count >= least else ()
+    chain, count = found.most_common(1)[0] if found else ((), 0)
+    if not chain or count < least:
+        return ()
+    if len(chain) == 1 and _counts_lines(head, chain[0]):
+        chain = (replace(chain[0], name="line numbers", streams=(), rank=""),)
+    inner = _folded(Chain(chain).open(head).text, grammar)
+    return (*chain, inner) if inner else chain
+
+
+def _counts_lines(head: bytes, envelope: Envelope) -> bool:
+    """Whether what would be a rank is the number of the line: each is one more than the last."""
+    if not envelope.rank:
+        return False
+    matches = map(envelope.pattern.match, head.split(b"\n")[:_LOOKED_AT])
+    at = 1 + envelope.asked.index(envelope.rank)
+    ranks = [int(match[at]) for match in matches if match]
+    return len(ranks) > _LEAST_FULL and ranks == [*range(ranks[0], ranks[0] + len(ranks))]
 
 
 def _folded(head: bytes, grammar: Grammar) -> Envelope | None:
