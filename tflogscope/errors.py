@@ -42,6 +42,14 @@ class QueryError(UsageError):
         return f"{super().__str__()}\n{self.text}\n{' ' * self.place}^"
 
 
+class PolicyError(UsageError):
+    """A policy is wrong. `example` is one that works."""
+
+    def __init__(self, error: UsageError, example: str) -> None:
+        super().__init__(error.what, error.where, error.hint)
+        self.example = example
+
+
 class OutputError(UsageError):
     """An output file exists already, or can't be written."""
 

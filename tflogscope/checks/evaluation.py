@@ -12,6 +12,7 @@ from tflogscope.checks.rules import ROUNDING, RULES, Asked, Broken, Found
 from tflogscope.checks.values import KEYS, PARTS, Key
 from tflogscope.checks.verdict import Check, Verdict, Violation
 from tflogscope.model.sentences import words
+from tflogscope.model.source_text import source_text
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -52,7 +53,11 @@ def _checks(evidence: CheckedRun, policy: Policy, baseline: Baseline) -> Iterato
 
 
 def _check(key: Key, asked: Asked, found: Found, baseline: Baseline) -> Check:
-    violations = [_violation(key, each, found, baseline) for each in found.broken]
+    recorded_as = asked.evidence.run.recorded_as
+    violations = [
+        _violation(key, each, found, baseline)._replace(code=source_text(each.python, recorded_as))
+        for each in found.broken
+    ]
     new = sum(each.new for each in violations)
     known = int(sum(each.amount for each in violations) - new)
     facts = {**found.facts, "limit": asked.limit, "measured": found.measured, "known": known}

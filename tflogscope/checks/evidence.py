@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tflogscope.model.source_text import source_text
 from tflogscope.model.unexpected import function_calls
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
 LINES = 20  # evidence for one violation
+_ON_PURPOSE = re.compile(r"#\s*tflogscope:\s*eager\b")
 _SOURCE_BITS = 40  # of a place: lines of one source
 
 
@@ -90,26 +93,31 @@ class CheckedRun:
         """The input where there is only one: some tables have lines and no sources."""
         return self.sources[0] if len(self.sources) == 1 else None
 
+    def lets_pass(self, python: str) -> bool:
+        """Whether a line of the program says that it runs eagerly on purpose, in a comment."""
+        text = source_text(python, self.run.recorded_as, longest=None)
+        return text is not None and _ON_PURPOSE.search(text) is not None
+
     @cached_property
     def functions(self) -> list[str]:
         """Names of all functions that the log shows."""
         return self.run.functions["function"].drop_nulls().unique().sort().to_list()
 
 
-def evidence_columns() -> list[pl.Expr]:
-    """Aggregations for groups of rows in the order of the log: amount, source, lines, last_line,
-    python.
+def evidence_columns(*but: str) -> list[pl.Expr]:
+    """Aggregations for groups of rows in the order of the log, but for columns that they are by.
 
-    Lines are the first ones of the first source.
+    Amount, source, lines, last_line, python. Lines are the first ones of the first source.
     """
     here = pl.col("line").filter(pl.col("source") == pl.col("source").first())
-    return [
-        pl.len().alias("amount"),
-        pl.col("source").first(),
-        here.head(LINES).alias("lines"),
-        here.last().alias("last_line"),
-        most_asked(),
-    ]
+    every = {
+        "amount": pl.len(),
+        "source": pl.col("source").first(),
+        "lines": here.head(LINES),
+        "last_line": here.last(),
+        "python": most_asked(),
+    }
+    return [column.alias(name) for name, column in every.items() if name not in but]
 
 
 def most_asked() -> pl.Expr:

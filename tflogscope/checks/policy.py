@@ -14,13 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tflogscope.checks import values
-from tflogscope.errors import InputError, UsageError
+from tflogscope.errors import InputError, PolicyError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
 _TABLE = ("tool", "tflogscope", "check")
 _FUNCTIONS = "functions"
+EXAMPLE = """\
+[tool.tflogscope.check]
+unexpected_eager = 0
+allow_eager_ops = ["*Summary*"]
+allow_eager_at = ["train.py:42"]
+max_retraces = 3
+
+[tool.tflogscope.check.functions."train_*"]
+max_retraces = 0"""
 
 
 class Section(NamedTuple):
@@ -134,6 +143,13 @@ def _own_table(document: Mapping[str, Any], where: str) -> dict[str, Any] | None
 
 
 def _policy(where: str, table: Mapping[str, Any]) -> Policy:
+    try:
+        return _tested(where, table)
+    except UsageError as error:
+        raise PolicyError(error, EXAMPLE) from error
+
+
+def _tested(where: str, table: Mapping[str, Any]) -> Policy:
     rest = {key: value for key, value in table.items() if key != _FUNCTIONS}
     functions = table.get(_FUNCTIONS, {})
     if not isinstance(functions, dict) or not all(map(_is_table, functions.values())):

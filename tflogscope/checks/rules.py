@@ -24,7 +24,6 @@ from tflogscope.model.causes.rules import UNKNOWN, cause_grammar
 from tflogscope.model.names import op_of_kernel
 from tflogscope.model.once import once
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
-from tflogscope.model.sentences import rows
 from tflogscope.model.unexpected import is_unexpected
 
 ROUNDING = 1e-9  # shares that differ by less are the same
@@ -72,7 +71,10 @@ class Found(NamedTuple):
 
 
 def unexpected_eager(asked: Asked) -> Found | None:
-    """Ops that ran eagerly where graph functions should run them: by op, cause and function."""
+    """Ops that ran eagerly where graph functions should run them.
+
+    By op, cause, function and line of the program.
+    """
     evidence = asked.evidence
     if not evidence.shows_eager:
         return None
@@ -81,8 +83,8 @@ def unexpected_eager(asked: Asked) -> Found | None:
     groups = (
         counted.sort("row")
         .with_columns(cause="judged_by", function=pl.when("inside").then("near"))
-        .group_by("op", "cause", "function", maintain_order=True)
-        .agg(*evidence_columns())
+        .group_by("op", "cause", "function", "python", maintain_order=True)
+        .agg(*evidence_columns("python"))
         .sort("amount", descending=True, maintain_order=True)
     )
     subject = ("op", "cause", "function")
@@ -105,7 +107,8 @@ def _counted(asked: Asked, function: str | None) -> pl.DataFrame | None:
     allowed = matching(near["op"].unique(), policy.value("allow_eager_ops", function))
     places = policy.value("allow_eager_at", function)
     places = (*places, *(f"*/{each}" for each in places))  # of a file in a folder
-    allowed_at = matching(near["python"].unique(), places)
+    lines = near["python"].drop_nulls().unique()
+    allowed_at = [*matching(lines, places), *filter(evidence.lets_pass, lines)]
     counts = is_unexpected(
         policy.value("allow_eager_causes", function), policy.value("after", function)
     )
@@ -132,7 +135,8 @@ def max_retraces(asked: Asked) -> Found | None:
     if not asked.evidence.shows_eager:
         return None
     traces = asked.mine(_traces(asked.evidence), "function")
-    advice = rows("finding")["retraced"].advice
+    retraced = asked.evidence.run.findings.filter(id="retraced")
+    advice = dict(retraced.select("subject", "advice").rows())
     broken = [
         Broken(
             {"function": row["function"]},
@@ -140,7 +144,7 @@ def max_retraces(asked: Asked) -> Found | None:
             row["source"],
             tuple(row["line"][1 : LINES + 1]),
             row["python"],
-            {"advice": advice, "traces": row["line"][1:]},
+            {"advice": advice.get(row["function"]), "traces": row["line"][1:]},
         )
         for row in traces.filter(pl.col("retraces") > asked.limit).to_dicts()
     ]
@@ -176,6 +180,22 @@ def _traces(evidence: CheckedRun) -> pl.DataFrame:
         .sort("retraces", descending=True, maintain_order=True)
         .unique("function", keep="first", maintain_order=True)
     )
+
+
+def max_crashes(asked: Asked) -> Found:
+    """Programs that an error, a signal or an exit status ended, as the finding says."""
+    broken = [
+        Broken(
+            {"crash": row["subject"]},
+            1,
+            row["source"],
+            tuple(map(int, row["lines"].split(";"))),
+            row["python"],
+            {"text": row["text"], "advice": row["advice"]},
+        )
+        for row in asked.evidence.run.findings.filter(id="crashed").to_dicts()
+    ]
+    return Found(len(broken), broken, may_be=asked.limit)
 
 
 def min_rewritten(asked: Asked) -> Found | None:
@@ -293,6 +313,7 @@ RULES: dict[str, Callable[[Asked], Found | None]] = {
     for rule in (
         unexpected_eager,
         max_retraces,
+        max_crashes,
         min_rewritten,
         forbid_implementations,
         require_kernels,

@@ -29,6 +29,7 @@ class Violation(NamedTuple):
     advice: str = ""
     known: float = 0  # how much of it the baseline holds
     python: str | None = None  # the line of the program that asked for most of it
+    code: str | None = None  # what that line says
 
     @property
     def new(self) -> float:

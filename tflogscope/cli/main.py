@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tflogscope.errors import InputError, OutputError, QueryError, TflogscopeError, is_damage
+from tflogscope.errors import (
+    InputError,
+    OutputError,
+    PolicyError,
+    QueryError,
+    TflogscopeError,
+    is_damage,
+)
 from tflogscope.escapes import pointed, safe
 
 if TYPE_CHECKING:
@@ -119,6 +126,8 @@ def _failed(error: TflogscopeError) -> int:
             print(f"  {line}", file=sys.stderr)  # noqa: T201
     if error.hint:
         print(_one_line(error.hint), file=sys.stderr)  # noqa: T201
+    if isinstance(error, PolicyError):
+        print(f"\nA policy that works:\n\n{error.example}", file=sys.stderr)  # noqa: T201
     return error.exit_code
 
 

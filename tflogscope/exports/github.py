@@ -5,36 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from tflogscope.escapes import safe
-from tflogscope.exports.places import Place, noted, places
+from tflogscope.exports.places import Place, noted, places, told
 
 _SHOWN = 10  # GitHub shows so many errors of a step
 _NOWHERE = Place(None, None)
 
 
 def github_text(verdict: dict[str, Any]) -> str:
-    """An `::error::` line for each violation of the checks that failed, as many as are shown."""
+    """An `::error::` line for each place where a check failed, as many as are shown."""
     errors = [
-        (check, each)
+        (check["name"], place, texts)
         for check in verdict["checks"]
         if not check["passed"]
-        for each in check["violations"] or [None]
+        for place, texts in _by_place(check).items()
     ]
-    commands = [_command(check, violation) for check, violation in errors[:_SHOWN]]
+    commands = [_error(name, " ".join(texts), place) for name, place, texts in errors[:_SHOWN]]
     if len(errors) > _SHOWN:
-        check, _ = errors[_SHOWN - 1]
         rest = errors[_SHOWN - 1 :]
-        texts = " ".join(violation["text"] for _, violation in rest if violation)
-        text = f"And {len(rest)} more: {texts}"
-        commands[-1] = _error(check["name"], text)
+        texts = " ".join(text for _, _, texts in rest for text in texts)
+        commands[-1] = _error(rest[0][0], f"And {len(rest)} more: {texts}")
     return "".join(f"{command}\n" for command in commands)
 
 
-def _command(check: dict[str, Any], violation: dict[str, Any] | None) -> str:
-    if violation is None:
-        return _error(check["name"], check["text"])
-    place, log = places(violation)
-    text = f"{violation['text']} {violation['advice']}".rstrip()
-    return _error(check["name"], noted(text, log), place)
+def _by_place(check: dict[str, Any]) -> dict[Place, list[str]]:
+    """What is said at each place; the check's own text where the log can't tell."""
+    said: dict[Place, list[str]] = {}
+    for each, text in told(check):
+        place, log = places(each)
+        said.setdefault(place, []).append(noted(text, log))
+    return said or {_NOWHERE: [check["text"]]}
 
 
 def _error(name: str, text: str, place: Place = _NOWHERE) -> str:

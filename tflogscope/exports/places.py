@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,15 @@ def places(violation: dict[str, Any]) -> tuple[Place, Place | None]:
     if not line.isdecimal() or file.startswith(_NO_FILES):
         return log, None
     return Place(_in_repository(file), int(line)), log
+
+
+def told(check: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """The violations of a check, and what is said of each: an advice with the first that has it."""
+    said = set()
+    for each in check["violations"]:
+        advice = "" if each["advice"] in said else each["advice"]
+        said.add(advice)
+        yield each, f"{each['text']} {advice}".rstrip()
 
 
 def noted(text: str, log: Place | None) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
 from tflogscope.escapes import safe
 from tflogscope.exports.json_text import json_object
-from tflogscope.exports.places import Place, places
+from tflogscope.exports.places import Place, places, told
 
+_PRINT = "tflogscope/v1"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -25,12 +27,13 @@ def sarif_text(verdict: dict[str, Any]) -> str:
         "version": verdict["tflogscope"],
         "rules": [{"id": key, "shortDescription": {"text": rules[key]}} for key in rules],
     }
-    results = [
+    results: list[dict[str, Any]] = [
         {"ruleId": check["key"], "ruleIndex": numbers[check["key"]], "level": "error", **result}
         for check in checks
         if not check["passed"]
         for result in _results(check, verdict["sources"])
     ]
+    _number(results)
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -41,17 +44,23 @@ def sarif_text(verdict: dict[str, Any]) -> str:
     return json_object(document)
 
 
+def _number(results: list[dict[str, Any]]) -> None:
+    """Tell results of one subject apart: they are of several lines of the program."""
+    found = Counter[str]()
+    for result in results:
+        prints = result["partialFingerprints"]
+        found[prints[_PRINT]] += 1
+        if (count := found[prints[_PRINT]]) > 1:
+            prints[_PRINT] += f":{count}"
+
+
 def _results(check: dict[str, Any], sources: list[str]) -> list[dict[str, Any]]:
     if not check["violations"]:  # the log can't tell, and that is the result
         nowhere: dict[str, Any] = {"source": sources[0], "lines": [], "python": None, "subject": {}}
         return [_result(check["name"], check["text"], nowhere)]
     return [
-        _result(
-            check["name"],
-            f"{each['text']} {each['advice']}".rstrip(),
-            {**each, "source": each["source"] or sources[0]},
-        )
-        for each in check["violations"]
+        _result(check["name"], text, {**each, "source": each["source"] or sources[0]})
+        for each, text in told(check)
     ]
 
 
@@ -66,7 +75,7 @@ def _result(name: str, text: str, violation: dict[str, Any]) -> dict[str, Any]:
         **({"relatedLocations": [{**_location(log), **shown}]} if log else {}),
         # The same from run to run, as long as the violation is: no lines, no counts.
         "partialFingerprints": {
-            "tflogscope/v1": hashlib.sha256(identity.encode()).hexdigest(),
+            _PRINT: hashlib.sha256(identity.encode()).hexdigest(),
         },
         "properties": {"subject": subject, "lines": lines},
     }

@@ -16,8 +16,10 @@ _LONGEST = 160  # characters
 _LARGEST = 4 << 20  # bytes
 
 
-def source_text(place: str | None, recorded_as: Mapping[str, Any] | None) -> str | None:
-    """The line at `train.py:31`, without its indent; None: not known.
+def source_text(
+    place: str | None, recorded_as: Mapping[str, Any] | None, longest: int | None = _LONGEST
+) -> str | None:
+    """The line at `train.py:31`, without its indent and cut if it is long; None: not known.
 
     `recorded_as` is what `record` wrote above the log: it says when the program started.
     """
@@ -41,7 +43,7 @@ def source_text(place: str | None, recorded_as: Mapping[str, Any] | None) -> str
         said = _lines(path)[int(line) - 1].strip()
     except (OSError, ValueError, IndexError):
         return None
-    return f"{said[:_LONGEST]}…" if len(said) > _LONGEST else said or None
+    return f"{said[:longest]}…" if said[longest or len(said) :] else said or None
 
 
 @lru_cache(8)

@@ -8,8 +8,10 @@ from typing import Any
 from tflogscope.model.figures import count_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
+from tflogscope.views.findings import at
 
 _ROWS = 100  # violations of one check
+_OPS = 8  # of a line of the program
 # Checks whose violations are counted, and what is counted; others have sentences.
 _COUNTED = {
     "unexpected_eager": "executions",
@@ -53,13 +55,40 @@ def _check(check: dict[str, Any]) -> doc.Fact:
         return doc.Fact("ok", said)
     violations = check["violations"]
     children: list[doc.Node] = []
-    if check["key"] in _COUNTED and violations:
+    if check["key"] == "unexpected_eager" and any(each["python"] for each in violations):
+        children = [*_by_line(violations)]
+    elif check["key"] in _COUNTED and violations:
         children = [*_table(violations, _COUNTED[check["key"]])]
     else:
-        children = [doc.Item(each["text"]) for each in violations]
+        children = [doc.Item(each["text"], [*_program(each)]) for each in violations]
     for cause, advice in _advice(violations).items():
         children.append(doc.Paragraph(f"{cause}: {advice}" if cause else advice))
     return doc.Fact("FAILED", said, tone="error", children=children)
+
+
+def _program(violation: dict[str, Any]) -> Iterator[doc.Node]:
+    if violation["python"]:
+        yield doc.Fact("at", at(violation["python"], violation["code"]))
+
+
+def _by_line(violations: Sequence[dict[str, Any]]) -> Iterator[doc.Node]:
+    """Lines of the program, the most executions first: what each asked for, and what it says."""
+    lines: dict[str | None, list[dict[str, Any]]] = {}
+    for each in violations:
+        lines.setdefault(each["python"], []).append(each)
+    ranked = sorted(lines.items(), key=lambda line: -sum(each["amount"] for each in line[1]))
+    for python, asked in ranked[:_ROWS]:
+        total, known = (sum(each[key] for each in asked) for key in ("amount", "known"))
+        causes = ", ".join(dict.fromkeys(each["subject"]["cause"] for each in asked))
+        ops = [f"{each['subject']['op'] or '?'} {each['amount']:,}" for each in asked]
+        said = f"{count_of(total, 'execution')}, {causes}: {doc.first(ops, _OPS)}; lines "
+        evidence = _lines(sorted({line for each in asked for line in each["lines"]}))
+        left = f"; {known:,} of them in the baseline" if known else ""
+        head = at(python, asked[0]["code"]) if python else "in no line of the program"
+        yield doc.Item(head, [doc.Paragraph((said, evidence, left))])
+    if rest := [python or "?" for python, _ in ranked[_ROWS:]]:
+        yield doc.Paragraph(f"and {len(rest)} more: {', '.join(rest)}")
+    yield doc.Paragraph("A line that runs eagerly on purpose can say so: # tflogscope: eager")
 
 
 def _table(violations: Sequence[dict[str, Any]], unit: str) -> Iterator[doc.Node]:
