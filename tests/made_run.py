@@ -51,7 +51,8 @@ class MadeRun:
             made_by=pl.lit(None, pl.String),
         )
         own = pl.Series([bool(row.get("own")) for row in self.timeline], dtype=pl.Boolean)
-        return _Made(frames | {"python_functions": same, "asked": own.to_frame("own")})
+        beside = {"findings": real.findings.clear(), "asked": own.to_frame("own")}
+        return _Made(frames | beside | {"python_functions": same})
 
 
 class _Made(Run):
@@ -60,6 +61,10 @@ class _Made(Run):
 
     def table(self, name: str) -> pl.DataFrame:
         return self._frames[name]
+
+    @property
+    def recorded_as(self) -> None:
+        """Nothing was written above the log."""
 
     @cached_property
     def rewriters(self) -> Rewriters:

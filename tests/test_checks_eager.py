@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from tflogscope.checks.values import DEFAULTS
 from tflogscope.checks.verdict import Check
 from tflogscope.model.causes.rules import cause_grammar, causes_that_count
 from tflogscope.model.unexpected import is_unexpected
+from tflogscope.views.check import verdict_document
+from tflogscope.views.terminal import drawn
 
 LINES = Path(__file__).parent / "lines"
 EAGER_CAUSES = tuple(cause_grammar().causes)
@@ -124,6 +128,34 @@ def test_lines_of_the_program_may_be_allowed() -> None:
         assert (place not in left) is passes
 
 
+@pytest.mark.parametrize("comment", ["tflogscope: eager", "not eager"])
+def test_a_comment_in_the_program_lets_its_line_pass(
+    comment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "keras_saves.py"
+    program.write_text("\n" * 24 + f"norm = tf.sqrt(x)  # {comment}\n")
+    os.utime(program, (0, 0))  # older than the recording
+    monkeypatch.chdir(tmp_path)
+    found = check_run(run_of("keras_saves__tf2.20.0__record")).checks[0].violations
+    broken = {each.python: each.code for each in found}
+    assert ("keras_saves.py:25" in broken) is (comment == "not eager")
+    assert "keras_saves.py:29" in broken
+    assert set(broken.values()) <= {None, "norm = tf.sqrt(x)  # not eager"}
+
+
+def test_what_ran_eagerly_is_shown_by_line_of_the_program() -> None:
+    shown = drawn(verdict_document(check_run(run_of("keras_saves__tf2.20.0__record")).facts()))
+    assert re.search(r"- keras_saves.py:25\n +1 execution, outside-function: \w+ 1; lines", shown)
+    assert "# tflogscope: eager" in shown
+
+
+def test_a_crash_fails_the_default_policy() -> None:
+    result = check_run(run_of("ends_kill__tf2.20.0__record"))
+    (crash,) = [each for each in result.checks if each.key == "max_crashes"]
+    assert (crash.passed, crash.measured) == (False, 1)
+    assert "SIGKILL" in crash.violations[0].text
+
+
 def test_an_op_that_is_cut_off_matches_no_pattern() -> None:
     made = MadeRun([call("train", 0), eager(None)])
     result = check(made, policy({"allow_eager_ops": ("*",)}))
@@ -143,7 +175,7 @@ def test_sections_hold_for_what_belongs_to_their_functions() -> None:
         ]
     )
     wanted = policy({"unexpected_eager": 9}, train={"unexpected_eager": 2}, test={})
-    checks = check_run(made.run(), wanted).checks
+    checks = [each for each in check_run(made.run(), wanted).checks if "eager" in each.name]
     assert [(each.name, each.measured, each.passed) for each in checks] == [
         ("unexpected_eager[train]", 3, False),
         ("unexpected_eager", 1, True),
@@ -220,7 +252,7 @@ def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
     run = MadeRun(rows).run()
     expected = run.eager_executions.filter(is_unexpected())
     assert expected["line"].is_sorted()
-    (result,) = check_run(run).checks
+    result, *_ = check_run(run).checks
     assert (result.measured or 0) == expected.height
     assert sum(each.amount for each in result.violations) == expected.height
 
@@ -271,7 +303,7 @@ def test_python_in_place_of_graphs_fails_with_ops_and_lines(name: str) -> None:
     run = run_of(name)
     verdict = check_run(run)
     assert not verdict.passed
-    (result,) = verdict.checks
+    result = verdict.checks[0]
     assert {each.subject["cause"] for each in result.violations} >= {PYTHON[name]}
     for each in result.violations:
         op = each.subject["op"]
@@ -286,7 +318,7 @@ def test_python_in_place_of_graphs_fails_with_ops_and_lines(name: str) -> None:
 def test_what_callbacks_of_keras_compare_is_not_the_programs(release: str) -> None:
     """Only the last op is the program's own, though it looks like those of the callbacks."""
     run = run_of(f"keras_callbacks__tf{release}__record")
-    (result,) = check_run(run).checks
+    result, *_ = check_run(run).checks
     (violation,) = result.violations
     compared = run.timeline.filter(mode="eager", op="Less", cause="outside-function")
     assert compared.height == 3
@@ -297,7 +329,7 @@ def test_what_callbacks_of_keras_compare_is_not_the_programs(release: str) -> No
 
 def test_what_saving_asks_for_is_not_the_programs() -> None:
     """TensorBoard, checkpoints, a SavedModel, TFLite's converter; two ops are the program's."""
-    (result,) = check_run(run_of("keras_saves__tf2.20.0__record")).checks
+    result, *_ = check_run(run_of("keras_saves__tf2.20.0__record")).checks
     found = {each.subject["op"]: len(each.lines) for each in result.violations}
     assert found == {"Fill": 1, "Sqrt": 1}
 
@@ -321,5 +353,5 @@ def test_a_function_that_tensorflow_warned_of_was_retraced(
 
 
 def test_what_ran_inside_py_function_is_said_to_run_inside_its_function() -> None:
-    (result,) = check_run(run_of("py_function__tf2.21.0__vlog2")).checks
+    result, *_ = check_run(run_of("py_function__tf2.21.0__vlog2")).checks
     assert any("inside f, cause py-function" in each.text for each in result.violations)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.made_run import in_memory
 from tflogscope.checks.policy import default_policy, find_policy, read_policy
 from tflogscope.checks.values import DEFAULTS, KEYS
-from tflogscope.errors import InputError, UsageError
+from tflogscope.errors import InputError, PolicyError, UsageError
 from tflogscope.model.causes.rules import cause_grammar, causes_that_count
 
 CAUSES = cause_grammar().causes
@@ -44,6 +44,7 @@ GOOD: dict[str, Any] = {
     "allow_eager_at": ["train.py:42", "callbacks/*"],
     "after": "start",
     "max_retraces": 2,
+    "max_crashes": 1,
     "min_rewritten": 0.5,
     "forbid_implementations": ["ref*"],
     "require_kernels": ["_MklMatMul"],
@@ -57,6 +58,7 @@ WRONG: dict[str, list[Any]] = {
     "allow_eager_at": ["train.py:42", [42], [""]],
     "after": ["end", 1, ["start"]],
     "max_retraces": [-1, 1.5, False],
+    "max_crashes": [-1, 0.5, True],
     "min_rewritten": [1.01, -0.1, 90, True, "0.9"],
     "forbid_implementations": ["ref", [None]],
     "require_kernels": [{}, [["a"]]],
@@ -85,7 +87,8 @@ def test_the_default_is_the_one_of_the_contract() -> None:
     assert policy.value("allow_eager_causes", None) == causes_that_count("never")
     assert policy.value("after", None) == "first-call"
     checked = [key for key in KEYS if policy.checked(key)]
-    assert checked == ["unexpected_eager", "allow_eager_causes", "after"]
+    always = ["unexpected_eager", "allow_eager_causes", "after", "max_retraces", "max_crashes"]
+    assert checked == always
 
 
 def test_causes_are_those_of_their_page_and_each_has_advice() -> None:
@@ -155,6 +158,14 @@ def test_what_is_wrong_is_answered_with_what_would_be_right(
     with pytest.raises(UsageError) as error:
         read_policy(policy_file(tmp_path, text))
     assert near in str(error.value.hint)
+
+
+def test_a_wrong_policy_is_answered_with_one_that_works(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError) as error:
+        read_policy(policy_file(tmp_path, "max_retrace = 1"))
+    works = read_policy(policy_file(tmp_path, error.value.example))
+    assert works.value("max_retraces", "train_step") == 0
+    assert works.value("allow_eager_at", None) == ("train.py:42",)
 
 
 def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:

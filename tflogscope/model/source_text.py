@@ -40,7 +40,7 @@ def source_text(
             return None
         if not path.resolve().is_relative_to(Path.cwd()):
             return None
-        said = _lines(path)[int(line) - 1].strip()
+        said = _lines(path.resolve())[int(line) - 1].strip()
     except (OSError, ValueError, IndexError):
         return None
     return f"{said[:longest]}…" if said[longest or len(said) :] else said or None
