@@ -189,15 +189,16 @@ def test_colour_on_a_terminal(
 
 def test_no_work_has_no_shares() -> None:
     ops = pl.DataFrame({"kind": ["op"], "op": ["Mul"], "kernel": ["Mul"], "dead": [0]})
-    ops = ops.with_columns(work_us=pl.lit(0.0), total_us=7)
+    ops = ops.with_columns(work_us=pl.lit(0.0), total_us=7, rewrite=pl.lit("none"))
     assert ops_on_screen(ops).row(0, named=True)["share"] is None
 
 
 def test_what_says_nothing_of_ops_takes_no_room() -> None:
     ops = pl.DataFrame({"kind": ["op", "op"], "op": ["Mul", "MatMul"], "dead": [0, 0]})
     ops = ops.with_columns(work_us=pl.Series([3.0, 1.0]), total_us=pl.Series([3, 1]))
+    ops = ops.with_columns(rewrite=pl.lit("none"))
     same = ops_on_screen(ops.with_columns(kernel="op"))
-    assert not {"kind", "dead", "kernel"} & set(same.columns)
+    assert not {"kind", "dead", "kernel", "rewrite"} & set(same.columns)
     other = ops.with_columns(
         kind=pl.Series(["op", "plumbing"]),
         dead=pl.Series([0, 1]),

@@ -25,7 +25,7 @@ _FIRST_ON_SCREEN = {
     "timeline": ("line", "mode", "op", "duration_us", "node", "function", "start", "kernel"),
     "ops": (
         *("mode", "op", "executions", "work_us", "share", "running", "kernel", "p95_us"),
-        *("first_line", "rewrite"),
+        *("python", "first_line", "rewrite"),
     ),
     "functions": ("function", "function_uid", "calls", "work_us", "total_us", "nodes", "traces"),
     "nodes": ("node", "kernel", "executions", "work_us", "line", "function", "function_uid"),

@@ -56,7 +56,7 @@ def ops_on_screen(ops: pl.DataFrame) -> pl.DataFrame:
     """Ops with `share`, that of all their work or else time, and `running`, the sum so far.
 
     Calls are left out of it: their nodes have rows of their own. A kernel is named where it is not
-    its op, and a kind, or branches that were not taken, where the rows differ in it.
+    its op, and a kind, a rewrite, or branches that were not taken, where the rows differ in it.
     """
     time = pl.when(pl.col("kind") != "call").then(ranked_by(ops))
     share = pl.when(time.sum() > 0).then(time / time.sum())
@@ -69,6 +69,7 @@ def ops_on_screen(ops: pl.DataFrame) -> pl.DataFrame:
         "kind": ops["kind"].n_unique() < 2,
         "dead": not ops["dead"].sum(),
         "kernel": not ops["kernel"].count(),
+        "rewrite": set(ops["rewrite"]) <= {"none"},
     }
     return ops.drop(name for name, is_idle in idle.items() if is_idle)
 

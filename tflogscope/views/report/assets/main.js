@@ -223,6 +223,23 @@
     else choose(list[before < 0 ? list.length - 1 : before]);
   }
 
+  /* The finding or the row of a table that a link is in: the drawer begins with it. */
+  function around(link) {
+    const [card, row] = [link.closest(".cards li"), link.closest("tbody tr")];
+    if (card) {
+      const whole = element("div", { className: "asked" }, ...card.cloneNode(true).childNodes);
+      whole.querySelector("details").open = true;
+      return [whole];
+    }
+    if (!row) return [];
+    const heads = [...row.closest("table").tHead.rows[0].cells];
+    const list = element("dl", { className: "asked" });
+    [...row.cells].forEach((cell, at) => {
+      if (cell.textContent) list.append(element("dt", {}, heads[at].textContent), element("dd", {}, cell.textContent));
+    });
+    return [list];
+  }
+
   // ---- links to lines -------------------------------------------------------------------------
 
   document.addEventListener("click", (event) => {
@@ -232,7 +249,9 @@
     const asked = Number(link.hash.slice("#line-".length));
     const at = Report.ofLine(data, asked, link.dataset.source ?? null);
     if (at < 0) return;
+    const said = around(link);
     choose(at, { asked });
+    by("details").prepend(...said);
     came = link;
     by("details").focus({ preventScroll: true });
   });
