@@ -61,7 +61,7 @@ def test_after_the_first_call_only_what_every_program_has_is_expected(cause: str
 def test_of_a_program_that_reads_metrics_its_own_op_counts_alone(
     log: str, line: str, op: str, times: int
 ) -> None:
-    (verdict,) = run_of(log).check().checks
+    verdict = run_of(log).check().checks[0]
     (violation,) = verdict.violations
     assert (violation.subject["op"], violation.amount) == (op, times)
     assert violation.python == line
