@@ -118,7 +118,7 @@ def stake_us(evidence: Evidence) -> float:
     slow = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
     one_by_one = not evidence.eager["op"].str.starts_with(_PARALLEL).any()
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
-    return max(waited if _much(evidence, wait) else wait, hidden)
+    return max(waited if _waits_in_log(evidence) else 0.0, hidden)
 
 
 def _much(evidence: Evidence, wait: float) -> bool:
@@ -126,9 +126,16 @@ def _much(evidence: Evidence, wait: float) -> bool:
     return count >= LEAST and wait > max(_WORTH * evidence.loop_us, _LEAST_WAIT * count)
 
 
+def _waits_in_log(evidence: Evidence) -> bool:
+    """Whether waiting is much of the time with the log, too: else data were ready long before."""
+    passed = float(_waits(evidence).select(pl.col("time").max() - pl.col("time").min()).item() or 0)
+    wait = waited_us(evidence)
+    return _much(evidence, wait) and wait > _WORTH * passed
+
+
 def input_bound(evidence: Evidence) -> bool:
     """Whether the program waits for data, or would without the log."""
-    return _much(evidence, waited_us(evidence)) or _much(evidence, stake_us(evidence))
+    return _waits_in_log(evidence) or _much(evidence, stake_us(evidence))
 
 
 def waited_us(evidence: Evidence) -> float:
