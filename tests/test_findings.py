@@ -151,3 +151,36 @@ def test_a_compilation_that_failed_is_not_in_the_time_of_what_xla_compiled(opene
         log.exiting(function, status)
     (limit,) = (each for each in opened(log).summary.limits if each.id == "xla")
     assert ", 3 ms of it compiling" in limit.text
+
+
+def compiling(calls: int, clusters: int) -> Log:
+    """Calls of one function, in each of which XLA compiles so often."""
+    log = Log()
+    for _ in range(calls):
+        log.entering(G)
+        log.executing(G)
+        for _ in range(clusters):
+            log.wait(4000)
+            said = "Compilation of XLA executable time: 3.5 ms (cumulative: 9 ms, max: 9 ms"
+            log.record("compiler/jit/device_compiler.h", 465, f"{said}, #called: 1)")
+        log.exiting(G)
+    return log
+
+
+def test_what_xla_compiles_in_one_call_are_clusters_and_not_shapes(opened: Open) -> None:
+    (row,) = found(opened(compiling(5, 1)), "new-shapes")
+    assert row["count"] == 4
+    assert row["time_us"] == 4 * 3500
+    assert not found(opened(compiling(2, 8)), "new-shapes")
+
+
+@pytest.mark.parametrize(("cpus", "said"), [(8, False), (4, False), (3, True), (None, False)])
+def test_threads_are_more_than_processors_only_where_record_counted_them(
+    opened: Open, cpus: int | None, said: bool
+) -> None:
+    log = Log()
+    if cpus:
+        log.raw(f'# tflogscope record {{"cpus":{cpus},"environment":{{"OMP_NUM_THREADS":"64"}}}}')
+    log.raw("onednn_verbose,v1,info,cpu,runtime:threadpool,nthr:4")
+    log.first_call(F, 6, STEP, SOURCE, MATMUL)
+    assert bool(found(opened(log), "threads")) == said

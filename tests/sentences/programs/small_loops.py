@@ -1,4 +1,4 @@
-"""Loops inside graphs. Usage: small_loops.py sums|rows|mapped|recurrent|lstm|products|few."""
+"""Loops inside graphs. Usage: small_loops.py sums|rows|mapped|recurrent|updates|lstm|products|few."""
 
 import sys
 
@@ -7,6 +7,7 @@ import tensorflow as tf
 
 KIND = sys.argv[1]
 W = tf.Variable(np.random.default_rng(0).normal(size=(256, 256)).astype("float32") / 16)
+B = tf.Variable(tf.zeros(16))
 
 
 @tf.function
@@ -58,6 +59,14 @@ def recurrent(x):
     return h
 
 
+@tf.function
+def updates(x):
+    """Steps of training, each of which needs the variable that the one before updated."""
+    for i in tf.range(12):
+        B.assign_sub(0.1 * (B - x[i, :16]))
+    return B.read_value()
+
+
 def lstm():
     """Keras' LSTM with its defaults, trained."""
     model = tf.keras.Sequential(
@@ -71,7 +80,7 @@ def lstm():
 if KIND == "lstm":
     lstm()
 else:
-    step = {each.__name__: each for each in (sums, rows, mapped, products, few, recurrent)}[KIND]
+    step = {each.__name__: each for each in (sums, rows, mapped, products, few, recurrent, updates)}[KIND]
     x = tf.ones((256 if KIND in ("products", "few") else 16, 256))
     for _ in range(5):
         step(x)

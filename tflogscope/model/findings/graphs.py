@@ -34,6 +34,8 @@ _AT_ONCE = (
     *("AddV2", "Add", "Sub", "Mul", "Maximum", "Minimum", "Square", "Less", "LogicalAnd"),
     *("Identity", "Const", "Cast", "TensorListSetItem", "TensorListPushBack", "_Arg", "_Retval"),
 )
+# What else hands on state from one iteration to the next: variables, iterators, Python code.
+_STATE = r"^(?:Assign\w*|Resource(?:Sparse)?Apply\w+|ResourceScatter\w+|Iterator\w+|\w*PyFunc\w*)$"
 _MAPPED = r"(?:^|/)map(?:_\d+)?/while"
 
 
@@ -105,11 +107,13 @@ def _nodes_of_loops(evidence: Evidence) -> pl.DataFrame:
 
 
 def _is_recurrent(nodes: pl.DataFrame) -> bool:
-    """Whether an iteration needs the results of the one before, as those of a recurrent net do.
+    """Whether an iteration needs what the one before did, as in a recurrent net or in training.
 
     Followed from inputs to what makes them. Where loops are not lowered, the way through the
     function that is called for each iteration is not known; with a matrix product it may be so.
     """
+    if nodes["op"].str.contains(_STATE).any():
+        return True
     if "NextIteration" not in nodes["op"]:
         return bool(nodes["op"].str.contains(PRODUCTS).any())
     made = nodes.select("node", "op", source=pl.col("inputs").str.split(", ")).explode("source")
@@ -185,14 +189,18 @@ def _made_again(evidence: Evidence) -> pl.DataFrame:
 
 
 def _compiled_again(evidence: Evidence) -> pl.DataFrame:
-    """The same of compilations of one function by XLA after its first one."""
+    """The same of calls of a function for which XLA compiled after an earlier one.
+
+    A call may compile several clusters of one function (compiler/jit/mark_for_compilation_pass.cc).
+    """
     said, calls = compile_times(evidence.events), evidence.calls
     if said.is_empty():
         return pl.DataFrame(schema=_MORE)
     around = call_around(said, calls).alias("row")
-    found = said.hstack([around]).join(calls.select("row", "at", "name", "function"), on="row")
+    compiled = said.hstack([around]).group_by("row").agg(pl.col("compile_us").sum())
+    found = compiled.join(calls.select("row", "at", "name", "function"), on="row").sort("at")
     later = found.filter(~pl.col("name").is_first_distinct())
-    return later.select(at="at_right", name="function", more_us="compile_us").drop_nulls()
+    return later.select("at", name="function", more_us="compile_us")
 
 
 # ---- threads -------------------------------------------------------------------------------------
