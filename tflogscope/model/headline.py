@@ -100,6 +100,8 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     warnings = [each for each in findings if each["severity"] == "warning"]
     first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
+    if not errors and any(each.id == "several-processes" for each in said.limits):
+        return "several-processes", facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
         time = first["time_us"]
         title = titles[first["id"]].title
