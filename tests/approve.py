@@ -78,7 +78,7 @@ _SAID = ("source", "sources", "text", "advice")  # names of files, and words: no
 
 
 def answered(name: str) -> pl.DataFrame:
-    """A row for each table of a log, for what `analyze --json` says besides, and for pictures.
+    """A row for each table of a log, and for what `analyze --json` says besides.
 
     checksums: of each column or key, `name:checksum`. Times count to four digits.
     """
@@ -88,14 +88,8 @@ def answered(name: str) -> pl.DataFrame:
         frame: pl.DataFrame = getattr(run, table).drop(_SAID, strict=False)
         frame = frame.with_columns(pl.selectors.float().round_sig_figs(4))
         found[table] = frame.cast(pl.String).to_dict(as_series=False)
-    others = summary_json(run).items()
-    found["analyze"] = {key: [value] for key, value in others if key not in found}
-    found["headline"] = {each.name: [each.value] for each in run.headline.figures}
-    found["headline"]["id"] = [run.headline.id]
-    found["drawn"] = {
-        f"{name}.{column.name}": column.cast(pl.String, strict=False).to_list()
-        for name in ("frame", "texts", "tracks")
-        for column in getattr(run.drawn, name)
+    found["analyze"] = {
+        key: [value] for key, value in summary_json(run).items() if key not in found
     }
     rows = {table: " ".join(map(_checksum, columns.items())) for table, columns in found.items()}
     return pl.DataFrame({"log": name, "table": [*rows], "checksums": [*rows.values()]})
