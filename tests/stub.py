@@ -44,6 +44,7 @@ def ops_frame(names: list[str]) -> pl.DataFrame:
             "kind": ["op"] * count,
             "op": names,
             "kernel": names,
+            "rewrite": ["layout"] * count,
             "executions": [1234567] * count,
             "dead": [0] * count,
             "work_us": [1.25] * count,

@@ -244,7 +244,7 @@ def test_annotations_point_at_the_line_of_the_program(
     source, line = violation["source"], violation["lines"][0]
     assert "file=sub/train.py,line=31::" in github_text(facts)
     assert f"(log: {source}, line {line})" in github_text(facts)
-    assert "\nsub/train.py:31: AddV2" in junit_text(facts)
+    assert "sub/train.py:31: AddV2" in junit_text(facts)
     (result,) = json.loads(sarif_text(facts))["runs"][0]["results"]
     (place,) = result["locations"]
     assert place["physicalLocation"] == {
