@@ -366,7 +366,7 @@ def test_analyze_json(cli: Run) -> None:
 def test_a_pipe_gets_csv(cli: Run) -> None:
     code, out, err = cli("ops", "x")
     assert (code, err) == (0, "")
-    assert out.startswith("mode,kind,op,kernel,executions,")
+    assert out.startswith("mode,kind,op,kernel,rewrite,executions,")
     assert out == cli("ops", "x", "-o", "-", "--format", "csv")[1]
     assert out == cli("export", "x", "--table", "ops")[1]
 

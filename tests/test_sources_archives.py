@@ -259,6 +259,18 @@ def test_second_pass_and_positions(tmp_path: Path, name: str) -> None:
     assert first[-1].raw_bytes == len(TEXT) * 240
 
 
+@every_format
+def test_passes_at_once_do_not_disturb_each_other(tmp_path: Path, name: str) -> None:
+    paths = [tmp_path / "a.log", tmp_path / "b.log"]
+    for path, text in zip(paths, (TEXT * 240, TEXT.upper() * 240), strict=True):
+        path.write_bytes(COMPRESS[name](text))
+    alone = [[block.text for block in source.blocks()] for source in find_sources(paths)]
+    at_once = zip(*(source.blocks() for source in find_sources(paths)), strict=True)
+    both = [[block.text for block in pair] for pair in at_once]
+    assert len(both) > 1
+    assert [*map(list, zip(*both, strict=True))] == alone
+
+
 @pytest.mark.parametrize("head", [b"", b"BZh9", b"BZh9 is how a line may begin\n", b"\x1f", b"PK"])
 def test_what_is_no_archive(head: bytes) -> None:
     assert codec_of(head) is None

@@ -13,15 +13,11 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from tflogscope.errors import InputError
 from tflogscope.sources.block import BLOCK_SIZE, Chunk, SourceAccount
 from tflogscope.sources.readers import Reader
-
-if TYPE_CHECKING:
-    import zstandard
 
 MAGIC_SIZE = 16
 """Bytes of the beginning that `codec_of` wants to see."""
@@ -208,7 +204,10 @@ class _Zstandard:
     _SLICE = 1 << 8
 
     def __init__(self) -> None:
-        self._inner = _zstandard().decompressobj()
+        import zstandard
+
+        # Its own: two passes at once would give each other's bytes to a decompressor they share.
+        self._inner = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT).decompressobj()
         self._input = b""
         self._fed = 0
         self._output = b""
@@ -240,13 +239,6 @@ class _Zstandard:
         self._output = parts[-1][fits:]
         parts[-1] = parts[-1][:fits]
         return b"".join(parts)
-
-
-@cache
-def _zstandard() -> zstandard.ZstdDecompressor:
-    import zstandard
-
-    return zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
 
 
 def _open_zstd() -> tuple[Decoder, type[Exception]]:

@@ -84,7 +84,8 @@ def report_page(run: Run, made_by: str, *, full: bool = False) -> str:
     with ThreadPoolExecutor() as pool:  # read the inputs once more while tables are made
         read, inputs = pool.submit(lambda: run.memory), pool.submit(lambda: run.inputs)
         facts = run.summary
-        raw = pool.submit(raw_lines, run)
+        # Behind the scan for memory: a source has one pass over its blocks at a time.
+        raw = pool.submit(lambda: (read.result(), raw_lines(run))[1])
         picture = read_picture(run, raw.result, full=full)
         large = pool.map(packed, picture.large.values())
         activity = whole_activity(run)
