@@ -53,23 +53,27 @@ _ODD = [
 
 
 class Output:
-    """What the scanner writes for one block; used again for the next."""
+    """What the scanner writes for one block; used again for the next one of the same `Store`."""
 
     def __init__(self, grammar: CompiledGrammar, rows: int = ROWS, strings: int = STRINGS) -> None:
         self._arrays = (
             (c.Entry * strings)(),
             (c_uint32 * (2 * strings))(),
             (c.Row * rows)(),
+            (c.Seen * (4 * strings))(),
+            (c_uint32 * strings)(),
             (c_uint32 * strings)(),
             (c_uint64 * (c.HOT + grammar.tables.message_count))(),
         )
-        entries, slots, out_rows, fields, self.classes = self._arrays
-        self.numbers = (c_uint32 * strings)()
+        entries, slots, out_rows, seen, fields, numbers, self.classes = self._arrays
         self.raw = c.Output(
             strings=c.Dictionary(entries, slots, 0, strings, 2 * strings - 1),
             rows=out_rows,
+            seen=seen,
             fields=fields,
+            numbers=numbers,
             classes=self.classes,
+            seen_mask=4 * strings - 1,
             row_capacity=rows,
             field_capacity=strings,
         )
@@ -126,7 +130,7 @@ class Store:
         """Append what the scan of a block gave."""
         self._make_room(output.raw)
         done = c.library().tflogscope_settle(
-            byref(self._grammar.tables), byref(output.raw), text, byref(self.raw), output.numbers
+            byref(self._grammar.tables), byref(output.raw), text, byref(self.raw)
         )
         if done != 0:
             raise MemoryError("the scanner has not enough room")

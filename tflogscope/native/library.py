@@ -153,12 +153,26 @@ class Dictionary(Structure):
     ]
 
 
+class Seen(Structure):
+    _fields_ = [
+        ("mark", Wide),
+        ("hash", c_uint64),
+        ("check", c_uint32),
+        ("length", c_uint32),
+        ("number", c_uint32),
+        ("settled", c_uint32),
+    ]
+
+
 class Output(Structure):
     _fields_ = [
         ("strings", Dictionary),
         ("rows", POINTER(Row)),
+        ("seen", POINTER(Seen)),
         ("fields", POINTER(c_uint32)),
+        ("numbers", POINTER(c_uint32)),
         ("classes", POINTER(c_uint64)),
+        ("seen_mask", c_uint64),
         ("row_capacity", c_uint64),
         ("field_capacity", c_uint64),
         ("row_count", c_uint64),
@@ -240,7 +254,7 @@ def library() -> ctypes.CDLL:
     ]  # fmt: skip
     loaded.tflogscope_scan.restype = c_uint64
     loaded.tflogscope_settle.argtypes = [
-        POINTER(Tables), POINTER(Output), c_char_p, POINTER(Store), POINTER(c_uint32),
+        POINTER(Tables), POINTER(Output), c_char_p, POINTER(Store),
     ]  # fmt: skip
     loaded.tflogscope_index.argtypes = [POINTER(Dictionary)]
     loaded.tflogscope_index.restype = None

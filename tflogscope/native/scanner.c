@@ -103,14 +103,21 @@ typedef struct {
     const u8 *texts[TABLES];
 } dictionary;
 
+/* What is known of a string from the blocks before: the last one that came with these bits of its
+   hash. So what is in block after block is looked at and numbered once. `number`: as in `entry`;
+   `settled`: in the log; NONE: not known yet. */
+typedef struct { wide mark; u64 hash; u32 check, length, number, settled; } seen;
+
 /* Classes of lines; from HOT on one for each message. A line has the class of its first record. */
 enum { BLANK, CONTINUATION, IGNORED, COLD, HOT };
 
 typedef struct {
     dictionary strings;
     row *rows;
-    u32 *fields;
-    u64 *classes, row_capacity, field_capacity; /* the rest is counted anew in each scan */
+    seen *seen; /* stays from scan to scan, as long as they are settled in one log */
+    u32 *fields, *numbers; /* of each string its number in the log */
+    u64 *classes, seen_mask, row_capacity, field_capacity;
+    /* The rest is counted anew in each scan. */
     u64 row_count, field_count, lines, torn, table_rows[TABLES], dialects[DIALECTS];
 } output;
 
@@ -122,22 +129,30 @@ static u64 size_of(span text) { return (u64)(text.stop - text.p); }
 
 static int is_digit(u8 byte) { return byte >= '0' && byte <= '9'; }
 
+static u64 word(const u8 *p) {
+    u64 found;
+    memcpy(&found, p, 8);
+    return found;
+}
+
 static u64 mixed(u64 a, u64 b, u64 factor) {
     u128 product = (u128)(a ^ b) * factor;
     return (u64)product ^ (u64)(product >> 64);
 }
 
-static u64 hash_of(span text, int which) {
+static wide hash_of(span text, int which) {
     const u64 *keys = tflogscope_keys[which], *f = keys + 4;
-    u64 h[4] = {keys[0] ^ size_of(text), keys[1], keys[2], keys[3]}, words[4] = {0};
-    for (; size_of(text) >= 32; text.p += 32) { /* four at once: none waits for the one before */
-        memcpy(words, text.p, 32);
-        for (int i = 0; i < 4; i++) h[i] = mixed(h[i], words[i], f[i]);
+    u64 a = keys[0] ^ size_of(text), b = keys[1];
+    u8 last[32] = {0};
+    const u8 *end = last;
+    if (size_of(text) >= 32) end = text.stop - 32; /* it may overlap what is before it */
+    else memcpy(last, text.p, size_of(text));
+    for (const u8 *p = text.p, *at = NULL; at != end; p += 32) { /* two at once: none waits */
+        at = size_of((span){p, text.stop}) > 32 ? p : end;
+        a = mixed(a, word(at), f[0] ^ word(at + 8));
+        b = mixed(b, word(at + 16), f[1] ^ word(at + 24));
     }
-    memset(words, 0, 32);
-    memcpy(words, text.p, size_of(text));
-    for (int i = 0; i < 4; i++) h[i] = mixed(h[i], words[i], f[i]);
-    return mixed(mixed(h[0], h[1], f[0]), mixed(h[2], h[3], f[1]), f[2]);
+    return (wide){mixed(mixed(a, b, f[2]), keys[2], f[3]), mixed(mixed(b, a, f[3]), keys[3], f[2])};
 }
 
 /* A key, and one part more of it. */
@@ -162,7 +177,8 @@ static const u8 *find(span in, const u8 *literal, u64 length) {
 
 static const u8 *find_last(span in, const u8 *literal, u64 length) {
     for (u64 end = size_of(in) + 1; end-- > length;)
-        if (memcmp(in.p + (end - length), literal, length) == 0) return in.p + (end - length);
+        if (in.p[end - length] == literal[0] && memcmp(in.p + (end - length), literal, length) == 0)
+            return in.p + (end - length);
     return NULL;
 }
 
@@ -211,15 +227,33 @@ typedef struct {
     u32 clock, next;      /* the same of the clock; where in `recent` the next site goes */
 } scan;
 
+/* A string; until more is known its mark is made of its hash. */
 static entry string_of(const scan *s, u32 table, u32 tag, span text) {
-    u64 own = (u64)table << 32 | tag, hash = mixed(hash_of(text, 0), own, tflogscope_keys[0][7]);
-    return (entry){{0}, hash, (u64)(text.p - s->text), (u32)size_of(text), table, tag, 0};
+    wide mark = hash_of(text, 0);
+    mark.a = mixed(mark.a, (u64)table << 32 | tag, tflogscope_keys[0][7]);
+    return (entry){mark, mark.a, (u64)(text.p - s->text), (u32)size_of(text), table, tag, 0};
+}
+
+/* Where it is kept what was seen of a string. */
+static seen *seen_at(const output *out, u64 hash) { return &out->seen[hash & out->seen_mask]; }
+
+static int was_seen(const seen *it, const entry *e, u32 check) {
+    return it->hash == e->hash && it->check == check && it->length == e->length;
+}
+
+/* Adds a string that is new in its block. `check`: more of its hash. */
+static u32 add_new(scan *s, entry e, u32 check) {
+    seen *it = seen_at(s->out, e.hash);
+    u32 settled = was_seen(it, &e, check) ? it->settled : NONE;
+    *it = (seen){e.mark, e.hash, check, e.length, e.number, settled};
+    s->out->numbers[s->out->strings.count] = settled;
+    return add(&s->out->strings, e);
 }
 
 static u32 intern(scan *s, u32 table, u32 tag, span text) {
     entry e = string_of(s, table, tag, text);
     u32 index = known(&s->out->strings, &e, text);
-    return index == NONE ? add(&s->out->strings, e) : index;
+    return index == NONE ? add_new(s, e, (u32)e.mark.b) : index;
 }
 
 /* ---- templates ----------------------------------------------------------------------------- */
@@ -260,7 +294,7 @@ static const u8 *run(const tables *t, range steps, span in, found *f) {
         if (step->use & IS_KEY) {
             int is_number = step->op == UINT || step->op == INT;
             f->key = is_number ? joined(f->key, (u64)value, (u64)value)
-                               : joined(f->key, hash_of(passed, 0), hash_of(passed, 1));
+                               : joined(f->key, hash_of(passed, 0).a, hash_of(passed, 1).a);
         }
         in.p = after;
     }
@@ -310,7 +344,11 @@ static u32 file_of(const tables *t, span path) {
 /* Whether a text begins with a string that was read before (1 + its index; 0: none was). */
 static int begins_with(const scan *s, span text, u32 index, u32 table, u32 tag) {
     const entry *e = &s->out->strings.entries[index ? index - 1 : 0];
-    return index && e->table == table && e->tag == tag && begins(text, s->text + e->at, e->length);
+    const u8 *it = s->text + e->at;
+    if (!index || e->table != table || e->tag != tag || size_of(text) < e->length) return 0;
+    /* Sites begin alike. */
+    if (e->length >= 8 && word(text.p + e->length - 8) != word(it + e->length - 8)) return 0;
+    return memcmp(text.p, it, e->length) == 0;
 }
 
 /* The index of the site that a text begins with, NONE: it is none. */
@@ -323,9 +361,10 @@ static u32 site_of(scan *s, u32 dialect, span text) {
     entry e = string_of(s, SITES, dialect, text);
     u32 index = known(&s->out->strings, &e, text);
     if (index == NONE) {
-        e.mark.a = (u64)f.number;
+        u32 check = (u32)e.mark.b;
+        e.mark = (wide){(u64)f.number, 0};
         e.number = file_of(s->t, f.path);
-        index = add(&s->out->strings, e);
+        index = add_new(s, e, check);
     }
     s->recent[s->next++ % RECENT] = index + 1;
     return index;
@@ -406,10 +445,13 @@ static u32 checked(scan *s, u32 table, u32 tag, span text, const message *m, spa
     entry e = string_of(s, table, tag, text);
     u32 index = known(&s->out->strings, &e, text);
     if (index == NONE) {
+        const seen *it = seen_at(s->out, e.hash);
+        u32 check = (u32)e.mark.b;
         found f = {0};
-        e.number = (m == NULL || run(s->t, m->rest, rest, &f)) && !foreign(s->t, text);
-        e.mark = e.number ? f.key : (wide){e.hash, hash_of(text, 1)};
-        if (e.number || s->again) index = add(&s->out->strings, e);
+        if (was_seen(it, &e, check) && it->number) e.number = 1, e.mark = it->mark;
+        else if ((m == NULL || run(s->t, m->rest, rest, &f)) && !foreign(s->t, text))
+            e.number = 1, e.mark = f.key;
+        if (e.number || s->again) index = add_new(s, e, check);
     }
     return s->again || (index != NONE && s->out->strings.entries[index].number) ? index : TORN;
 }
@@ -615,7 +657,7 @@ typedef struct {
 } store;
 
 /* The number that a string of a block has in the log. */
-static u32 settled(store *s, entry e, const u8 *text) {
+static u32 settled(store *s, entry e, const u8 *text, seen *it) {
     span string = {text + e.at, text + e.at + e.length};
     u32 index = known(&s->strings, &e, string);
     if (index == NONE) {
@@ -625,7 +667,9 @@ static u32 settled(store *s, entry e, const u8 *text) {
         s->arenas[e.table][e.at + e.length] = '\n';
         index = add(&s->strings, e);
     }
-    return s->strings.entries[index].number;
+    u32 number = s->strings.entries[index].number;
+    if (it->hash == e.hash && it->length == e.length) it->settled = number;
+    return number;
 }
 
 static opened *opened_at(opened *open, u64 mask, wide key) {
@@ -676,10 +720,10 @@ static void append(const tables *t, store *s, const row *r, const u32 *map) {
     if (flags & (IS_START | IS_END)) pair(s, it);
 }
 
-/* Appends what the scan of a block gave; `map` has room for a number of each of its strings.
-   Returns 0, or -1 if there is not enough room somewhere: then nothing has been done. */
-int tflogscope_settle(const tables *t, const output *out, const u8 *text, store *s,
-                               u32 *map) {
+/* Appends what the scan of a block gave. Returns 0, or -1 if there is not enough room somewhere:
+   then nothing has been done. */
+int tflogscope_settle(const tables *t, const output *out, const u8 *text, store *s) {
+    u32 *map = out->numbers;
     const dictionary *mine = &out->strings;
     u64 strings = s->strings.count + mine->count, nodes = out->table_rows[NODES];
     int full = strings > s->strings.capacity || 2 * strings > s->strings.mask + 1 ||
@@ -690,7 +734,9 @@ int tflogscope_settle(const tables *t, const output *out, const u8 *text, store 
         full |= s->strings.bytes[i] + mine->bytes[i] > s->arena_capacity[i] ||
                 s->columns[i].used + out->table_rows[i] > s->columns[i].capacity;
     if (full) return -1;
-    for (u64 i = 0; i < mine->count; i++) map[i] = settled(s, mine->entries[i], text);
+    for (u64 i = 0; i < mine->count; i++)
+        if (map[i] == NONE)
+            map[i] = settled(s, mine->entries[i], text, seen_at(out, mine->entries[i].hash));
     for (u64 i = 0; i < out->row_count; i++) append(t, s, &out->rows[i], map);
     for (u64 i = 0; i < out->field_count; i++) s->fields[s->field_used++] = map[out->fields[i]];
     s->lines += out->lines;
