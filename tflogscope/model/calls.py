@@ -32,7 +32,7 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
 
     Columns: row (of `Executions.frame`), at, name, function, function_uid, flavour, thread, call,
     begin_at (the line that enters it), begin, executing, end_at, end (µs), took_us (null: no
-    end), done (it came to a good end), before_us (where no record enters it, the time since the
+    end), status, before_us (where no record enters it, the time since the
     thread's record before), inside (the call whose Python code made it), nested (so, or inside
     another call).
     """
@@ -58,7 +58,7 @@ def read_calls(events: Events, executions: Executions) -> pl.DataFrame:
         executing="time",
         end_at="end_at",
         end="end_time",
-        done=pl.col("status") == "done",
+        status=pl.col("status").cast(pl.String),
         inside="inside",
         before_us="before_us",
         took_us=pl.when(end >= begin).then(end - begin),

@@ -83,7 +83,7 @@ def first_calls(
     rest from `Executing op` on), xla_us (the same of what XLA compiled, where the log does not say
     how long that took).
     """
-    first = first_of_each(calls, "name").filter("done")
+    first = first_of_each(calls, "name").filter(status="done")
     later = calls.filter(~among(pl.col("row"), first["row"]))
     pieces = [
         later.select(

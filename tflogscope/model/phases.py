@@ -154,40 +154,24 @@ class _Thread:
 
     @cached_property
     def items(self) -> pl.DataFrame:
-        """Eager ops and calls of functions, in order; those inside of calls are left out.
+        """What the program asked for (`spans.asked_for`), in order, each with its phase.
 
-        phase, at, end_at, begin, end, log_us, call, thread. What is unfinished goes on until the
-        next begins.
+        What is unfinished goes on until the next begins.
         """
-        of = self._of
-        row = of.executions.eager["row"]
-        eager = of.eager.hstack(of.timeline.columns("rule", rows=row).cast(pl.String))
-        eager = eager.hstack([of.executions.calls_around.alias("inside")])
-        work = rows(of.costs.of_executions["work_us"], row)
-        log = pl.col("end_time") - pl.col("time") - pl.lit(work)
+        of_call = pl.when("first").then(pl.lit("first-runs")).otherwise(pl.lit("compute"))
         phase = (
-            pl.when(rule="checkpoint")
+            pl.when("is_call")
+            .then(of_call)
+            .when(rule="checkpoint")
             .then(pl.lit("checkpoint"))
             .when(pl.col("op").str.contains(ITERATORS))
             .then(pl.lit("input-wait"))
             .otherwise(pl.lit("eager"))
         )
-        ops = eager.with_columns(log_us=log).filter(kind="op")
-        ops = ops.with_columns(phase=phase, begin="time", end="end_time", nested=False)
-        is_first = pl.col("name").is_first_distinct()
-        phase = pl.when(is_first).then(pl.lit("first-runs")).otherwise(pl.lit("compute"))
-        calls = of.calls.with_columns(at="begin_at", phase=phase)
-        calls = calls.hstack([rows(of.timeline.columns("status"), calls["row"])["status"]])
-        columns = ("phase", "at", "end_at", "begin", "end", "log_us", "call", "thread", "status")
-        kept = [
-            each.filter(pl.col("inside").is_null() & ~pl.col("nested")).select(columns)
-            for each in (calls.cast({"status": pl.String}), ops)
-        ]
-        both = pl.concat(kept, how="vertical_relaxed").drop_nulls("begin").sort("at")
-        own = both.filter(pl.col("thread") == pl.col("thread").first())
+        asked = self._of.asked.sort("begin_at").with_columns(phase=phase)
+        own = asked.filter(pl.col("thread") == pl.col("thread").first())
         until = pl.col("begin").shift(-1, fill_value=self._last)
-        end = pl.when(status="unfinished").then(until).otherwise("end")
-        return own.with_columns(end=pl.coalesce("end", end)).drop("status")
+        return own.with_columns(end=pl.coalesce("end", pl.when(status="unfinished").then(until)))
 
     def own(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of a frame that are of this thread."""
@@ -202,7 +186,7 @@ class _Thread:
             known = self.own(of.first_calls).drop_nulls("tracing_us")
             took, end = known["tracing_us"], known["begin"]
         else:
-            next_ = np.searchsorted(items["at"].to_numpy(), said["at"].to_numpy())
+            next_ = np.searchsorted(items["begin_at"].to_numpy(), said["at"].to_numpy())
             took, end = said["took_us"], items["begin"].extend_constant(self._last, 1)[next_]
         return pl.DataFrame([end.alias("end"), (end - took.cast(pl.Int64)).alias("begin")])
 
@@ -266,6 +250,6 @@ class _Thread:
         if self.items.is_empty():
             return np.zeros_like(times)
         ends = self.items.select(begin="end", at="end_at").drop_nulls()
-        known = pl.concat([self.items.select("begin", "at"), ends]).sort("begin", "at")
+        known = pl.concat([self.items.select("begin", at="begin_at"), ends]).sort("begin", "at")
         time, at = known["begin"].to_numpy(), np.maximum.accumulate(known["at"].to_numpy())
         return np.interp(times, time, at, left=0).astype(np.int64) // PLACES

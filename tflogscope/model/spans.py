@@ -5,11 +5,11 @@ Between two spans the thread ran Python code, or TensorFlow's dispatch of the se
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
-from tflogscope.model.frames import holds
-from tflogscope.model.without_log import WithoutLog
+from tflogscope.events.events import Events
+from tflogscope.model.costs import Price
+from tflogscope.model.frames import holds, last_before, rows
 
 DISPATCH_US = 300
 """The longest gap before an eager op that is taken as its own: what Python and TensorFlow need to
@@ -19,75 +19,71 @@ is played back does so in up to 240 µs, other ops in 20 to 100.
 LEAST = 4
 """Times that one span follows another, for it to be of a loop."""
 _PAUSE = 10  # a gap so many times as long as half of them are is no step's
+_USUAL_LINE_US = 5.0  # of the hook, on the CPU on which DISPATCH_US was measured
 
 
-def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
-    """The spans, in the order of their begins on each thread.
+def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """What the program asked for: eager ops and calls of functions that no call is around.
 
     Args:
-        ops: eager ops that no call is around: at, end_at, time, end_time, thread, op, cost_us.
-        calls: outer calls: begin_at, end_at, begin, end, thread, function, took_us, name.
-        without_log: what a window would have taken.
+        ops: rows of `Evidence.placed`.
+        calls: of `Evidence.calls`.
 
-    Columns: thread, at (of `Executing op`), op (of calls the function), is_call, before (the op of
-    the span before), after_call (that was a call), since (its end), begin; gap_us (from there on),
-    own_us and work_us (wall time, and kernels), all without the log; usual_us: the usual gap of
-    these two; python_us: the gap, if they are usually too long for a dispatch; most_us: what a
-    dispatch takes at most, or this gap usually; again: of a loop; session (how
-    many calls began on the thread).
+    Columns: thread, at (of `Executing op`), begin_at, begin, end_at, end, op (of calls the
+    function), is_call, first (call of its function), call, status, rule (of its cause); work_us
+    (kernels of ops; of first calls the median of all) and log_us (what records took of it).
     """
-    called = calls.select(
-        "thread",
-        "at",
-        op="function",
-        is_call=True,
-        begin_at="begin_at",
-        end_at="end_at",
-        begin="begin",
-        end="end",
-        work_us=pl.when(pl.col("name").is_first_distinct())
-        .then(pl.col("took_us").median().over("function"))
-        .otherwise("took_us")
-        .cast(pl.Float64),
+    first = pl.col("name").is_first_distinct()
+    usual = pl.col("took_us").median().over("function")
+    both = pl.concat(
+        [
+            ops.filter(~pl.col("inside")).with_columns(
+                begin_at="at",
+                begin="time",
+                end="end_time",
+                is_call=False,
+                first=False,
+                log_us=pl.col("end_time") - pl.col("time") - pl.col("work_us"),
+                work_us="cost_us",
+            ),
+            calls.with_columns(first=first)
+            .filter(~pl.col("nested"))
+            .with_columns(
+                op="function",
+                is_call=True,
+                work_us=pl.when("first").then(usual).otherwise("took_us"),
+            )
+            .cast({"log_us": pl.Float64}),
+        ],
+        how="diagonal_relaxed",
     )
-    ran = ops.select(
-        "thread",
-        "at",
-        "op",
-        is_call=False,
-        begin_at="at",
-        end_at="end_at",
-        begin="time",
-        end="end_time",
-        work_us=pl.col("cost_us").cast(pl.Float64),
-    )
-    both = pl.concat([ran, called.cast(ran.schema)]).drop_nulls(["begin", "end"])
-    both = both.sort("thread", "begin_at", maintain_order=True)
+    names = ("thread", "at", "begin_at", "begin", "end_at", "end", "op", "is_call", "first", "call")
+    return both.select(*names, "status", "rule", "work_us", "log_us").drop_nulls("begin")
+
+
+def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
+    """The spans, in the order of their begins on each thread: of `asked_for` what has ended.
+
+    Columns: thread, at, op, is_call, begin, before (the op of the span before), after_call (that
+    was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and
+    kernels), all without the log; usual_us: the usual gap of these two; python_us: the gap, if they
+    are usually too long for a dispatch; most_us: what a dispatch takes at most, or this gap
+    usually; again: of a loop; session (how many calls began on the thread).
+    """
+    spans = asked.drop_nulls("end").sort("thread", "begin_at", maintain_order=True)
     before = pl.col("op", "end", "end_at", "is_call").shift().over("thread").name.prefix("last_")
-    spans = both.with_columns(before).with_columns(
+    spans = spans.with_columns(before).with_columns(
         last_end=pl.coalesce("last_end", "begin"), last_at=pl.coalesce("last_end_at", "begin_at")
     )
-    at, wall = pl.col("begin_at"), pl.col("begin") - pl.col("last_end")
-    windows = spans.select("thread", since="last_at", until=at, wall=wall)
-    gap = without_log.wall_us(
-        windows["thread"], (windows["since"], windows["until"]), windows["wall"]
+    spans = spans.with_columns(
+        gap_us=without_log.wall_us(spans, ("last_at", "begin_at"), ("last_end", "begin")),
+        own_us=without_log.wall_us(spans, ("begin_at", "end_at"), ("begin", "end")),
     )
-    inside = spans.select("thread", "begin_at", "end_at", wall=pl.col("end") - pl.col("begin"))
-    own = without_log.wall_us(
-        inside["thread"], (inside["begin_at"], inside["end_at"]), inside["wall"]
-    )
-    spans = spans.with_columns(gap_us=np.asarray(gap), own_us=np.asarray(own))
     dispatch = DISPATCH_US * (without_log.python_pace or 1.0)
     usual = pl.col("gap_us").median().over("op", "last_op")
     long = ~pl.col("is_call") & (usual > dispatch)
     return spans.select(
-        "thread",
-        "at",
-        "op",
-        "is_call",
-        "begin",
-        "gap_us",
-        "work_us",
+        *("thread", "at", "op", "is_call", "begin", "gap_us", "work_us"),
         before="last_op",
         usual_us=usual,
         after_call=holds(pl.col("last_is_call")),
@@ -101,3 +97,50 @@ def read_spans(ops: pl.DataFrame, calls: pl.DataFrame, without_log: WithoutLog) 
         ),
         session=pl.col("is_call").cast(pl.Int64).cum_sum().over("thread"),
     )
+
+
+class WithoutLog:
+    """What windows of some threads would have taken without the log.
+
+    Each record in a window cost its thread the price of one (`price` None: the log doesn't say it),
+    and each line that the hook of `record` writes before an op or for a node what it says of
+    itself: it looks up where the program is.
+    """
+
+    def __init__(self, events: Events, price: Price | None, threads: pl.Series) -> None:
+        took = events.messages("python_cost").select(pl.col("took_ns").median() / 1000).item()
+        usual = price.usual if price else 0.0
+        hook = (took or usual) if price else 0.0
+        # A line about a node does not say which thread it is of; one thread traces at a time.
+        nodes = events.messages("python_node").select("at")
+        said = events.messages("python_op").select("at", thread=pl.col("os_thread"))
+        records = events.records_on(threads).select("at", "thread")
+        self._lines = [(usual, records), (hook, said.cast(pl.Int64)), (hook, nodes)]
+        self.python_pace: float | None = max(took / _USUAL_LINE_US, 1.0) if took else None
+        """How many times as long Python takes here as where its own times were measured."""
+
+    def wall_us(
+        self, windows: pl.DataFrame, at: tuple[str, str], time: tuple[str, str]
+    ) -> pl.Series:
+        """What windows would have taken, in µs, at least 0.
+
+        Args:
+            windows: thread, and the columns that the others name.
+            at: the lines that each begins behind, and ends with.
+            time: when it begins and ends.
+        """
+        (since, until), (begin, end) = at, time
+        wall = (windows[end] - windows[begin]).cast(pl.Float64)
+        for price, lines in self._lines:
+            written = _written(lines, windows, until) - _written(lines, windows, since)
+            wall -= price * written
+        return wall.clip(0.0)
+
+
+def _written(lines: pl.DataFrame, windows: pl.DataFrame, at: str) -> pl.Series:
+    """How many of these lines were written up to each `at`; on the same thread if they say it."""
+    keys = lines.columns[1:]
+    order = lines.sort("at")
+    count = pl.int_range(1, pl.len() + 1)
+    number = order.select(count.over(keys) if keys else count).to_series()
+    return rows(number, last_before(windows.select(pl.col(at) + 1, *keys), order)).fill_null(0)

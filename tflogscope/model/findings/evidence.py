@@ -14,15 +14,14 @@ from tflogscope.model.first_calls import first_calls, tracing_times
 from tflogscope.model.frames import is_among, looked_up, row_with, rows, where
 from tflogscope.model.names import function_columns
 from tflogscope.model.reasons.eager import kernels_of_dispatches
-from tflogscope.model.spans import read_spans
+from tflogscope.model.spans import WithoutLog, asked_for, read_spans
 from tflogscope.model.stages import Stages
 from tflogscope.model.summary import recorded_facts
 from tflogscope.model.unexpected import eager_executions
-from tflogscope.model.without_log import WithoutLog
 
 _EAGER = (
-    *("at", "end_at", "time", "end_time", "cost_us", "call", "thread", "dispatch", "cause"),
-    *("own", "status", "mode", "kind", "op", "kernel", "rewrite"),
+    *("at", "end_at", "time", "end_time", "cost_us", "work_us", "call", "thread", "dispatch"),
+    *("cause", "rule", "own", "status", "mode", "kind", "op", "kernel", "rewrite"),
     *("function", "function_uid", "flavour"),
 )
 RUNNING_US = 50  # at most, for what TensorFlow does around the kernel of an eager op
@@ -97,10 +96,14 @@ class Evidence(Stages):
         return ThreadTime(self.events, self.instantiations)
 
     @cached_property
+    def asked(self) -> pl.DataFrame:
+        """What the program's threads asked for (`spans.asked_for`)."""
+        return asked_for(self.placed, self.calls)
+
+    @cached_property
     def spans(self) -> pl.DataFrame:
-        """What the program's threads asked for, without the log (`spans.read_spans`)."""
-        ops, calls = self.placed.filter(~pl.col("inside")), self.calls.filter(~pl.col("nested"))
-        return read_spans(ops, calls, self.without_log)
+        """The same as spans, without the log (`spans.read_spans`)."""
+        return read_spans(self.asked, self.without_log)
 
     @cached_property
     def without_log(self) -> WithoutLog:
