@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tflogscope.model.frames import Integers
 from tflogscope.model.intervals import covered, gaps, open_time, parts
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
 
-Integers = NDArray[np.int64]
 _FUNCTIONS = 8  # lanes of calls; the others share one
 _KERNELS = 6  # lanes of single kernels on either side, where a part of the run is looked at
 _GAPS = 5

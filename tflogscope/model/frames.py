@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 _Column = TypeVar("_Column", pl.Expr, pl.Series)
 
 
@@ -105,7 +106,7 @@ def places_and_keys(*frames: pl.DataFrame) -> tuple[Integers, Integers]:
     return place, np.concatenate(alike(*(frame[:, 1:] for frame in frames)))
 
 
-def begins(*columns: Integers) -> NDArray[np.bool_]:
+def begins(*columns: Integers) -> Booleans:
     """Which rows of columns that are sorted have another value than the row before."""
     new = np.zeros(len(columns[0]) if columns else 0, bool)
     new[:1] = True
@@ -114,7 +115,14 @@ def begins(*columns: Integers) -> NDArray[np.bool_]:
     return new
 
 
-def running(values: NDArray[np.generic], new: NDArray[np.bool_]) -> Integers:
+def ranks(*keys: NDArray[np.generic]) -> Integers:
+    """The place of each row in the order of its keys, of which the last one goes first."""
+    found = np.empty(len(keys[0]), np.int64)
+    found[np.lexsort(keys)] = np.arange(len(found))
+    return found
+
+
+def running(values: NDArray[np.generic], new: Booleans) -> Integers:
     """The sum of values from the last row that is `new` on."""
     total = np.cumsum(values)
     first = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))

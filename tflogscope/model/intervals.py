@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from tflogscope.model.frames import Integers
 
 
 def parts(first: int, last: int, count: int, least: int = 1) -> Integers:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
+from tflogscope.model.frames import Integers
 from tflogscope.model.names import (
     PLUMBING_NODES,
     PLUMBING_OPS,
@@ -18,7 +17,6 @@ from tflogscope.model.names import (
 )
 
 FOLDING_STEP = -1  # core/framework/log_memory.h, CONSTANT_FOLDING_STEP_ID
-Integers = NDArray[np.int64]
 _ALL = slice(None)
 
 

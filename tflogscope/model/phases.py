@@ -17,8 +17,8 @@ from tflogscope.events.events import PLACES
 from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.figures import rounded
 from tflogscope.model.first_calls import compile_times
-from tflogscope.model.frames import is_among, looked_up, rows, where
-from tflogscope.model.intervals import Integers, first_open
+from tflogscope.model.frames import Integers, is_among, looked_up, rows, where
+from tflogscope.model.intervals import first_open
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.origin import footer_of, moment_us
 from tflogscope.model.python_functions import tracing_us

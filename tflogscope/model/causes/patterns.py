@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from tflogscope.model.frames import Booleans, Integers
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<word>~?(?:\{[a-z-]+\}|/[^/]+/|[\w-]+)(?::[\w-]+)*)"
@@ -119,7 +118,7 @@ class Codes:
         self._words = words
         allowing = [words.allowing(op) for op in distinct]
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(allowing), start=1)}
-        self._asked: dict[str, Flags] = {}
+        self._asked: dict[str, Booleans] = {}
         self._classes: dict[str, str] = {}
         kind = np.array([*(self._kinds[each] for each in allowing), 0], np.uint32)
         self._codes = kind[code] + np.uint32(END)
@@ -202,7 +201,7 @@ class Codes:
             self._classes[word] = f"[{characters}]" if characters else r"[^\s\S]"
         return self._classes[word]
 
-    def _allowed(self, word: str) -> Flags:
+    def _allowed(self, word: str) -> Booleans:
         """Which codes a word allows, less END; after `~`, all others but END itself."""
         if word not in self._asked:
             wanted = {*self._words.alternatives(word.removeprefix("~"))}

@@ -10,12 +10,10 @@ without a place that could have one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tflogscope.model.frames import Booleans, Integers
 from tflogscope.model.thresholds import MOST_ROUNDS
 
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 NO_SLOT = -1
 
 

@@ -11,13 +11,21 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES, Events
 from tflogscope.events.scan import SourceSpan
 from tflogscope.model.dispatches import Dispatches
 from tflogscope.model.executions import Executions
-from tflogscope.model.frames import Integers, alike, filled, first_after, row_with, rows, where
+from tflogscope.model.frames import (
+    Booleans,
+    Integers,
+    alike,
+    filled,
+    first_after,
+    row_with,
+    rows,
+    where,
+)
 from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
 from tflogscope.model.once import once
 from tflogscope.model.thresholds import LINES_WITHOUT_END, MOST_PAIRS
@@ -67,7 +75,7 @@ def families(executions: Executions) -> Integers:
 
 
 @once
-def compiled_calls(executions: Executions) -> NDArray[np.bool_]:
+def compiled_calls(executions: Executions) -> Booleans:
     """Which dispatches are calls compiled as a whole: no component of them ran, and no node."""
     eager, components = executions.dispatches.eager, executions.dispatches.runs
     is_call = eager["is_call"].to_numpy()

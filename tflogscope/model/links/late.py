@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from tflogscope.model.frames import Integers, alike, begins, filled, row_with, running
+from tflogscope.model.frames import Booleans, Integers, alike, begins, filled, row_with, running
 from tflogscope.model.links.kernels import NUMBERS
 from tflogscope.model.thresholds import AFTER, LOST
 
-Booleans = NDArray[np.bool_]
 SIZES = ("m", "k", "n")
 _MATMUL, _EIGEN_MATMUL = NUMBERS["matmul"], NUMBERS["eigen_matmul"]
 

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES, Events
 from tflogscope.model.executions import Executions
-from tflogscope.model.frames import Integers, alike, first_after, first_with, holds, rows, where
+from tflogscope.model.frames import (
+    Booleans,
+    Integers,
+    alike,
+    first_after,
+    first_with,
+    holds,
+    ranks,
+    rows,
+    where,
+)
 from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import (
     FOREVER,
@@ -36,7 +46,6 @@ from tflogscope.model.thresholds import HABITS, LOST, STRAY_LINES
 LINKS = pl.Series(["certain", "inferred", "ambiguous", "none"])
 CERTAIN, INFERRED, AMBIGUOUS, NONE = range(len(LINKS))
 CUT = ""  # what a line says it ran, if it was cut before that
-Booleans = NDArray[np.bool_]
 
 
 def link_primitives(events: Events, executions: Executions) -> pl.DataFrame:
@@ -259,7 +268,7 @@ class _Linker:
     def _assign(self, pairs: Graded, slot: Integers, chosen: Integers, got: Integers) -> None:
         """Place the lines of some pairs; equally good ones by who ends first."""
         line, candidate, grade = pairs.line[chosen], pairs.candidate[chosen], pairs.grade[chosen]
-        likes, merit = _ranks(self.until[candidate], grade), _ranks(line, grade)
+        likes, merit = ranks(self.until[candidate], grade), ranks(line, grade)
         found = assign(line, slot[chosen], likes=likes, merit=merit)
         lines = np.flatnonzero(found >= 0)
         got[lines] = chosen[found[lines]]
@@ -278,7 +287,7 @@ class _Linker:
         able = self.roles[family[empty[number]], self.problem[lines][line]] == MAIN
         line, number = line[able], number[able]
         far = self.at[lines][line] - begun[number]
-        chosen = assign(line, number, likes=_ranks(far), merit=_ranks(far, line))
+        chosen = assign(line, number, likes=ranks(far), merit=ranks(far, line))
         placed = np.flatnonzero(chosen >= 0)
         found[placed] = empty[number[chosen[placed]]]
         return found
@@ -304,7 +313,7 @@ class _Linker:
         candidate, by_size = link_late(sizes.hstack([at]), self.candidates, of_runs)
         after = (at.to_numpy() > np.append(self.until, FOREVER)[candidate])[candidate >= 0]
         pairs = self._pairs(lines)
-        likes, merit = _ranks(self.until[pairs.candidate]), _ranks(pairs.line)
+        likes, merit = ranks(self.until[pairs.candidate]), ranks(pairs.line)
         got = assign(pairs.line, self._slots(pairs), likes, merit)
         placed = np.isin(np.arange(len(lines)), pairs.line[got[got >= 0]])
         if not are_late(placed, candidate, after):
@@ -334,10 +343,3 @@ def _classify(pairs: Graded, slot: Integers, got: Integers) -> tuple[Integers, I
     link[alone] = CERTAIN
     link[chosen < 0] = NONE
     return np.append(pairs.candidate, -1)[chosen], link
-
-
-def _ranks(*keys: Integers) -> Integers:
-    """Number rows by their keys, the last key first."""
-    rank = np.empty(len(keys[0]), np.int64)
-    rank[np.lexsort(keys)] = np.arange(len(keys[0]))
-    return rank

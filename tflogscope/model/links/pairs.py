@@ -6,11 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tflogscope.model.frames import Integers
+from tflogscope.model.frames import Booleans, Integers
 
-Booleans = NDArray[np.bool_]
 BESIDE, MAIN = 1, 2
 
 

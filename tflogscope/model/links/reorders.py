@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from tflogscope.model.frames import Integers, alike, rows
+from tflogscope.model.frames import Booleans, Integers, alike, rows
 from tflogscope.model.links.pairs import MAIN, Pairs
 from tflogscope.model.links.problems import BAGS
 
@@ -21,7 +20,7 @@ _OUTPUTS = {"backward_weights": "wei", "backward_data": "src", "backward": "src"
 
 def serves(
     pairs: Pairs, got: Integers, descriptors: pl.Series, problems: pl.DataFrame, problem: Integers
-) -> NDArray[np.bool_]:
+) -> Booleans:
     """Say of each pair whether its reorder goes with the main primitive of its execution.
 
     `got` is the pair of each line that has its place already, `descriptors` are the lines' memory

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.events import PLACES, Events
-from tflogscope.model.frames import Integers, alike, filled, last_before, rows
+from tflogscope.model.frames import Booleans, Integers, alike, filled, last_before, rows
 from tflogscope.model.links.kernels import BLOCKS, MULTIPLIES, NO_TENSOR, NUMBERS, OPERANDS
 from tflogscope.model.links.problems import BAGS, MATRIX
 from tflogscope.model.thresholds import CLOCK_SLACK, DURATION_FACTOR, DURATION_SLACK, HABITS
 
-Booleans = NDArray[np.bool_]
 NO, UNKNOWN, YES = range(3)
 
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.model.executions import Executions
-from tflogscope.model.frames import filled, holds
+from tflogscope.model.frames import Integers, filled, holds
 from tflogscope.model.names import CALLING_OPS
-
-Integers = NDArray[np.int64]
 
 
 def sole_executions(executions: Executions, at: Integers) -> Integers:

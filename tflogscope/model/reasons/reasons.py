@@ -12,13 +12,12 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.events.events import Events
 from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
 from tflogscope.grammar.onednn_ops import OPS, Op
 from tflogscope.grammar.rewriters import BY_ID
-from tflogscope.model.frames import Integers, alike, among, holds, row_with, rows, where
+from tflogscope.model.frames import Booleans, Integers, alike, among, holds, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.reasons.conditions import Attributes, must_compile
@@ -52,9 +51,9 @@ class Reasons:
 
     rule: Integers
     proof: Integers
-    due: NDArray[np.bool_]
-    rewritten: NDArray[np.bool_]
-    unexplained: NDArray[np.bool_]
+    due: Booleans
+    rewritten: Booleans
+    unexplained: Booleans
 
     @cached_property
     def names(self) -> pl.Series:
@@ -127,11 +126,11 @@ class _Facts:
         found: Integers = _FACTS[fact](self, row)
         return found
 
-    def is_op(self, names: Iterable[str], row: Integers | slice = _ALL) -> NDArray[np.bool_]:
+    def is_op(self, names: Iterable[str], row: Integers | slice = _ALL) -> Booleans:
         """Whether nodes are of one of these ops."""
         return np.isin(self._op[row], [self._ops[name] for name in names if name in self._ops])
 
-    def is_of(self, who: str) -> NDArray[np.bool_]:
+    def is_of(self, who: str) -> Booleans:
         """Whether somebody decides over each node."""
         return (self.decider == who).to_numpy()
 
@@ -141,9 +140,7 @@ class _Facts:
         plugins = plugins_of(self._events)
         return deciders(self._nodes, plugins, onednn=self._on != _NONE)
 
-    def attributes_say(
-        self, condition: Callable[[Attributes], bool], row: Integers
-    ) -> NDArray[np.bool_]:
+    def attributes_say(self, condition: Callable[[Attributes], bool], row: Integers) -> Booleans:
         """Whether a condition holds for the attributes of each row; each distinct text once."""
         _, first, which = np.unique(self._attribute[row], return_index=True, return_inverse=True)
         texts = self._nodes["attributes"][row[first]]
@@ -173,7 +170,7 @@ class _Facts:
             rows(self._nodes, row).select(holds(condition)).to_series().to_numpy(), row
         )
 
-    def _here(self, condition: NDArray[np.bool_], row: Integers) -> Integers:
+    def _here(self, condition: Booleans, row: Integers) -> Integers:
         return np.where(condition, self.at[row], _NONE)
 
     # ---- the log as a whole ----------------------------------------------------------------------
@@ -284,7 +281,7 @@ class _Facts:
         return self._here(~self._placed[row], row)
 
     @cached_property
-    def _placed(self) -> NDArray[np.bool_]:
+    def _placed(self) -> Booleans:
         """Whether each node has a device; true as well where its attributes are cut off."""
         placed = pl.col("attributes").str.contains('_device="', literal=True).fill_null(value=True)
         return self._nodes.select(placed).to_series().to_numpy()

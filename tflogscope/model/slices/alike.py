@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tflogscope.model.executions import spelled
+from tflogscope.model.frames import Integers
 from tflogscope.model.pairing import mixed_keys
 
 _WORDS = (
@@ -15,7 +15,7 @@ _WORDS = (
 )
 
 
-def alike(executions: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
+def alike(executions: pl.DataFrame) -> tuple[Integers, pl.DataFrame]:
     """Number the distinct descriptions of executions.
 
     Args:

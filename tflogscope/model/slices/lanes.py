@@ -6,9 +6,8 @@ Begins and ends are ranks: integers of which no two are the same, in the order o
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from tflogscope.model.frames import Integers
 
 
 def assign_lanes(group: Integers, begin: Integers, end: Integers) -> Integers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from tflogscope.model.frames import ranks
 from tflogscope.model.slices.lanes import assign_lanes
 
 _COLUMNS = (
@@ -128,10 +129,8 @@ def _lost(
     packed = np.maximum.accumulate(earliest) + ran_before if len(lines) else earliest
     begin = np.where(has_time, time, packed)
     end = begin + duration
-    rank = np.empty(2 * len(begin), np.int64)
     sequence = 4 * lines["at"].to_numpy()
-    order = np.lexsort((np.concatenate([sequence, sequence + 3]), np.concatenate([begin, end])))
-    rank[order] = np.arange(len(order))
+    rank = ranks(np.concatenate([sequence, sequence + 3]), np.concatenate([begin, end]))
     lane = assign_lanes(np.zeros(len(begin), np.int64), rank[: len(begin)], rank[len(begin) :])
     return lines.with_columns(
         track=pl.Series(lane) + first_track,
