@@ -13,9 +13,8 @@ from tflogscope.model.links.assignment import NO_SLOT, assign, exchangeable
 from tflogscope.model.links.candidates import FOREVER, open_pairs
 from tflogscope.model.links.kernels import families_of, roles
 from tflogscope.model.links.late import are_late, link_late, may_be_late
-from tflogscope.model.links.pairs import grades
 from tflogscope.model.links.problems import read_problems
-from tflogscope.model.links.signs import NO, UNKNOWN, YES, shape_fit
+from tflogscope.model.links.signs import NO, UNKNOWN, YES, grades, shape_fit
 from tflogscope.model.links.tensors import TensorOutputs
 from tflogscope.model.names import op_of_kernel, rewrite_of_kernel
 

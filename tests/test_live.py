@@ -32,9 +32,8 @@ from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
 from tflogscope.live.figures import Figures, read_figures
 from tflogscope.live.follow import Beginning, GrowingFile, Receive
-from tflogscope.live.growing import Growing
+from tflogscope.live.growing import Growing, Latest
 from tflogscope.live.hints import Hints
-from tflogscope.live.latest import Latest
 from tflogscope.model.run import Run
 from tflogscope.recording.log_file import log_file
 from tflogscope.views.watch import Shown, Watched, watch_lines
@@ -445,8 +444,8 @@ def test_the_model_rests_ten_times_as_long_as_it_took_but_not_after_it_was_loade
         def findings(self) -> pl.DataFrame:
             return pl.DataFrame({"id": ["unfinished"]})
 
-    monkeypatch.setattr("tflogscope.live.latest.time.monotonic", lambda: clock[0])
-    monkeypatch.setattr("tflogscope.live.latest.read_figures", lambda run: Figures(run.lines))
+    monkeypatch.setattr("tflogscope.live.growing.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("tflogscope.live.growing.read_figures", lambda run: Figures(run.lines))
     slow = Slow()
     latest = Latest(cast("Growing", slow))
 

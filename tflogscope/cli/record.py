@@ -77,8 +77,8 @@ def record(
       tflogscope analyze run.log.zst
     """
     from tflogscope.recording import header, recorder
+    from tflogscope.recording.header import log_path
     from tflogscope.recording.log_file import LogFile
-    from tflogscope.recording.place import log_path
     from tflogscope.recording.settings import (
         exact_onednn,
         installed,
@@ -140,7 +140,7 @@ def record(
 
 def _calibrated(command: list[str], log: LogFile) -> dict[str, float]:
     """See `calibration.calibrated`; the log is left as it was if that is interrupted."""
-    from tflogscope.recording.calibration import calibrated
+    from tflogscope.recording.header import calibrated
 
     try:
         taken = calibrated(command)

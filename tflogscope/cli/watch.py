@@ -109,9 +109,8 @@ class Watching:
     ) -> None:
         """`asked`: which process of the log, if it has several."""
         from tflogscope.grammar.load import load_grammar
-        from tflogscope.live.growing import Growing
+        from tflogscope.live.growing import Growing, Latest
         from tflogscope.live.hints import Hints
-        from tflogscope.live.latest import Latest
         from tflogscope.views.watch import Shown, Watched
 
         self.growing = Growing(name, receives, load_grammar(grammar), asked)

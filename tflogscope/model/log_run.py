@@ -19,13 +19,11 @@ from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
 from tflogscope.model.links.linked import library_facts, onednn_facts
 from tflogscope.model.node_tables import functions_table, nodes_table
-from tflogscope.model.ops_table import ops_table
+from tflogscope.model.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.parts import Part, read_parts
 from tflogscope.model.phases import time_table
-from tflogscope.model.primitives import primitives_table
 from tflogscope.model.reasons.rules import RULES
-from tflogscope.model.rewrites_table import rewrites_table
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
 

@@ -13,12 +13,11 @@ from tflogscope.model.causes.causes import Causes, read_causes
 from tflogscope.model.costs import Costs
 from tflogscope.model.dispatches import read_dispatches
 from tflogscope.model.executions import Executions
-from tflogscope.model.failed_nodes import read_failed_nodes
 from tflogscope.model.failures import read_statuses
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.names import function_columns
-from tflogscope.model.node_runs import read_node_runs
+from tflogscope.model.node_runs import read_failed_nodes, read_node_runs
 from tflogscope.model.node_tables import graph_nodes
 from tflogscope.model.origin import calibrated_of
 from tflogscope.model.python_functions import python_functions

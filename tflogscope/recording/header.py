@@ -8,13 +8,16 @@ import os
 import platform
 import re
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from tflogscope.errors import UsageError
 from tflogscope.grammar.rewriters import REWRITERS
-from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES, signal_name
+from tflogscope.model.origin import RANKS, TENSORFLOW_PACKAGES, place_of, signal_name
+from tflogscope.recording.settings import HOOK
 
 MARK = "# tflogscope record "
 _PACKAGES = (*TENSORFLOW_PACKAGES, "keras", "numpy", *(each.package for each in REWRITERS))
@@ -120,3 +123,54 @@ def _processor() -> dict[str, object]:
         "processor": fields.get("model name", platform.machine()),
         "cpu_flags": flags,
     }
+
+
+# Whatever makes TensorFlow or oneDNN write records.
+# ---- how long calls take without a log: `record --calibrate` -------------------------------------
+
+_LOGS = ("TF_CPP_MAX_VLOG_LEVEL", "TF_CPP_VMODULE", "ONEDNN_VERBOSE", "DNNL_VERBOSE")
+
+
+def calibrated(command: Sequence[str]) -> dict[str, float]:
+    """The median of the later calls of each function, in µs, by its name without its number.
+
+    The program runs to its end; what it prints is thrown away. Empty: no function was called twice.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in _LOGS}
+    path = filter(None, [str(HOOK), environment.get("PYTHONPATH")])
+    environment["PYTHONPATH"] = os.pathsep.join(path)
+    with tempfile.TemporaryDirectory() as folder:
+        clock = Path(folder) / "clock"
+        environment["TFLOGSCOPE_CLOCK"] = str(clock)
+        nothing = subprocess.DEVNULL
+        with contextlib.suppress(OSError):  # the recording will say so
+            subprocess.run(
+                command, stdin=nothing, stdout=nothing, stderr=nothing, env=environment, check=False
+            )
+        lines = clock.read_text().splitlines() if clock.exists() else []
+    # Of several processes the one that called it most often.
+    rows = sorted((json.loads(line) for line in lines), key=lambda row: row[1])
+    return {name: round(taken, 1) for name, _, taken in rows}
+
+
+# ---- a file for each of several that a launcher starts at once -----------------------------------
+
+_FIELD = re.compile(r"\{([a-z]+)\}")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def log_path(output: Path, environment: Mapping[str, str]) -> Path:
+    """The path with `{rank}`, `{host}` and `{pid}` filled in.
+
+    `{pid}` is the process of the recorder, which waits for that of the program. Other braces stay
+    as they are.
+
+    Raises UsageError if the rank is asked for, and no variable says it.
+    """
+    rank = place_of(environment)[1]
+    if "{rank}" in str(output) and rank is None:
+        hint = f"A launcher sets one of TF_CONFIG, {', '.join(RANKS)}; {{pid}} needs none."
+        raise UsageError("no variable says which rank this is", str(output), hint)
+    host = _UNSAFE.sub("_", platform.node()) or "localhost"
+    known = {"rank": str(rank), "host": host, "pid": str(os.getpid())}
+    return Path(_FIELD.sub(lambda field: known.get(field[1], field[0]), str(output)))

@@ -21,7 +21,6 @@ from tflogscope.model.origin import place_of, tensorflow_version
 from tflogscope.sources import Source
 from tflogscope.sources.streams import find_streams
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
-from tflogscope.stores.kept import kept
 from tflogscope.stores.layout import (
     KEPT,
     PARQUET,
@@ -37,6 +36,7 @@ from tflogscope.stores.layout import (
 )
 from tflogscope.stores.naming import OWN_FIELDS, Named
 from tflogscope.stores.pools import Pool
+from tflogscope.stores.stored_run import kept
 
 Progress = Callable[[int, int, int], object]
 _COPIED = 1 << 22  # bytes

@@ -1,12 +1,15 @@
-"""One run of a store as if its log was opened: its tables are read, not made."""
+"""One run of a store as if its log was opened: its tables are read, not made; its summary, too."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import polars as pl
 
@@ -15,7 +18,6 @@ from tflogscope.model.facts import Rewriters, Summary
 from tflogscope.model.origin import Input
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
-from tflogscope.stores.kept import read_kept
 from tflogscope.stores.layout import KEPT, Row, again
 
 if TYPE_CHECKING:
@@ -81,3 +83,65 @@ class StoredRun(Run):
         """See `Run.inputs`."""
         name = self.coverage["source"][0]
         return [Input(name, self.row["bytes"], self.row["checksum"])]
+
+
+# ---- what `analyze` says of a run, as a table of the store ---------------------------------------
+# A summary is nested named tuples. Each frame in it has a row of its own, and the JSON has the
+# number of that row in its place; the types say what is where when it is read again.
+
+
+def kept(run: Run) -> pl.DataFrame:
+    """The summary of a run, and what `record` wrote above its log, as a table.
+
+    json is in the first row, frame in each other one.
+    """
+    frames: list[bytes] = []
+    text = json.dumps({"summary": _plain(run.summary, frames), "recorded_as": run.recorded_as})
+    rows = {"json": [text, *[None] * len(frames)], "frame": [None, *frames]}
+    return pl.DataFrame(rows, schema={"json": pl.String, "frame": pl.Binary})
+
+
+def read_kept(table: pl.DataFrame) -> tuple[Summary, dict[str, Any] | None]:
+    """What a table of `kept` holds.
+
+    Raises ValueError, TypeError, LookupError or polars' errors if it is damaged, or of another
+    version.
+    """
+    frames = [pl.read_ipc(io.BytesIO(frame)) for frame in table["frame"].drop_nulls()]
+    found = json.loads(table["json"][0])
+    return _typed(found["summary"], Summary, frames), found["recorded_as"]
+
+
+def _plain(value: Any, frames: list[bytes]) -> Any:
+    if isinstance(value, pl.DataFrame):
+        stream = io.BytesIO()
+        value.write_ipc(stream, compression="zstd")
+        frames.append(stream.getvalue())
+        return len(frames) - 1
+    if names := _fields(type(value)):
+        return [_plain(getattr(value, name), frames) for name in names]
+    if isinstance(value, dict):
+        return {key: _plain(each, frames) for key, each in value.items()}
+    return [_plain(each, frames) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _typed(value: Any, kind: Any, frames: list[pl.DataFrame]) -> Any:
+    if kind is pl.DataFrame:
+        return frames[value]
+    if names := _fields(kind):
+        hints = zip(value, names.values(), strict=True)
+        return kind(*(_typed(each, hint, frames) for each, hint in hints))
+    inner = [each for each in get_args(kind) if each is not NoneType]
+    if value is None or not inner:
+        return value
+    if isinstance(value, dict):
+        return {key: _typed(each, inner[-1], frames) for key, each in value.items()}
+    if get_origin(kind) in (list, tuple):
+        return get_origin(kind)(_typed(each, inner[0], frames) for each in value)
+    return _typed(value, inner[0], frames)  # one that may be None
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """The fields of a named tuple or a dataclass with their types; of any other type none."""
+    is_record = hasattr(kind, "_fields") or is_dataclass(kind)
+    return get_type_hints(kind) if is_record else {}

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.figures import ranked_by
-from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.evidence import Evidence, Finding, most, total
 from tflogscope.model.findings.gaps import at_stake
 from tflogscope.model.findings.loops import input_bound, python_map, stake_us, waited_us
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -12,12 +14,40 @@ from tflogscope.model.facts import Recorded
 from tflogscope.model.failures import read_failures
 from tflogscope.model.first_calls import first_calls, tracing_times
 from tflogscope.model.frames import is_among, looked_up, row_with, rows, where
-from tflogscope.model.names import function_columns
+from tflogscope.model.names import MERGED, function_columns
 from tflogscope.model.reasons.eager import kernels_of_dispatches
 from tflogscope.model.spans import WithoutLog, asked_for, read_spans
 from tflogscope.model.stages import Stages
 from tflogscope.model.summary import recorded_facts
 from tflogscope.model.unexpected import eager_executions
+
+
+class Finding(NamedTuple):
+    """One finding: its id, what it is about, how much of it, and the time at stake in µs.
+
+    `time_us` is None where the log does not say. `at` are lines over all sources, from 0. `python`
+    is the line of the program where the evidence names it; otherwise those of `at` say it.
+    """
+
+    id: str
+    subject: str
+    amount: int
+    time_us: float | None
+    at: Sequence[int]
+    facts: Mapping[str, Any]
+    python: str | None = None
+
+
+def total(microseconds: pl.Series) -> float | None:
+    """A sum; None if nothing is known."""
+    return float(microseconds.sum()) if microseconds.count() else None
+
+
+def most(values: pl.Series) -> list[str]:
+    """The distinct values, those that occur most first."""
+    counts = values.drop_nulls().str.strip_prefix(MERGED).alias("value").value_counts()
+    return counts.sort("count", "value", descending=[True, False])["value"].to_list()
+
 
 _EAGER = (
     *("at", "end_at", "time", "end_time", "cost_us", "work_us", "call", "thread", "dispatch"),

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
-from tflogscope.model.findings.evidence import RUNNING_US, Evidence
-from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.evidence import RUNNING_US, Evidence, Finding, most, total
 from tflogscope.model.findings.loops import SAVES, SAVING
 from tflogscope.model.frames import Integers, holds, is_among, last_before, rows, where
 from tflogscope.model.once import once

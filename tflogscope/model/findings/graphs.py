@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from tflogscope.events.onednn_header import header_facts
-from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.findings.evidence import Evidence, Finding, most
 from tflogscope.model.findings.onednn import problems_of
 from tflogscope.model.first_calls import call_around, compile_times
 from tflogscope.model.frames import holds, is_among, rows, where

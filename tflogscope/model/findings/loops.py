@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.finding import Finding
+from tflogscope.model.findings.evidence import Evidence, Finding
 from tflogscope.model.frames import holds, is_among, rows, where
 from tflogscope.model.once import once
 from tflogscope.model.spans import LEAST

@@ -11,8 +11,7 @@ import polars as pl
 from tflogscope.events.onednn_header import header_facts
 from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.model.figures import ranked_by
-from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.finding import Finding, most, total
+from tflogscope.model.findings.evidence import Evidence, Finding, most, total
 from tflogscope.model.frames import is_among, row_with, rows, where
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING

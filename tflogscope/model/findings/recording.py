@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from tflogscope.model.ending import read_endings
-from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.finding import Finding, most
+from tflogscope.model.findings.evidence import Evidence, Finding, most
 from tflogscope.model.frames import rows, where
 
 _MESSAGE = 160  # characters of a status that a finding quotes

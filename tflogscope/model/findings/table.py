@@ -13,8 +13,7 @@ from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.model.executions import with_places
 from tflogscope.model.findings.eager import eager_findings, eager_training
-from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.finding import Finding
+from tflogscope.model.findings.evidence import Evidence, Finding
 from tflogscope.model.findings.gaps import between_findings
 from tflogscope.model.findings.graphs import graph_findings
 from tflogscope.model.findings.loops import loop_findings

@@ -22,11 +22,13 @@ from tflogscope.model.frames import (
     alike,
     filled,
     first_after,
+    holds,
     row_with,
     rows,
     where,
 )
 from tflogscope.model.links.kernels import COMPILED, COMPILED_ATTRIBUTE, families_of
+from tflogscope.model.names import CALLING_OPS
 from tflogscope.model.once import once
 from tflogscope.model.thresholds import LINES_WITHOUT_END, MOST_PAIRS
 
@@ -209,3 +211,45 @@ def open_pairs(lines: Integers, start: Integers, until: Integers) -> tuple[Integ
     before = np.repeat(np.cumsum(count) - count, count)
     line = np.arange(len(interval)) - before + np.repeat(first_line, count)
     return line, interval
+
+
+# ---- lines that leave no choice ------------------------------------------------------------------
+# Whatever a table says of its kernel, the one execution that is open around a line ran it.
+
+
+def sole_executions(executions: Executions, at: Integers) -> Integers:
+    """Return for each line the row of the only execution open around it, -1: none, or several.
+
+    `at` is in order. Calls, and ops that run a function or Python code, are open around what they
+    run, and do not count. Nothing is said where the log prints no ends.
+    """
+    frame, signatures = executions.frame, executions.signatures
+    found = np.full(len(at), -1, np.int64)
+    runs = signatures.select(
+        pl.col("kind").is_in(["op", "folding"]) & ~holds(pl.col("op").str.contains(CALLING_OPS))
+    )
+    works = runs.to_series().to_numpy()[frame["signature"].to_numpy()]
+    status = frame["status"]
+    if (status == "unknown").any():
+        return found
+    begin = np.searchsorted(at, frame["at"].to_numpy()).astype(np.uint32)
+    until = np.searchsorted(at, filled(frame["end_at"]), side="right")
+    # Most executions have no line of oneDNN's in them.
+    rows = np.flatnonzero(
+        (until > begin) & works & ((status == "done") | (status == "failed")).to_numpy()
+    )
+    begin, until = begin[rows], until[rows]
+
+    def open_at_each_line(values: Integers) -> Integers:
+        """The sum of the values of the executions that are open at each line."""
+        size = len(at) + 1
+        change = np.bincount(begin, values, size) - np.bincount(until, values, size)
+        return np.cumsum(change)[:-1].astype(np.int64)
+
+    # Where one is open, the sum of the rows of those that are is that one.
+    alone = open_at_each_line(np.ones_like(rows)) == 1
+    found[alone] = open_at_each_line(rows)[alone]
+    endless = frame["at"].to_numpy()[works & (status == "unfinished").to_numpy()]
+    if len(endless):
+        found[at >= endless.min()] = -1
+    return found

@@ -31,15 +31,25 @@ from tflogscope.model.links.candidates import (
     eager_ends_are_doubtful,
     open_pairs,
     read_candidates,
+    sole_executions,
     sources_apart,
 )
 from tflogscope.model.links.kernels import ONCE, roles
 from tflogscope.model.links.late import SIZES, are_late, link_late, may_be_late
-from tflogscope.model.links.pairs import BESIDE, MAIN, Graded, Pairs, grades
 from tflogscope.model.links.problems import KEY, read_problems
-from tflogscope.model.links.reorders import serves
-from tflogscope.model.links.signs import NO, UNKNOWN, habits, oddities, shape_fit
-from tflogscope.model.links.sole import sole_executions
+from tflogscope.model.links.signs import (
+    BESIDE,
+    MAIN,
+    NO,
+    UNKNOWN,
+    Graded,
+    Pairs,
+    grades,
+    habits,
+    oddities,
+    serves,
+    shape_fit,
+)
 from tflogscope.model.links.tensors import Shapes, TensorOutputs, node_shapes
 from tflogscope.model.thresholds import HABITS, LOST, STRAY_LINES
 

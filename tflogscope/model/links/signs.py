@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
 import numpy as np
 import polars as pl
 
@@ -111,3 +114,101 @@ def habits(node: Integers, runs: Integers, problem: Integers, candidate: Integer
     many = int(candidate.max(initial=0)) + 1
     seen = np.bincount(np.unique(key * many + candidate) // many)
     return np.searchsorted(HABITS, seen[key] / runs[node[candidate]], side="right")
+
+
+# ---- pairs of a line and an execution, and how good each is --------------------------------------
+
+BESIDE, MAIN = 1, 2
+
+
+@dataclass(eq=False, repr=False)
+class Pairs:
+    """Columns over pairs: numbers of `line` and `candidate`, and what the two are to each other.
+
+    `role`: BESIDE or MAIN; `fit`: of the shapes, UNKNOWN or YES; `problem`: a number for what the
+    line says it ran.
+    """
+
+    line: Integers
+    candidate: Integers
+    role: Integers
+    fit: Integers
+    problem: Integers
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def where(self, keep: Booleans) -> Self:
+        """Those pairs only."""
+        return replace(self, **{each.name: getattr(self, each.name)[keep] for each in fields(self)})
+
+
+@dataclass(eq=False, repr=False)
+class Graded(Pairs):
+    """Pairs, how many things are odd about each, and how good each is: 0 is best.
+
+    Pairs of one line and one grade are equally likely.
+    """
+
+    odd: Integers
+    grade: Integers
+
+    def preferring(self, good: Booleans) -> Graded:
+        """Put pairs that are not `good` behind others that are equal else."""
+        return replace(self, grade=grades(self.grade, ~good))
+
+
+def grades(*parts: Integers | Booleans) -> Integers:
+    """Numbers in the order of keys that are compared part by part, each from 0 up."""
+    key = [part.astype(np.int64) for part in parts]
+    return np.ravel_multi_index(key, [int(part.max(initial=0)) + 1 for part in key])
+
+
+# Verbose lines name a gradient after its tensor: `src` is what backward_data computes.
+# ---- reorders ------------------------------------------------------------------------------------
+# A kernel of oneDNN reorders what it takes in to the layout that its main primitive wants, runs
+# that, and reorders what came out to TensorFlow's layout: memory descriptors say which it serves.
+
+_OUTPUTS = {"backward_weights": "wei", "backward_data": "src", "backward": "src"}
+
+
+def serves(
+    pairs: Pairs, got: Integers, descriptors: pl.Series, problems: pl.DataFrame, problem: Integers
+) -> Booleans:
+    """Say of each pair whether its reorder goes with the main primitive of its execution.
+
+    `got` is the pair of each line that has its place already, `descriptors` are the lines' memory
+    descriptors, `problem` are their rows in `problems` (`read_problems`). Before the primitive the
+    reorder makes the layout that one of its inputs has in it, after it the reorder starts from the
+    layout of its output.
+    """
+    held = got[got >= 0]
+    held = held[pairs.role[held] == MAIN]
+    mains = np.full(int(pairs.candidate.max(initial=-1)) + 1, -1)
+    mains[pairs.candidate[held]] = pairs.line[held]
+    main = mains[pairs.candidate]
+    (number,) = alike(descriptors.to_frame())
+    _, first, which = np.unique(number, return_index=True, return_inverse=True)
+    tags = [tag[which] for tag in alike(*_tags(rows(descriptors, first)))]
+    sizes = [size[problem] for size in alike(*(problems[[role]] for role in BAGS))]
+    (src, _, dst), size = tags, sizes[0][pairs.line]
+    before = pairs.line < main
+    own = np.where(before, dst[pairs.line], src[pairs.line])
+    kinds = problems["prop_kind"]
+    output = np.array([BAGS.index(_OUTPUTS.get(kind, "dst")) for kind in kinds])[problem]
+    found = np.zeros(len(pairs), bool)
+    for role in range(len(BAGS)):
+        same = (tags[role][main] == own) & (sizes[role][main] == size)
+        found |= same & (before == (output[main] != role))
+    return found & (own > 0) & (main >= 0)
+
+
+def _tags(descriptors: pl.Series) -> list[pl.DataFrame]:
+    """Layout tags of src, wei and dst: `Acdb16a` of `wei_f32:p:blocked:Acdb16a:f0`.
+
+    Reorders call their operands src and dst, too.
+    """
+    tag = r"(?:^| )(?:diff_)?{}[:_][^ ]*?:blocked:(\w+)"
+    text = pl.lit(descriptors)
+    tags = pl.select(text.str.extract(tag.format(role), 1).alias(role) for role in BAGS)
+    return [tags[[role]] for role in BAGS]

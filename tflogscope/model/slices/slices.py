@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from tflogscope.model.frames import Integers, ranks
 from tflogscope.model.slices.alike import alike
 from tflogscope.model.slices.lanes import assign_lanes, nests
 from tflogscope.model.slices.primitive_slices import primitive_slices
@@ -21,6 +21,7 @@ _CALL, _EAGER, _GRAPH = range(3)
 _NO_THREAD = -1
 _TRIED = 20  # tracks that are looked at for a lane, and lanes of one
 _MOST_LINES = 1 << 40  # of one source
+Integers = NDArray[np.int64]
 
 
 class Slices(NamedTuple):
@@ -214,7 +215,10 @@ def _place_of(
 def _ranks(rows: pl.DataFrame) -> tuple[Integers, Integers]:
     """Begins and ends as places in the order of all; at the same µs the log's lines decide."""
     begin, end = rows["begin"].to_numpy(), rows["end"].to_numpy()
-    rank = ranks(_sequence(rows), np.concatenate([begin, end]))
+    time = np.concatenate([begin, end])
+    order = np.lexsort((_sequence(rows), time))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
     return rank[: len(begin)], rank[len(begin) :]
 
 
@@ -264,10 +268,10 @@ def _with_tracks(rows: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame,
         thread=pl.lit(None, pl.Int64),
     )
     both = pl.concat([outer, inner.select(outer.columns)])
-    return both, with_ids(pl.concat([tracks, more]))
+    return both, _with_ids(pl.concat([tracks, more]))
 
 
-def with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
+def _with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
     """Add `tid`: that of the thread on its first track; on others a number that no thread has."""
     threads = tracks["thread"].to_list()
     seen = set(threads)
@@ -283,7 +287,9 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     sequence = np.concatenate([frame["sequence"].to_numpy(), frame["end_sequence"].to_numpy()])
     place = frame["place"].to_numpy()
     place = np.concatenate([2 * place, 2 * place + 1])
-    rank = ranks(place, sequence, time)
+    order = np.lexsort((place, sequence, time))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
     ordered = frame.drop("sequence", "end_sequence", "place").with_columns(
         begin_order=rank[: frame.height], end_order=rank[frame.height :]
     )
