@@ -9,9 +9,9 @@ uses it (`ahead`). `source` ties these together. Nothing here knows what records
 
 from __future__ import annotations
 
-from tflogscope.sources.ahead import read_ahead
 from tflogscope.sources.block import BLOCK_SIZE, LINE_CAP, Block, SourceAccount
 from tflogscope.sources.discover import find_sources
+from tflogscope.sources.readers import read_ahead
 from tflogscope.sources.source import Source
 
 __all__ = [
