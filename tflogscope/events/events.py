@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from tflogscope.errors import NothingRecognised
 from tflogscope.events import coverage
-from tflogscope.events.definitions import read_definitions
 from tflogscope.events.messages import Messages
 from tflogscope.events.onednn import read_verbose
 from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.onednn_header import onednn_version
-from tflogscope.events.pairing import numbered, pair_in_order
+from tflogscope.events.pairing import numbered, pair_in_order, read_definitions
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
 from tflogscope.events.scan import Scanned, SourceSpan
 from tflogscope.events.store import texts_of

@@ -1,4 +1,4 @@
-"""Starts and ends of one key that are not simply a start and then its end.
+"""Records of nodes: starts and ends that are not simply a start and then its end; definitions.
 
 The scanner pairs the simple ones as they come (`pair` in native/scanner.c). The others are paired
 here when the log is known to its end: a node of a loop may run several times at once, and records
@@ -8,6 +8,7 @@ may be lost.
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 Positions = NDArray[np.int64]
@@ -84,3 +85,34 @@ def _neighbours(  # noqa: PLR0917 - three columns of starts, three of ends
     key, index, is_end = key[order], index[order], is_end[order]
     pair = np.flatnonzero(~is_end[:-1] & is_end[1:] & (key[:-1] == key[1:]))
     return np.stack([index[pair], index[pair + 1]], axis=1)
+
+
+# ---- definitions of nodes: `{{node N}} = Op[attributes](inputs) device: D` -----------------------
+# A step prints the same definitions again and again; only the distinct ones are read
+# (core/framework/node_def_util.cc, SummarizeNodeDef).
+
+# The node's name ends at the first `}} = `; the inputs begin at the last `](` that the end of the
+# line allows. A device ends in `device:TYPE:NUMBER` (framework/device_name_utils).
+DEVICE = r"(?:/[a-z]+:[^/\s]+)*/device:[A-Za-z_]+:\d+"
+_NODE = (
+    r"^\{\{node (?P<node>.*?)\}\} = (?P<op>[^\[\](){}]*)\[(?P<attributes>.*)\]\((?P<inputs>.*)\)"
+)
+_WHOLE = _NODE + rf"(?P<dead> is dead:?)? +device: (?P<device>{DEVICE})$"
+# What is left of a definition that was cut short, as far as it goes.
+_CUT = r"^\{\{node (?P<node>[^{}]*)(?:\}\} = (?P<op>[^\[\](){}]*)(?:\[(?P<attributes>.*))?)?"
+_COLUMNS = ("node", "op", "attributes", "inputs", "dead", "device")
+
+
+def read_definitions(texts: pl.Series) -> pl.DataFrame:
+    """One row per text: node, op, attributes, inputs (strings), dead (bool), device, whole.
+
+    Null: cut off.
+    """
+    frame = texts.str.extract_groups(_WHOLE).struct.unnest()
+    whole = pl.col("device").is_not_null()
+    frame = frame.select(*_COLUMNS[:4], pl.col("dead").is_not_null(), "device", whole=whole)
+    rows = np.flatnonzero(~frame["whole"].to_numpy())
+    if len(rows):
+        cut = texts[rows].str.extract_groups(_CUT).struct.unnest()
+        frame = frame.with_columns(frame[name].scatter(rows, cut[name]) for name in cut.columns)
+    return frame
