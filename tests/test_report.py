@@ -281,7 +281,7 @@ def test_the_icicle_has_each_time_once() -> None:
     run = run_of(KERAS)
     data = icicle_data(run, slice_classes(run.drawn.texts))
     assert len(data["paths"]) == len(data["us"]) == len(data["classes"])
-    own = own_times(run.slices, run.executions)
+    own = own_times(run.slices)
     prepared = run.preparations.select((pl.col("end") - pl.col("begin")).sum()).item()
     assert own["work_us"].sum() - len(data["us"]) <= sum(data["us"])
     assert sum(data["us"]) <= own["work_us"].sum() + prepared + 1

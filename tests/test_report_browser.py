@@ -292,6 +292,9 @@ def test_a_search_finds_what_the_tables_have(text: str, keras: Page) -> None:
 def test_a_search_for_a_line_goes_there(keras: Page) -> None:
     search(keras, "32098")
     assert keras.evaluate(DETAILS)["Lines"] == "32,098 to 32,103"
+    work = run_of(KERAS).timeline.filter(line=32098)["work_us"][0]
+    said = keras.evaluate(f"Report.duration(Math.round({work} * 1000) / 1000)")
+    assert keras.evaluate(DETAILS)["Without the log"] == said
 
 
 def test_a_link_to_a_line_leads_into_the_timeline(keras: Page) -> None:

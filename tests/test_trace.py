@@ -206,6 +206,8 @@ def test_chrome_says_what_the_tables_say(name: str) -> None:
             assert event["ph"] == "i"
         else:
             assert event["dur"] == row["duration_us"]
+        work = row["work_us"]
+        assert arguments.get("work_us") == (None if work is None else pytest.approx(work, abs=0.1))
     times = [event["ts"] for event in slices]
     assert times == sorted(times)
 

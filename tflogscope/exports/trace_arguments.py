@@ -48,12 +48,14 @@ def arguments(run: Run, slices: Slices) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     Returns:
         A row for each of `slices.frame`, in the same order: text (row of the texts), line,
-        end_line, op_line, call, step, and duration_us, what a primitive's line says; null: none.
+        end_line, op_line, call, step, work_us, and duration_us, what a primitive's line says; null:
+        none.
         And the texts: name, category, and the columns of TEXTS; a null is not an argument.
     """
     primitives, primitive_texts = _primitives(slices.frame, run.linked_primitives)
     texts = execution_texts(slices.texts)
-    frame = slices.frame.select("text", "line", "end_line", "call", "step").with_row_index("slice")
+    own = ("text", "line", "end_line", "call", "step", "work_us")
+    frame = slices.frame.select(own).with_row_index("slice")
     frame = frame.join(primitives, on="slice", how="left", maintain_order="left")
     frame = frame.select(
         pl.coalesce("text", pl.col("primitive_text") + texts.height),
@@ -62,6 +64,7 @@ def arguments(run: Run, slices: Slices) -> tuple[pl.DataFrame, pl.DataFrame]:
         "op_line",
         "call",
         "step",
+        pl.col("work_us").round(1),
         "duration_us",
     )
     return frame, pl.concat([texts, primitive_texts], how="diagonal")

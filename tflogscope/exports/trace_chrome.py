@@ -136,6 +136,7 @@ def _events(part: pl.DataFrame, heads: pl.Series, members: pl.Series, threads: p
         _number("op_line"),
         _number("call"),
         pl.concat_str(pl.lit(',"step":"'), "step", pl.lit('"')),
+        _number("work_us"),
         _number("duration_us"),
         pl.lit("}},\n"),
         ignore_nulls=True,

@@ -30,7 +30,7 @@ def folded_stacks(run: Run) -> Iterator[bytes]:
 
     Only executions count: tracing, instantiation and compilation do not.
     """
-    own = own_times(run.slices, run.executions).drop("work_us")
+    own = own_times(run.slices).drop("work_us")
     summed = own.filter(pl.col("us") > 0)
     lines = _paths(run, summed).group_by("path").agg(pl.col("us").sum()).sort("path")
     for part in lines.iter_slices(_PART_ROWS):

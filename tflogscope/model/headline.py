@@ -121,7 +121,8 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
         return "no-times", facts
     if eager and eager.total_us is None:
         return "no-times", facts | {"graph": True}
-    return "nothing-found", facts
+    off = any(each["id"] == "onednn-off" for each in findings)
+    return "nothing-found", facts | {"off": off}
 
 
 # ---- figures -------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ import polars as pl
 from tflogscope.model.slices.slices import Slices
 
 
-def own_times(slices: Slices, executions: pl.DataFrame) -> pl.DataFrame:
+def own_times(slices: Slices) -> pl.DataFrame:
     """Sums of own times: text (row of `slices.texts`), stack (null: not known), us, work_us.
 
-    `executions` is the timeline. `us` is as printed, `work_us` without the log, estimated: the
+    `us` is as printed, `work_us` without the log, estimated: the
     share of an execution's time that its work is goes for its own time, too. It is null where the
     log doesn't show what a record costs. Only executions with an end count.
     """
@@ -25,7 +25,6 @@ def own_times(slices: Slices, executions: pl.DataFrame) -> pl.DataFrame:
     )
     kinds = slices.texts.select("kind", "mode", "stack")
     frame = frame.hstack(kinds.select(pl.all().gather(frame["text"])))
-    frame = frame.hstack(executions.select("work_us", "duration_us")[frame["row"]])
     is_call = pl.col("kind") == "call"
     kept: dict[str, Any] = {"how": "left", "maintain_order": "left"}
     own = frame.join(_own_ns(frame), on="slice", **kept)
@@ -37,7 +36,8 @@ def own_times(slices: Slices, executions: pl.DataFrame) -> pl.DataFrame:
         .unique("call", keep="first", maintain_order=True)
     )
     own_us = pl.when(is_call).then(took).otherwise("own_ns").clip(0) / 1000
-    worked = (pl.col("work_us") / pl.col("duration_us")).fill_nan(0)
+    lasted_us = (pl.col("end_ns") - pl.col("begin_ns")) / 1000
+    worked = (pl.col("work_us") / lasted_us).fill_nan(0)
     timed = own.join(around, on="call", **kept).select(
         "text",
         stack=pl.coalesce("stack", "around"),

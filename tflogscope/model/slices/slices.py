@@ -33,7 +33,7 @@ class Slices(NamedTuple):
         it ended is not known, and end_ns is begin_ns), placed (when a primitive ran is worked out
         from its line), begin_order, end_order (places in the order of all begins and ends; null:
         tracing and what else is drawn beside what ran); of executions also text (row of `texts`),
-        line, end_line, call and step as in the timeline.
+        line, end_line, call, step and work_us as in the timeline.
     `texts`: what is said of executions in words, the distinct ones: see `alike`.
     `tracks`, one row per track, in the order to show them: track, name, thread (null: none), tid
         (a number of its own: the thread's, or one that no thread has).
@@ -74,7 +74,7 @@ def read_slices(executions: pl.DataFrame, primitives: pl.DataFrame) -> Slices:
     origin = int(frame["begin_ns"].to_numpy().min()) if frame.height else 0
     number, texts = alike(executions)
     row = pl.when(pl.col("primitive").is_null()).then(pl.col("row").cast(pl.UInt32))
-    facts = executions.select("line", "end_line", "call", "step", text=pl.Series(number))
+    facts = executions.select("line", "end_line", "call", "step", "work_us", text=pl.Series(number))
     frame = frame.with_columns(pl.col("begin_ns", "end_ns") - origin).hstack(
         facts[frame.select(row).to_series()]
     )

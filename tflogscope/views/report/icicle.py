@@ -82,7 +82,7 @@ def icicle_data(run: Run, classes: pl.Series) -> dict[str, Any]:
 
 def _with_preparations(run: Run) -> pl.DataFrame:
     """Own times; those of tracing, passes and compilations below the line that first called."""
-    own = own_times(run.slices, run.executions)
+    own = own_times(run.slices)
     texts = run.drawn.texts.with_row_index("text")
     keys = ["function", "function_uid"]
     calls = (

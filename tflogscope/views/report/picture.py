@@ -229,7 +229,7 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
         pl.col("line", "duration_us").gather(primitive.cast(pl.UInt32))
     ).select(
         line=pl.col("line").cast(pl.Int64),
-        own_ns=(pl.col("duration_us") * 1000).round().clip(-1, 2**53).cast(pl.Int64).fill_null(-1),
+        us="duration_us",
     )
     text = frame.select(
         pl.col("text").replace_strict(used, range(len(used)), default=None)
@@ -268,5 +268,8 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
     columns.add(
         "owner", np.where(owner.is_null().to_numpy(), 0, np.nan_to_num(back)).astype(np.int64)
     )
-    columns.add("own", facts["own_ns"].to_numpy())
+    # What a primitive's line says; of an execution what it would have taken without the log.
+    own = pl.Series(frame["work_us"]).zip_with(primitive.is_null(), facts["us"].cast(pl.Float64))
+    nanoseconds = (own * 1000).round().clip(-1, 2**53).cast(pl.Int64)
+    columns.add("own", nanoseconds.fill_null(-1).to_numpy())
     return columns

@@ -102,6 +102,7 @@
       ["Call", slices.call[at] < 0 ? null : call < 0 ? String(slices.call[at]) : link(data, call, String(slices.call[at]))],
       ["Began", began(data, at)],
       ["Took", took(data, at)],
+      ["Without the log", work(data, at)],
       ["Lines", lines(data, at)],
       ["Log", several ? says("source") : null],
       ["Status", says("status")],
@@ -136,7 +137,7 @@
       ["Primitive", says("primitive")],
       ["Implementation", says("implementation")],
       ["Problem", says("problem")],
-      ["Took", slices.own[at] < 0 ? null : duration(slices.own[at] / 1000)],
+      ["Took", work(data, at)],
       ["Op", owner < 0 ? "not known" : link(data, owner, nameOf(data, owner))],
       ["Link to it", says("link")],
       ["Line", lines(data, at)],
@@ -154,7 +155,7 @@
     const row = (at) => {
       const says = (name) => primitives[name]?.[slices.primitive[at]] ?? "";
       const cells = [link(data, at, says("primitive")), says("implementation"), says("problem")];
-      cells.push(slices.own[at] < 0 ? "" : duration(slices.own[at] / 1000), lines(data, at) ?? "");
+      cells.push(work(data, at) ?? "", lines(data, at) ?? "");
       return element("tr", {}, ...cells.map((cell) => element("td", {}, cell)));
     };
     return element(
@@ -209,6 +210,9 @@
     ];
   }
 
+  /* What it would have taken without the log, an estimate; null: not known. */
+  const work = ({ slices }, at) => (slices.own[at] < 0 ? null : duration(slices.own[at] / 1000));
+
   /* One line, for what is below the pointer and for screen readers. */
   function brief(data, at) {
     const { slices, texts } = data;
@@ -216,8 +220,10 @@
     const parts = [nameOf(data, at)];
     if (text >= 0 && texts.node[text] !== null) parts.push(texts.node[text]);
     if (text < 0 && data.primitives.problem?.[slices.primitive[at]]) parts.push(data.primitives.problem[slices.primitive[at]]);
-    const time = text < 0 ? (slices.own[at] < 0 ? null : duration(slices.own[at] / 1000)) : took(data, at);
+    const own = work(data, at);
+    const time = text < 0 ? own : took(data, at);
     if (time !== null) parts.push(time);
+    if (text >= 0 && own !== null) parts.push(`${own} without the log`);
     const where = lines(data, at);
     if (where !== null) parts.push(`line ${where}`);
     return parts.join(" · ");
