@@ -229,7 +229,7 @@ def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
     path = two(tmp_path)
     text = run_command("analyze", path).stdout.decode()
     assert "Run 1 of 2 (each line says which process wrote it: rank 0)" in " ".join(text.split())
-    assert "What differs between them: tflogscope ranks" in " ".join(text.split())
+    assert "2 ranks What should be equal and is not" in " ".join(text.split())
     facts = json.loads(run_command("analyze", path, "--json").stdout.decode())
     assert [run["recorded"]["process"] for run in facts["runs"]] == ["rank 0", "rank 1"]
     assert [run["recorded"]["sources"] for run in facts["runs"]] == [[f"{path}#0"], [f"{path}#1"]]
@@ -242,6 +242,40 @@ def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
     assert f"{path}#0, {path}#1" in " ".join(missing.stderr.decode().split())
     same_file = run_command("ops", f"{path}#0", "-o", path, "--force")
     assert same_file.returncode == 2
+
+
+def test_processes_without_a_rank_are_compared_by_their_names(tmp_path: Path) -> None:
+    path = two(tmp_path, "docker compose")
+    found = run_command("ranks", path, "--json").stdout.decode()
+    (group,) = json.loads(found)["runs"]
+    names = ["container worker-0", "container worker-1"]
+    assert [each["rank"] for each in group["ranks"]] == names
+    calls = {each["what"]: each["values"] for each in group["differences"]}["order of calls"]
+    assert [calls[name].count("train") for name in names] == [4, 0]
+    assert run_command("ranks", "-", stdin=Path(path).read_bytes()).stdout == (
+        run_command("ranks", path).stdout
+    )
+    alone = run_command("ranks", f"{path}#0")
+    assert alone.returncode == 2
+
+
+def test_the_report_of_several_processes_is_an_overview(tmp_path: Path) -> None:
+    path, page = two(tmp_path, "docker compose"), tmp_path / "report.html"
+    assert run_command("report", path, "-o", str(page)).returncode == 0
+    text = page.read_text()
+    assert "What should be equal and is not" in text
+    pages = sorted((tmp_path / "report.html.runs").iterdir())
+    assert len(pages) == 2
+    assert "train" in pages[0].read_text()
+    redacted = run_command("report", path, "-o", str(page), "--force", "--redacted")
+    assert "these are 2 runs" in redacted.stderr.decode()
+
+
+def test_more_than_ten_ranks_are_told_apart(tmp_path: Path) -> None:
+    raw = raw_log(LOGS[0])
+    path = tmp_path / "run.log"
+    path.write_bytes(wrapped(raw, "torchrun --tee", 10) + wrapped(raw, "torchrun --tee", 0))
+    same(tflogscope.open_log(f"{path}#10"), opened(tmp_path / "bare.log", raw), lines=False)
 
 
 def test_processes_of_a_file_are_collected_as_runs(tmp_path: Path) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from tflogscope.cli.inputs import named_inputs, opened_each
+from tflogscope.cli.inputs import are_together, named_inputs, opened_each
 from tflogscope.cli.options import Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
-from tflogscope.sources.streams import of_one_input
+from tflogscope.version import __version__
 
 if TYPE_CHECKING:
+    from tflogscope.model.parts import Part
+    from tflogscope.model.run import Run
     from tflogscope.views.document import Node
 
 
@@ -42,8 +45,7 @@ def analyze(
         raise UsageError(f"--json and --format {format_name} exclude each other", None, "Name one.")
     with opened_each(named_inputs(logs), grammar) as (parts, runs):
         # Not before: polars is imported while the log is scanned.
-        from tflogscope.views.analyze import analyze_document, parts_json, summary_json
-        from tflogscope.views.document import Paragraph
+        from tflogscope.views.analyze import parts_json, summary_json
 
         if as_json or format_name == "json":
             from tflogscope.exports.json_text import json_object
@@ -54,17 +56,26 @@ def analyze(
             ]
             text = json_object(facts[0] if len(facts) == 1 else {"runs": facts})
         else:
-            text = "\n".join(
-                _drawn(analyze_document(run, part, number, len(parts)), format_name)
-                for number, (part, run) in enumerate(zip(parts, runs, strict=True))
-            )
-            inputs = named_inputs(logs)
-            if "-" not in inputs and of_one_input(
-                [each for part in parts for each in part.sources]
-            ):
-                said = f"What differs between them: tflogscope ranks {' '.join(inputs)}"
-                text += "\n" + _drawn([Paragraph(said)], format_name)
+            text = "\n".join(_drawn(each, format_name) for each in _documents(parts, runs))
     print_text(text)
+
+
+def _documents(parts: list[Part], runs: Iterator[Run]) -> Iterator[Sequence[Node]]:
+    """What is said of each run; and of the processes of one input, what differs between them."""
+    from tflogscope.stores.collect import keep_run
+    from tflogscope.stores.ranks import rank_facts
+    from tflogscope.stores.store import open_store
+    from tflogscope.views.analyze import analyze_document
+    from tflogscope.views.ranks import ranks_document
+
+    together = are_together(parts)
+    with TemporaryDirectory(prefix="tflogscope-") as directory:
+        for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
+            yield analyze_document(run, part, number, len(parts))
+            if together:
+                keep_run(directory, run, __version__)
+        if together:
+            yield ranks_document(rank_facts(open_store(directory, of_one_run=True)))
 
 
 def _drawn(document: Sequence[Node], format_name: str | None) -> str:

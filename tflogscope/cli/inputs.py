@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tflogscope.cli.progress import progress_bar
@@ -16,9 +17,10 @@ from tflogscope.model.figures import size_of
 from tflogscope.model.opening import open_with
 from tflogscope.sources.streams import find_streams, of_one_input
 from tflogscope.stores.folder import store_and_run
+from tflogscope.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import polars as pl
 
@@ -119,11 +121,16 @@ def opened(inputs: list[str], grammar: str | None = None, *, again: bool = False
         TflogscopeError: there is not enough memory for any log.
     """
     with opened_each(inputs, grammar, again=again) as (parts, runs):
-        if len(parts) > 1:
-            example = f" ({parts[0].name})" if len(inputs) < 2 else ""
-            hint = f"Name one{example}, or collect them into a store: {parts[1].why}."
-            raise UsageError(f"these are {len(parts)} runs", " and ".join(inputs[:2]), hint)
+        require_one(inputs, parts)
         yield next(runs)
+
+
+def require_one(inputs: list[str], parts: list[Part]) -> None:
+    """Raise UsageError if inputs are several runs."""
+    if len(parts) > 1:
+        example = f" ({parts[0].name})" if len(inputs) < 2 else ""
+        hint = f"Name one{example}, or collect them into a store: {parts[1].why}."
+        raise UsageError(f"these are {len(parts)} runs", " and ".join(inputs[:2]), hint)
 
 
 @contextmanager
@@ -170,6 +177,23 @@ def opened_each(
                     for each in parts
                 ),
             )
+
+
+def are_together(parts: list[Part]) -> bool:
+    """Whether the runs are processes of one input."""
+    return of_one_input([each for part in parts for each in part.sources])
+
+
+@contextmanager
+def stored(runs: Iterable[Run]) -> Iterator[Store]:
+    """The processes of one input as a store, for as long as the block runs."""
+    from tflogscope.stores.collect import keep_run
+    from tflogscope.stores.store import open_store
+
+    with TemporaryDirectory(prefix="tflogscope-") as directory:
+        for run in runs:
+            keep_run(directory, run, __version__)
+        yield open_store(directory, of_one_run=True)
 
 
 def _warn_of_order(part: Part) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tflogscope.cli.inputs import named_inputs, opened_store
+from tflogscope.cli.inputs import are_together, named_inputs, opened_each, opened_store, stored
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
@@ -72,6 +72,14 @@ def _store(inputs: list[str], grammar: str | None) -> Iterator[Store]:
         return
     if store_and_run(inputs[0]):
         raise UsageError("one run has no other ranks", inputs[0], "Name the store, or logs.")
+    if len(inputs) == 1 and (inputs == ["-"] or os.path.isfile(inputs[0])):  # noqa: PTH113  as named
+        with opened_each(inputs, grammar) as (parts, opened):
+            if not are_together(parts):
+                hint = "Name the logs of all ranks, or a store."
+                raise UsageError("this is the log of one process", inputs[0], hint)
+            with stored(opened) as made:
+                yield made
+        return
     if "-" in inputs:
         raise UsageError("ranks are in logs of their own", None, "Name the logs, or a store.")
     with tempfile.TemporaryDirectory(prefix="tflogscope-") as directory:

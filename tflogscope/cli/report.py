@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tflogscope.cli.inputs import named_inputs, opened
+from tflogscope.cli.inputs import are_together, named_inputs, opened_each, require_one, stored
 from tflogscope.cli.options import Force, Logs, OwnGrammar, option
 from tflogscope.cli.output import Target, target
 from tflogscope.errors import UsageError
@@ -47,32 +47,38 @@ def report(
     """
     inputs = named_inputs(logs)
     place = target(output, force=force, inputs=inputs, file="report.html")
-    if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
+    if len(inputs) == 1 and (named := store_and_run(inputs[0])):
         if redacted:
             hint = "Redact the logs, and collect those: tflogscope redact LOG -o REDACTED.log.zst"
             raise UsageError("the pages of a store can't be redacted", inputs[0], hint)
-        name, id_ = stored
+        name, id_ = named
         if id_ is None:
-            _report_store(name, place)
+            from tflogscope.stores.store import open_store
+
+            _report_store(open_store(name), name, place)
             return
-    with opened(inputs, grammar, again=True) as run:
+    with opened_each(inputs, grammar, again=True) as (parts, runs):
+        if are_together(parts) and not redacted:
+            with stored(runs) as store:
+                _report_store(store, inputs[0], place)
+            return
+        require_one(inputs, parts)
         from tflogscope.api import page
 
-        text = page(run, full=full, redacted=redacted)
+        text = page(next(runs), full=full, redacted=redacted)
     with place.opened() as stream:
         stream.write(text.encode())
 
 
-def _report_store(name: str, place: Target) -> None:
+def _report_store(store: Store, name: str, place: Target) -> None:
     """Write the overview of a store, with a page for each run."""
     from tflogscope.stores.figures import read_figures
-    from tflogscope.stores.store import open_store
     from tflogscope.stores.stored_run import StoredRun
     from tflogscope.views.report.store import PAGES, page_of, run_page, store_page
 
     if place.path is None:
         raise UsageError("the pages of a store are files", None, "Name one: -o report.html")
-    store, folder = open_store(name), Path(f"{place.path}{PAGES}")
+    folder = Path(f"{place.path}{PAGES}")
     folder.mkdir(exist_ok=True)
     rows = read_figures(store).to_dicts()
     for row in rows:
@@ -98,7 +104,7 @@ def _more(store: Store) -> list[Node]:
 
     figures = [(figure.key, figure.title) for figure in FIGURES]
     try:
-        ranked = store.rows["rank"].count() > 0
+        ranked = store.of_one_run or store.rows["rank"].count() > 0
         groups = rank_facts(store) if ranked else []
     except UsageError:
         groups = []

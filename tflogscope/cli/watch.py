@@ -162,6 +162,7 @@ class Watching:
             watched.rate = (after - before) / max(now - since, _TICK)
             watched.bytes, watched.lines = after, growing.lines
             watched.times = max(len(growing.beginnings), 1)
+            watched.process = growing.process
             watched.quiet, watched.ended = quiet, ended
             watched.figures, watched.findings = self._latest.figures, self._latest.findings
             last = watched.hints.last

@@ -27,8 +27,8 @@ FIELD_TYPES = {
     "time": r"[0-9T:.,+Z/-]+",
     # No spaces.
     "word": r"[^ \n]+",
-    # No spaces, and nothing that comes around names.
-    "name": r"[^][ \t\n(){}<>|,:=/]+",
+    # No spaces, and nothing that comes around names. Digits at its end are a number's behind it.
+    "name": r"[^][ \t\n(){}<>|,:=/]+?",
     # A file's name, which may have spaces.
     "file": r"[^:\t\n]+",
     # Anything but a tab: a column of a table.

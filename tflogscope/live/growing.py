@@ -50,6 +50,11 @@ class Growing:
         """Bytes read so far."""
         return sum(each.account.bytes for each in self.beginnings)
 
+    @property
+    def process(self) -> str:
+        """Which process of the log it is, if what is around its lines says that."""
+        return self.beginnings[-1].account.process if self.beginnings else ""
+
     def run(self) -> LogRun:
         """The run so far: a run like any other, while the scan goes on."""
         from tflogscope.events.events import Events

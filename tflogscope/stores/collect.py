@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tflogscope.errors import InputError, TflogscopeError
 from tflogscope.events.onednn_header import header_facts
@@ -18,6 +18,7 @@ from tflogscope.grammar.model import Grammar
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.opening import open_with
 from tflogscope.model.origin import place_of, tensorflow_version
+from tflogscope.model.run import Run
 from tflogscope.sources import Source
 from tflogscope.sources.streams import find_streams
 from tflogscope.stores.folder import Folder, file_system, folder_of, is_url
@@ -34,7 +35,7 @@ from tflogscope.stores.layout import (
     row_frame,
     table_file,
 )
-from tflogscope.stores.naming import OWN_FIELDS, Named
+from tflogscope.stores.naming import OWN_FIELDS, Named, fit
 from tflogscope.stores.pools import Pool
 from tflogscope.stores.stored_run import kept
 
@@ -108,13 +109,7 @@ def collect_run(
             row = _row(named, version, checksum=_checksum(sources))
             if before is not None and _is_whole(folder, before) and _same(before, row):
                 return before, True
-            run = _open(sources, known)
-            row |= _facts(run, named) | {"state": "done"}
-            for table in STORED:
-                folder.write(
-                    table_file(row, table),
-                    parquet(kept(run) if table == KEPT else getattr(run, table), table),
-                )
+            row = _put_tables(folder, row, _open(sources, known), named)
     except InputError as error:
         where = f"{error.where}: " if error.where else ""
         row = failed(named, version, f"{where}{error.what}")
@@ -126,6 +121,25 @@ def collect_run(
         )
     _put_row(folder, row, before)
     return row, False
+
+
+def keep_run(store: str, run: Run, version: str) -> None:
+    """Put a process of a log that is open already into a store, by what the process is called."""
+    log = cast("LogRun", run)
+    [source] = log.sources
+    folder = folder_of(store)
+    named = Named(fit(source.process), {}, (source.path,), source.size or 0)
+    row = _row(named, version, checksum=source.checksum())
+    _put_row(folder, _put_tables(folder, row, log, named), None)
+
+
+def _put_tables(folder: Folder, row: Row, run: LogRun, named: Named) -> Row:
+    """Write all tables of a run; return its whole row."""
+    row = row | _facts(run, named) | {"state": "done"}
+    for table in STORED:
+        frame = kept(run) if table == KEPT else getattr(run, table)
+        folder.write(table_file(row, table), parquet(frame, table))
+    return row
 
 
 def _is_whole(folder: Folder, row: Row) -> bool:

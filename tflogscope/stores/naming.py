@@ -68,7 +68,7 @@ def name_runs(
             if found is None:
                 continue
             fields = {field: _shown(text) for field, text in found.groupdict().items()}
-        id_ = _fit(".".join([*(fields.values() if fields else [_stem(path)]), *process]))
+        id_ = fit(".".join([*(fields.values() if fields else [_stem(path)]), *process]))
         key = tuple(fields.items()) or (("file", file),)
         runs.setdefault(id_, {}).setdefault(key, []).append(file)
     if not runs:
@@ -86,7 +86,7 @@ def name_runs(
     return sorted(found_runs, key=lambda each: (-each.size, each.run))
 
 
-def _fit(id_: str) -> str:
+def fit(id_: str) -> str:
     """The id, if it can be a part of file names; else one made of it, with a checksum.
 
     It can't if it is hidden, leads elsewhere, is too long, or has characters that have an effect.

@@ -39,8 +39,8 @@ def rank_facts(store: Store) -> list[Facts]:
     """
     groups: dict[str, list[Row]] = {}
     for row in store.done.to_dicts():
-        group = _group(row)
-        if group or row["rank"] is not None:
+        group = "" if store.of_one_run else _group(row)
+        if group or row["rank"] is not None or store.of_one_run:
             groups.setdefault(group, []).append(row)
     several = {name: rows for name, rows in groups.items() if len(rows) > 1}
     if not several:
@@ -63,12 +63,12 @@ def _group(row: Row) -> str:
 def _facts(store: Store, name: str, rows: list[Row]) -> Facts:
     rows = sorted(rows, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["run"]))
     ranks = [row["rank"] for row in rows]
-    known = None not in ranks
-    if known and len(set(ranks)) < len(ranks):
+    known, each_once = None not in ranks, len(set(ranks)) == len(ranks)
+    if known and not each_once and not store.of_one_run:
         twice = next(rank for rank in ranks if ranks.count(rank) > 1)
         hint = "Are they of several runs? Collect them with --run and a field that differs."
         raise UsageError(f"two runs are rank {twice} of one run", store.name, hint)
-    labels = {row["run"]: str(row["rank"]) if known else row["run"] for row in rows}
+    labels = {row["run"]: str(row["rank"]) if known and each_once else row["run"] for row in rows}
     timeline = store.table("timeline", rows)
     calls = timeline.filter(pl.col("kind") == "call")
     calls = calls.with_columns(number=pl.int_range(pl.len()).over("run", "function"))
@@ -162,9 +162,7 @@ def _of_those_with_any(frame: pl.DataFrame) -> pl.DataFrame:
 def _differences(what: str, frame: pl.DataFrame, labels: dict[str, str]) -> Iterator[Facts]:
     """Subjects whose values are not equal; who has none has `–`, unless only some were asked."""
     asked = frame["run"].unique() if "every" in frame.columns or what == "release" else [*labels]
-    for (subject,), part in frame.partition_by(
-        "subject", as_dict=True, maintain_order=True
-    ).items():
+    for (subject,), part in frame.sort("subject").group_by("subject", maintain_order=True):
         values = dict.fromkeys((run for run in labels if run in asked), _NONE)
         values |= dict(part.select("run", "value").rows())
         counts = [(list(values.values()).count(value), value) for value in set(values.values())]

@@ -18,9 +18,9 @@ from tflogscope.stores.layout import PARQUET, Row, again, read_rows, table_file
 _READ_BY_POLARS = ("s3://", "gs://", "az://", "abfs://", "abfss://", "file://")
 
 
-def open_store(path: str | os.PathLike[str]) -> Store:
+def open_store(path: str | os.PathLike[str], *, of_one_run: bool = False) -> Store:
     """Open what `tflogscope collect` wrote. Raises as `store_folder` does, and `read_rows`."""
-    return Store(store_folder(path))
+    return Store(store_folder(path), of_one_run=of_one_run)
 
 
 def store_folder(path: str | os.PathLike[str]) -> Folder:
@@ -41,8 +41,9 @@ class Store:
 
     tables = (*TABLES, RUNS)
 
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
+    def __init__(self, folder: Folder, *, of_one_run: bool = False) -> None:
+        """`of_one_run`: its runs are ranks of one run, whatever else they say."""
+        self._folder, self.of_one_run = folder, of_one_run
         self.rows = read_rows(folder)
 
     def __repr__(self) -> str:

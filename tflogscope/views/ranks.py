@@ -44,7 +44,7 @@ def said_differences(facts: Facts) -> list[str]:
     """A sentence for each difference, the odd ranks first."""
     said = []
     for each in facts["differences"]:
-        who = f"rank {', '.join(each['odd'])}: " if each["odd"] else "ranks differ: "
+        who = f"{_named(', '.join(each['odd']))}: " if each["odd"] else "ranks differ: "
         by_value: dict[str, list[str]] = {}
         for rank, value in each["values"].items():
             by_value.setdefault(value, []).append(rank)
@@ -62,7 +62,7 @@ def said_waits(facts: Facts) -> list[str]:
         said.append("No rank comes last more often than by chance, or for long.")
     else:
         said.append(
-            f"rank {slow['rank']} comes last in {slow['steps']} of {slow['of']} steps after the "
+            f"{_named(slow['rank'])} comes last in {slow['steps']} of {slow['of']} steps after the "
             f"first. That makes the first one wait {duration(slow['wait_us'])} (median) of a step "
             f"of {duration(slow['step_us'])}."
         )
@@ -80,17 +80,14 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
         Column("step", "step", "label"),
         Column("last", "last", "name"),
         Column("spread_us", "spread", "us"),
-        *(
-            Column(f"rank {rank['rank']}", f"rank {rank['rank']}", "share")
-            for rank in steps[0]["ranks"]
-        ),
+        *(Column(name, name, "share") for name in (_named(r["rank"]) for r in steps[0]["ranks"])),
     ]
     rows: list[doc.Row] = [
         {
             "step": step["step"],
             "last": step["slowest"],
             "spread_us": step["spread_us"],
-            **{f"rank {rank['rank']}": _both(rank) for rank in step["ranks"]},
+            **{_named(rank["rank"]): _both(rank) for rank in step["ranks"]},
         }
         for step in steps[:_ROWS]
     ]
@@ -98,6 +95,11 @@ def _steps(steps: Sequence[Facts]) -> Iterator[doc.Node]:
     yield doc.Paragraph("time of the call, and in collectives")
     if len(steps) > _ROWS:
         yield doc.Paragraph(f"{count_of(len(steps) - _ROWS, 'more step')}; --json has all")
+
+
+def _named(label: str) -> str:
+    """Ranks by their numbers; where these are not known, a run by its name."""
+    return f"rank {label}" if label[:1].isdigit() else label
 
 
 def _both(rank: Facts) -> str:

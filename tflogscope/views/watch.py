@@ -59,6 +59,8 @@ class Watched:
     times: int = 1
     """How often the log began."""
     ended: bool = False
+    process: str = ""
+    """Which of the log's processes it is: `rank 0`."""
 
 
 @dataclass
@@ -124,7 +126,8 @@ def _title(watched: Watched) -> Text:
     again = f" · began {watched.times} times" if watched.times > 1 else ""
     name = "standard input" if watched.name == "-" else watched.name
     line = text(shorten(safe(name), NAME_WIDTH), "bold")
-    said = f" · {size_of(watched.bytes)}, {count_of(watched.lines, 'line')}{rate}{again}"
+    process = f" · {shorten(safe(watched.process), NAME_WIDTH)}" if watched.process else ""
+    said = f"{process} · {size_of(watched.bytes)}, {count_of(watched.lines, 'line')}{rate}{again}"
     return line.append_text(text(said))
 
 
