@@ -288,6 +288,36 @@ def test_a_prompt_is_shown_before_its_line_ends() -> None:
     assert b"".join(shown) == b"2026 is a number, continue? yes\nProgress 1\rProgress 2\r"
 
 
+@pytest.mark.parametrize(
+    ("line", "before", "shown"),
+    [
+        (b"\n", b"", 100_000),
+        (b"a\n", b"", 200_000),
+        (b" \n", (NODE + "\n").encode(), 0),  # after a line of log: it may be the end of it
+        (b"onednn_verbose,\n", b"", 0),
+    ],
+    ids=["empty", "short", "blank", "onednn"],
+)
+def test_lines_alike_are_passed_on_together(line: bytes, before: bytes, shown: int) -> None:
+    """What is done takes as long as the bytes do, and not as long as there are lines."""
+    output = bytearray()
+    pass_on = PassOn(output.extend, output.extend)
+    done = 0
+
+    def count(_frame: object, _event: str, _argument: object) -> None:
+        nonlocal done
+        done += 1
+
+    sys.setprofile(count)
+    try:
+        pass_on.feed(before + 100_000 * line)
+    finally:
+        sys.setprofile(None)
+    pass_on.idle()
+    assert len(output) == shown
+    assert done < 1000
+
+
 def test_a_line_of_any_length_is_passed_on_as_it_comes() -> None:
     for beginning, passes in ((b"2026 ", True), (NODE[:60].encode(), False)):
         shown: list[bytes] = []

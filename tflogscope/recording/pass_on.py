@@ -30,6 +30,9 @@ _OF_VLOG = re.compile(
 _INFO = rb"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: I |I\d{4} \d\d:\d\d:\d{2,10}\.\d{6} )"
 _RUN = re.compile(rb"(?:(?:%s|%s|%s)[^\n]*+\n)*+" % (_INFO, _ONEDNN, _LINES))
 _RECORD = re.compile(rb"^%s" % _INFO, re.MULTILINE)
+# Each line of log has one of these. They begin with fixed bytes, so they are found quickly.
+_MARKS = (rb"\.\d{6}", rb"_verbose,", rb"tflogscope ", rb"WARNING: All log")
+_BLANK = re.compile(rb"\s*\n")
 _MAY_BEGIN = b"0123456789IWEFod"
 _LINES_BEGIN = b"tflogscope "
 _MAY_GO_ON = b"T=}abcdefghijklmnopqrstuvwxyz \t\r\n\f\v"
@@ -76,6 +79,8 @@ class PassOn:
         """
         more = [re.escape(each) for each in begins]
         self._log_line = re.compile(b"|".join([_LOG_LINE.pattern, *more]))
+        self._marks = [re.compile(mark) for mark in (*_MARKS, *more)]
+        self._next_marks: list[int] = []  # where the next one of each is in the data
         self._may_begin = _MAY_BEGIN + b"".join(each[:1] for each in begins)
         self.has_records = False
         """Whether there was a record that TensorFlow prints at TF_CPP_MIN_LOG_LEVEL=0 only."""
@@ -99,9 +104,10 @@ class PassOn:
     def feed(self, data: bytes) -> None:
         """Sort more of the output."""
         start = 0
+        self._next_marks = [-1] * len(self._marks)
         while start < len(data):
             if not self._open and not self._decided:
-                start = self._after_run(data, start)
+                start = self._after_own(data, self._after_run(data, start))
             end = data.find(b"\n", start) + 1 or len(data)
             self._take(data[start:end])
             start = end
@@ -115,6 +121,22 @@ class PassOn:
         if not self.has_records:
             self.has_records = _RECORD.search(data, start, found.end()) is not None
         return data.rfind(b"\n", start, found.end() - 1) + 1 or start
+
+    def _after_own(self, data: bytes, start: int) -> int:
+        """Where the lines end that are the program's own, or blank and after a line of log."""
+        if self._after_log or self._in_traceback:
+            blank = None if self._in_traceback else _BLANK.match(data, start)
+            return blank.end() if blank else start
+        for number, mark in enumerate(self._marks):
+            if self._next_marks[number] < start:
+                found = mark.search(data, start)
+                self._next_marks[number] = found.start() if found else len(data)
+        end = data.rfind(b"\n", start, min(self._next_marks)) + 1
+        if end <= start:
+            return start
+        self._send(self._output, data[start:end])
+        self._in_dump = self._failed = False
+        return end
 
     def idle(self) -> None:
         """Nothing came for a while: a line that is still open is a prompt, unless it is log."""
