@@ -123,9 +123,17 @@ class Events:
         """Distinct pieces of tensor outputs, from `kernel_name:` to the end of the shape."""
         return self._texts_of("tensors")
 
-    @cached_property
+    @property
+    def verbose_count(self) -> int:
+        """How many verbose lines of oneDNN there are."""
+        return len(self._store.column("verbose", "at"))
+
+    @property
     def verbose(self) -> VerboseLines:
-        """Verbose lines of oneDNN. Those that are cut have their rest, if it is found."""
+        """Verbose lines of oneDNN. Those that are cut have their rest, if it is found.
+
+        They are not kept, as a line may be short and each takes as much as others do.
+        """
         column = self._store.column
         number = column("verbose", "number")
         lines = VerboseLines(

@@ -104,6 +104,8 @@ class _Rows:
 
     def _texts(self, codes: Integers) -> pl.Series:
         """The text of each number, null: NO_TEXT."""
+        if codes.max(initial=NO_TEXT) == NO_TEXT:
+            return self.texts.clear(len(codes))  # of which nothing is in memory
         numbers = np.where(codes == NO_TEXT, self.no_text, codes)
         return self.texts[pl.Series(numbers.astype(np.uint32))]  # which polars takes as they are
 
@@ -247,8 +249,9 @@ class _Rows:
         message = columns["message"]
         columns["message"] = np.where(message == NO_TEXT, template, message)
         self.texts = self.texts.set(self.texts == "", None).rechunk()  # quicker than pieces
-        shown = {name: self._texts(columns[name]) for name in _TEXTS}
-        shown |= {"at": pl.Series(self.lines.at)} | self._numbers()
+        shown = {"at": pl.Series(self.lines.at)} | self._numbers()
+        self.columns.clear()  # each goes when its texts are made
+        shown |= {name: self._texts(columns.pop(name)) for name in _TEXTS}
         return pl.DataFrame(
             [shown[name].cast(kind).alias(name) for name, kind in VERBOSE_SCHEMA.items()]
         )

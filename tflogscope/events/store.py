@@ -61,7 +61,7 @@ class Output:
             (c_uint32 * (2 * strings))(),
             (c.Row * rows)(),
             (c.Seen * (4 * strings))(),
-            (c_uint32 * strings)(),
+            (c_uint32 * (rows * c.FIELDS))(),
             (c_uint32 * strings)(),
             (c_uint64 * (c.HOT + grammar.tables.message_count))(),
         )
@@ -75,7 +75,7 @@ class Output:
             classes=self.classes,
             seen_mask=4 * strings - 1,
             row_capacity=rows,
-            field_capacity=strings,
+            field_capacity=rows * c.FIELDS,
         )
 
 
