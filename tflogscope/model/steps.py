@@ -105,6 +105,8 @@ def _extent(runs: NodeRuns) -> pl.DataFrame:
 def _content(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
     """Return for each step the functions whose executor holds its nodes: names, how many (`size`).
 
+    `owner` numbers the names.
+
     A definition is in the executors of few functions, mostly of one. A step goes by the
     definition that is in the fewest, and of those by the names that most of its nodes have. The
     names are joined by `;`, and null where none is known.
@@ -127,7 +129,7 @@ def _content(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
     of_step = np.full(len(runs.steps), -1)
     of_step[step[best]] = definition[best]
     of_step[runs.steps == FOLDING_STEP] = -1
-    return rows(owners[["names", "size"]], of_step)
+    return rows(owners, of_step)
 
 
 def _owners(runs: NodeRuns, instantiations: Instantiations) -> pl.DataFrame:
@@ -182,7 +184,7 @@ def _by_content(
     nothing = pl.Series([None], dtype=pl.String).new_from_index(0, steps.height)
     found = _Found(nothing, np.full(steps.height, -1))
     one, several = where(content["size"] == 1), where(content["size"] > 1)
-    steps = steps[["at", "last_at"]].hstack([content["names"]])
+    steps = steps[["at", "last_at"]].hstack(content[["names", "owner"]])
     with_one = rows(steps, one)
     found.put(one, with_one["names"], _runs_of_steps(called, with_one))
     if len(several):
@@ -200,9 +202,9 @@ def _by_equal_content(
     calls, tf.data runs: of its functions the one whose kernels (`made`) are the latest.
     """
     # A function that is traced a thousand times has a thousand equals, so nothing is made of each
-    # step with each of them.
-    sets = several.select(pl.col("names").unique(maintain_order=True)).with_row_index("set")
-    each = looked_up(several, sets, "names")[["at", "set"]]
+    # step with each of them; and their names are a long text, so sets go by their numbers.
+    sets = several[["owner", "names"]].unique("owner", maintain_order=True).with_row_index("set")
+    each = looked_up(several, sets, "owner")[["at", "set"]]
     functions = sets.select("set", function=pl.col("names").str.split(";"))
     first = functions["function"].list.first()[each["set"]]
     functions = functions.explode("function", empty_as_null=False)

@@ -65,7 +65,9 @@ def read_candidates(executions: Executions) -> pl.DataFrame:
 def families(executions: Executions) -> Integers:
     """The family of each row of `Executions.frame`, -1: its kernel runs no primitives."""
     frame, signatures = executions.frame, executions.signatures
-    of_kernels = np.where(signatures["kind"] == "call", -1, families_of(signatures))
+    others = where(signatures["kind"] != "call")  # a program may have any number of functions
+    of_kernels = np.full(signatures.height, -1)
+    of_kernels[others] = families_of(rows(signatures, others))
     found = of_kernels[frame["signature"].to_numpy()].astype(np.int16)
     attributes = executions.runs.definitions["attributes"]
     jit = where(attributes.str.contains(COMPILED_ATTRIBUTE, literal=True))
