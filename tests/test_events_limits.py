@@ -16,7 +16,10 @@ from tests.makelog import ADD, MATMUL, Log, Node
 from tests.samples import raw_log
 from tests.test_events_torn import Torn
 from tflogscope.errors import InputError
+from tflogscope.events import scan
 from tflogscope.events.events import PLACES
+from tflogscope.events.store import Output
+from tflogscope.grammar.compiled import CompiledGrammar
 from tflogscope.model import dispatches
 
 NAME = "function_mlp__tf2.13.1__vlog2"
@@ -38,6 +41,25 @@ def test_many_bare_prefixes_before_a_long_line_need_little_memory(tmp_path: Path
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_short_lines_of_onednn_need_few_outputs(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An output is some MB, and each block has its own while it waits for its turn."""
+    made = []
+
+    def output(grammar: CompiledGrammar) -> Output:
+        made.append(Output(grammar))
+        return made[-1]
+
+    monkeypatch.setattr(scan, "Output", output)
+    log = Log()
+    log.step(7, MATMUL)
+    for _ in range(60_000):
+        log.raw("onednn_verbose,exec,,,,,,,,,1")
+    assert opened(log).primitives.height == 60_000
+    assert len(made) < 12
 
 
 def test_more_ops_than_tensorflow_can_have_are_refused(
