@@ -324,7 +324,8 @@ def _by_order(
     like = np.full(len(unknown), -1)
     like[its[best]] = run[best]
     like[np.bincount(its[best], minlength=len(like)) != 1] = -1
-    like = np.where(run_of >= 0, run_of, like[signature])
+    like = like[signature]
+    like[step] = matched
     known = like >= 0
     found.put(unknown[known], called["function"][like[known]], run_of[known])
 

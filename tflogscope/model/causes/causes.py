@@ -127,7 +127,6 @@ _PROVEN: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     ("gradient", "gradient", None),
 )
 # Frames of TensorFlow's and Keras' own loops, between an op and the nearest frame of the program.
-_KERAS_STEP, _TRACING = "step", "tracing"
 _OWN = (("callback", "keras-own"), ("saving", "checkpoint"), ("loop", "keras-own"))
 # What a metric of the program, or a function that a metric was given, asks for in other functions.
 _OF_METRIC = r"^(?:[^<;][^;]*;)+<metric>(?:;|$)"
@@ -171,9 +170,6 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
     ]
     never, always = causes_that_count("never"), causes_that_count("always")
     counts = ~pl.col("cause").is_in((*never, *always))
-    is_step = pl.col("own").list.contains(_KERAS_STEP) & ~pl.col("own").list.contains(_TRACING)
-    of_step = is_step & (counts | (pl.col("cause") == "read-variable"))
-    proven.append(pl.when(of_step).then(pl.lit("keras-batch")))
     for mark, id_, only in _PROVEN:
         holds = (pl.col("mark") == mark) & ~pl.col("cause").is_in(_WIDER)
         if only is not None:  # setting one that exists is something else

@@ -109,13 +109,10 @@ def compiled_runs(executions: Executions) -> pl.DataFrame:
 
 def _rows_of_calls(executions: Executions, found: dict[str, Integers]) -> Integers:
     """The row of each candidate, but of the call around it for a node that runs compiled code."""
-    compiled = found["family"] == COMPILED
-    if not compiled.any():
-        return found["row"]
-    calls = executions.calls
-    place = row_with(pl.DataFrame({"call": found["call"]}), calls[["call"]])
-    call_row = np.append(calls["row"].to_numpy(), -1)[place]
-    return np.where(compiled & (place >= 0), call_row, found["row"])
+    calls, own = executions.calls, pl.Series(found["row"])
+    compiled = pl.Series(np.where(found["family"] == COMPILED, found["call"], -1)).alias("call")
+    around = rows(calls["row"], row_with(compiled.to_frame(), calls[["call"]]))
+    return filled(pl.select(pl.coalesce(around.cast(pl.Int64), own)).to_series())
 
 
 def sources_apart(executions: Executions, primitives: pl.DataFrame) -> tuple[list[str], list[str]]:
