@@ -37,9 +37,8 @@ from tflogscope.views.report import picture
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.memory import memory_data
 from tflogscope.views.report.page import LICENCE, PLAIN, SCRIPTS, STYLES, report_page
-from tflogscope.views.report.picture import slice_classes
-from tflogscope.views.report.raw_lines import raw_lines
-from tflogscope.views.report.tracks import track_names
+from tflogscope.views.report.picture import raw_lines, slice_classes
+from tflogscope.views.report.timeline import track_names
 
 KERAS = "keras_fit_mlp__tf2.13.1__vlog2"
 ASSETS = ROOT / "tflogscope" / "views" / "report" / "assets"

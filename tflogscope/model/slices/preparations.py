@@ -6,19 +6,17 @@ record that it wrote, so it took that long or longer.
 
 from __future__ import annotations
 
-from itertools import count
-
 import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.executions import with_places
 from tflogscope.model.first_calls import call_around, compile_times
-from tflogscope.model.frames import looked_up
+from tflogscope.model.frames import Integers, looked_up, ranks
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import function_columns, wrapped_op
 from tflogscope.model.slices.lanes import assign_lanes
-from tflogscope.model.slices.slices import Slices
+from tflogscope.model.slices.slices import Slices, with_ids
 
 MODE = "preparation"
 
@@ -118,36 +116,26 @@ def _texts(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lanes(rows: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _lanes(rows: pl.DataFrame) -> Integers:
     begin, end = rows["begin"].to_numpy(), rows["end"].to_numpy()
     time = np.concatenate([begin, end])
-    is_begin = np.arange(len(time)) < len(begin)
-    rank = np.empty(len(time), np.int64)
-    rank[np.lexsort((is_begin, time))] = np.arange(len(time))
+    rank = ranks(np.arange(len(time)) < len(begin), time)
     kinds = rows["kind"].replace_strict(
         {"tracing": 0, "instantiation": 1, "XLA compilation": 1}, return_dtype=pl.Int64
     )
     group = kinds.to_numpy()
     lane = assign_lanes(group, rank[: len(begin)], rank[len(begin) :])
     first = int(lane[group == 0].max()) + 1 if (group == 0).any() else 0
-    lanes: np.ndarray[tuple[int], np.dtype[np.int64]] = np.where(group == 0, lane, lane + first)
-    return lanes
+    return np.where(group == 0, lane, lane + first)
 
 
 def _tracks(known: pl.DataFrame, lanes: int) -> pl.DataFrame:
-    """Tracks below the others; their numbers are none of a thread."""
-    seen = set(known["tid"].to_list())
-    free = (number for number in count(1) if number not in seen)
-    more = pl.DataFrame(
-        {
-            "track": range(known.height, known.height + lanes),
-            "name": [f"instantiation{f' · {each + 1}' if each else ''}" for each in range(lanes)],
-            "thread": [None] * lanes,
-            "tid": [next(free) for _ in range(lanes)],
-        },
-        schema=known.schema,
-    )
-    return pl.concat([known, more])
+    """Tracks below the others."""
+    more = {
+        "track": range(known.height, known.height + lanes),
+        "name": [f"instantiation{f' · {each + 1}' if each else ''}" for each in range(lanes)],
+    }
+    return with_ids(pl.concat([known, pl.DataFrame(more)], how="diagonal"))
 
 
 def _merged(

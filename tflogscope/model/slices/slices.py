@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from tflogscope.model.slices.alike import alike
+from tflogscope.model.executions import spelled
+from tflogscope.model.frames import Integers, ranks
+from tflogscope.model.pairing import mixed_keys
 from tflogscope.model.slices.lanes import assign_lanes, nests
 from tflogscope.model.slices.primitive_slices import primitive_slices
 
@@ -21,7 +22,6 @@ _CALL, _EAGER, _GRAPH = range(3)
 _NO_THREAD = -1
 _TRIED = 20  # tracks that are looked at for a lane, and lanes of one
 _MOST_LINES = 1 << 40  # of one source
-Integers = NDArray[np.int64]
 
 
 class Slices(NamedTuple):
@@ -215,10 +215,7 @@ def _place_of(
 def _ranks(rows: pl.DataFrame) -> tuple[Integers, Integers]:
     """Begins and ends as places in the order of all; at the same µs the log's lines decide."""
     begin, end = rows["begin"].to_numpy(), rows["end"].to_numpy()
-    time = np.concatenate([begin, end])
-    order = np.lexsort((_sequence(rows), time))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank = ranks(_sequence(rows), np.concatenate([begin, end]))
     return rank[: len(begin)], rank[len(begin) :]
 
 
@@ -268,10 +265,10 @@ def _with_tracks(rows: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame,
         thread=pl.lit(None, pl.Int64),
     )
     both = pl.concat([outer, inner.select(outer.columns)])
-    return both, _with_ids(pl.concat([tracks, more]))
+    return both, with_ids(pl.concat([tracks, more]))
 
 
-def _with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
+def with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
     """Add `tid`: that of the thread on its first track; on others a number that no thread has."""
     threads = tracks["thread"].to_list()
     seen = set(threads)
@@ -287,9 +284,7 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     sequence = np.concatenate([frame["sequence"].to_numpy(), frame["end_sequence"].to_numpy()])
     place = frame["place"].to_numpy()
     place = np.concatenate([2 * place, 2 * place + 1])
-    order = np.lexsort((place, sequence, time))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank = ranks(place, sequence, time)
     ordered = frame.drop("sequence", "end_sequence", "place").with_columns(
         begin_order=rank[: frame.height], end_order=rank[frame.height :]
     )
@@ -309,3 +304,27 @@ def _flows(frame: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     )
     first = nodes.select("call", to_slice=pl.coalesce("op", "node"))
     return calls.join(first, on="call").sort("from_slice")
+
+
+_WORDS = (
+    *("mode", "kind", "op", "kernel", "rewrite", "node", "status", "function", "function_uid"),
+    *("flavour", "device", "cause", "python", "stack", "source"),
+)
+
+
+def alike(executions: pl.DataFrame) -> tuple[Integers, pl.DataFrame]:
+    """Number the distinct descriptions of executions.
+
+    Args:
+        executions: the `timeline` table with texts as categories, and stack (row of `stacks`).
+
+    Returns:
+        Per execution the number of its description; and these: the columns of the timeline that
+        are texts, function_uid, and stack.
+    """
+    words = executions.select(_WORDS)
+    codes = words.select(pl.all().to_physical().cast(pl.Int64).fill_null(-1))
+    key = mixed_keys(*(column.to_numpy() for column in codes))
+    _, example, number = np.unique(key, return_index=True, return_inverse=True)
+    texts = words[example]
+    return number, spelled(texts)

@@ -28,8 +28,7 @@ from tflogscope.views.recorded import limits_section, recorded_section
 from tflogscope.views.report.icicle import icicle_section
 from tflogscope.views.report.memory import memory_data, memory_section
 from tflogscope.views.report.packed import json_block, packed
-from tflogscope.views.report.picture import gap_places, read_picture
-from tflogscope.views.report.raw_lines import raw_lines
+from tflogscope.views.report.picture import gap_places, raw_lines, read_picture
 from tflogscope.views.report.timeline import drawer, timeline
 from tflogscope.views.time import time_bar, time_section
 from tflogscope.views.timeline import gap_text

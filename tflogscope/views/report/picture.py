@@ -15,12 +15,13 @@ from tflogscope.model.slices.preparations import MODE
 from tflogscope.model.source_text import source_text
 from tflogscope.views.report.icicle import icicle_data
 from tflogscope.views.report.packed import Columns
-from tflogscope.views.report.timeline import CLASSES
-from tflogscope.views.report.tracks import track_names
+from tflogscope.views.report.timeline import CLASSES, track_names
 
 if TYPE_CHECKING:
     from tflogscope.model.activity import Gap
     from tflogscope.model.run import Run
+    from tflogscope.sources import Source
+
 
 SLICES = 800_000  # that a page holds: some 6 to 8 MB
 _ATTRIBUTES = 8_000_000  # characters of node definitions, which gzip makes a twentieth of
@@ -273,3 +274,60 @@ def _columns(frame: pl.DataFrame, used: pl.Series, number: pl.Series, run: Run) 
     nanoseconds = (own * 1000).round().clip(-1, 2**53).cast(pl.Int64)
     columns.add("own", nanoseconds.fill_null(-1).to_numpy())
     return columns
+
+
+# ---- lines of the log as they are: those that tables and findings name ---------------------------
+
+_MOST = 5000  # of a log
+_LONGEST = 600  # characters
+
+
+def raw_lines(run: Run) -> dict[str, dict[str, str]]:
+    """The text of lines, from 1, by source; cut where it is long.
+
+    A log whose lines have something around them has none, and neither has a run of a store.
+
+    Raises:
+        InputError: an input can't be read any more.
+    """
+    first = pl.lit(run.coverage["source"].first()).alias("source")
+    named = (
+        pl.concat(
+            [
+                run.findings.select(
+                    "source",
+                    line=pl.col("lines").str.split(";").list.eval(pl.element().cast(pl.UInt64)),
+                ).explode("line"),
+                run.ops.select(first, line="first_line"),
+                run.summary.functions.select(first, line="first_line"),
+                run.summary.lines.select("source", line="first_line"),
+            ],
+            how="vertical_relaxed",
+        )
+        .drop_nulls()
+        .unique()
+        .sort("line")
+    )
+    return {
+        source.name: _read(source, named.filter(source=source.name)["line"].head(_MOST).to_list())
+        for source in run.sources
+        if not source.envelopes and not source.process
+    }
+
+
+def _read(source: Source, lines: list[int]) -> dict[str, str]:
+    """These lines, which must be sorted."""
+    found: dict[str, str] = {}
+    before = place = 0
+    for block in source.blocks():
+        if place == len(lines):
+            break
+        count = block.text.count(b"\n")
+        if lines[place] <= before + count:
+            texts = block.text.split(b"\n")
+            while place < len(lines) and lines[place] <= before + count:
+                text = texts[lines[place] - before - 1].decode()
+                found[str(lines[place])] = f"{text[:_LONGEST]}…" if text[_LONGEST:] else text
+                place += 1
+        before += count
+    return found
