@@ -37,12 +37,12 @@ from tflogscope.events.scan import Scan
 from tflogscope.events.verbose_lines import lines_of
 from tflogscope.exports.redact import Redactor
 from tflogscope.grammar.load import load_grammar
-from tflogscope.grammar.nodedef import parse_attributes
 from tflogscope.live.growing import Growing
 from tflogscope.model.executions import with_places
 from tflogscope.model.log_run import LogRun
 from tflogscope.model.moments import moment_ns
 from tflogscope.model.opening import read_log
+from tflogscope.model.reasons.conditions import parse_attributes
 from tflogscope.query.sql import select
 from tflogscope.query.where import where
 from tflogscope.recording.pass_on import PassOn

@@ -32,7 +32,7 @@ from tflogscope.live.growing import Growing
 from tflogscope.model.run import Run
 from tflogscope.native.library import library
 from tflogscope.sources.envelopes import Chain
-from tflogscope.sources.recognition import recognise
+from tflogscope.sources.streams import recognise
 
 GRAMMAR = load_grammar()
 LOGS = (

@@ -8,8 +8,8 @@ import pytest
 from tflogscope.grammar import exact, fast
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.model import FileGrammar, Message
-from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
 from tflogscope.grammar.template import TemplateError, parse_template
+from tflogscope.model.reasons.conditions import NodeDefinitionError, parse_attributes
 
 GRAMMAR = load_grammar()
 PROCESS = GRAMMAR.message("process_node")

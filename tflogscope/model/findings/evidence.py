@@ -22,11 +22,10 @@ from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.names import MERGED, function_columns
 from tflogscope.model.node_runs import read_failed_nodes, read_node_runs
-from tflogscope.model.node_tables import graph_nodes
+from tflogscope.model.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
 from tflogscope.model.origin import calibrated_of
 from tflogscope.model.python_functions import python_functions
 from tflogscope.model.python_lines import PythonLines
-from tflogscope.model.reasons.eager import eager_kernels, kernels_of_dispatches
 from tflogscope.model.reasons.reasons import Reasons, read_reasons
 from tflogscope.model.spans import WithoutLog, asked_for, read_spans
 from tflogscope.model.steps import read_steps

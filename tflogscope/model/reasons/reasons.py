@@ -14,13 +14,17 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.grammar.nodedef import NodeDefinitionError, parse_attributes
 from tflogscope.grammar.onednn_ops import OPS, Op
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.frames import Booleans, Integers, alike, among, holds, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
-from tflogscope.model.reasons.conditions import Attributes, must_compile
+from tflogscope.model.reasons.conditions import (
+    Attributes,
+    NodeDefinitionError,
+    must_compile,
+    parse_attributes,
+)
 from tflogscope.model.reasons.plugins import (
     FACTS,
     Asked,
