@@ -454,6 +454,27 @@ def test_what_standard_input_reads_is_never_the_output(tmp_path: Path) -> None:
     assert (done.returncode, log.read_bytes()) == (2, LOG.read_bytes())
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX's")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["diff", "PIPE", "PIPE"], "this is a pipe, which gives its text once"),
+        (["diff", "-", "-"], "this is a pipe, which gives its text once"),
+        (["collect", "-", "-o", "STORE"], "-: collect reads files, not a pipe"),
+        (["collect", "PIPE", "-o", "STORE"], "collect reads files, not a pipe"),
+    ],
+)
+def test_a_pipe_that_had_to_be_read_twice_is_refused(
+    cli: Run, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    """No one writes into the pipe: whatever opens it waits."""
+    os.mkfifo(tmp_path / "PIPE")
+    named = [str(tmp_path / each) if each.isupper() else each for each in arguments]
+    code, out, err = cli(*named)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
 def test_outputs_are_refused_before_logs_are_read(cli: Run, tmp_path: Path) -> None:
     assert cli("ops", "crash", "-o", str(tmp_path))[0] == 2
     assert cli("ops", "crash", "-o", str(tmp_path / "x.y"))[0] == 2

@@ -318,6 +318,16 @@ def test_lines_alike_are_passed_on_together(line: bytes, before: bytes, shown: i
     assert done < 1000
 
 
+def test_a_traceback_behind_an_empty_line_is_the_programs() -> None:
+    status = b"2026-11-21 03:56:54.527949: W core/op.cc:9] INVALID_ARGUMENT: ValueError: no\n"
+    traceback = b"Traceback (most recent call last):\n"
+    for between, shown in ((b"", b""), (b"\n", traceback)):
+        output, errors = bytearray(), bytearray()
+        PassOn(output.extend, errors.extend).feed(status + between + traceback)
+        assert output == shown
+        assert errors == status + (b"" if shown else traceback)
+
+
 def test_a_line_of_any_length_is_passed_on_as_it_comes() -> None:
     for beginning, passes in ((b"2026 ", True), (NODE[:60].encode(), False)):
         shown: list[bytes] = []

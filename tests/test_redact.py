@@ -235,6 +235,28 @@ def test_no_planted_token_survives(tmp_path: Path) -> None:
     assert text.isascii()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "call_0301234567",
+        "layer_411111_111111_1111/x",
+        "12/34/56/78",
+        "4111-1111-1111-1111",
+        "1234",
+        "call 12 34 56",
+    ],
+)
+def test_numbers_of_the_program_in_strings_are_replaced(text: str) -> None:
+    redacted = Redactor(KEY)._string(f'"{text}"')
+    assert not set(re.findall(r"\d+", text)) & set(re.findall(r"\d+", redacted))
+
+
+@pytest.mark.parametrize("text", ["dense_1/MatMul:0", "while_12/cond_345/Less", "loc:@add_7"])
+def test_what_tensorflow_numbers_in_strings_stays(text: str) -> None:
+    redacted = Redactor(KEY)._string(f'"{text}"')
+    assert re.findall(r"(?<=_)\d+|:\d+", text) == re.findall(r"(?<=_)\d+|:\d+", redacted)
+
+
 def test_what_the_header_keeps_has_the_form_of_it(tmp_path: Path) -> None:
     header = {
         "versions": {"tensorflow": "2.13.1", "python": "alice", "alice": "1.0", "keras": ["x"]},

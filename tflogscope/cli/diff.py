@@ -7,6 +7,8 @@ from typing import Annotated
 from tflogscope.cli.inputs import opened
 from tflogscope.cli.options import AsJson, Force, OwnGrammar, argument, option
 from tflogscope.cli.output import print_text, target
+from tflogscope.errors import UsageError
+from tflogscope.sources.discover import is_pipe, is_source
 
 
 def diff(
@@ -37,6 +39,8 @@ def diff(
     from tflogscope.views.difference import difference_document
     from tflogscope.views.terminal import drawn
 
+    if is_pipe(before) and (after == before or is_source(after, [before])):
+        raise UsageError("this is a pipe, which gives its text once", after, "Name two logs.")
     place = None
     if output is not None:
         place = target(output, force=force, inputs=[before, after], file="diff.html")

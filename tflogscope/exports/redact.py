@@ -167,6 +167,8 @@ class Redactor:
         def new(part: str) -> str:
             if not _WORD.match(part):
                 return _NO_ASCII.sub("?", part)
+            if not device and re.search(self._facts["long"], part):
+                return self.pseudonym(part)
             index = is_name and re.fullmatch(self._facts["index"], part)
             return self.word(part, free=not device and not index)
 

@@ -18,7 +18,7 @@ _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
 _LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|cost|off) \d"
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
-_TORN = re.compile(_CLASSIC.replace(b"?P<classic>", b"?:") + rb"|(?<=[^\s])" + _LINES)
+TORN = re.compile(_CLASSIC.replace(b"?P<classic>", b"?:") + rb"|(?<=[^\s])" + _LINES)
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))
 _SEVERITIES = b"IWEF"
 # What the executor says as warnings at VLOG level 1 and above, and only there
@@ -126,7 +126,10 @@ class PassOn:
         """Where the lines end that are the program's own, or blank and after a line of log."""
         if self._after_log or self._in_traceback:
             blank = None if self._in_traceback else _BLANK.match(data, start)
-            return blank.end() if blank else start
+            if blank is None:
+                return start
+            self._failed = False
+            return blank.end()
         for number, mark in enumerate(self._marks):
             if self._next_marks[number] < start:
                 found = mark.search(data, start)
@@ -154,7 +157,7 @@ class PassOn:
                 return
             piece, self._open = self._open, b""
             self._to, self._decided = self._place_of(piece[:_DECIDES]), True
-        if self._to is self._output and (torn := _TORN.search(piece)):
+        if self._to is self._output and (torn := TORN.search(piece)):
             # Another thread's record in the middle of a line: the line's end comes after it.
             self._send(self._output, piece[: torn.start()] + b"\n")
             piece = piece[torn.start() :]

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tflogscope.errors import InputError, UsageError
 from tflogscope.sources.readers import unreadable
@@ -61,6 +62,11 @@ def file_and_process(name: str) -> tuple[str, str] | None:
         if os.path.isfile(name[: mark.start()]):  # noqa: PTH113  as named
             return name[: mark.start()], name[mark.end() :]
     return None
+
+
+def is_pipe(named: str) -> bool:
+    """Whether a name is standard input or a FIFO, which gives its text once."""
+    return named == STANDARD_INPUT or Path(named).is_fifo()
 
 
 def is_source(path: str, inputs: Sequence[str | os.PathLike[str]]) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.model import Grammar
 from tflogscope.sources import find_sources
-from tflogscope.sources.discover import file_and_process, natural_key
+from tflogscope.sources.discover import file_and_process, is_pipe, natural_key
 from tflogscope.sources.streams import find_streams
 from tflogscope.stores.folder import file_system, is_url
 
@@ -138,6 +138,8 @@ def _sizes(
     for named in inputs:
         if is_url(named):
             yield from _remote_sizes(named)
+        elif is_pipe(named):
+            raise UsageError("collect reads files, not a pipe", named, "Write it to a file first.")
         else:
             found = (
                 find_streams([named], grammar, refused)
