@@ -26,8 +26,9 @@ _PAUSE = 10  # a gap that many times as long as half of them are is no step's
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
 )
-# What only a training step runs: metrics are updated with AssignAddVariableOp.
-_TRAINS = r"^(?:AssignSubVariableOp|Resource(?:Sparse)?Apply\w+)$"
+# Only a training step has gradients, whose nodes python/eager/backprop.py, _gradient_function, names.
+# What it updates says less: some optimizers add, as metrics do.
+_GRADIENT = "gradient_tape/"
 # µs that Keras' own loop takes from one call to the next; and Python to call a tf.function, half of
 # the longest (`DISPATCH_US`). Times `python_pace`.
 _KERAS_US = 320
@@ -59,7 +60,8 @@ def read_gaps(evidence: Evidence) -> Gaps:
     """
     pace = evidence.without_log.python_pace or _UNKNOWN_PACE
     outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
-    updating = evidence.nodes.filter(pl.col("op").str.contains(_TRAINS))["function_uid"]
+    training = pl.col("node").str.contains(_GRADIENT, literal=True)
+    updating = evidence.nodes.filter(training)["function_uid"]
     of_keras = pl.col("function").is_in(KERAS_STEPS)
     fit = of_keras & pl.col("function_uid").is_in(updating.implode())
     outer = outer.with_columns(of_keras=of_keras, fit=fit)
@@ -151,7 +153,11 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     long = pl.col("usual_us") > DISPATCH_US * pace
     call = pl.when("is_call").then(_CALL_US * pace).otherwise(_OP_US * pace)
     idle = pl.when(long).then((pl.col("gap_us") - call).clip(0)).otherwise(0.0)
-    both = both.with_columns(all_of_it=pl.col("gap_us") + pl.col("own_us"))
+    of_eager = pl.when("judged").then(dispatch).otherwise(0.0)
+    # Half of what Keras itself does between two steps comes before its callbacks.
+    of_keras_us = pl.when("after_call").then(_KERAS_US * pace / 2).otherwise(0.0)
+    asked_gap = (pl.col("gap_us") - of_keras_us).clip(0)
+    both = both.with_columns(all_of_it=asked_gap + pl.col("own_us"))
     return both.select(
         "at",
         "op",
@@ -160,11 +166,11 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
         asked=asked,
         known=asked & pl.col("known"),
         eager_us=pl.when("judged")
-        .then(pl.when("fit").then("all_of_it").otherwise(dispatch + running))
+        .then(pl.when("fit").then("all_of_it").otherwise(of_eager + running))
         .otherwise(0.0),
         asked_us=pl.when(asked & ~pl.col("judged")).then("all_of_it").otherwise(0.0),
         idle_us=pl.when(~asked)
-        .then(pl.when("of_keras").then("gap_us").otherwise(idle))
+        .then(pl.when("of_keras").then(pl.col("gap_us") - of_eager).otherwise(idle))
         .fill_null(0.0),
     )
 
