@@ -11,7 +11,7 @@ import polars as pl
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence, Finding, most, total
 from tflogscope.model.findings.gaps import at_stake
-from tflogscope.model.findings.loops import input_bound, python_map, stake_us, waited_us
+from tflogscope.model.findings.loops import PYTHON, input_bound, python_map, stake_us, waited_us
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
 from tflogscope.model.names import PRODUCTS, function_columns
 from tflogscope.model.once import once
@@ -27,7 +27,6 @@ _WHOLE = ("eager-training-step", "no-function")
 _FOR_OTHERS = ("read-variable", "constant")
 _STEADY = 0.5  # of the calls of a function have such ops behind them
 _LEAST_STEPS = 2  # a tape that is played back once is not training
-_PYTHON_KERNELS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 _GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _FROM_GENERATOR = "Dataset.from_generator"
 
@@ -221,7 +220,7 @@ def _with_reads(evidence: Evidence, ops: pl.DataFrame) -> pl.Series:
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
-    nodes = evidence.nodes.filter(pl.col("op").is_in(_PYTHON_KERNELS))
+    nodes = evidence.nodes.filter(pl.col("op").is_in(PYTHON))
     if nodes.is_empty():
         if ops.height:
             yield _ran(evidence, "py-function", "py_function", ops)
@@ -233,6 +232,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         .otherwise(pl.col("function").fill_null("functions that the log does not name"))
     )
     bound, waited_for = input_bound(evidence), python_map(evidence)
+    of_data = nodes.filter(pl.col("flavour") == "dataset").sort(ranked_by(nodes), descending=True)
+    slowest = next(iter(of_data["function"]), None)
     for here in nodes.partition_by("function"):
         function = str(here["function"][0])
         runs, time = int(here["executions"].sum()), total(here[ranked_by(here)])
@@ -242,6 +243,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
                 time = min(time, waited_us(evidence))  # the step waits for no more
             if function == waited_for:
                 time = stake_us(evidence)
+            if function == slowest:  # the program's thread can't run Python code meanwhile
+                time += float(at_stake(evidence)["held_us"].sum())
         if function == _FROM_GENERATOR and bound:  # that is `input-bound`
             continue
         inside = rows(ops, where(ops["near"] == function))

@@ -12,8 +12,9 @@ import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import RUNNING_US, Evidence, Finding, most, total
-from tflogscope.model.findings.loops import SAVES, SAVING
+from tflogscope.model.findings.loops import PYTHON, SAVES, SAVING
 from tflogscope.model.frames import Integers, holds, is_among, last_before, rows, where
+from tflogscope.model.intervals import covered_within
 from tflogscope.model.once import once
 from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.spans import DISPATCH_US
@@ -22,11 +23,12 @@ from tflogscope.model.unexpected import is_unexpected
 _LEAST_CALLS = 4  # from which on there is a steady state to speak of
 _STEADY = 0.5  # of the gaps
 _IDLE_SHARE = 0.1  # of the time in calls
+_HELD = 0.9  # of the gaps
 _PAUSE = 10  # a gap that many times as long as half of them are is no step's
 _ITERATOR = (
     "MakeIterator"  # python/data/ops/iterator_ops.py, OwnedIterator: a loop over data begins
 )
-# Only a training step has gradients, whose nodes python/eager/backprop.py, _gradient_function, names.
+# Only a training step has gradients (python/eager/backprop.py, _gradient_function names them).
 # What it updates says less: some optimizers add, as metrics do.
 _GRADIENT = "gradient_tape/"
 # µs that Keras' own loop takes from one call to the next; and Python to call a tf.function, half of
@@ -35,6 +37,10 @@ _KERAS_US = 320
 _CALL_US = DISPATCH_US / 2
 _OP_US = 20  # to ask for an eager op
 _UNKNOWN_PACE = 3.0  # of a log without lines of the hook: better too little said than too much
+# Between sleeps, and in short programs, a line takes up to 17 times as long: its code and data are
+# in no cache. A gap has to be that much longer to be one, but what Keras does in it took 1.5 times
+# as long on the same CPU.
+_MOST_PACE = 2.0
 # A frame of the program that Keras' list of callbacks called.
 _CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
 
@@ -93,7 +99,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     epoch = pl.col("epoch") & ~(often & (pl.len().over("name") >= _LEAST_CALLS))
     steady = ((pl.col("gap") <= _PAUSE * usual) | pl.col("asked")) & ~epoch
     busy = ~pl.col("of_keras") | (pl.col("idle_us").median().over("name") > 2 * _KERAS_US * pace)
-    own_us = pl.when("of_keras").then(_KERAS_US * pace).otherwise(0.0)
+    own_us = pl.when("of_keras").then(_KERAS_US * min(pace, _MOST_PACE)).otherwise(0.0)
     idle = pl.when(busy & steady & ~pl.col("saved")).then(pl.col("idle_us") - own_us).clip(0)
     # Where a callback's eager ops are unexpected, all that it asks for is part of these.
     of_ops = pl.when(pl.col("eager_us").sum().over("name") > 0).then("asked_us").otherwise(0.0)
@@ -151,11 +157,12 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     running = (pl.col("own_us") - pl.col("work_us")).clip(0, RUNNING_US)
     dispatch = pl.min_horizontal("gap_us", pl.lit(DISPATCH_US * pace))
     long = pl.col("usual_us") > DISPATCH_US * pace
-    call = pl.when("is_call").then(_CALL_US * pace).otherwise(_OP_US * pace)
+    own_pace = min(pace, _MOST_PACE)
+    call = pl.when("is_call").then(_CALL_US * own_pace).otherwise(_OP_US * own_pace)
     idle = pl.when(long).then((pl.col("gap_us") - call).clip(0)).otherwise(0.0)
     of_eager = pl.when("judged").then(dispatch).otherwise(0.0)
     # Half of what Keras itself does between two steps comes before its callbacks.
-    of_keras_us = pl.when("after_call").then(_KERAS_US * pace / 2).otherwise(0.0)
+    of_keras_us = pl.when("after_call").then(_KERAS_US * own_pace / 2).otherwise(0.0)
     asked_gap = (pl.col("gap_us") - of_keras_us).clip(0)
     both = both.with_columns(all_of_it=asked_gap + pl.col("own_us"))
     return both.select(
@@ -177,19 +184,41 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
 
 @once
 def at_stake(evidence: Evidence) -> pl.DataFrame:
-    """What the gaps of each function have at stake: name, function, fit, eager_us, idle_us, inside.
+    """What the gaps of each function have at stake.
 
-    Threads that all call one function wait for requests, or for each other; it is left out.
+    name, function, fit, eager_us, idle_us, held_us, inside. Gaps that are held are no idle ones:
+    Python code of tf.data ran all the while (python/lib/core/py_func.cc, DoCallPyFunc), and one
+    thread at a time has the interpreter. Threads that all call one function wait for requests, or
+    for each other; it is left out.
     """
     calls = evidence.calls.filter(~pl.col("nested")).group_by("name")
     of = calls.agg(
         inside=pl.col("took_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
     ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))
-    gaps = read_gaps(evidence).steady.group_by("name", "function", "fit", maintain_order=True)
-    per = gaps.agg(pl.col("eager_us", "idle_us").sum())
+    gaps = read_gaps(evidence).steady
+    held = covered_within(*_python_of_data(evidence), *_windows(gaps)[1:])
+    gaps = gaps.with_columns(held=held)
+    per = gaps.group_by("name", "function", "fit", maintain_order=True).agg(
+        pl.col("eager_us", "idle_us", "held", "gap").sum()
+    )
     per = per.join(of, on="name", maintain_order="left")
     much = pl.col("idle_us") > _IDLE_SHARE * pl.col("inside")
-    return per.with_columns(idle_us=pl.when(much).then("idle_us").otherwise(0.0))
+    is_held = pl.col("held") > _HELD * pl.col("gap")
+    return per.with_columns(
+        idle_us=pl.when(much & ~is_held).then("idle_us").otherwise(0.0),
+        held_us=pl.when(much & is_held).then("idle_us").otherwise(0.0),
+    ).drop("held", "gap")
+
+
+def _python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
+    """When Python code of tf.data ran: begins and ends."""
+    executions = evidence.executions
+    is_python = executions.signatures["op"].is_in(PYTHON)
+    ran = executions.frame.filter(is_python[executions.frame["signature"]])
+    ran = ran.drop_nulls(["step_row", "end_time"])
+    of_data = rows(executions.steps["flavour"], ran["step_row"]) == "dataset"
+    begin, end = (ran.filter(of_data)[name].to_numpy() for name in ("time", "end_time"))
+    return begin, end
 
 
 def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:

@@ -19,13 +19,14 @@ _NEXT = ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional")
 SAVES = ("SaveV2", "MergeV2Checkpoints", "RestoreV2")
 SAVING = "<saving>"
 """A frame of TensorFlow or Keras that writes or reads a file of a model."""
-_PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+"""Kernels that run Python code (python/lib/core/py_func.cc)."""
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _WORTH = 0.1  # of the time of the loop
 _PAUSE = 10  # a wait so many times as long as half of them are is no step's
 _GENERATOR = "Dataset_from_generator_"
 _STAGE = 0.3  # of the wait that a stage has to take to be named
-_PARALLEL = "Parallel"
+_PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _SPLIT_US = 100.0
 _LEAST_WAIT = 300.0  # µs for an element, on average: what is ready takes 10 to 120
 
@@ -115,7 +116,9 @@ def stake_us(evidence: Evidence) -> float:
     of_data = 2 * nodes * (price.usual if price else 0.0)
     waited = wait + max(float(passed["time"].sum()) - step_us - of_data, 0.0)
     slow = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
-    one_by_one = not evidence.eager["op"].str.starts_with(_PARALLEL).any()
+    # A generator is asked for one element at a time (generator_dataset_op.cc), unless interleaved.
+    parallel = _INTERLEAVE if slow.get("function") == _GENERATOR else _PARALLEL
+    one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
     return max(waited if _waits_in_log(evidence) else 0.0, hidden)
 
@@ -180,7 +183,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     return (
         by_op.group_by("function", maintain_order=True)
         .agg(
-            python=(pl.col("op").is_in(_PYTHON)).any(),
+            python=(pl.col("op").is_in(PYTHON)).any(),
             op=pl.col("op").filter(slow).first(),
             random=pl.col("op").str.contains("Random|Shuffle").any(),
             alone=pl.col("took_us").filter(alone).sum() / pl.col("took_us").sum(),
