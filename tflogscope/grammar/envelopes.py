@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from tflogscope.errors import GrammarError
@@ -68,8 +69,10 @@ class Envelope:
     """Which of them is the rank."""
     channel: str = ""
     """Which field tells standard output from standard error."""
-    part: tuple[str, str] = ("", "")
+    part: tuple[str, ...] = ("", "")
     """Which field has which value where the line was cut, and goes on in the next one."""
+    entries: bool = False
+    """Whether an object is an entry of several lines, `NAME=value`, with a blank line behind it."""
     line_feed: bool = False
     """Whether a text ends with a line feed unless it was cut."""
     width: int = 0
@@ -100,30 +103,43 @@ class Envelope:
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
-        """The head, with a group for each field that is read."""
+        """The head, with a group for each field that is read; in an entry the text's name."""
+        if self.entries:
+            return re.compile(b" *%s=" % self.text.encode())
         return re.compile(_pattern(self.tokens, self.asked))
+
+    @property
+    def is_object(self) -> bool:
+        """Whether a line is a JSON object."""
+        return bool(self.text) and not self.entries
 
     def read(self, line: str) -> tuple[str, tuple[str, ...]] | None:
         """The text in a line, and the fields that tell its process; None: it is another line."""
-        if self.text:
-            try:
-                whole = json.loads(line)
-            except (ValueError, RecursionError):
-                return None
-            text, *rest = (in_object(whole, path) for path in (self.text, *self.streams))
-            channel = in_object(whole, self.channel) if self.channel else ""
-            if text is None or channel is None or None in rest:
-                return None
-            if self.line_feed and not text.endswith("\n"):
-                return None
-            found = tuple(each or "" for each in rest)
-            return text.removesuffix("\n"), found
+        if self.is_object:
+            return self._read_object(line)
+        if self.entries:
+            fields = dict(re.findall(r"(?m)^ *(\w+)=(.*)", line))
+            text = fields.get(self.text)
+            return text and (text, tuple(fields.get(name, "") for name in self.streams))
         head = self.pattern.match(line.encode())
         if not head:
             return None
         groups = dict(zip(self.asked, head.groups(), strict=True))
         streams = tuple((groups[name] or b"").decode() for name in self.streams)
         return line.encode()[head.end() :].decode(), streams
+
+    def _read_object(self, line: str) -> tuple[str, tuple[str, ...]] | None:
+        try:
+            whole = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        text, *rest = (in_object(whole, path) for path in (self.text, *self.streams))
+        channel = in_object(whole, self.channel) if self.channel else ""
+        if text is None or channel is None or None in rest:
+            return None
+        if self.line_feed and not text.endswith("\n"):
+            return None
+        return text.removesuffix("\n"), tuple(each or "" for each in rest)
 
 
 def _pattern(tokens: Sequence[Token], asked: Collection[str]) -> bytes:
@@ -150,10 +166,13 @@ def in_object(whole: Any, path: str) -> str | None:
     return whole if isinstance(whole, str) else None
 
 
-_KEYS = {
-    "id", "name", "meaning", "source", "head", "text", "streams", "rank", "channel", "part",
-    "line_feed", "sample",
-}  # fmt: skip
+_REQUIRED = ("id", "name", "meaning", "source")
+_OPTIONAL = {
+    str: ("head", "text", "rank", "channel"),
+    tuple: ("streams", "part"),
+    bool: ("entries", "line_feed"),
+}
+_KEYS = {*_REQUIRED, *chain(*_OPTIONAL.values()), "sample"}
 _SAMPLE_KEYS = {"line", "text", "stream"}
 
 
@@ -168,19 +187,14 @@ def read_envelope(entry: Mapping[str, Any], grammar_file: str) -> Envelope:
             there = ", ".join(sorted(known))
             raise GrammarError(f"unknown key `{unknown[0]}`; there are {there}", place)
     try:
-        made = Envelope(
-            **{name: str(entry[name]) for name in ("id", "name", "meaning", "source")},
-            **{name: str(entry.get(name, "")) for name in ("head", "text", "rank", "channel")},
-            streams=tuple(entry.get("streams", ())),
-            part=tuple(entry.get("part", ("", ""))),
-            line_feed=bool(entry.get("line_feed", False)),
-            width=0,
-            samples=tuple(
-                EnvelopeSample(each["line"], each["text"], tuple(each.get("stream", ())))
-                for each in entry["sample"]
-            ),
-            grammar_file=grammar_file,
+        facts: dict[str, Any] = {name: str(entry[name]) for name in _REQUIRED}
+        for kind, names in _OPTIONAL.items():
+            facts |= {name: kind(entry[name]) for name in names if name in entry}
+        samples = tuple(
+            EnvelopeSample(each["line"], each["text"], tuple(each.get("stream", ())))
+            for each in entry["sample"]
         )
+        made = Envelope(**facts, samples=samples, grammar_file=grammar_file)
     except KeyError as error:
         raise GrammarError(f"`{error.args[0]}` is missing", place) from error
     if bool(made.head) == bool(made.text):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _FEW = 8  # ways in which lines of one process begin
 _LONGEST_SHAPE = 0xFFFF  # bytes
 _DIGITS, _ANY_DIGITS, _ANY_STRING = re.compile(b"[0-9]+"), b"\x01", b"\x02"
+_SIZE = r"^(?:\\x[0-9a-f]{2}|[^\n]){1,3}?(?:\\x00){5,7}"  # of 8 bytes, with NULs escaped
 _JSON = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|([][{}])|([^]["{}]+)')
 
 Key = tuple[bytes, ...]
@@ -54,10 +55,7 @@ class Chain:
 
     def __init__(self, envelopes: Sequence[Envelope]) -> None:
         self.envelopes = tuple(envelopes)
-        self._layers = [
-            _Json(each) if each.text else _Folded(each.width) if each.width else _Heads(each)
-            for each in envelopes
-        ]
+        self._layers = [_layer(each) for each in envelopes]
 
     @property
     def name(self) -> str:
@@ -92,6 +90,12 @@ class Chain:
         for layer in self._layers[1:]:
             opened = _composed(opened, layer.open(opened.text))
         return opened
+
+
+def _layer(envelope: Envelope) -> _Json | _Entries | _Folded | _Heads:
+    if envelope.width:
+        return _Folded(envelope.width)
+    return (_Entries if envelope.entries else _Json if envelope.text else _Heads)(envelope)
 
 
 def _composed(outer: Opened, inner: Opened) -> Opened:
@@ -270,6 +274,61 @@ class _Json:
         return _mended(lines, keys, channel, cut)
 
 
+class _Entries:
+    """Lines that are a field each, and of entries the text of each."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+
+    def open(self, text: bytes) -> Opened:
+        import polars as pl
+
+        envelope, line = self._envelope, pl.col("line")
+        name = line.str.extract(r"^ *([A-Z_][A-Z0-9_]*)(?:=|$)")
+        behind = line.str.contains(r"^[A-Z_][A-Z0-9_]*$").shift(fill_value=False)
+        fields = pl.DataFrame({"line": _lines(text)}).select(
+            number=pl.int_range(pl.len()),
+            # What is no text has its name on a line of its own, and its size before it.
+            name=pl.when(behind).then(name.shift()).otherwise(name),
+            value=pl.when(behind)
+            .then(line.str.replace(_SIZE, ""))
+            .otherwise(line.str.replace(r"^ *\w+=", "")),
+            entry=(name.is_null() & ~behind).cum_sum(),
+        )
+        last = fields["entry"][-1]
+        begin = fields["entry"].search_sorted(last) + int(last > 0)
+        found = fields.filter(name=envelope.text)
+        for asked in envelope.asked:
+            values = fields.filter(name=asked).unique("entry", keep="first", maintain_order=True)
+            found = found.join(
+                values.select("entry", pl.col("value").alias(asked)),
+                on="entry",
+                how="left",
+                maintain_order="left",
+            )
+        # The last entry may lack what tells its process.
+        ends = pl.col("entry") == last
+        streams = [
+            found.select(pl.when(ends).then(pl.col(each).forward_fill()).otherwise(each))[each]
+            .fill_null("")
+            .cast(pl.Binary)
+            for each in envelope.streams
+        ]
+        keys = list(zip(*streams, strict=True)) if streams else None
+        part, value = envelope.part
+        cut = (found[part] == value).fill_null(value=False).to_list() if part else None
+        lines = found["value"].cast(pl.Binary).to_list()
+        whole = Opened(
+            b"",
+            fields.height,
+            (),
+            None,
+            found["number"].to_numpy(),
+            None if begin == fields.height else begin,
+        )
+        return _composed(whole, _mended(lines, keys, None, cut))
+
+
 def _shape_of_object(line: bytes, envelope: Envelope) -> tuple[bytes, bytes]:
     """What is before and behind the text, with marks for digits and texts that may be others."""
     made: list[bytes] = []
@@ -389,11 +448,12 @@ def opened_blocks(blocks: Iterable[Block], chain: Chain) -> Iterator[tuple[Opene
         whole = rest + block.text if rest else block.text
         opened: Opened | None
         opened, rest = chain.open(whole), b""
-        if opened.unfinished is not None:
+        while opened is not None and opened.unfinished is not None:
             place = _line_start(whole, opened.unfinished)
-            if len(whole) - place < 2 * LINE_CAP:
-                whole, rest = whole[:place], whole[place:]
-                opened = chain.open(whole) if whole else None
+            if len(whole) + len(rest) - place > 2 * LINE_CAP:
+                break
+            whole, rest = whole[:place], whole[place:] + rest
+            opened = chain.open(whole) if whole else None
         if opened is not None:
             yield opened, block
     if rest:

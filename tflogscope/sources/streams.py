@@ -363,11 +363,15 @@ def _peel(line: bytes, upto: int, grammar: Grammar, depth: int) -> tuple[Envelop
         return ()
     for envelope in grammar.envelopes.values() if depth else ():
         rest = None
-        if envelope.text and line.startswith(b"{"):
+        if envelope.is_object and line.startswith(b"{"):
             text = (envelope.read(line.decode()) or ("",))[0].encode("utf-8", "backslashreplace")
             if record := records_of(grammar).search(text):
                 rest = _peel(text.split(b"\n")[0], record.start(), grammar, depth - 1)
-        elif envelope.head and (match := envelope.pattern.match(line)) and 0 < match.end() <= upto:
+        elif (
+            not envelope.is_object
+            and (match := envelope.pattern.match(line))
+            and 0 < match.end() <= upto
+        ):
             rest = _peel(line[match.end() :], upto - match.end(), grammar, depth - 1)
         if rest is not None:
             return (envelope, *rest)
