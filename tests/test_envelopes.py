@@ -22,7 +22,15 @@ from tests.command import run_command
 from tests.deep import first_quick
 from tests.fuzzing import BUCKETS
 from tests.samples import NAMES, raw_log
-from tests.wrappers import CUTTING, TELL_APART, WRAPPERS, mixed, wrapped
+from tests.wrappers import (
+    CUTTING,
+    TELL_APART,
+    WRAPPERS,
+    in_fragments,
+    journal_export,
+    mixed,
+    wrapped,
+)
 from tflogscope.api import LogRun
 from tflogscope.errors import GrammarError, UsageError
 from tflogscope.grammar.check import misfits
@@ -198,6 +206,34 @@ def test_a_line_of_json_that_is_broken_stays_as_it_is() -> None:
     assert found.numbers.tolist() == [0, 1, 2, 3, 4, 4]
 
 
+def test_an_entry_of_the_journal_is_a_line(tmp_path: Path) -> None:
+    """Of two processes; the names of fields come in any order."""
+    logs = [raw_log(log) for log in RANKS[:2]]
+    path = tmp_path / "run.log"
+    path.write_bytes(journal_export(logs))
+    there = path.read_text().split("\n")
+    for rank, log in enumerate(logs):
+        run = tflogscope.open_log(f"{path}#{rank}")
+        same(run, opened(tmp_path / "bare.log", log), lines=False)
+        assert run.summary.recorded.process == f"hostname node1, pid 471{rank}"
+        for line in run.timeline.filter(mode="eager", kind="op")["line"]:
+            assert re.match("MESSAGE=.* Executing op ", there[line - 1])
+        (row,) = run.coverage.to_dicts()
+        assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
+
+
+def test_an_entry_may_be_cut_or_binary() -> None:
+    chain = Chain([GRAMMAR.envelopes["journal-export"]])
+    text = b"_PID=1\nMESSAGE=one \n_LINE_BREAK=line-max\n\nMESSAGE=two\n_PID=1\n\n"
+    text += b"_PID=1\nMESSAGE\n\\x05" + b"\\x00" * 7 + b"a\tb\x1bc\n\nMESSAGE=x\n_PID=1\n"
+    found = chain.open(text)
+    assert found.text == b"one two\na\tb\x1bc\nx\n"
+    assert found.key == (b"", b"1")
+    assert found.numbers is not None
+    assert found.numbers.tolist() == [1, 9, 11]
+    assert (found.lines, found.unfinished) == (13, 11)
+
+
 # ---- several processes ---------------------------------------------------------------------------
 
 MIXES = [(count, name) for count in (2, 8) for name in TELL_APART]
@@ -217,6 +253,21 @@ def test_each_process_of_a_file_is_as_if_it_was_alone(
         there = pl.Series(places[rank], dtype=pl.UInt64)
         assert run.timeline["line"].equals(there[bare.timeline["line"] - 1].alias("line"))
         assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
+
+
+@pytest.mark.parametrize("form", ["[1,{}]<stderr>:", "[Thu Nov 26 01:01:27 2026][1,{}]<stderr>: "])
+def test_lines_that_mpirun_mixed_are_put_together_again(tmp_path: Path, form: str) -> None:
+    logs = [raw_log(log) for log in RANKS[:4]]
+    path = tmp_path / "run.log"
+    path.write_bytes(in_fragments(logs, form))
+    there = path.read_bytes().split(b"\n")
+    for rank, log in enumerate(logs):
+        run = tflogscope.open_log(f"{path}#{rank}")
+        same(run, opened(tmp_path / "bare.log", log), lines=False)
+        (row,) = run.coverage.to_dicts()
+        assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
+        for line in run.timeline.filter(mode="eager", kind="op")["line"]:  # its last piece
+            assert form.format(rank).encode() in there[line - 1]
 
 
 def two(tmp_path: Path, name: str = "mpirun --tag-output") -> str:
@@ -316,20 +367,18 @@ def test_processes_without_a_record_are_no_runs(tmp_path: Path) -> None:
 # ---- what has to hold for any text ---------------------------------------------------------------
 
 _HEADS = st.sampled_from([b"[1,0]<stdout>: ", b"[1,0]<stderr>: ", b"[1,1]<stdout>: ", b"", b"[1,"])
-_TEXTS = st.sampled_from(
-    [b"", b"x", b"2026-11-21 03:56:34.965368: I a.cc:1] m", b"[1,0]<stdout>: "]
-)
+_TEXTS = st.sampled_from([b"", b"x", b"2026-11-21 03:56:34.965368: I a.cc:1] m", b"[1,0]<std"])
 
 
 @given(st.lists(st.tuples(_HEADS, _TEXTS), min_size=1, max_size=12))
 def test_every_line_goes_to_one_process(lines: list[tuple[bytes, bytes]]) -> None:
-    chain = Chain([GRAMMAR.envelopes["mpirun"]])
+    chain = Chain([GRAMMAR.envelopes["mpirun-5"]])
     text = b"".join(head + line + b"\n" for head, line in lines)
     for _ in range(2):  # the second time by the heads of the first
         found = chain.open(text)
         assert found.lines == len(lines)
         assert found.text.count(b"\n") == len(lines)
-        expected = [re.sub(rb"^\[1,\d\]<std(?:out|err)>: ?", b"", h + line) for h, line in lines]
+        expected = [re.sub(rb"^\[1,\d\]<std(?:out|err)>: ", b"", h + line) for h, line in lines]
         assert found.text == b"".join(line + b"\n" for line in expected)
 
 

@@ -64,12 +64,17 @@ WRAPPERS: dict[str, Wrapper] = {
     "mpiexec -prepend-rank": _before("[{rank}] "),
     "srun --label": _before("{rank}: "),
     "torchrun --tee": _before("[default{rank}]:"),
+    "mpirun --tag-output --timestamp-output": _before(
+        "Sat Nov 21 03:56:{second:02d} 2026[1,{rank}]<{channel}>:"
+    ),
     "Ray": _before("\x1b[36m(train_fn pid=31{rank})\x1b[0m "),
     "docker compose": _before("worker-{rank}  | "),
     "kubectl logs --prefix": _before("[pod/worker-{rank}/tensorflow] "),
     "CRI": _cri,
     "docker json-file": _docker,
     "journalctl": _before("Nov 21 03:56:{second:02d} node{rank} python[4711]: "),
+    "journalctl -o short-monotonic": _before("[   12.{n:06d}] node{rank} python[4711]: "),
+    "journalctl -o short-full": _before("Sat 2026-11-21 03:56:{second:02d} UTC n python[4711]: "),
     "journalctl -o json": _object(
         lambda text, rank: {
             "__CURSOR": "s=1",
@@ -136,3 +141,31 @@ def mixed(logs: Sequence[bytes], name: str) -> tuple[bytes, list[list[int]]]:
             made.append(wrap(line, len(made), rank))
         turn += 1
     return b"".join(line + b"\n" for line in made), places
+
+
+def journal_export(logs: Sequence[bytes]) -> bytes:
+    """Logs of several processes, in turns, as `journalctl -o export` gives them."""
+    made: list[bytes] = []
+    lines = [log.removesuffix(b"\n").split(b"\n") for log in logs]
+    for begin in range(0, max(map(len, lines)), 13):
+        for rank, each in enumerate(lines):
+            for number, line in enumerate(each[begin : begin + 13]):
+                message, pid = b"MESSAGE=" + line, b"_PID=471%d" % rank
+                fields = [message, pid] if number % 2 else [pid, message]
+                made += b"__CURSOR=s=1;i=%d" % len(made), b"_HOSTNAME=node1", *fields, b""
+    return b"".join(line + b"\n" for line in made)
+
+
+def in_fragments(logs: Sequence[bytes], form: str) -> bytes:
+    """Logs of several ranks as mpirun writes what it has read: 4 kB of each, which end anywhere.
+
+    A tag is before each of these, and behind each line feed that has text behind it
+    (Open MPI 4.1 iof_base_output.c, orte_iof_base_write_output).
+    """
+    made = []
+    for begin in range(0, max(map(len, logs)), 4096):
+        for rank, log in enumerate(logs):
+            tag, piece = form.format(rank).encode(), log[begin : begin + 4096]
+            if piece:
+                made.append(tag + piece[:-1].replace(b"\n", b"\n" + tag) + piece[-1:])
+    return b"".join(made)

@@ -69,6 +69,8 @@ class Envelope:
     """Which of them is the rank."""
     channel: str = ""
     """Which field tells standard output from standard error."""
+    inside: str = ""
+    """What is in each head, where one may be inside a line: the line before goes on later."""
     part: tuple[str, ...] = ("", "")
     """Which field has which value where the line was cut, and goes on in the next one."""
     entries: bool = False
@@ -168,7 +170,7 @@ def in_object(whole: Any, path: str) -> str | None:
 
 _REQUIRED = ("id", "name", "meaning", "source")
 _OPTIONAL = {
-    str: ("head", "text", "rank", "channel"),
+    str: ("head", "text", "rank", "channel", "inside"),
     tuple: ("streams", "part"),
     bool: ("entries", "line_feed"),
 }

@@ -163,10 +163,36 @@ class _Heads:
         self._envelope = envelope
         self._all = re.compile(b"\n(?:(%s))?" % envelope.pattern.pattern)
         self._shapes = _Shapes()
+        self._begun: dict[tuple[bytes, ...], bytes] = {}
 
     def open(self, text: bytes) -> Opened:
+        if self._envelope.inside:
+            text = self._whole_lines(text)
         opened, _ = self._shapes.open(text)
         return opened or self._open_each(b"\n" + text[:-1])
+
+    def _whole_lines(self, text: bytes) -> bytes:
+        """Lines whose pieces are in several, each in the place of its last piece.
+
+        A line that has not ended waits for the next text.
+        """
+        inside = self._envelope.inside.encode()
+        if not self._begun and text.count(inside) == text.count(b"\n"):
+            return text
+        heads = [match for match in self._envelope.pattern.finditer(text) if match.end()]
+        heads = [
+            a for a, b in zip(heads, [None, *heads], strict=False) if not b or a.start() > b.end()
+        ]
+        ends = [head.start() for head in heads[1:]]
+        made = [text[: heads[0].start()] if heads else text]
+        for head, end in zip(heads, [*ends, len(text)], strict=bool(heads)):
+            piece, feed, rest = text[head.end() : end].partition(b"\n")
+            whole = self._begun.pop(head.groups(), b"") + piece
+            if feed:
+                made += head[0], whole, feed, rest
+            else:
+                self._begun[head.groups()] = whole
+        return b"".join(made)
 
     def _open_each(self, body: bytes) -> Opened:
         asked = self._envelope.asked
@@ -284,16 +310,17 @@ class _Entries:
         import polars as pl
 
         envelope, line = self._envelope, pl.col("line")
-        name = line.str.extract(r"^ *([A-Z_][A-Z0-9_]*)(?:=|$)")
-        behind = line.str.contains(r"^[A-Z_][A-Z0-9_]*$").shift(fill_value=False)
+        name = line.str.extract(r"^ *([A-Z_][A-Z0-9_]*)=")
+        # What is no text has its name on a line of its own, and its size before it.
+        alone = line.str.extract(r"^([A-Z_][A-Z0-9_]*)$")
+        binary = alone.shift().is_not_null()
         fields = pl.DataFrame({"line": _lines(text)}).select(
             number=pl.int_range(pl.len()),
-            # What is no text has its name on a line of its own, and its size before it.
-            name=pl.when(behind).then(name.shift()).otherwise(name),
-            value=pl.when(behind)
+            name=pl.when(binary).then(alone.shift()).otherwise(name),
+            value=pl.when(binary)
             .then(line.str.replace(_SIZE, ""))
             .otherwise(line.str.replace(r"^ *\w+=", "")),
-            entry=(name.is_null() & ~behind).cum_sum(),
+            entry=(name.is_null() & alone.is_null() & ~binary).cum_sum(),
         )
         last = fields["entry"][-1]
         begin = fields["entry"].search_sorted(last) + int(last > 0)

@@ -128,7 +128,9 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
     except OSError as error:
         raise no_room(source.name, error) from error
     running = {key: kept for key, kept in found.items() if kept.has_record}
-    keys = sorted(running, key=lambda key: [natural_key(each.decode()) for each in key])
+    keys = sorted(
+        running, key=lambda key: (not any(key), [natural_key(each.decode()) for each in key])
+    )
     ranks = [wrappers.rank_of(key) for key in keys]
     labels: Sequence[object] = ranks if len({*ranks} - {None}) == len(keys) else range(len(keys))
     made: list[Source] = []
@@ -136,7 +138,7 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
         kept, alone = running[key], len(keys) == 1
         stream = Stream(source, kept, "" if alone else f"#{label}")
         stream.others = total - kept.lines if alone else 0
-        stream.rank, stream.process = rank, wrappers.describe(key)
+        stream.rank, stream.process = rank, wrappers.describe(key) or "lines without a wrapper"
         stream.names = {str(label), *(each.decode() for each in key if each)}
         made.append(stream)
     if not made:
