@@ -197,8 +197,8 @@ class _Linker:
 
         Those are open at the line, run its primitive, and their shapes don't contradict it.
         """
-        family = self.column("family")
-        line, candidate = open_pairs(self.at[lines], self.column("at"), self.until)
+        at, family = self.at[lines], self.column("family")
+        line, candidate = open_pairs(at, self.column("at"), self.until)
         problem = self.problem[lines][line]
         role = self.roles[family[candidate], problem].astype(np.int64)
         pairs = Pairs(line, candidate, role, role, problem).where(role > 0)
@@ -207,7 +207,8 @@ class _Linker:
         of_pairs = family[pairs.candidate]
         row = shapes.row[place]
         fit = shape_fit(self.problems, pairs.problem, shapes.distinct, row, of_pairs)
-        pairs = replace(pairs, fit=fit).where(fit > NO)
+        before_output = at[pairs.line] <= self.until[pairs.candidate]
+        pairs = replace(pairs, fit=fit).where(before_output & (fit > NO))
         # What a kernel runs rarely is no rival to a kernel that runs it always.
         has_main = np.zeros(len(lines), bool)
         has_main[pairs.line[pairs.role == MAIN]] = True
