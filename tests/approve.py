@@ -1,23 +1,28 @@
-"""Golden files: what `analyze` and `timeline` print for a few sample logs, and where the lines of
-oneDNN are linked in each.
+"""Golden files: what `analyze` and `timeline` print for a few sample logs, where the lines of
+oneDNN are linked in each, and a checksum of each column of each table of all logs that are kept.
 
 `python -m tests.approve` rewrites them after an intended change; look at the difference before you
-commit it.
+commit it. Where a checksum changed `benchmarks/same.py` shows the rows.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from tests.samples import LOGS, NAMES, ROOT, path_of, run_of
+from tests.samples import KEPT, LOGS, NAMES, ROOT, path_of, run_of
+from tflogscope.views.analyze import summary_json
 
 GOLDEN = ROOT / "tests" / "golden"
 LINKS = GOLDEN / "links.csv"
+ANSWERS = GOLDEN / "answers.csv"
 SHOWN = (
     ("analyze", "keras_fit_mlp__tf2.13.1__vlog2"),
     ("analyze", "eager_basics__tf2.8.4__vlog2"),
@@ -65,9 +70,55 @@ def linked(name: str) -> pl.DataFrame:
     return sums.sort(keys).select(pl.lit(name).alias("log"), *sums.columns)
 
 
+_TABLES = (
+    *("coverage", "timeline", "ops", "functions", "nodes", "rewrites", "primitives", "findings"),
+    "time",
+)
+_SAID = ("source", "sources", "text", "advice")  # names of files, and words: no answer changes
+
+
+def answered(name: str) -> pl.DataFrame:
+    """A row for each table of a log, for what `analyze --json` says besides, and for pictures.
+
+    checksums: of each column or key, `name:checksum`. Times count to four digits.
+    """
+    run = run_of(name)
+    found: dict[str, dict[str, list[Any]]] = {}
+    for table in _TABLES:
+        frame: pl.DataFrame = getattr(run, table).drop(_SAID, strict=False)
+        frame = frame.with_columns(pl.selectors.float().round_sig_figs(4))
+        found[table] = frame.cast(pl.String).to_dict(as_series=False)
+    others = summary_json(run).items()
+    found["analyze"] = {key: [value] for key, value in others if key not in found}
+    found["headline"] = {each.name: [each.value] for each in run.headline.figures}
+    found["headline"]["id"] = [run.headline.id]
+    found["drawn"] = {
+        f"{name}.{column.name}": column.cast(pl.String, strict=False).to_list()
+        for name in ("frame", "tracks")
+        for column in getattr(run.drawn, name).drop(_SAID, strict=False)
+    }
+    rows = {table: " ".join(map(_checksum, columns.items())) for table, columns in found.items()}
+    return pl.DataFrame({"log": name, "table": [*rows], "checksums": [*rows.values()]})
+
+
+def _checksum(item: tuple[str, list[Any]]) -> str:
+    text = json.dumps(_unsaid(item[1]), default=str)
+    return f"{item[0]}:{blake2b(text.encode(), digest_size=2).hexdigest()}"
+
+
+def _unsaid(value: Any) -> Any:
+    """A value of JSON without words, its numbers to four digits."""
+    if isinstance(value, dict):
+        return {key: _unsaid(each) for key, each in value.items() if key not in _SAID}
+    if isinstance(value, list):
+        return [*map(_unsaid, value)]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 def approve() -> None:
     GOLDEN.mkdir(exist_ok=True)
     pl.concat(linked(name) for name in NAMES).write_csv(LINKS)
+    pl.concat(map(answered, KEPT)).write_csv(ANSWERS)
     for shown in SHOWN:
         golden_of(*shown).write_text(printed(*shown), encoding="utf-8")
         sys.stdout.write(f"{golden_of(*shown).relative_to(ROOT)}\n")

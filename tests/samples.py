@@ -1,7 +1,6 @@
 """Real logs, opened once while they are used: conftest.py runs the tests of a log in a row.
 
-Those of sample_logs/ with their truth, those of tests/reasons, tests/sentences, tests/causes and
-tests/plugins.
+Those of sample_logs/ with their truth, and those that tests were recorded for.
 """
 
 from __future__ import annotations
@@ -31,8 +30,14 @@ _FOLDERS = (
     ROOT / "tests" / "sentences" / "logs",
     ROOT / "tests" / "causes" / "logs",
     ROOT / "tests" / "plugins",
+    ROOT / "tests" / "costs",
+    ROOT / "tests" / "lines",
+    ROOT / "tests" / "ranks",
+    ROOT / "tests" / "time",
 )
 _SUFFIX = ".log.zst"
+KEPT = sorted(path.name.partition(".log.")[0] for each in _FOLDERS for path in each.glob("*.log.*"))
+"""All logs that are kept here."""
 
 MANIFEST: dict[str, dict[str, Any]] = {
     entry["file"].removesuffix(_SUFFIX): entry

@@ -1,4 +1,5 @@
-"""What `analyze` and `timeline` print, to the letter, and where lines of oneDNN are linked.
+"""What `analyze` and `timeline` print, to the letter, where lines of oneDNN are linked, and that no
+column of any table of any kept log has changed.
 
 After an intended change: python -m tests.approve.
 """
@@ -8,8 +9,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.approve import GOLDEN, LINKS, SHOWN, golden_of, linked, printed
-from tests.samples import NAMES
+from tests.approve import ANSWERS, GOLDEN, LINKS, SHOWN, answered, golden_of, linked, printed
+from tests.deep import first_quick
+from tests.samples import KEPT, NAMES
 
 
 @pytest.mark.parametrize(("command", "name"), SHOWN)
@@ -24,5 +26,13 @@ def test_lines_are_linked_as_approved(name: str) -> None:
     assert linked(name).rows() == approved.rows()
 
 
+@pytest.mark.parametrize("name", first_quick((name,) for name in KEPT))
+def test_tables_are_as_approved(name: str) -> None:
+    found = {table: set(sums.split()) for _, table, sums in answered(name).rows()}
+    rows = pl.read_csv(ANSWERS).filter(log=name).rows()
+    approved = {table: set(sums.split()) for _, table, sums in rows}
+    assert found == approved
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert {*GOLDEN.iterdir()} == {LINKS, *(golden_of(*shown) for shown in SHOWN)}
+    assert {*GOLDEN.iterdir()} == {ANSWERS, LINKS, *(golden_of(*shown) for shown in SHOWN)}

@@ -23,23 +23,23 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 CHANGED = ("tflogscope/model", "tflogscope/checks")
-TESTS = {  # of the modules whose path begins so, the first that fits
+GOLDEN = "tests/test_golden.py"  # of every module: it has answers of all logs that are kept
+TESTS = {  # besides GOLDEN, of the modules whose path begins so, the first that fits
     "tflogscope/model/activity": "test_timeline test_views_notebook test_lanes",
     "tflogscope/model/causes": "test_cause_rules test_causes_truth test_lines_shown",
-    "tflogscope/model/costs": "test_costs test_model_* test_golden",
+    "tflogscope/model/costs": "test_costs test_model_*",
     "tflogscope/model/difference": "test_difference",
-    "tflogscope/model/executions": "test_envelopes test_model_* test_golden test_truth",
+    "tflogscope/model/executions": "test_envelopes test_model_* test_truth",
     "tflogscope/model/explain": "test_explain",
-    "tflogscope/model/figures": "test_views_table test_views_analyze test_golden test_report",
+    "tflogscope/model/figures": "test_views_table test_views_analyze test_report",
     "tflogscope/model/findings": "test_findings test_sentences",
-    "tflogscope/model/links": "test_links_parts test_links test_golden test_links_truth "
-    "test_report",
+    "tflogscope/model/links": "test_links_parts test_links test_links_truth test_report",
     "tflogscope/model/moments": "test_timeline",
     "tflogscope/model/parts": "test_model_parts test_stores",
     "tflogscope/model/python_lines": "test_lines test_lines_shown",
     "tflogscope/model/reasons": "test_reasons test_plugins test_truth",
     "tflogscope/model/slices": "test_lanes test_trace test_timeline",
-    "tflogscope/model": "test_model_* test_golden test_truth test_findings test_sentences "
+    "tflogscope/model": "test_model_* test_truth test_findings test_sentences "
     "test_views_analyze test_views_table test_report test_plugins",
     "tflogscope/checks": "test_checks_* test_check_formats test_cli_check",
 }
@@ -111,7 +111,7 @@ def tests_of(path: str) -> list[str]:
     """The test files that matter to a module."""
     names = next(text for folder, text in TESTS.items() if path.startswith(folder)).split()
     found = [each for name in names for each in sorted((ROOT / "tests").glob(f"{name}.py"))]
-    return [each.relative_to(ROOT).as_posix() for each in found]
+    return [GOLDEN, *(each.relative_to(ROOT).as_posix() for each in found)]
 
 
 def is_noticed(mutant: Mutant, tree: Path) -> bool:
