@@ -102,7 +102,7 @@ def answered(name: str) -> pl.DataFrame:
 
 
 def _checksum(item: tuple[str, list[Any]]) -> str:
-    text = json.dumps(_unsaid(item[1]), default=str)
+    text = json.dumps(_unsaid(item[1]), default=str).replace(f"{ROOT}/", "")
     return f"{item[0]}:{blake2b(text.encode(), digest_size=2).hexdigest()}"
 
 
