@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from tflogscope.cli.inputs import are_together, named_inputs, opened_each
+from tflogscope.cli.inputs import are_together, named_inputs, opened_each, stored
 from tflogscope.cli.options import Logs, OwnGrammar, option
 from tflogscope.cli.output import print_text
 from tflogscope.errors import UsageError
-from tflogscope.version import __version__
 
 if TYPE_CHECKING:
     from tflogscope.model.parts import Part
@@ -62,20 +60,24 @@ def analyze(
 
 def _documents(parts: list[Part], runs: Iterator[Run]) -> Iterator[Sequence[Node]]:
     """What is said of each run; and of the processes of one input, what differs between them."""
-    from tflogscope.stores.collect import keep_run
     from tflogscope.stores.ranks import rank_facts
-    from tflogscope.stores.store import open_store
     from tflogscope.views.analyze import analyze_document
     from tflogscope.views.ranks import ranks_document
 
-    together = are_together(parts)
-    with TemporaryDirectory(prefix="tflogscope-") as directory:
+    said: list[Sequence[Node]] = []
+
+    def shown() -> Iterator[Run]:
         for number, (part, run) in enumerate(zip(parts, runs, strict=True)):
-            yield analyze_document(run, part, number, len(parts))
-            if together:
-                keep_run(directory, run, __version__)
-        if together:
-            yield ranks_document(rank_facts(open_store(directory, of_one_run=True)))
+            said.append(analyze_document(run, part, number, len(parts)))
+            yield run
+
+    if not are_together(parts):
+        for _ in shown():
+            yield said.pop()
+        return
+    with stored(shown()) as store:
+        yield from said
+        yield ranks_document(rank_facts(store))
 
 
 def _drawn(document: Sequence[Node], format_name: str | None) -> str:
