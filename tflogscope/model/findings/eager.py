@@ -11,7 +11,14 @@ import polars as pl
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence, Finding, most, total
 from tflogscope.model.findings.gaps import at_stake
-from tflogscope.model.findings.loops import PYTHON, input_bound, python_map, stake_us, waited_us
+from tflogscope.model.findings.loops import (
+    GENERATOR,
+    PYTHON,
+    input_bound,
+    python_map,
+    stake_us,
+    waited_us,
+)
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
 from tflogscope.model.names import PRODUCTS, function_columns
 from tflogscope.model.once import once
@@ -27,7 +34,6 @@ _WHOLE = ("eager-training-step", "no-function")
 _FOR_OTHERS = ("read-variable", "constant")
 _STEADY = 0.5  # of the calls of a function have such ops behind them
 _LEAST_STEPS = 2  # a tape that is played back once is not training
-_GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _FROM_GENERATOR = "Dataset.from_generator"
 
 
@@ -225,7 +231,7 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
         if ops.height:
             yield _ran(evidence, "py-function", "py_function", ops)
         return
-    is_generator = pl.col("function").str.starts_with(_GENERATOR)
+    is_generator = pl.col("function").str.starts_with(GENERATOR)
     nodes = nodes.with_columns(
         function=pl.when(is_generator)
         .then(pl.lit(_FROM_GENERATOR))

@@ -24,7 +24,7 @@ PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _WORTH = 0.1  # of the time of the loop
 _PAUSE = 10  # a wait so many times as long as half of them are is no step's
-_GENERATOR = "Dataset_from_generator_"
+GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _STAGE = 0.3  # of the wait that a stage has to take to be named
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _SPLIT_US = 100.0
@@ -49,7 +49,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     there = {re.sub(r"(?:Dataset)?(?:V\d)?$", "", op) for op in evidence.eager["op"].unique()}
     parallel = any(op.startswith(_PARALLEL) for op in there)
     function = str(slow.get("function", ""))
-    generator = function.startswith(_GENERATOR)
+    generator = function.startswith(GENERATOR)
     mapped = re.sub(r"^Dataset_\w*?map_", "", function) if slow and not generator else None
     steps = max(evidence.loop_us - wait, 0.0)
     stake = stake_us(evidence)
@@ -89,8 +89,8 @@ def _slow_stage(evidence: Evidence) -> dict[str, Any]:
 def python_map(evidence: Evidence) -> str | None:
     """The function of tf.data whose Python code the program waits for; None: it does not."""
     slow = _slow_stage(evidence) if input_bound(evidence) else {}
-    function = str(slow.get("function", _GENERATOR))
-    return function if slow.get("python") and not function.startswith(_GENERATOR) else None
+    function = str(slow.get("function", GENERATOR))
+    return function if slow.get("python") and not function.startswith(GENERATOR) else None
 
 
 @once
@@ -117,7 +117,7 @@ def stake_us(evidence: Evidence) -> float:
     waited = wait + max(float(passed["time"].sum()) - step_us - of_data, 0.0)
     slow = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
     # A generator is asked for one element at a time (generator_dataset_op.cc), unless interleaved.
-    parallel = _INTERLEAVE if slow.get("function") == _GENERATOR else _PARALLEL
+    parallel = _INTERLEAVE if slow.get("function") == GENERATOR else _PARALLEL
     one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
     return max(waited if _waits_in_log(evidence) else 0.0, hidden)
@@ -173,7 +173,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     gives each thread 100,000 cycles at least).
     """
     nodes = evidence.nodes.filter(pl.col("flavour") == "dataset").drop_nulls("function")
-    name = pl.when(pl.col("function").str.starts_with(_GENERATOR)).then(pl.lit(_GENERATOR))
+    name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
     by_op = nodes.group_by(name.otherwise("function").alias("function"), "op").agg(
         took_us=pl.col("work_us").sum(), runs=pl.col("executions").sum()
     )
