@@ -44,6 +44,20 @@ MANIFEST: dict[str, dict[str, Any]] = {
     for entry in json.loads((LOGS / "MANIFEST.json").read_text())["logs"]
 }
 NAMES = sorted(MANIFEST)
+UNLIKE = (
+    "cnn_fit__tf2.13.1__vlog0__vmodule",  # no durations
+    "control_flow__tf2.20.0__vlog2",  # loops
+    "eager_basics__tf2.8.4__vlog2",  # an old release
+    "error__tf2.13.1__vlog2",
+    "function_mlp__tf2.13.1__vlog2",
+    "keras_fit_mlp__tf2.13.1__vlog2",
+    "py_function__tf2.21.0__vlog2",  # Python inside of functions
+    "python_threads__tf2.21.0__vlog2",
+    "tf1_session__tf2.13.1__vlog2",  # no functions
+    "torch_mlp__torch2.13.0__vlog2",  # oneDNN alone
+)
+"""Sample logs of each kind: for tests of what is done with any tables, or any text."""
+
 WITH_TRUTH = [name for name in NAMES if (TRUTH / f"{name}.truth.jsonl.zst").exists()]
 
 

@@ -140,8 +140,9 @@ def test_a_log_that_changed_replaces_its_run(logs: Path, tmp_path: Path) -> None
 
 @pytest.mark.thorough
 def test_one_bad_log_fails_its_run_alone(
-    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Processes, "run", Here.run)
     (logs / "bad").mkdir()
     (logs / "bad" / "bad.log").write_text("hello\n")
     store = str(tmp_path / "store")
@@ -249,8 +250,9 @@ def test_one_name_of_bytes_refuses_no_other_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", ["one table", "no table", "a file half written"])
 def test_a_first_collect_that_was_killed_is_taken_up(
-    left: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    left: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Processes, "run", Here.run)
     store = tmp_path / "store"
     collect(name_runs([str(path_of(EAGER))], None, TAKEN), str(store), Here(), VERSION)
     whole = content(store)
@@ -357,8 +359,13 @@ def test_half_a_store_and_another_schema_are_said(logs: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("damage", [b"PAR1", b"", b"no Parquet", None])
 def test_a_damaged_row_refuses_no_collect(
-    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes | None
+    logs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    damage: bytes | None,
 ) -> None:
+    monkeypatch.setattr(Processes, "run", Here.run)
     collected(logs, tmp_path / "store")
     row = tmp_path / "store/runs/mlp.1.0.parquet"
     row.write_bytes(row.read_bytes()[:-9] if damage is None else damage)
@@ -435,7 +442,7 @@ collect(runs, sys.argv[1], Here(), VERSION)
 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="needs ptrace as Linux has it")
-@pytest.mark.parametrize("seed", range(int(os.environ.get("TFLOGSCOPE_KILLS", "4"))))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("TFLOGSCOPE_KILLS", "2"))))
 def test_a_collector_killed_at_any_system_call_leaves_whole_runs(seed: int, tmp_path: Path) -> None:
     logs = [str(path_of(name)) for name in (EAGER, SESSION)]
     whole, store = tmp_path / "whole", tmp_path / "store"

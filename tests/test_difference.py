@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, SOURCE, Log, Node
-from tests.samples import NAMES, path_of, run_of
+from tests.samples import UNLIKE, path_of, run_of
 from tflogscope.cli.main import main
 from tflogscope.model.difference import difference
 from tflogscope.views.difference import verdict
@@ -45,7 +45,7 @@ def changes(facts: dict[str, Any], what: str) -> dict[str, list[str]]:
     return {row[key]: row["changes"] for row in facts[what]}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_a_run_is_the_same_as_itself(name: str) -> None:
     facts = difference(run_of(name), run_of(name))
     assert not any(facts[what] for what in (*CHANGED, "findings"))

@@ -20,7 +20,7 @@ import typer
 
 from tests.command import run_command
 from tests.deep import first_quick
-from tests.samples import MANIFEST, raw_log, run_of
+from tests.samples import MANIFEST, path_of, raw_log, run_of
 from tflogscope import Run
 from tflogscope.cli.app import app
 from tflogscope.cli.main import main
@@ -272,6 +272,11 @@ def test_shell_examples_run_and_print_what_is_shown(
     tools = [shlex.split(stage)[0] for stage in command.split(" | ")]
     if missing := [tool for tool in tools if not shutil.which(tool)]:
         pytest.skip(f"{missing[0]} is not installed")
+    if "collect sample_logs" in command:  # a few of them
+        (desk / "sample_logs").unlink()
+        (desk / "sample_logs").mkdir()
+        for name in ("error__tf2.13.1__vlog2", "function_mlp__tf2.8.4__vlog2"):
+            shutil.copy(path_of(name), desk / "sample_logs")
     if "zcat" in tools:
         text = raw_log("function_mlp__tf2.13.1__vlog2")
         (desk / "run.log.gz").write_bytes(gzip.compress(text, 1))

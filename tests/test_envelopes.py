@@ -21,7 +21,7 @@ import tflogscope
 from tests.command import run_command
 from tests.deep import first_quick
 from tests.fuzzing import BUCKETS
-from tests.samples import NAMES, raw_log
+from tests.samples import NAMES, raw_log, run_of
 from tests.wrappers import (
     CUTTING,
     TELL_APART,
@@ -125,14 +125,18 @@ def test_the_row_of_the_docs_reads_its_sample(tmp_path: Path) -> None:
 
 # ---- one process ---------------------------------------------------------------------------------
 
-CASES = [(name, log) for name in WRAPPERS for log in LOGS]
+# Each wrapper around one log, and around one of the others in turn.
+CASES = [
+    (name, log)
+    for name, other in zip(WRAPPERS, itertools.cycle(LOGS[1:]), strict=False)
+    for log in (LOGS[0], other)
+]
 
 
 @pytest.mark.parametrize(("name", "log"), first_quick(CASES, lambda case: case[0]))
 def test_a_log_in_a_wrapper_is_the_log(tmp_path: Path, name: str, log: str) -> None:
-    raw = raw_log(log)
-    bare = opened(tmp_path / "bare.log", raw)
-    run = opened(tmp_path / "wrapped.log", wrapped(raw, name))
+    bare = run_of(log)
+    run = opened(tmp_path / "wrapped.log", wrapped(raw_log(log), name))
     same(run, bare)
     assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
     assert name.startswith(str(run.summary.recorded.envelope))
@@ -212,9 +216,9 @@ def test_an_entry_of_the_journal_is_a_line(tmp_path: Path) -> None:
     path = tmp_path / "run.log"
     path.write_bytes(journal_export(logs))
     there = path.read_text().split("\n")
-    for rank, log in enumerate(logs):
+    for rank in range(len(logs)):
         run = tflogscope.open_log(f"{path}#{rank}")
-        same(run, opened(tmp_path / "bare.log", log), lines=False)
+        same(run, run_of(RANKS[rank]), lines=False)
         assert run.summary.recorded.process == f"hostname node1, pid 471{rank}"
         for line in run.timeline.filter(mode="eager", kind="op")["line"]:
             assert re.match("MESSAGE=.* Executing op ", there[line - 1])
@@ -236,7 +240,8 @@ def test_an_entry_may_be_cut_or_binary() -> None:
 
 # ---- several processes ---------------------------------------------------------------------------
 
-MIXES = [(count, name) for count in (2, 8) for name in TELL_APART]
+# Two processes each way that tells them apart; more in lines of text and of JSON.
+MIXES = [*((2, name) for name in TELL_APART), (8, "srun --label"), (4, "journalctl -o json")]
 
 
 @pytest.mark.parametrize(("count", "name"), first_quick(MIXES, lambda case: case[0]))
@@ -246,8 +251,8 @@ def test_each_process_of_a_file_is_as_if_it_was_alone(
     logs = [raw_log(log) for log in RANKS[:count]]
     text, places = mixed(logs, name)
     (tmp_path / "run.log").write_bytes(text)
-    for rank, log in enumerate(logs):
-        bare = opened(tmp_path / "bare.log", log)
+    for rank, log in enumerate(RANKS[:count]):
+        bare = run_of(log)
         run = tflogscope.open_log(f"{tmp_path / 'run.log'}#{rank}")
         same(run, bare, lines=False)
         there = pl.Series(places[rank], dtype=pl.UInt64)
@@ -261,9 +266,9 @@ def test_lines_that_mpirun_mixed_are_put_together_again(tmp_path: Path, form: st
     path = tmp_path / "run.log"
     path.write_bytes(in_fragments(logs, form))
     there = path.read_bytes().split(b"\n")
-    for rank, log in enumerate(logs):
+    for rank in range(len(logs)):
         run = tflogscope.open_log(f"{path}#{rank}")
-        same(run, opened(tmp_path / "bare.log", log), lines=False)
+        same(run, run_of(RANKS[rank]), lines=False)
         (row,) = run.coverage.to_dicts()
         assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
         for line in run.timeline.filter(mode="eager", kind="op")["line"]:  # its last piece

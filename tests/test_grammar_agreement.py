@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-from pathlib import Path
-
 import polars as pl
 import pytest
-import zstandard
 
+from tests.samples import UNLIKE, raw_log
 from tflogscope.grammar import exact, fast
 from tflogscope.grammar.load import load_grammar
 
 pytestmark = pytest.mark.thorough
 
 GRAMMAR = load_grammar()
-SAMPLE_LOGS = Path(__file__).parent.parent / "sample_logs"
 #: Distinct texts of each message that pyparsing reads; it is slow.
 TEXTS_PER_MESSAGE = 20
-
-
-def find_logs() -> list[Path]:
-    return sorted(
-        path
-        for path in SAMPLE_LOGS.rglob("*")
-        if path.name.endswith((".log", ".log.gz", ".log.zst"))
-    )
-
-
-def read_log(path: Path) -> str:
-    data = path.read_bytes()
-    if path.suffix == ".gz":
-        data = gzip.decompress(data)
-    elif path.suffix == ".zst":
-        data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
-    return data.decode("utf-8", errors="replace")
 
 
 def covered_records(text: str) -> pl.DataFrame:
@@ -53,17 +32,10 @@ def covered_records(text: str) -> pl.DataFrame:
     return found.filter(pl.col("file").is_in(list(GRAMMAR.files)))
 
 
-def pytest_params() -> list[object]:
-    logs = find_logs()
-    if not logs:
-        skip = pytest.mark.skip(reason="sample_logs/ holds no logs")
-        return [pytest.param(None, marks=skip)]
-    return [pytest.param(path, id=str(path.relative_to(SAMPLE_LOGS))) for path in logs]
-
-
-@pytest.mark.parametrize("path", pytest_params())
-def test_both_engines_agree_on_a_real_log(path: Path) -> None:
-    for (file,), records in covered_records(read_log(path)).unique().group_by("file"):
+@pytest.mark.parametrize("name", UNLIKE)
+def test_both_engines_agree_on_a_real_log(name: str) -> None:
+    log = raw_log(name).decode(errors="replace")
+    for (file,), records in covered_records(log).unique().group_by("file"):
         grammar = GRAMMAR.files[str(file)]
         texts = records["text"]
         claimed = records.with_columns(id=fast.match_messages(texts, grammar)).drop_nulls("id")

@@ -136,7 +136,7 @@ def made(name: str, place: float, damage: list[tuple[str, int]]) -> bytes:
 
 @given(RECIPES)
 @settings(
-    max_examples=3000 if DEEP else 10,
+    max_examples=3000 if DEEP else 4,
     deadline=None,
     derandomize=not DEEP,
     phases=tuple(Phase) if DEEP else (Phase.explicit, Phase.generate),

@@ -24,7 +24,7 @@ import tflogscope
 from tests.deep import examples
 from tests.makelog import Log, Node, wrapped
 from tests.mutations import KINDS
-from tests.samples import NAMES, path_of, raw_log, run_of, unpacked
+from tests.samples import NAMES, UNLIKE, path_of, raw_log, run_of, unpacked
 from tests.waiting import PATIENCE_S
 from tflogscope.cli.keys import split
 from tflogscope.errors import InputError, UsageError
@@ -76,14 +76,14 @@ def assert_same(run: Run, whole: Run) -> None:
         assert_frame_equal(getattr(run, name), getattr(whole, name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_tables_are_those_of_the_whole_log(name: str) -> None:
     growing, hints = growing_of(name)
     assert_same(growing.run(), run_of(name))
     assert (hints.begun("instantiation"), hints.begun("call")) == ([], [])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_figures_are_those_of_the_tables(name: str) -> None:
     figures, run = read_figures(growing_of(name)[0].run()), run_of(name)
     ran = run.ops.filter(pl.col("kind") == "op")

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.deep import DEEP
 from tests.mutations import KINDS, mutated
 from tests.samples import raw_log
 from tests.test_model_schema import SCHEMA, check_tables
@@ -26,7 +27,7 @@ LOGS = [
     "py_function__tf2.21.0__vlog2",
     "retrace__tf2.20.0__vlog2",
 ]
-SEEDS = 3
+SEEDS = 5 if DEEP else 1
 CASES = [(kind, LOGS[(place + seed) % len(LOGS)], seed)
          for place, kind in enumerate(KINDS) for seed in range(SEEDS)]  # fmt: skip
 BUCKETS = ("recognised", "ignored", "unknown", "continuation", "blank")

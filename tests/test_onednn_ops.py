@@ -127,15 +127,16 @@ def test_rewrites_of_real_logs_are_in_the_file(name: str) -> None:
             assert release(layout) <= release(version), f"{op}: layout of {ROW}; seen in {version}"
 
 
-@pytest.mark.thorough
-def test_the_registry_replaces_its_ops_and_the_pass_the_others() -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_the_registry_replaces_its_ops_and_the_pass_the_others(name: str) -> None:
     """An eager op that the registry has no entry for meets the pass in the function around it."""
-    ops = pl.concat(run_of(name).ops.select("mode", "op", "rewrite") for name in NAMES)
-    replaced = {by: set(ops.filter(mode="eager", rewrite=by)["op"]) for by in ("eager", "wrapped")}
-    assert replaced["eager"]
-    assert replaced["eager"] <= EAGER_OPS
-    assert replaced["wrapped"]
-    assert not replaced["wrapped"] & EAGER_OPS
+    ops = run_of(name).ops.filter(mode="eager")
+    replaced, wrapped = (set(ops.filter(rewrite=by)["op"]) for by in ("eager", "wrapped"))
+    assert replaced <= EAGER_OPS
+    assert not wrapped & EAGER_OPS
+    if name == "attention__tf2.16.2__vlog2":
+        assert replaced
+        assert wrapped
 
 
 # ---- the page ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 import textwrap
 from collections.abc import Callable
@@ -51,8 +52,9 @@ def said(run: Run) -> list[pl.DataFrame]:
     return [ops, *(table.select(~lines) for table in (run.timeline, run.primitives))]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize(
+    ("name", "width"), zip(LOGS, itertools.cycle(WIDTHS), strict=False), ids=str
+)
 def test_lines_that_were_folded_are_put_together_again(
     tmp_path: Path, name: str, width: int
 ) -> None:

@@ -160,17 +160,16 @@ def test_reasons_of_the_sample_logs(name: str) -> None:
     assert set(elementwise["reason"]) <= {"no-kernel"}
 
 
-@pytest.mark.thorough
-def test_eligible_nodes_are_counted_by_function() -> None:
-    for name in NAMES:
-        run = run_of(name)
-        ran = run.nodes.filter(pl.col("executions") > 0)
-        assert run.functions["eligible_nodes"].sum() <= ran["eligible"].sum()
-        assert run.functions["eligible_nodes"].to_list() == [
-            ran.filter("eligible", function=name, function_uid=uid).height
-            for name, uid in run.functions.select("function", "function_uid").rows()
-        ]
-        assert (run.functions["rewritten_nodes"] <= run.functions["eligible_nodes"]).all()
+@pytest.mark.parametrize("name", NAMES)
+def test_eligible_nodes_are_counted_by_function(name: str) -> None:
+    run = run_of(name)
+    ran = run.nodes.filter(pl.col("executions") > 0)
+    assert run.functions["eligible_nodes"].sum() <= ran["eligible"].sum()
+    assert run.functions["eligible_nodes"].to_list() == [
+        ran.filter("eligible", function=function, function_uid=uid).height
+        for function, uid in run.functions.select("function", "function_uid").rows()
+    ]
+    assert (run.functions["rewritten_nodes"] <= run.functions["eligible_nodes"]).all()
 
 
 # ---- documents -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.colliding import colliding
 from tests.mutations import KINDS
-from tests.samples import NAMES, path_of, raw_log
+from tests.samples import UNLIKE, path_of, raw_log
 from tests.twin import Twin
 from tflogscope.events.events import Events
 from tflogscope.events.scan import Scan
@@ -94,7 +94,7 @@ def agree(path: Path) -> Twin:
     return twin
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_real_logs(name: str) -> None:
     assert agree(path_of(name)).rows
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from tests.conftest import Open
 from tests.makelog import Log, Node
-from tests.samples import NAMES, run_of
+from tests.samples import UNLIKE, run_of
 from tflogscope import Run
 from tflogscope.model.figures import percent
 from tflogscope.stores.figures import OneRun, read_figures
@@ -74,14 +74,14 @@ def test_the_share_of_onednn_is_the_same_wherever_it_is_said(name: str, tmp_path
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_no_line_is_too_wide_or_ends_with_blanks(name: str, width: int) -> None:
     for line in screen(run_of(name), width):
         assert cell_len(line) <= width, line
         assert line == line.rstrip(), line
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_each_heading_but_the_first_has_an_empty_line_before_it(name: str) -> None:
     lines = screen(run_of(name))
     first = lines.index("")
@@ -92,7 +92,7 @@ def test_each_heading_but_the_first_has_an_empty_line_before_it(name: str) -> No
     assert [at - 1 for at in places[1:]] == [at for at, line in enumerate(lines) if not line]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_items_and_facts_have_a_hanging_indent(name: str) -> None:
     lines = screen(run_of(name))
     for line in lines[lines.index("What it means") :] if "What it means" in lines else []:
@@ -101,7 +101,7 @@ def test_items_and_facts_have_a_hanging_indent(name: str) -> None:
         assert re.match(r"  (\w+ +|        )\S", line), line
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_one_is_not_many(name: str) -> None:
     for line in screen(run_of(name)):
         assert not re.search(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.samples import NAMES, run_of
+from tests.samples import UNLIKE, run_of
 from tests.test_check_formats import NASTY, assert_harmless, hostile
 from tflogscope.escapes import safe
 from tflogscope.views.analyze import analyze_document
@@ -160,7 +160,7 @@ def test_a_hostile_verdict_is_harmless(name: str) -> None:
     assert Read(text).tags <= TAGS
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNLIKE)
 def test_each_log_has_its_answer_in_markdown(name: str) -> None:
     document = analyze_document(run_of(name))
     read = Read(markdown(document))
