@@ -8,10 +8,12 @@ import itertools
 import json
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from textwrap import dedent
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -39,7 +41,9 @@ from tflogscope.grammar.load import load_grammar
 from tflogscope.live.growing import Growing
 from tflogscope.model.run import Run
 from tflogscope.native.library import library
+from tflogscope.sources.block import numbers_at
 from tflogscope.sources.envelopes import Chain
+from tflogscope.sources.pieces import Opened
 from tflogscope.sources.streams import recognise
 
 GRAMMAR = load_grammar()
@@ -168,6 +172,10 @@ def test_the_wrapper_is_named_and_is_not_torn(tmp_path: Path) -> None:
 # ---- lines that were cut -------------------------------------------------------------------------
 
 
+def given_numbers(opened: Opened) -> list[int]:
+    return list(map(int, numbers_at(opened.numbers, np.arange(opened.given))))
+
+
 @pytest.mark.parametrize("name", CUTTING)
 def test_lines_that_the_wrapper_cut_are_put_together_again(tmp_path: Path, name: str) -> None:
     lines = raw_log(LOGS[0]).splitlines()
@@ -194,20 +202,21 @@ def test_pieces_of_both_channels_are_told_apart() -> None:
         b"2026-11-21T03:56:34Z stdout P two \n2026-11-21T03:56:34Z stdout F three\n"
         b"2026-11-21T03:56:34Z stdout P goes on\n"
     )
-    opened_text = chain.open(text)
-    assert opened_text.text == b"one two three\nerr\ngoes on\n"
-    assert opened_text.numbers is not None
-    assert opened_text.numbers.tolist() == [0, 1, 4]
-    assert opened_text.unfinished == 4
+    (found,) = chain.open(text)
+    assert found.text == b"err\none two three\n"
+    assert given_numbers(found) == [1, 0]
+    (found,) = chain.open(b"2026-11-21T03:56:34Z stdout F .\n", 5)
+    assert found.text == b"goes on.\n"
+    assert given_numbers(found) == [4]
 
 
 def test_a_line_of_json_that_is_broken_stays_as_it_is() -> None:
     chain = Chain([GRAMMAR.envelopes["message-json"]])
     text = b'{"message":"a\\"b"}\n{"message":\nno object\n{"other":1}\n{"message":"c\\nd"}\n'
-    found = chain.open(text)
+    (found,) = chain.open(text)
     assert found.text == b'a"b\n{"message":\nno object\n{"other":1}\nc\nd\n'
-    assert found.numbers is not None
-    assert found.numbers.tolist() == [0, 1, 2, 3, 4, 4]
+    assert given_numbers(found) == [0, 1, 2, 3, 4, 4]
+    assert (found.given, found.lines) == (6, 5)
 
 
 def test_an_entry_of_the_journal_is_a_line(tmp_path: Path) -> None:
@@ -230,12 +239,11 @@ def test_an_entry_may_be_cut_or_binary() -> None:
     chain = Chain([GRAMMAR.envelopes["journal-export"]])
     text = b"_PID=1\nMESSAGE=one \n_LINE_BREAK=line-max\n\nMESSAGE=two\n_PID=1\n\n"
     text += b"_PID=1\nMESSAGE\n\\x05" + b"\\x00" * 7 + b"a\tb\x1bc\n\nMESSAGE=x\n_PID=1\n"
-    found = chain.open(text)
-    assert found.text == b"one two\na\tb\x1bc\nx\n"
-    assert found.key == (b"", b"1")
-    assert found.numbers is not None
-    assert found.numbers.tolist() == [1, 9, 11]
-    assert (found.lines, found.unfinished) == (13, 11)
+    found, last = *chain.open(text), *chain.rest()
+    assert found.text == b"one two\na\tb\x1bc\n"
+    assert last.text == b"x\n"
+    assert found.key == last.key == (b"", b"1")
+    assert given_numbers(found) + given_numbers(last) == [1, 9, 11]
 
 
 # ---- several processes ---------------------------------------------------------------------------
@@ -273,6 +281,40 @@ def test_lines_that_mpirun_mixed_are_put_together_again(tmp_path: Path, form: st
         assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
         for line in run.timeline.filter(mode="eager", kind="op")["line"]:  # its last piece
             assert form.format(rank).encode() in there[line - 1]
+
+
+def test_lines_of_a_job_that_was_killed_are_kept_and_counted(tmp_path: Path) -> None:
+    """The last line of each rank never ends; most of these have other ranks' text behind them."""
+    logs = [raw_log(log)[: 200_000 + 1237 * rank] for rank, log in enumerate(RANKS[:4])]
+    assert all(not log.endswith(b"\n") for log in logs)
+    path = tmp_path / "run.log"
+    path.write_bytes(in_fragments(logs, "[1,{}]<stderr>:"))
+    there = path.read_bytes().split(b"\n")
+    for rank, log in enumerate(logs):
+        run, bare = tflogscope.open_log(f"{path}#{rank}"), opened(tmp_path / "bare.log", log)
+        same(run, bare, lines=False)
+        assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
+        assert f"[1,{rank}]<stderr>:".encode() in there[run.timeline["line"].max() - 1]
+
+
+def test_jobs_of_two_containers_are_told_apart(tmp_path: Path) -> None:
+    """Both have a rank 0, whose lines are in pieces."""
+    logs = [raw_log(log)[:200_000] for log in RANKS[:4]]
+    jobs = [in_fragments(logs[first : first + 2], "[1,{}]<stderr>:") for first in (0, 2)]
+    path = tmp_path / "run.log"
+    path.write_bytes(mixed(jobs, "docker compose")[0])
+    for number, log in enumerate(logs):
+        run = tflogscope.open_log(f"{path}#{number}")
+        same(run, opened(tmp_path / "bare.log", log), lines=False)
+        assert run.summary.recorded.process == f"container worker-{number // 2}, rank {number % 2}"
+
+
+def test_records_in_one_text_are_lines(tmp_path: Path) -> None:
+    place = "tensorflow/core/common_runtime/eager/execute.cc:1678"
+    record = f"2026-11-21 03:56:34.965368: I {place}] Executing op Add in device /d:CPU:0"
+    text = json.dumps({"message": f"{record}\n{record}\n{record}"})
+    (row,) = opened(tmp_path / "run.log", f"{text}\n{text}\n".encode()).coverage.to_dicts()
+    assert row["lines"] == sum(row[bucket] for bucket in BUCKETS) == 6
 
 
 def two(tmp_path: Path, name: str = "mpirun --tag-output") -> str:
@@ -375,16 +417,23 @@ _HEADS = st.sampled_from([b"[1,0]<stdout>: ", b"[1,0]<stderr>: ", b"[1,1]<stdout
 _TEXTS = st.sampled_from([b"", b"x", b"2026-11-21 03:56:34.965368: I a.cc:1] m", b"[1,0]<std"])
 
 
+def heads_and_texts(lines: list[tuple[bytes, bytes]]) -> Iterator[tuple[int, bytes]]:
+    for number, (head, line) in enumerate(lines):
+        yield number, re.sub(rb"^\[1,\d\]<std(?:out|err)>: ", b"", head + line)
+
+
 @given(st.lists(st.tuples(_HEADS, _TEXTS), min_size=1, max_size=12))
 def test_every_line_goes_to_one_process(lines: list[tuple[bytes, bytes]]) -> None:
     chain = Chain([GRAMMAR.envelopes["mpirun-5"]])
     text = b"".join(head + line + b"\n" for head, line in lines)
     for _ in range(2):  # the second time by the heads of the first
         found = chain.open(text)
-        assert found.lines == len(lines)
-        assert found.text.count(b"\n") == len(lines)
-        expected = [re.sub(rb"^\[1,\d\]<std(?:out|err)>: ", b"", h + line) for h, line in lines]
-        assert found.text == b"".join(line + b"\n" for line in expected)
+        assert sum(each.lines for each in found) == len(lines)
+        whole = dict(heads_and_texts(lines))
+        for each in found:
+            for number, line in zip(given_numbers(each), each.text.splitlines(), strict=True):
+                assert line == whole.pop(number)
+        assert whole == {}
 
 
 @given(st.lists(st.sampled_from([b"a1 x", b"a22 x", b"a x", b"ab", b"", b"b333:y"]), min_size=1))
@@ -442,7 +491,7 @@ def test_the_library_reads_json_as_python_does(
     data = "".join(f"{line}\n" for line in made).encode()
     expected = "".join(f"{text}\n" for text, *_ in lines).encode()
     for _ in range(2):
-        opened = chain.open(data)
+        (opened,) = chain.open(data)
         assert opened.text == expected
         assert opened.lines == len(lines)
         assert opened.key == {"docker-json": (), "google": (b"p 1",)}.get(row, (b"h", b"7"))
@@ -456,9 +505,9 @@ def test_json_whose_lines_look_alike_needs_no_pattern(monkeypatch: pytest.Monkey
         envelopes = recognise(text[:100_000], GRAMMAR)
         assert envelopes is not None
         chain = Chain(envelopes)
-        assert chain.open(text).text == log
-        monkeypatch.setattr("tflogscope.sources.envelopes._read_objects", None)
-        assert chain.open(text).text == log
+        assert [each.text for each in chain.open(text)] == [log]
+        monkeypatch.setattr("tflogscope.sources.objects._read", None)
+        assert [each.text for each in chain.open(text)] == [log]
         monkeypatch.undo()
 
 

@@ -45,7 +45,8 @@ def coverage_table(
         lines = span.lines
         if span.account.envelope:
             # A text of several lines, or a line in pieces: the first of them is what the line is.
-            lines = span.account.lines
+            # Of records in one line each counts as a line.
+            lines = max(span.account.lines, span.lines - continuation)
             continuation += lines - span.lines
         recognised = sum(records) - (after - first)
         values = (

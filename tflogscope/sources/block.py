@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 BLOCK_SIZE = 2 << 20
 """Bytes of text in one block, about: several are in memory at a time, and a processor's cache holds
 one while it is scanned."""
+
+Numbers: TypeAlias = "int | NDArray[np.int64]"
+"""Which lines of the input some lines are, from 0: the first if the others follow it, or each."""
 
 LINE_CAP = 1 << 20
 """Most bytes of text in one line; the longest real line seen has 65,371."""
@@ -58,21 +61,14 @@ class SourceAccount:
         if self.problem is None:
             self.problem = problem
 
-    def add_lines(self, lines: int, given: int, numbers: NDArray[np.int64] | None) -> None:
-        """Note which lines of the input those of a block are.
-
-        Args:
-            lines: of the input.
-            given: of the block.
-            numbers: of each line of the block its number among those of the input.
-        """
-        if numbers is not None or self._numbers:
+    def add_lines(self, given: int, numbers: Numbers) -> None:
+        """Note which lines of the input those of a block are, and how many the block has."""
+        if not isinstance(numbers, int) or numbers != self._scanned or self._numbers:
             import numpy as np
 
             if not self._numbers:
                 self._numbers.append(np.arange(self._scanned))
-            self._numbers.append(self.lines + (np.arange(given) if numbers is None else numbers))
-        self.lines += lines
+            self._numbers.append(numbers_at(numbers, np.arange(given)))
         self._scanned += given
 
     def numbers(self) -> NDArray[np.int64] | None:
@@ -82,6 +78,11 @@ class SourceAccount:
 
             self._numbers = [np.concatenate(self._numbers)]
         return self._numbers[0] if self._numbers else None
+
+
+def numbers_at(numbers: Numbers, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of some of these lines."""
+    return numbers + places if isinstance(numbers, int) else numbers[places]
 
 
 class Chunk(NamedTuple):

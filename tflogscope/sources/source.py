@@ -13,8 +13,9 @@ from tflogscope.errors import InputError
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, SourceAccount
 from tflogscope.sources.decompress import MAGIC_SIZE, codec_of
-from tflogscope.sources.envelopes import Chain, Key, opened_blocks
+from tflogscope.sources.envelopes import Chain, opened_blocks
 from tflogscope.sources.lines import read_blocks
+from tflogscope.sources.pieces import Key
 from tflogscope.sources.readers import PlainFile, Reader, Spool, unreadable
 
 STANDARD_INPUT = "-"
@@ -68,7 +69,9 @@ class Source:
     def head(self, size: int = _HEAD) -> bytes:
         """The first lines: clean text of some 64 kB. Raises InputError if the system refuses."""
         text = self.wrapped_head(size)
-        return Chain(self.envelopes).open(text).text if self.envelopes and text else text
+        if not self.envelopes or not text:
+            return text
+        return b"".join(each.text for each in Chain(self.envelopes).head(text))
 
     def wrapped_head(self, size: int = _HEAD) -> bytes:
         """The same with what is around each line."""
@@ -189,14 +192,17 @@ def unwrapped(
     """Blocks without what is around each line. Raises SeveralProcesses."""
     chain = Chain(envelopes)
     account.envelope = chain.name
-    whose: Key | None = None
-    for opened, block in opened_blocks(blocks, chain):
-        if opened.keys is not None or opened.key != (opened.key if whose is None else whose):
-            hint = f"Name one of them: {name}#0"
-            raise SeveralProcesses("it has lines of several processes", name, hint)
-        whose, account.process = opened.key, chain.describe(opened.key)
-        account.add_lines(opened.lines, opened.given, opened.numbers)
-        yield block._replace(text=opened.text)
+    whose: set[Key] = set()
+    for opened, lines, block in opened_blocks(blocks, chain):
+        account.lines += lines
+        for each in opened:
+            whose.add(each.key)
+            if len(whose) > 1:
+                hint = f"Name one of them: {name}#0"
+                raise SeveralProcesses("it has lines of several processes", name, hint)
+            account.process = chain.describe(each.key)
+            account.add_lines(each.given, each.numbers)
+            yield block._replace(text=each.text)
 
 
 def _standard_input() -> io.BufferedIOBase:

@@ -19,15 +19,10 @@ from typing import TYPE_CHECKING
 from tflogscope.errors import InputError, UsageError
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.grammar.model import SEVERITIES, SEVERITY, SHAPE_DIGITS, Grammar
-from tflogscope.sources.block import Block, SourceAccount
+from tflogscope.sources.block import Block, SourceAccount, numbers_at
 from tflogscope.sources.discover import file_and_process, find_sources, natural_key
-from tflogscope.sources.envelopes import (
-    Chain,
-    Key,
-    Opened,
-    in_groups,
-    opened_blocks,
-)
+from tflogscope.sources.envelopes import Chain, opened_blocks
+from tflogscope.sources.pieces import Key, Opened
 from tflogscope.sources.readers import Reader, no_room, unreadable
 from tflogscope.sources.source import Source
 
@@ -104,10 +99,10 @@ def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[So
         return [source]
     source.envelopes = envelopes
     wrappers = Chain(envelopes)
-    opened = wrappers.open(head)
-    if wrappers.tells_apart and (part or opened.keys is not None):
+    keys = {each.key for each in wrappers.head(head)}
+    if wrappers.tells_apart and (part or len(keys) > 1):
         return parted(source, grammar)
-    source.rank = wrappers.rank_of(opened.key)
+    source.rank = wrappers.rank_of(keys.pop()) if keys else None
     return [source]
 
 
@@ -119,12 +114,12 @@ def parted(source: Source, grammar: Grammar) -> list[Source]:
     wrappers, records, total = Chain(source.envelopes), records_of(grammar), 0
     found: dict[Key, _Kept] = {}
     try:
-        for opened, _ in opened_blocks(source.wrapped_blocks(), wrappers):
-            for key, text, numbers in _by_key(opened):
-                if key not in found:
-                    found[key] = _Kept(source.name)
-                found[key].add(text, numbers + total, records)
-            total += opened.lines
+        for opened, lines, _ in opened_blocks(source.wrapped_blocks(), wrappers):
+            for each in opened:
+                if each.key not in found:
+                    found[each.key] = _Kept(source.name)
+                found[each.key].add(each, records)
+            total += lines
     except OSError as error:
         raise no_room(source.name, error) from error
     running = {key: kept for key, kept in found.items() if kept.has_record}
@@ -160,7 +155,8 @@ def followed(
             yield from _followed(chain([block], blocks), Chain(envelopes), grammar, account, asked)
             return
         lines = block.text.count(b"\n")
-        account.add_lines(lines, lines, None)
+        account.add_lines(lines, account.lines)
+        account.lines += lines
         yield block
         if envelopes is not None:
             yield from blocks
@@ -173,39 +169,17 @@ def _followed(
     account: SourceAccount,
     asked: str | None,
 ) -> Iterator[Block]:
-    import numpy as np
-
     records, whose = records_of(grammar), None
     account.envelope = wrappers.name
-    for opened, block in opened_blocks(blocks, wrappers):
-        mine = b"", np.empty(0, np.int64)
-        for key, text, numbers in _by_key(opened):
+    for opened, lines, block in opened_blocks(blocks, wrappers, account.lines):
+        account.lines += lines
+        for key, text, numbers, given, _ in opened:
             names = {*map(bytes.decode, key), str(wrappers.rank_of(key))}
             if whose is None and (records.search(text) if asked is None else asked in names):
                 whose, account.process = key, wrappers.describe(key)
             if key == whose:
-                mine = text, numbers
-        account.add_lines(opened.lines, len(mine[1]), mine[1])
-        if mine[0]:
-            yield block._replace(text=mine[0])
-
-
-def _by_key(opened: Opened) -> Iterator[tuple[Key, bytes, NDArray[np.int64]]]:
-    """The lines of each process in a block, and their numbers in it."""
-    import numpy as np
-
-    numbers = np.arange(opened.given) if opened.numbers is None else opened.numbers
-    if opened.keys is None:
-        yield opened.key, opened.text, numbers
-        return
-    lines = opened.text.split(b"\n")
-    order, last = in_groups(opened.keys)
-    begin = 0
-    for end in (np.flatnonzero(last) + 1).tolist():
-        places = order[begin:end]
-        chosen = [lines[place] for place in places.tolist()]
-        yield opened.keys[places[0]], b"\n".join([*chosen, b""]), numbers[places]
-        begin = end
+                account.add_lines(given, numbers)
+                yield block._replace(text=text)
 
 
 class _Kept:
@@ -221,14 +195,15 @@ class _Kept:
         self.size = self.lines = 0
         self.has_record = False
 
-    def add(self, text: bytes, numbers: NDArray[np.int64], records: re.Pattern[bytes]) -> None:
+    def add(self, opened: Opened, records: re.Pattern[bytes]) -> None:
         """More lines. Raises OSError."""
-        self.has_record = self.has_record or records.search(text) is not None
-        self._file.write(text)
-        self.numbers.append(numbers)
-        self.size += len(text)
-        # A text of several lines is one line of the input.
-        self.lines += int((numbers[1:] != numbers[:-1]).sum()) + 1
+        import numpy as np
+
+        self.has_record = self.has_record or records.search(opened.text) is not None
+        self._file.write(opened.text)
+        self.numbers.append(numbers_at(opened.numbers, np.arange(opened.given)))
+        self.size += len(opened.text)
+        self.lines += opened.lines
 
     def read_at(self, position: int, count: int) -> bytes:
         """See `Reader`."""
@@ -272,8 +247,8 @@ class Stream(Source):
         account.envelope, account.process = self._envelope, self.process
         account.problem = self._problem
         numbers = np.concatenate(self._kept.numbers)
-        account.add_lines(self._kept.lines + self.others, len(numbers), numbers)
-        account.others = self.others
+        account.lines, account.others = self._kept.lines + self.others, self.others
+        account.add_lines(len(numbers), numbers)
         return self._pass(account)
 
     def _open(self) -> Reader:
@@ -325,7 +300,7 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
         return ()
     if len(chain) == 1 and _counts_lines(head, chain[0]):
         chain = (replace(chain[0], name="line numbers", streams=(), rank=""),)
-    inner = _folded(Chain(chain).open(head).text, grammar)
+    inner = _folded(b"".join(each.text for each in Chain(chain).head(head)), grammar)
     return (*chain, inner) if inner else chain
 
 

@@ -1,0 +1,95 @@
+"""Lines that begin with what a wrapper puts there."""
+
+from __future__ import annotations
+
+import re
+
+from tflogscope.grammar.envelopes import Envelope
+from tflogscope.sources.block import Numbers, numbers_at
+from tflogscope.sources.pieces import Key, Opened, Pieces
+from tflogscope.sources.shapes import FEW, Shapes, any_digits, one_of_each
+
+
+class Heads:
+    """The texts behind heads. A head may be inside a line, which then goes on later."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+        self._inside = envelope.inside.encode()
+        self._all = re.compile(b"\n(?:(%s))?" % envelope.pattern.pattern)
+        self._shapes, self._pieces = Shapes(), Pieces()
+        self.rest = self._pieces.rest
+
+    def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
+        """See `Layer`."""
+        inside = text.count(self._inside) if self._inside else 0
+        if not self._pieces.begun and (not inside or inside == text.count(b"\n")):
+            alike, _ = self._shapes.open(text, numbers)
+            if alike:
+                return [alike]
+        heads, lines, fields = self._split(text)
+        envelope, cut = self._envelope, None
+        if inside > len(heads) - heads.count(None):
+            text, goes_on, numbers = self._apart(text, numbers)
+            heads, lines, fields = self._split(text)
+            # What is before the first head is nobody's, and ends there.
+            cut = [goes and head is not None for goes, head in zip(goes_on, heads, strict=True)]
+        elif envelope.part[0]:
+            cut = list(map(envelope.part[1].encode().__eq__, fields[envelope.part[0]]))
+        streams = [fields[name] for name in envelope.streams]
+        keys = list(zip(*streams, strict=True)) if streams else None
+        channel = fields.get(envelope.channel)
+        opened = self._pieces.put_together(lines, numbers, keys, channel, cut)
+        if len(opened) == 1:
+            self._learn(opened[0].key, [head for head in heads if head])
+        return opened
+
+    def _split(self, text: bytes) -> tuple[list[bytes | None], list[bytes], dict[str, list[bytes]]]:
+        """Of each line its head, what is behind it, and the fields of the head."""
+        asked = self._envelope.asked
+        pieces = self._all.split(b"\n" + text[:-1])
+        step = len(asked) + 2
+        fields = {name: pieces[at::step] for at, name in enumerate(asked, 2)}
+        if any(None in each for each in fields.values()):
+            fields = {name: [value or b"" for value in each] for name, each in fields.items()}
+        return pieces[1::step], pieces[step::step], fields
+
+    def _apart(self, text: bytes, numbers: Numbers) -> tuple[bytes, list[bool], Numbers]:
+        """Text with each head at the begin of a line, which lines go on, and their numbers."""
+        import numpy as np
+
+        found = [head.start() for head in self._envelope.pattern.finditer(text)]
+        places = np.array([place for place in found if place and text[place - 1] != 10], np.int64)
+        feeds = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+        goes_on = np.zeros(len(feeds) + len(places), bool)
+        goes_on[np.searchsorted(feeds, places) + np.arange(len(places))] = True
+        apart = np.insert(np.frombuffer(text, np.uint8), places, 10).tobytes()
+        lines = np.arange(len(goes_on)) - (goes_on.cumsum() - goes_on)
+        return apart, goes_on.tolist(), numbers_at(numbers, lines)
+
+    def _learn(self, key: Key, heads: list[bytes]) -> None:
+        """The shapes of heads, with all digits but the key's. Those of cut lines are left out."""
+        self._shapes = Shapes()
+        found = one_of_each(heads)
+        asked, (name, value) = self._envelope.asked, self._envelope.part
+        for head in found if len(found) <= FEW else ():
+            match = self._envelope.pattern.fullmatch(head)
+            values = dict(zip(asked, match.groups(), strict=True)) if match else {}
+            if match and (not name or values[name] != value.encode()):
+                fixed = [match.span(1 + asked.index(each)) for each in self._envelope.streams]
+                self._shapes.add(key, any_digits(head, fixed))
+
+
+class Folded:
+    """Lines that go on in the next one where they are full."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._pieces = Pieces()
+        self.rest = self._pieces.rest
+
+    def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
+        """See `Layer`."""
+        lines = text.split(b"\n")[:-1]
+        full = [len(line.decode("utf-8", "replace")) == self._width for line in lines]
+        return self._pieces.put_together(lines, numbers, None, None, full)

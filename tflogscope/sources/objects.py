@@ -1,0 +1,106 @@
+"""Lines that are JSON objects, with the text in one of their strings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tflogscope.grammar.envelopes import Envelope, in_object
+from tflogscope.sources.block import LINE_CAP, Numbers, SourceAccount
+from tflogscope.sources.pieces import Opened, Pieces
+from tflogscope.sources.shapes import ANY_STRING, Shapes, any_digits
+from tflogscope.sources.text import clean
+
+_JSON = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|([][{}])|([^]["{}]+)')
+
+
+class Objects:
+    """The texts in them; polars reads what the library doesn't."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+        self._shapes, self._pieces = Shapes(), Pieces()
+        self.rest = self._pieces.rest
+
+    def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
+        """See `Layer`."""
+        while not self._pieces.begun:
+            alike, place = self._shapes.open(text, numbers)
+            if alike:
+                return [alike._replace(text=clean(alike.text, LINE_CAP, SourceAccount()))]
+            if not self._learn(text[place : text.find(b"\n", place)]):
+                break
+        return self._open_each(text, numbers)
+
+    def _learn(self, line: bytes) -> bool:
+        """Know the shape of a line; False: it is known, or the line is none of this kind."""
+        envelope, (name, value) = self._envelope, self._envelope.part
+        found = envelope.read(line.decode())
+        if found is None or (name and in_object(json.loads(line), name) == value):
+            return False
+        head, tail = _shape_of(line, envelope)
+        return self._shapes.add(tuple(map(str.encode, found[1])), head, tail)
+
+    def _open_each(self, text: bytes, numbers: Numbers) -> list[Opened]:
+        import polars as pl
+
+        envelope, (part, value) = self._envelope, self._envelope.part
+        frame = _read(text, (envelope.text, *envelope.asked))
+        found, cut = frame[envelope.text], None
+        if envelope.line_feed:
+            cut = ~found.str.ends_with("\n").fill_null(value=True)
+            found = found.str.strip_suffix("\n")
+        elif part:
+            cut = (frame[part] == value).fill_null(value=False)
+        if found.null_count():  # what is no object of this kind stays as it is
+            found = found.fill_null(text_lines(text))
+        streams = [frame[name].fill_null("").cast(pl.Binary) for name in envelope.streams]
+        return self._pieces.put_together(
+            found.cast(pl.Binary).to_list(),
+            numbers,
+            list(zip(*streams, strict=True)) if streams else None,
+            frame[envelope.channel].cast(pl.Binary).to_list() if envelope.channel else None,
+            None if cut is None else cut.to_list(),
+        )
+
+
+def _shape_of(line: bytes, envelope: Envelope) -> tuple[bytes, bytes]:
+    """What is before and behind the text, with marks for digits and texts that may be others."""
+    made: list[bytes] = []
+    path, before = list[str](), 0
+    for string, colon, bracket, rest in _JSON.findall(line):
+        if string and colon:
+            path[-1] = json.loads(string)
+            made += string, colon
+        elif string and ".".join(path) == envelope.text:
+            before = len(made) + 1
+            made += b'"', b'\\n"' if envelope.line_feed else b'"'
+        elif string:
+            made.append(string if ".".join(path) in envelope.asked else b'"%s"' % ANY_STRING)
+        else:
+            made.append(bracket or any_digits(rest))
+            path = [*path, ""] if bracket in (b"{", b"[") else path[:-1] if bracket else path
+    return b"".join(made[:before]), b"".join(made[before:])
+
+
+def _read(text: bytes, paths: Sequence[str]) -> Any:
+    """Texts at these paths of each line, null where there are none."""
+    import polars as pl
+
+    lines = text_lines(text).to_frame("line")
+    found = {
+        path: pl.col("line").str.json_path_match(
+            "$" + "".join(f"['{name}']" for name in path.split("."))
+        )
+        for path in paths
+    }
+    return lines.select(**found)
+
+
+def text_lines(text: bytes) -> Any:
+    """Lines as a series of texts."""
+    import polars as pl
+
+    return pl.Series([text[:-1].decode()]).str.split("\n").explode()
