@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -294,7 +295,26 @@ def test_lines_of_a_job_that_was_killed_are_kept_and_counted(tmp_path: Path) -> 
         run, bare = tflogscope.open_log(f"{path}#{rank}"), opened(tmp_path / "bare.log", log)
         same(run, bare, lines=False)
         assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
-        assert f"[1,{rank}]<stderr>:".encode() in there[run.timeline["line"].max() - 1]
+        assert f"[1,{rank}]<stderr>:".encode() in there[run.timeline["line"].sort()[-1] - 1]
+
+
+def test_pieces_that_nothing_tells_apart_are_counted(tmp_path: Path) -> None:
+    """`mpirun --timestamp-output` of Open MPI 4: what is left is of the logs."""
+    logs = [raw_log(log) for log in RANKS[:2]]
+    tag, path = "Thu Nov 26 01:01:27 2026<stderr>:", tmp_path / "run.log"
+    path.write_bytes(in_fragments(logs, tag))
+    run = tflogscope.open_log(path)
+    assert "several-processes" in {limit.id for limit in run.summary.limits}
+    count = len(re.findall(f".{re.escape(tag)}".encode(), path.read_bytes()))
+    assert count > 100
+    assert f": {count} lines end in the middle" in run.summary.recorded.problems[0]
+    (row,) = run.coverage.to_dicts()
+    assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
+    named = ["mode", "kind", "op", "node"]
+    there = pl.concat([opened(tmp_path / "bare.log", log).timeline[named] for log in logs])
+    rows = run.timeline[named].drop_nulls("op")
+    assert rows.height > 0.8 * there.height
+    assert not Counter(rows.rows()) - Counter(there.rows())
 
 
 def test_jobs_of_two_containers_are_told_apart(tmp_path: Path) -> None:

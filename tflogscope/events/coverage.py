@@ -79,7 +79,7 @@ def dialects(
 
 
 def problems(spans: Sequence[SourceSpan]) -> list[str]:
-    """Why sources could not be read as they are: ends of archives missing, lines cut."""
+    """Why sources can't be read as they are: ends of archives are missing, lines are cut."""
     found = []
     for span in spans:
         account = span.account
@@ -90,5 +90,10 @@ def problems(spans: Sequence[SourceSpan]) -> list[str]:
             found.append(
                 f"{span.name}: {lines} longer than the cap; {account.cut_bytes:,} bytes "
                 "of that were left out"
+            )
+        if account.unowned:
+            found.append(
+                f"{span.name}: {account.unowned:,} lines end in the middle, where another begins, "
+                "and nothing says where they go on"
             )
     return found

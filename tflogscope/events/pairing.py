@@ -98,8 +98,9 @@ _NODE = (
     r"^\{\{node (?P<node>.*?)\}\} = (?P<op>[^\[\](){}]*)\[(?P<attributes>.*)\]\((?P<inputs>.*)\)"
 )
 _WHOLE = _NODE + rf"(?P<dead> is dead:?)? +device: (?P<device>{DEVICE})$"
-# What is left of a definition that was cut short, as far as it goes.
-_CUT = r"^\{\{node (?P<node>[^{}]*)(?:\}\} = (?P<op>[^\[\](){}]*)(?:\[(?P<attributes>.*))?)?"
+# What is left of a definition that was cut short: a name ends with what is behind names, or it is
+# half of one.
+_CUT = r"^\{\{node (?P<node>[^{}]*)\}\}(?: = (?P<op>[^\[\](){}]*)\[(?P<attributes>.*))?"
 _COLUMNS = ("node", "op", "attributes", "inputs", "dead", "device")
 
 

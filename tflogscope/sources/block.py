@@ -51,6 +51,8 @@ class SourceAccount:
     """Which of several processes of an input it is."""
     lines: int = 0
     """Lines of the input, where something was around them."""
+    unowned: int = 0
+    """Lines that go on somewhere, and nothing says in which of the others."""
     others: int = 0
     """How many of them are other processes', and not in the blocks."""
     _numbers: list[NDArray[np.int64]] = field(default_factory=list)

@@ -87,7 +87,7 @@ class Chain:
         for key in {each.key for each in opened} - self._inner.keys():
             self._inner[key] = Chain(self.envelopes[1:])
         return [
-            inner._replace(key=outer.key + inner.key)
+            inner._replace(key=outer.key + inner.key, unowned=outer.unowned + inner.unowned)
             for outer in opened
             for inner in self._inner[outer.key].open(outer.text, outer.numbers)
         ]
@@ -106,14 +106,13 @@ def opened_blocks(
 
     `first` is the number of the first line.
     """
-    block = Block(b"", 0, 0)
+    block, inside = Block(b"", 0, 0), any(each.inside for each in chain.envelopes)
     for block in blocks:
         opened = chain.open(block.text, first)
         all_of_it = len(opened) == 1 and isinstance(opened[0].numbers, int)
         lines = opened[0].given if all_of_it else block.text.count(b"\n")
-        yield opened, lines, block
         first += lines
+        # Where heads are inside lines, the lines are those of the processes.
+        yield opened, sum(each.lines for each in opened) if inside else lines, block
     if opened := chain.rest():
-        # Where heads are inside lines, no line feed was met that is theirs.
-        inside = any(each.inside for each in chain.envelopes)
         yield opened, sum(each.lines for each in opened) if inside else 0, block

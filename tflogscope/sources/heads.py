@@ -34,6 +34,9 @@ class Heads:
             heads, lines, fields = self._split(text)
             # What is before the first head is nobody's, and ends there.
             cut = [goes and head is not None for goes, head in zip(goes_on, heads, strict=True)]
+            if not envelope.streams:
+                parts = self._pieces.put_together(lines, numbers, None)
+                return [each._replace(unowned=sum(cut)) for each in parts]
         elif envelope.part[0]:
             cut = list(map(envelope.part[1].encode().__eq__, fields[envelope.part[0]]))
         streams = [fields[name] for name in envelope.streams]

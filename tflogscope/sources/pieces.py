@@ -27,7 +27,9 @@ class Opened(NamedTuple):
     given: int
     """How many lines the text has."""
     lines: int
-    """How many they were before they were put together, a text of several lines being one."""
+    """How many they were, a text of several lines being one."""
+    unowned: int = 0
+    """How many of them go on somewhere, which nothing says."""
 
 
 class Pieces:

@@ -202,6 +202,7 @@ def unwrapped(
                 raise SeveralProcesses("it has lines of several processes", name, hint)
             account.process = chain.describe(each.key)
             account.add_lines(each.given, each.numbers)
+            account.unowned += each.unowned
             yield block._replace(text=each.text)
 
 

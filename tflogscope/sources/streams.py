@@ -173,13 +173,14 @@ def _followed(
     account.envelope = wrappers.name
     for opened, lines, block in opened_blocks(blocks, wrappers, account.lines):
         account.lines += lines
-        for key, text, numbers, given, _ in opened:
-            names = {*map(bytes.decode, key), str(wrappers.rank_of(key))}
-            if whose is None and (records.search(text) if asked is None else asked in names):
-                whose, account.process = key, wrappers.describe(key)
-            if key == whose:
-                account.add_lines(given, numbers)
-                yield block._replace(text=text)
+        for each in opened:
+            names = {*map(bytes.decode, each.key), str(wrappers.rank_of(each.key))}
+            if whose is None and (records.search(each.text) if asked is None else asked in names):
+                whose, account.process = each.key, wrappers.describe(each.key)
+            if each.key == whose:
+                account.add_lines(each.given, each.numbers)
+                account.unowned += each.unowned
+                yield block._replace(text=each.text)
 
 
 class _Kept:
@@ -192,7 +193,7 @@ class _Kept:
         self._lock = threading.Lock()
         self.numbers: list[NDArray[np.int64]] = []
         """Of each line its number in the input."""
-        self.size = self.lines = 0
+        self.size = self.lines = self.unowned = 0
         self.has_record = False
 
     def add(self, opened: Opened, records: re.Pattern[bytes]) -> None:
@@ -204,6 +205,7 @@ class _Kept:
         self.numbers.append(numbers_at(opened.numbers, np.arange(opened.given)))
         self.size += len(opened.text)
         self.lines += opened.lines
+        self.unowned += opened.unowned
 
     def read_at(self, position: int, count: int) -> bytes:
         """See `Reader`."""
@@ -249,6 +251,7 @@ class Stream(Source):
         numbers = np.concatenate(self._kept.numbers)
         account.lines, account.others = self._kept.lines + self.others, self.others
         account.add_lines(len(numbers), numbers)
+        account.unowned = self._kept.unowned
         return self._pass(account)
 
     def _open(self) -> Reader:
