@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -165,15 +166,11 @@ def moment(data: bytes) -> None:
 
 
 def redact(data: bytes) -> None:
-    """What a log says of its program: words at eight places of it, none of which get through."""
+    """What a log says of its program: a word in each line of it, none of which get through."""
     lines = _text(data).replace(_PLANTED, "").splitlines() or [""]
-    whole = "\n".join(lines)
-    # Not inside of a word: that, with its pseudonym's name in it, would be another one.
-    places = [at.start() for at in re.finditer(r"\b(?<![0-9A-Za-z_])|$", whole)][:400]
-    for at in places[:: max(1, len(places) // 8)]:
-        path = _written((whole[:at] + _PLANTED + " " + whole[at:]).encode())
-        blocks = Redactor(b"k" * 16).blocks(Source(str(path)))
-        assert _PLANTED not in b"".join(text for text, _ in blocks).decode()
+    planted = "\n".join(_with_planted(line, number) for number, line in enumerate(lines))
+    blocks = Redactor(b"k" * 16).blocks(Source(str(_written(planted.encode()))))
+    assert _PLANTED not in b"".join(text for text, _ in blocks).decode()
 
 
 def stacks(data: bytes) -> None:
@@ -264,6 +261,14 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
+
+
+def _with_planted(line: str, number: int) -> str:
+    """A line with the word in a place that depends on both."""
+    # Not inside of a word: that, with its pseudonym's name in it, would be another one.
+    places = [found.start() for found in re.finditer(r"\b(?<![0-9A-Za-z_])|$", line)]
+    at = places[zlib.crc32(f"{number} {line}".encode()) % len(places)]
+    return f"{line[:at]}{_PLANTED} {line[at:]}"
 
 
 def _ignoring(error: type[Exception], call: Callable[[], T]) -> T | None:

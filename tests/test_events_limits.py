@@ -16,11 +16,11 @@ from tests.makelog import ADD, MATMUL, Log, Node
 from tests.samples import raw_log
 from tests.test_events_torn import Torn
 from tflogscope.errors import InputError
-from tflogscope.events import scan
+from tflogscope.events import events, scan
 from tflogscope.events.events import PLACES
 from tflogscope.events.store import Output
 from tflogscope.grammar.compiled import CompiledGrammar
-from tflogscope.model import dispatches
+from tflogscope.model import dispatches, limits
 
 NAME = "function_mlp__tf2.13.1__vlog2"
 PREFIX = "2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor.cc:841] "
@@ -60,6 +60,28 @@ def test_short_lines_of_onednn_need_few_outputs(
         log.raw("onednn_verbose,exec,,,,,,,,,1")
     assert opened(log).primitives.height == 60_000
     assert len(made) < 12
+
+
+def test_few_lines_that_can_not_be_read_have_a_row_and_all_are_counted(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (events, limits):
+        monkeypatch.setattr(module, "MOST_UNREAD", 20)
+    log = Log()
+    log.step(7, MATMUL)
+    read = "onednn_verbose,exec,cpu,gemm_api,,undef,src_f32::blocked:ab:f0,,,4x8:8x6,0.5"
+    for line in ("onednn_verbose,", "onednn_verbose,exec,cpu", "MKL_VERBOSE what", read) * 15:
+        log.raw(line)
+    run = opened(log)
+    assert run.primitives.filter(pl.col("duration_us").is_not_null()).height == 15
+    assert run.primitives.height == 15 + 20
+    assert run.primitives["line"].is_sorted()
+    assert run.coverage["unknown"].item() == run.summary.recorded.onednn_unread_lines == 45
+    [lost] = run.findings.filter(id="lines-lost").rows(named=True)
+    assert (lost["count"], lost["text"]) == (45, "45 lines of oneDNN can't be read.")
+    [said] = [limit.text for limit in run.summary.limits if limit.id == "unread-onednn-lines"]
+    assert said.startswith("What 45 oneDNN lines said: ")
+    assert said.endswith(" Only the first 20 are in the tables.")
 
 
 def test_more_ops_than_tensorflow_can_have_are_refused(

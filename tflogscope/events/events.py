@@ -27,6 +27,9 @@ from tflogscope.native import library as c
 PLACES = c.PLACES
 """`at` is PLACES times the number of a line, and the place of a record in its line."""
 
+MOST_UNREAD = 1 << 18
+"""Lines of oneDNN that can't be read and have a row: a made-up log may have any number of these."""
+
 _NOWHERE = np.iinfo(np.int64).max
 _IN_TORN, _ENDED = 1 << 16, 1 << 17  # of a verbose line, beside the number of its fields
 
@@ -150,11 +153,17 @@ class Events:
     @cached_property
     def primitives(self) -> pl.DataFrame:
         """The verbose lines as read, one row each: see `onednn.read_verbose`, `plugin_lines`."""
-        lines = self.verbose
-        found = read_verbose(lines, self.grammar.verbose)
-        time = without_damaged(found["time"], lines.at, self.spans)
+        found = read_verbose(self.verbose, self.grammar.verbose, most_unread=MOST_UNREAD)
+        time = without_damaged(found["time"], found["at"].to_numpy(), self.spans)
         found.replace_column(found.get_column_index("time"), time)
         return with_plugin_lines(found, self.messages)
+
+    @cached_property
+    def unread(self) -> NDArray[np.int64]:
+        """Places of all lines of oneDNN that can't be read; not all have a row in `primitives`."""
+        at = self._store.column("verbose", "at")
+        read = self.primitives.filter(pl.col("reason").is_null())["at"].to_numpy()
+        return at[~np.isin(at, read)].astype(np.int64)
 
     @cached_property
     def late_plugins(self) -> tuple[str, ...]:
@@ -291,12 +300,11 @@ class Events:
     def coverage(self) -> pl.DataFrame:
         """The `coverage` table of the contract."""
         unknown = self._messages.unknown
-        unread = self.primitives.filter(pl.col("reason").is_not_null())["at"]
         known = self.grammar.by_id
         levels = (known[id_].level for id_ in self.seen & known.keys())
         return coverage.coverage_table(
             self.spans,
-            np.concatenate([unknown, unread.to_numpy()]),
+            np.concatenate([unknown, self.unread]),
             vlog_level=max(levels, default=None),
             tensorflow_dialect=coverage.dialects(
                 self.spans, self.dialects, has_threads=self.has_threads

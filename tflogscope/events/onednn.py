@@ -8,6 +8,7 @@ and gets a reason; none of its fields is guessed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
@@ -60,8 +61,13 @@ _EATEN = {"🔡": ":abcd:", "🔤": ":abc:", "🆎": ":ab:", "🅰": ":a:", "�
 _TEXTS = [name for name, kind in VERBOSE_SCHEMA.items() if kind == pl.String()]
 
 
-def read_verbose(lines: VerboseLines, grammar: VerboseGrammar | None = None) -> pl.DataFrame:
+def read_verbose(
+    lines: VerboseLines, grammar: VerboseGrammar | None = None, *, most_unread: int = sys.maxsize
+) -> pl.DataFrame:
     """Read verbose lines; return one row per line, in their order.
+
+    Of those that can't be read, only the first `most_unread` have a row: a row takes some
+    20 times the memory of the shortest line.
 
     Columns: VERBOSE_SCHEMA. `event` is as printed (`exec`, `create:cache_miss`, `info`, …), with
     `graph:` before it for the graph API; `template` is a header that names columns, `mkl_verbose`
@@ -73,7 +79,7 @@ def read_verbose(lines: VerboseLines, grammar: VerboseGrammar | None = None) -> 
     rows = _Rows(lines, grammar)
     rows.read_layouts()
     rows.read_mkl()
-    return rows.finished()
+    return rows.finished(most_unread)
 
 
 class _Rows:
@@ -172,8 +178,10 @@ class _Rows:
             left[rows[fits]] = False
             if not particular:
                 tried.out_of_place[rows[~fits]] = True
-        self.left = np.flatnonzero(left)
-        self.reasons = tried.reasons(self.left)
+        unread = np.flatnonzero(left)
+        reasons = tried.reasons(unread)
+        self.column("reason")[unread] = self.added([*_REASONS])[reasons]
+        self.columns["event"][unread[reasons == 0]] = NO_TEXT
 
     def _heads(self) -> tuple[pl.DataFrame, Integers]:
         """Distinct heads, and the number of each line's."""
@@ -231,16 +239,21 @@ class _Rows:
         rows = np.flatnonzero(self.is_mkl)
         if not len(rows):
             return
-        found = _read_mkl(self.lines.frame(rows), self.grammar)
+        lines = self.lines.frame(rows)[["text"]]
+        some = lines.unique(maintain_order=True).with_row_index("number")
+        number = lines.join(some, on="text", maintain_order="left")["number"].to_numpy()
+        found = _read_mkl(some, self.grammar)
         for name in ("marker", "event", "primitive", "problem", "attributes", "message", "reason"):
-            self.column(name)[rows] = self.added(found[name].to_list())
-        self.microseconds[rows] = found["microseconds"].to_numpy()
+            self.column(name)[rows] = self.added(found[name].to_list())[number]
+        self.microseconds[rows] = found["microseconds"].to_numpy()[number]
 
     # ---- the rows --------------------------------------------------------------------------------
 
-    def finished(self) -> pl.DataFrame:
+    def finished(self, most_unread: int) -> pl.DataFrame:
         """Rows with all columns and their types."""
-        self.column("reason")[self.left] = self.added([*self.reasons])
+        unread = np.flatnonzero(self.column("reason") != NO_TEXT)
+        if len(unread) > most_unread:
+            self._keep(np.delete(np.arange(len(self.lines)), unread[most_unread:]))
         self._name_events()
         columns = {name: self.column(name) for name in (*_TEXTS, "template")}
         columns["primitive_kind"] = self._changed(columns["primitive"], _without_version)
@@ -255,6 +268,13 @@ class _Rows:
         return pl.DataFrame(
             [shown[name].cast(kind).alias(name) for name, kind in VERBOSE_SCHEMA.items()]
         )
+
+    def _keep(self, rows: Integers) -> None:
+        """Leave out all other rows."""
+        self.lines = self.lines.of(rows)
+        self.is_mkl, self.is_graph = self.is_mkl[rows], self.is_graph[rows]
+        self.microseconds = self.microseconds[rows]
+        self.columns = {name: codes[rows] for name, codes in self.columns.items()}
 
     def _numbers(self) -> dict[str, pl.Series]:
         """Durations and times: what texts say as numbers, each distinct one read once."""
@@ -277,11 +297,9 @@ class _Rows:
         """The names of events that have none, or that are of the graph API."""
         event, reason = self.column("event"), self.column("reason")
         missing = event == NO_TEXT
-        unread = self.left[np.array(self.reasons, object) == _REASONS[0]]
         rows = np.flatnonzero(self.is_graph & ~missing)
         event[rows] = self._changed(event[rows], _of_graph)
         event[missing], reason[missing] = self.added([UNPARSED, _REASONS[0]])
-        event[unread] = self.added([UNPARSED])[0]
 
     def _changed(self, codes: Integers, change: Callable[[str], str]) -> Integers:
         """The numbers of changed texts; each distinct one is changed once."""
@@ -389,11 +407,10 @@ class _Tried:
         else:
             self.long &= ~near
 
-    def reasons(self, rows: NDArray[np.int64]) -> list[str]:
-        """One of five for each of the rows."""
+    def reasons(self, rows: NDArray[np.int64]) -> Integers:
+        """For each of the rows, the number of its reason in _REASONS."""
         tests = (~self.known, self.out_of_place, self.short, self.long)
-        chosen = np.select([test[rows] for test in tests], range(4), default=4)
-        return [_REASONS[number] for number in chosen.tolist()]
+        return np.select([test[rows] for test in tests], range(4), default=4)
 
 
 # ---- oneMKL --------------------------------------------------------------------------------------
@@ -404,7 +421,6 @@ def _read_mkl(lines: pl.DataFrame, grammar: VerboseGrammar) -> pl.DataFrame:
     text = pl.col("text")
     call = text.str.extract_groups(grammar.mkl_call).struct
     return lines.select(
-        "at",
         call.field("primitive"),
         call.field("problem"),
         call.field("attributes"),

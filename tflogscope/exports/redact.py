@@ -294,6 +294,8 @@ class Redactor:
         new: dict[str, str] = {}
         for message in file.messages:
             of_it = texts.filter((ids == message.id).fill_null(value=False))
+            if of_it.is_empty():
+                continue
             last = next(reversed(message.fields.items()), ("", ""))
             rest = pl.Series([None] * len(of_it), dtype=pl.String)
             if last[1] == "rest" and last[0] in self._facts["free"]:

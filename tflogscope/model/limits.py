@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tflogscope.events.events import Events
+from tflogscope.events.events import MOST_UNREAD, Events
 from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model import sentences
@@ -72,7 +72,10 @@ def _by_level(evidence: Evidence, eager: ModeRuns, graph: ModeRuns) -> dict[str,
         "unread-onednn-lines": recorded.onednn_unread_lines,
     }
     found: dict[str, Facts] = {id_: {} for id_, here in holds.items() if here}
-    return found | {id_: {"count": count} for id_, count in counts.items() if count}
+    found |= {id_: {"count": count} for id_, count in counts.items() if count}
+    if counts["unread-onednn-lines"] > MOST_UNREAD:
+        found["unread-onednn-lines"]["rows"] = MOST_UNREAD
+    return found
 
 
 def _without_lines(evidence: Evidence) -> tuple[bool, int, bool]:

@@ -60,7 +60,7 @@ def recorded_facts(events: Events, header: Mapping[str, Any] | None) -> Recorded
         tensorflow_dialect=_joined(coverage["tensorflow_dialect"]),
         onednn_version=_joined(coverage["onednn_version"]),
         onednn_verbose_lines=events.verbose_count,
-        onednn_unread_lines=events.primitives["reason"].count(),
+        onednn_unread_lines=len(events.unread),
         has_thread_ids=events.has_threads,
         problems=events.problems(),
         first=first,

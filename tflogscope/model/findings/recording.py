@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tflogscope.events.events import PLACES
+from tflogscope.events.events import MOST_UNREAD, PLACES
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.findings.evidence import Evidence, Finding, most
@@ -31,11 +31,10 @@ def recording_findings(evidence: Evidence) -> Iterator[Finding]:
     recorded = evidence.recorded
     torn = {"unread": recorded.onednn_unread_lines, "bad": recorded.bad_bytes}
     if any(torn.values()) or recorded.problems:
-        primitives = evidence.events.primitives
-        lost = primitives["at"].filter(primitives["reason"].is_not_null())
+        lost = evidence.events.unread[:MOST_UNREAD]
         facts = {**torn, "torn": any(torn.values()), "problems": recorded.problems}
         unread, source = recorded.onednn_unread_lines, recorded.sources[0]
-        yield Finding("lines-lost", source, unread, None, lost.to_list(), facts)
+        yield Finding("lines-lost", source, unread, None, lost.tolist(), facts)
     frame = evidence.executions.frame
     if frame.height and not frame["duration_us"].count():
         first = [frame["at"][0]]
