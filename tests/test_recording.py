@@ -539,12 +539,25 @@ def test_what_goes_on_from_a_record_is_not_shown(
     assert found == {"output": output, "errors": errors}
 
 
-def test_a_record_in_the_middle_of_a_line_is_cut_out() -> None:
+@pytest.mark.parametrize("size", [1, 7, 30, 1000])
+def test_a_record_in_the_middle_of_a_line_is_cut_out(size: int) -> None:
+    """Also where its beginning comes in pieces."""
     shown: list[bytes] = []
     pass_on = PassOn(shown.append, shown.append)
-    for piece in ("caught" + NODE + "\n", "1", NODE + "\n", "done\n"):
-        pass_on.feed(piece.encode())
-    assert b"".join(shown) == b"caught\n1\ndone\n"
+    text = f"caught{NODE}\n1{NODE}\nepoch 20tflogscope op 5 f.py:3\ndone\n".encode()
+    for start in range(0, len(text), size):
+        pass_on.feed(text[start : start + size])
+    assert b"".join(shown) == b"caught\n1\nepoch 20\ndone\n"
+
+
+def test_what_might_begin_a_record_is_shown_if_no_more_comes() -> None:
+    shown: list[bytes] = []
+    pass_on = PassOn(shown.append, shown.append)
+    for piece in (b"loss ", b"20", b"26-"):
+        pass_on.feed(piece)
+    assert b"".join(shown) == b"loss "
+    pass_on.idle()
+    assert b"".join(shown) == b"loss 2026-"
 
 
 @pytest.mark.parametrize("name", ["function_mlp__tf2.21.0__vlog2", "eager_basics__tf2.8.4__vlog2"])

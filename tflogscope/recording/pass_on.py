@@ -18,7 +18,26 @@ _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
 _LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|cost|off) \d"
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
-TORN = re.compile(_CLASSIC.replace(b"?P<classic>", b"?:") + rb"|(?<=[^\s])" + _LINES)
+_TORN = re.compile(_CLASSIC.replace(b"?P<classic>", b"?:") + rb"|(?<=[^\s])" + _LINES)
+
+
+def _beginnings(form: bytes, then: bytes = b"") -> bytes:
+    """A pattern of all that a text of this form may begin with; 0 is for any digit."""
+    pattern = then
+    for letter in reversed(form):
+        one = rb"\d" if letter == ord("0") else re.escape(bytes([letter]))
+        pattern = one + b"(?:%s)?" % pattern
+    return pattern
+
+
+# The end of a piece that may be the beginning of such a record.
+_MAY_BE_TORN = re.compile(
+    rb"(?:%s|%s)\Z"
+    % (
+        _beginnings(b"0000-00-00 00:00:00.000000: ", b"[IWEF]"),
+        _beginnings(b"tflogscope ", rb"[a-z]{1,8} ?"),
+    )
+)
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))
 _SEVERITIES = b"IWEF"
 # What the executor says as warnings at VLOG level 1 and above, and only there
@@ -37,6 +56,7 @@ _MAY_BEGIN = b"0123456789IWEFod"
 _LINES_BEGIN = b"tflogscope "
 _MAY_GO_ON = b"T=}abcdefghijklmnopqrstuvwxyz \t\r\n\f\v"
 _MAY_OPEN = b"abcdefghijklmnopqrstuvwxyz_"
+_LONGEST = 40  # bytes; no record takes longer to begin
 _DECIDES = 160  # bytes of a line that are enough to know what it is
 # Records of eager/execute.cc print functions and nodes as protobuf text, a field on each line.
 _FIELD = re.compile(rb"\s+[a-z_0-9]+(?:: | \{\s*$)|\s*\}\s*$")
@@ -91,6 +111,7 @@ class PassOn:
         self._decided = False
         self._to: Write | None = None  # where this line goes; None: it is log
         self._tail = b""  # the last bytes of this line
+        self._held = b""  # what comes next in it, and may be the beginning of a record
         self._begins_record = False
         self._after_log = False
         self._in_dump = False
@@ -143,6 +164,9 @@ class PassOn:
 
     def idle(self) -> None:
         """Nothing came for a while: a line that is still open is a prompt, unless it is log."""
+        if self._held:
+            self._output(self._held)
+            self._tail, self._held = self._tail + self._held, b""
         if self._open and not self._log_line.match(self._open):
             self._output(self._open)
             self._open, self._to, self._decided = b"", self._output, True
@@ -157,11 +181,18 @@ class PassOn:
                 return
             piece, self._open = self._open, b""
             self._to, self._decided = self._place_of(piece[:_DECIDES]), True
-        if self._to is self._output and (torn := TORN.search(piece)):
-            # Another thread's record in the middle of a line: the line's end comes after it.
-            self._send(self._output, piece[: torn.start()] + b"\n")
-            piece = piece[torn.start() :]
-            self._to = self._place_of(piece[:_DECIDES])
+        if self._to is self._output:
+            piece, self._held = self._held + piece, b""
+            before = self._tail[-1:]
+            if torn := _TORN.search(before + piece, len(before)):
+                # Another thread's record in the middle of a line: the line's end comes after it.
+                place = torn.start() - len(before)
+                self._send(self._output, piece[:place] + b"\n")
+                self._end_line()
+                self._take(piece[place:])
+                return
+            if not ends and (begun := _MAY_BE_TORN.search(piece, max(0, len(piece) - _LONGEST))):
+                piece, self._held = piece[: begun.start()], piece[begun.start() :]
         if self._to is not None:
             self._send(self._to, piece)
         self._tail = (self._tail + piece)[-_DECIDES:]
