@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.colliding import colliding
+from tests.deep import examples
 from tests.mutations import KINDS
 from tests.samples import UNLIKE, path_of, raw_log
 from tests.twin import Twin
@@ -202,7 +203,7 @@ LOGS = st.lists(
 
 @pytest.mark.thorough
 @given(pieces=LOGS, cut=st.integers(0, 60), block_size=st.sampled_from((1, 9, 150, 700, 1 << 20)))
-@settings(max_examples=300)
+@settings(max_examples=examples(100))
 def test_made_logs(
     pieces: list[tuple[str, str]], cut: int, block_size: int, tmp_path: Path
 ) -> None:

@@ -162,8 +162,19 @@ def test_half_a_store_is_not_taken_for_logs(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("command", ["ops {}", "trend {}", "report {} -o {}.html", "query {} SQL"])
-@pytest.mark.parametrize("damage", ["empty", "half", "pages", "schema"])
+@pytest.mark.parametrize(
+    ("damage", "command"),
+    [
+        ("empty", "ops {}"),
+        ("empty", "query {} SQL"),
+        ("half", "trend {}"),
+        ("half", "report {} -o {}.html"),
+        ("pages", "report {} -o {}.html"),
+        ("pages", "trend {}"),
+        ("schema", "query {} SQL"),
+        ("schema", "ops {}"),
+    ],
+)
 def test_a_damaged_file_is_no_fault_of_the_statement(
     store: str, tmp_path: Path, command: str, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
