@@ -2,14 +2,16 @@
 
     python tools/mutants.py --draw 20 --seed 1 --only tflogscope/model/links
 
-Each change is made in a copy of the tree, where the tests of the module run until one fails. Where
-none does, the rule needs a test on a real log, or is not needed. The exit code is then 1.
+Each change is made in a copy of the tree. First the answers of kept logs that run its line are
+compared with the golden ones, then the tests of the module run until one fails. Where none does,
+the rule needs a test on a real log, or is not needed. The exit code is then 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
 import shutil
@@ -23,8 +25,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 CHANGED = ("tflogscope/model", "tflogscope/checks")
-GOLDEN = "tests/test_golden.py"  # of every module: it has answers of all logs that are kept
-TESTS = {  # besides GOLDEN, of the modules whose path begins so, the first that fits
+ANSWERS = "tests/test_golden.py::test_tables_are_as_approved[{}]"  # of a log
+FIRST = 6  # of these before the others
+TESTS = {  # of the modules whose path begins so, the first that fits
     "tflogscope/model/activity": "test_timeline test_views_notebook test_lanes",
     "tflogscope/model/causes": "test_cause_rules test_causes_truth test_lines_shown",
     "tflogscope/model/costs": "test_costs test_model_*",
@@ -44,6 +47,22 @@ TESTS = {  # besides GOLDEN, of the modules whose path begins so, the first that
     "tflogscope/checks": "test_checks_* test_check_formats test_cli_check",
 }
 PATIENCE_S = 900  # a change may cause an endless loop, which is noticed
+# Prints JSON for each kept log, smallest first: the lines of each file that its answers run.
+REACHED = """
+import json, sys
+from coverage import Coverage
+from tests.approve import answered
+from tests.samples import KEPT, path_of
+answered(KEPT[0])  # what is imported, and done once
+for name in sorted(KEPT, key=lambda name: path_of(name).stat().st_size):
+    coverage = Coverage(data_file=None, branch=False)
+    coverage.start()
+    answered(name)
+    coverage.stop()
+    data = coverage.get_data()
+    lines = {file: data.lines(file) for file in data.measured_files() if "/tflogscope/" in file}
+    print(json.dumps([name, lines]))
+"""
 OTHER = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
     ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.In: ("in", "not in"),
@@ -58,6 +77,7 @@ class Mutant(NamedTuple):
 
     path: str
     line: int
+    place: range  # lines of its statement; of the whole file if it is run by an import
     start: int
     end: int
     text: str
@@ -95,7 +115,11 @@ def mutants(path: str) -> Iterator[Mutant]:
     """All changes of a file."""
     source = (ROOT / path).read_bytes()
     lines = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
-    for operator, before, behind in operators(ast.parse(source)):
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {n for each in functions for n in range(each.lineno, (each.end_lineno or 0) + 1)}
+    begins = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    for operator, before, behind in operators(tree):
         if type(operator) in OTHER:
             old, new = OTHER[type(operator)]
             if behind is None:
@@ -104,38 +128,57 @@ def mutants(path: str) -> Iterator[Mutant]:
                 first = lines[(before.end_lineno or 0) - 1] + (before.end_col_offset or 0)
             start = source.index(old.encode(), first)
             line = source.count(b"\n", 0, start) + 1
-            yield Mutant(path, line, start, start + len(old), new)
+            first = max(each for each in begins if each <= line)
+            place = range(first, line + 1) if line in inside else range(1, len(lines))
+            yield Mutant(path, line, place, start, start + len(old), new)
 
 
 def tests_of(path: str) -> list[str]:
     """The test files that matter to a module."""
     names = next(text for folder, text in TESTS.items() if path.startswith(folder)).split()
     found = [each for name in names for each in sorted((ROOT / "tests").glob(f"{name}.py"))]
-    return [GOLDEN, *(each.relative_to(ROOT).as_posix() for each in found)]
+    return [each.relative_to(ROOT).as_posix() for each in found]
 
 
-def is_noticed(mutant: Mutant, tree: Path) -> bool:
-    """Whether a test fails in `tree`, a copy of the project, with the change in it."""
+def python(tree: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run Python in a copy of the project."""
+    # No compiled files: two changes within a second have the same time.
+    return subprocess.run(
+        [sys.executable, "-B", *arguments],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree)},
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def reached(tree: Path) -> dict[str, dict[str, set[int]]]:
+    """The lines of each file that the answers of each kept log run."""
+    found = map(json.loads, python(tree, "-c", REACHED).stdout.splitlines())
+    return {
+        log: {str(Path(file).relative_to(tree)): set(lines) for file, lines in files.items()}
+        for log, files in found
+    }
+
+
+def is_noticed(mutant: Mutant, tree: Path, logs: list[str]) -> bool:
+    """Whether a test fails in `tree`, a copy of the project, with the change in it.
+
+    logs: those whose answers run its line.
+    """
     target = tree / mutant.path
     source = target.read_bytes()
     target.write_bytes(mutant.applied(source))
-    # No compiled files: two changes within a second have the same time.
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-m", "", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    answers = [ANSWERS.format(log) for log in logs]
+    stages = answers[:FIRST], answers[FIRST:], tests_of(mutant.path)
+    pytest = ("-m", "pytest", "-q", "-x", "-m", "", "-p", "no:cacheprovider")
     try:
-        done = subprocess.run(
-            [*command, *tests_of(mutant.path)],
-            cwd=tree,
-            env=environment,
-            capture_output=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        return any(stage and python(tree, *pytest, *stage).returncode for stage in stages)
     except subprocess.TimeoutExpired:
         return True
     finally:
         target.write_bytes(source)
-    return done.returncode != 0
 
 
 def main() -> int:
@@ -153,8 +196,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", ".venv", ".fuzz"))
+        run_by = reached(tree)
         for mutant in drawn:
-            noticed = is_noticed(mutant, tree)
+            logs = [
+                log
+                for log, files in run_by.items()
+                if files.get(mutant.path, set()) & {*mutant.place}
+            ]
+            noticed = is_noticed(mutant, tree, logs)
             print("noticed " if noticed else "SURVIVED", mutant, flush=True)
             survivors += [] if noticed else [mutant]
     print(f"{len(drawn) - len(survivors)} of {len(drawn)} were noticed (of {len(all_)} possible).")

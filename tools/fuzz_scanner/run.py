@@ -1,6 +1,6 @@
 """The compiled scanner under sanitizers, which see every step across an edge and every overflow.
 
-python tools/fuzz_scanner/run.py                    all sample logs, and mutations of them
+python tools/fuzz_scanner/run.py                    sample logs of each kind, and mutations of them
 python tools/fuzz_scanner/run.py SECONDS [WORK]     libFuzzer (needs clang), in .fuzz/scanner
 
 libFuzzer goes on from WORK/corpus, and leaves what fails in WORK. What is mended is kept in
@@ -57,9 +57,9 @@ def on_files(work: Path) -> int:
 
 def _written(work: Path) -> Iterator[Path]:
     from tests.mutations import KINDS
-    from tests.samples import NAMES, raw_log
+    from tests.samples import UNLIKE, raw_log
 
-    logs = {name: raw_log(name) for name in NAMES}
+    logs = {name: raw_log(name) for name in UNLIKE}
     for name, text in logs.items():
         (work / name).write_bytes(text)
         yield work / name
