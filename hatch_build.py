@@ -35,7 +35,7 @@ class ReadyMade(BuildHookInterface):  # type: ignore[type-arg]
 
     def dependencies(self) -> list[str]:
         """What has to be installed for the build: a compiler, if none works."""
-        return [] if _compiler() else ["ziglang"]
+        return [] if "TFLOGSCOPE_TARGET" not in os.environ and _compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Make all of it, and say what the wheel is for."""
