@@ -31,7 +31,7 @@ from tflogscope.stores.naming import name_runs
 from tflogscope.stores.pools import LOST, Processes
 
 MLP, EAGER = "function_mlp__tf2.13.1__vlog2", "eager_basics__tf2.8.4__vlog2"
-SESSION = "tf1_session__tf2.13.1__vlog2"
+OTHER, TORCH = "py_function__tf2.13.1__vlog2", "torch_mlp__torch2.13.0__vlog2"
 VERSION = tflogscope.__version__
 TAKEN = ["run", *RUN_COLUMNS]
 
@@ -49,7 +49,7 @@ class Here:
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     """Three real logs: two dates of one job, one of another."""
-    for folder, rank, log in (("mlp/1", 0, MLP), ("mlp/2", 0, EAGER), ("old/1", 7, SESSION)):
+    for folder, rank, log in (("mlp/1", 0, MLP), ("mlp/2", 0, EAGER), ("old/1", 7, OTHER)):
         place = tmp_path / "logs" / folder
         place.mkdir(parents=True)
         shutil.copy(path_of(log), place / f"rank{rank}.log.zst")
@@ -111,7 +111,7 @@ def test_duckdb_reads_a_store(logs: Path, tmp_path: Path) -> None:
     assert found == [
         ("mlp.1.0", "mlp", run_of(MLP).timeline.height),
         ("mlp.2.0", "mlp", run_of(EAGER).timeline.height),
-        ("old.1.7", "old", run_of(SESSION).timeline.height),
+        ("old.1.7", "old", run_of(OTHER).timeline.height),
     ]
 
 
@@ -128,14 +128,14 @@ def test_what_is_there_is_not_done_again(logs: Path, tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_log_that_changed_replaces_its_run(logs: Path, tmp_path: Path) -> None:
     collected(logs, tmp_path / "store")
-    shutil.copy(path_of(SESSION), logs / "mlp/1/rank0.log.zst")
+    shutil.copy(path_of(OTHER), logs / "mlp/1/rank0.log.zst")
     collected(logs, tmp_path / "store")
     expected = content(tmp_path / "store")
     shutil.rmtree(tmp_path / "store")
     collected(logs, tmp_path / "store")
     assert content(tmp_path / "store").keys() == expected.keys()
     store = tflogscope.open_store(tmp_path / "store")
-    assert store.run("mlp.1.0").ops.height == run_of(SESSION).ops.height
+    assert store.run("mlp.1.0").ops.height == run_of(OTHER).ops.height
 
 
 @pytest.mark.thorough
@@ -227,11 +227,11 @@ def test_an_id_may_have_what_urls_and_partitions_write_in_another_way(tmp_path: 
 def test_a_name_that_can_not_be_an_id_gets_one(name: str, tmp_path: Path) -> None:
     log = tmp_path / "logs" / name / "run.log.zst"
     log.parent.mkdir(parents=True)
-    shutil.copy(path_of(EAGER), log)
-    runs = name_runs([str(log), str(path_of(MLP))], "{folder}/*.log.zst", TAKEN)
+    shutil.copy(path_of(TORCH), log)
+    runs = name_runs([str(log), str(path_of(TORCH))], "{folder}/*.log.zst", TAKEN)
     rows, _ = collect(runs, str(tmp_path / "store"), Here(), VERSION)
     assert [row["state"] for row in rows] == ["done", "done"]
-    (id_,) = {row["run"] for row in rows} - {path_of(MLP).parent.name}
+    (id_,) = {row["run"] for row in rows} - {path_of(TORCH).parent.name}
     assert id_.isprintable()
     assert not id_.startswith((".", "-"))
     assert ".." not in id_
@@ -444,7 +444,7 @@ collect(runs, sys.argv[1], Here(), VERSION)
 @pytest.mark.skipif(sys.platform != "linux", reason="needs ptrace as Linux has it")
 @pytest.mark.parametrize("seed", range(int(os.environ.get("TFLOGSCOPE_KILLS", "2"))))
 def test_a_collector_killed_at_any_system_call_leaves_whole_runs(seed: int, tmp_path: Path) -> None:
-    logs = [str(path_of(name)) for name in (EAGER, SESSION)]
+    logs = [str(path_of(name)) for name in (EAGER, OTHER)]
     whole, store = tmp_path / "whole", tmp_path / "store"
     runs = name_runs(logs, None, TAKEN)
     collect(runs, str(whole), Here(), VERSION)

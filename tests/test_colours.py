@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import cycle
 
 import pytest
 
@@ -49,8 +50,11 @@ SCREENS = [
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("width", [60, 120])
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: "-".join(screen[:2]))
+@pytest.mark.parametrize(
+    ("screen", "width"),
+    zip(SCREENS, cycle([60, 120]), strict=False),
+    ids=lambda value: "-".join(value[:2]) if isinstance(value, tuple) else str(value),
+)
 def test_without_colour_the_text_is_the_same(
     printed: Print, screen: tuple[str, ...], width: int
 ) -> None:

@@ -255,6 +255,21 @@ def takes_long(command: str) -> bool:
     return in_shell(command) or command.split()[1] in {"collect", "ranks", "redact"}
 
 
+def lay_out(desk: Path, command: str, shown: str) -> None:
+    """Put smaller logs there if any will do."""
+    if not shown and not re.search(r"[\d:]{3}|--call|--at", command):
+        for log in ("run.log", "before.log", "after.log"):
+            shutil.copy(path_of("function_mlp__tf2.13.1__vlog2"), desk / log)
+    if "collect sample_logs" in command:
+        (desk / "sample_logs").unlink()
+        (desk / "sample_logs").mkdir()
+        for name in ("error__tf2.13.1__vlog2", "function_mlp__tf2.8.4__vlog2"):
+            shutil.copy(path_of(name), desk / "sample_logs")
+    if "zcat" in command:
+        text = raw_log("function_mlp__tf2.13.1__vlog2")
+        (desk / "run.log.gz").write_bytes(gzip.compress(text, 1))
+
+
 LONG = [example for example in shell_examples() if takes_long(example[1])]
 SHORT = [example for example in shell_examples() if not takes_long(example[1])]
 
@@ -272,17 +287,7 @@ def test_shell_examples_run_and_print_what_is_shown(
     tools = [shlex.split(stage)[0] for stage in command.split(" | ")]
     if missing := [tool for tool in tools if not shutil.which(tool)]:
         pytest.skip(f"{missing[0]} is not installed")
-    if not shown and not re.search(r"[\d:]{3}|--call|--at", command):
-        for log in ("run.log", "before.log", "after.log"):  # any log does
-            shutil.copy(path_of("function_mlp__tf2.13.1__vlog2"), desk / log)
-    if "collect sample_logs" in command:  # a few of them
-        (desk / "sample_logs").unlink()
-        (desk / "sample_logs").mkdir()
-        for name in ("error__tf2.13.1__vlog2", "function_mlp__tf2.8.4__vlog2"):
-            shutil.copy(path_of(name), desk / "sample_logs")
-    if "zcat" in tools:
-        text = raw_log("function_mlp__tf2.13.1__vlog2")
-        (desk / "run.log.gz").write_bytes(gzip.compress(text, 1))
+    lay_out(desk, command, shown)
     if in_shell(command):
         done = subprocess.run(
             ["bash", "-c", command],

@@ -127,7 +127,7 @@ class Writer:
 @pytest.mark.thorough
 @pytest.mark.parametrize("message", GRAMMAR.by_id.values(), ids=lambda message: message.id)
 @given(data=st.data())
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(4))
 def test_fields_written_into_a_template_come_back(message: Message, data: st.DataObject) -> None:
     written = Writer(data, message)
     assert exact.parse(message, written.text) == written.fields

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import cast
 
@@ -124,7 +125,7 @@ def test_the_last_seconds_are_those_before_the_last_record() -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(4))
 @given(st.integers(0, 2**32), st.integers(1, 30_000))
 def test_any_parts_give_the_same(seed: int, largest: int) -> None:
     raw = raw_log("control_flow__tf2.20.0__vlog2")[-100_000:]  # loops: nodes that begin again
@@ -167,7 +168,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "long_line"])
 def test_a_damaged_log_is_followed(kind: str) -> None:
     raw = raw_log("python_threads__tf2.21.0__vlog2")[-300_000:]
-    for seed in range(examples(2)):
+    for seed in range(examples(1)):
         damaged = KINDS[kind](raw, random.Random(seed))
         growing, hints = grown(damaged, random.Random(seed))
         figures = read_figures(growing.run())
@@ -504,14 +505,13 @@ def screen(log: bytes) -> tuple[Watched, Shown]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("width", [10, 40, 60, 80, 120, 160])
-@pytest.mark.parametrize("height", [3, 12, 24, 50])
-def test_the_screen_is_as_wide_and_as_high_as_the_terminal(width: int, height: int) -> None:
+def test_the_screen_is_as_wide_and_as_high_as_the_terminal() -> None:
     watched, shown = screen(raw_log("keras_fit_mlp__tf2.13.1__vlog2"))
-    lines = watch_lines(watched, shown, width, height)
-    assert len(lines) == height
-    assert max(cell_len(line.plain) for line in lines) <= width
-    assert "q quit" in lines[-1].plain + "q quit" * (width < 40)
+    for width, height in product([10, 40, 60, 80, 120, 160], [3, 12, 24, 50]):
+        lines = watch_lines(watched, shown, width, height)
+        assert len(lines) == height
+        assert max(cell_len(line.plain) for line in lines) <= width
+        assert "q quit" in lines[-1].plain + "q quit" * (width < 40)
 
 
 def test_what_a_log_holds_has_no_effect_on_the_screen() -> None:

@@ -7,10 +7,11 @@ from datetime import UTC, timedelta
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Open
+from tests.deep import examples
 from tests.makelog import Log
 from tests.samples import NAMES, raw_log, run_of
 from tests.verbose_samples import VerboseSample, verbose_samples
@@ -246,6 +247,7 @@ ERAS = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("era", ERAS)
 @given(data=st.data())
+@settings(max_examples=examples(10))
 def test_what_is_rendered_is_read(era: str, data: st.DataObject) -> None:
     head, descriptors, missing = ERAS[era]
     time = data.draw(timestamps) if "{time}" in head else None

@@ -142,7 +142,7 @@ def test_a_table_has_a_row_for_each_row(names: list[str]) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", MEAN)
+@pytest.mark.parametrize("name", [name[:500] for name in MEAN])  # rich wraps long ones for long
 def test_the_same_document_is_harmless_in_the_terminal_and_on_a_page(name: str) -> None:
     assert_harmless(drawn(everywhere(name)))
     page = html(everywhere(name))
