@@ -52,7 +52,7 @@ SCREENS = [
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("screen", "width"),
-    zip(SCREENS, cycle([60, 120]), strict=False),
+    [*zip(SCREENS, cycle([60, 120]), strict=False)],
     ids=lambda value: "-".join(value[:2]) if isinstance(value, tuple) else str(value),
 )
 def test_without_colour_the_text_is_the_same(

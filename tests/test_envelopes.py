@@ -131,7 +131,7 @@ def test_the_row_of_the_docs_reads_its_sample(tmp_path: Path) -> None:
 # ---- one process ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "log"), zip(WRAPPERS, itertools.cycle(LOGS), strict=False))
+@pytest.mark.parametrize(("name", "log"), [*zip(WRAPPERS, itertools.cycle(LOGS), strict=False)])
 def test_a_log_in_a_wrapper_is_the_log(tmp_path: Path, name: str, log: str) -> None:
     bare = run_of(log)
     run = opened(tmp_path / "wrapped.log", wrapped(raw_log(log), name))

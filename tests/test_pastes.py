@@ -53,7 +53,7 @@ def said(run: Run) -> list[pl.DataFrame]:
 
 
 @pytest.mark.parametrize(
-    ("name", "width"), zip(LOGS, itertools.cycle(WIDTHS), strict=False), ids=str
+    ("name", "width"), [*zip(LOGS, itertools.cycle(WIDTHS), strict=False)], ids=str
 )
 def test_lines_that_were_folded_are_put_together_again(
     tmp_path: Path, name: str, width: int
