@@ -140,7 +140,9 @@ def tests_of(path: str) -> list[str]:
     return [each.relative_to(ROOT).as_posix() for each in found]
 
 
-def python(tree: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def python(
+    tree: Path, *arguments: str, patience: int | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """Run Python in a copy of the project."""
     # No compiled files: two changes within a second have the same time.
     return subprocess.run(
@@ -148,7 +150,7 @@ def python(tree: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         cwd=tree,
         env={**os.environ, "PYTHONPATH": str(tree)},
         capture_output=True,
-        timeout=PATIENCE_S,
+        timeout=patience,
         check=False,
     )
 
@@ -174,7 +176,10 @@ def is_noticed(mutant: Mutant, tree: Path, logs: list[str]) -> bool:
     stages = answers[:FIRST], answers[FIRST:], tests_of(mutant.path)
     pytest = ("-m", "pytest", "-q", "-x", "-m", "", "-p", "no:cacheprovider")
     try:
-        return any(stage and python(tree, *pytest, *stage).returncode for stage in stages)
+        return any(
+            stage and python(tree, *pytest, *stage, patience=PATIENCE_S).returncode
+            for stage in stages
+        )
     except subprocess.TimeoutExpired:
         return True
     finally:
