@@ -28,6 +28,9 @@ from tflogscope.model.names import FUNCTION_CALLS
 _LEAST_RUNS = 30  # of cheap kernels, or gaps between records, that a price is read from
 _STEADY_RUNS = 4  # of one node, for its later runs to say what it takes
 _CHEAP_US = 0.2  # what TensorFlow's profiler finds for a cheap kernel
+# A record pushes what a kernel needs out of the caches: which part of what it takes is that, and how
+# many records' worth at most. Measured with kernels of 1 to 30 µs (docs/costs.md).
+_COLD, _RECORDS_OF_COLD = 0.25, 1
 # Which part of what a kernel takes beyond its oneDNN primitives is the writing of their lines, and
 # how many records' worth at most: a line is printed and flushed as a record is.
 _OF_LINES = 0.5
@@ -200,6 +203,8 @@ class Costs:
         quick, usual = ((each - of_lines).clip(_CHEAP_US) for each in (quick, usual))
         sure = quick / (quick + _SURE_AT * price.usual)
         takes = pl.max_horizontal(quick + sure * (usual - quick), "primitive_us")
+        cold = pl.min_horizontal(takes * _COLD, _RECORDS_OF_COLD * price.quick)
+        takes = pl.when(pl.col("primitives") == 0).then(takes - cold).otherwise(takes)
         takes = pl.when("cheap").then(_CHEAP_US).otherwise(takes)
         takes = pl.min_horizontal(takes, "mean")
         return self._nodes.select(
@@ -222,7 +227,8 @@ class Costs:
         log = price.quick * pl.col("records")
         own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us").cast(pl.Float64)
         own = pl.min_horizontal(own, "duration_us")
-        return _at_pace(runs.select("row", "signature", work_us=own), "signature")
+        runs = runs.select("row", "signature", work_us=own, pace_us=own)
+        return _at_pace(runs, "signature")
 
     # ---- calls -----------------------------------------------------------------------------------
 
@@ -230,7 +236,8 @@ class Costs:
         """The same of calls, given what nodes would have taken.
 
         Nodes run side by side as they do in the log. What comes before the first node and after
-        the last is the call's own, less its records.
+        the last is the call's own, less its records; the thread waits for others there, so the
+        pace of later calls goes by half of them.
         """
         names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
         runs = self._node_runs[names].hstack(nodes[["work_us", "pace_us"]])
@@ -254,9 +261,13 @@ class Costs:
         time, at = pl.col("end_time") - pl.col("time"), pl.col("end_at") - pl.col("at")
         ends = time - (pl.col("ended") - pl.col("began")).fill_null(0)
         records = (at - (pl.col("ended_at") - pl.col("began_at")).fill_null(0)) // PLACES
-        own = in_nodes.fill_null(0) + (ends - price.usual * records).clip(0)
-        calls = calls.with_columns(together).with_columns(work_us=pl.min_horizontal(own, time))
-        return _at_pace(calls, "name")
+        calls = calls.with_columns(together, own=(ends - price.usual * records).clip(0))
+        later = pl.when(~pl.col("name").is_first_distinct()).then("own").median()
+        steady = pl.min_horizontal("own", later.over("name"))
+        work, pace = (
+            pl.min_horizontal(in_nodes.fill_null(0) + own, time) for own in (pl.col("own"), steady)
+        )
+        return _at_pace(calls.with_columns(work_us=work, pace_us=pace), "name")
 
     def _as_calibrated(self, found: np.ndarray) -> np.ndarray:
         """work_us and pace_us, such that later calls take what they took in a run without a log."""
@@ -279,6 +290,6 @@ def _unnumbered(name: str) -> pl.Expr:
 def _at_pace(runs: pl.DataFrame, key: str) -> pl.DataFrame:
     """row, work_us and pace_us: for the first run of a key the later ones' median, if less."""
     first = pl.col(key).is_first_distinct()
-    later = pl.when(~first).then("work_us").median().over(key)
-    pace = pl.when(first).then(pl.min_horizontal(later, "work_us")).otherwise("work_us")
+    later = pl.when(~first).then("pace_us").median().over(key)
+    pace = pl.when(first).then(pl.min_horizontal(later, "work_us")).otherwise("pace_us")
     return runs.select("row", "work_us", pace_us=pace)

@@ -24,6 +24,9 @@ PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 _SLOW_OPS = r"^(?:Decode|Read|Resize|RandomCrop|Parse)"
 _WORTH = 0.1  # of the time of the loop
 _PAUSE = 10  # a wait so many times as long as half of them are is no step's
+# A save is much the same each time. What takes so many times as long as usual waited for the
+# threads and processes that write the log.
+_MUCH = 2
 GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _STAGE = 0.3  # of the wait that a stage has to take to be named
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
@@ -216,7 +219,10 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     spans = spans.with_columns(session=pl.col("session") - pl.col("is_call"))
     session = pl.col("save").any().over("thread", "session")
     inside = session & ~pl.col("op").is_in(_NEXT) if with_calls else pl.col("save")
-    around = pl.col("gap_us") + pl.when("is_call").then(0.0).otherwise("own_us")
+    own = pl.when("is_call").then(0.0).otherwise("own_us")
+    usual = own.median().over("before", "op")
+    around = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))
+    around += pl.min_horizontal(own, _MUCH * usual)
     mine = spans.filter("again" if with_calls else pl.lit(value=True), written | inside)
     took = float(mine.select(around.sum()).item())
     others = max(evidence.loop_us - took, 0.0)
