@@ -28,8 +28,8 @@ from tflogscope.model.names import FUNCTION_CALLS
 _LEAST_RUNS = 30  # of cheap kernels, or gaps between records, that a price is read from
 _STEADY_RUNS = 4  # of one node, for its later runs to say what it takes
 _CHEAP_US = 0.2  # what TensorFlow's profiler finds for a cheap kernel
-# A record pushes what a kernel needs out of the caches: which part of what it takes is that, and how
-# many records' worth at most. Measured with kernels of 1 to 30 µs (docs/costs.md).
+# A record pushes what a kernel needs out of the caches: which part of what it takes is that, and
+# how many records' worth at most. Measured with kernels of 1 to 30 µs (docs/costs.md).
 _COLD, _RECORDS_OF_COLD = 0.25, 1
 # Which part of what a kernel takes beyond its oneDNN primitives is the writing of their lines, and
 # how many records' worth at most: a line is printed and flushed as a record is.
