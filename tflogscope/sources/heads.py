@@ -17,19 +17,21 @@ class Heads:
         self._envelope = envelope
         self._inside = envelope.inside.encode()
         self._all = re.compile(b"\n(?:(%s))?" % envelope.pattern.pattern)
+        # To look for one byte is the quickest, and hardly any line has it.
+        rare, rest = re.escape(self._inside[:1]), re.escape(self._inside[1:])
+        self._may_be_inside = re.compile(b"%s(?=%s)" % (rare, rest)).search
         self._shapes, self._pieces = Shapes(), Pieces()
         self.rest = self._pieces.rest
 
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
         """See `Layer`."""
-        inside = text.count(self._inside) if self._inside else 0
-        if not self._pieces.begun and (not inside or inside == text.count(b"\n")):
+        if not self._pieces.begun:
             alike, _ = self._shapes.open(text, numbers)
-            if alike:
+            if alike and not (self._inside and self._may_be_inside(alike.text)):
                 return [alike]
         heads, lines, fields = self._split(text)
         envelope, cut = self._envelope, None
-        if inside > len(heads) - heads.count(None):
+        if self._inside and text.count(self._inside) > len(heads) - heads.count(None):
             text, goes_on, numbers = self._apart(text, numbers)
             heads, lines, fields = self._split(text)
             # What is before the first head is nobody's, and ends there.
