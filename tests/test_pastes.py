@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import json
 import re
 import textwrap
 from collections.abc import Callable
@@ -154,6 +155,12 @@ WHOLE: dict[str, Callable[[str], str]] = {
     "emphasis eaten": lambda text: text.replace("*", ""),
     "pytest": each("E       {}".format),
     "a byte order mark": "\ufeff{}".format,
+    "PowerShell": lambda text: text.replace("\n", "\nAt line:1 char:1\n+ python train.py\n", 1),
+    "a bar of progress": each(partial(re.sub, "^(.*MatMul)", "\r 12%|█ | 12/100 [0:01<0:08]\\1")),
+    "Airflow": each("[2026-11-21, 03:56:34 UTC] {{subprocess.py:93}} INFO - {}".format),
+    "script": lambda text: f"Script started on 2026\r\n{text}".replace("\n", "\r\n"),
+    "escaped for Markdown": lambda text: text.replace("_", "\\_"),
+    "quotes as entities": each(html.escape),
 }
 LOST: dict[str, Callable[[str], str]] = {
     "cut at 80": each(lambda line: line[:80]),
@@ -164,11 +171,14 @@ LOST: dict[str, Callable[[str], str]] = {
     "no-break spaces": lambda text: text.replace(" ", "\xa0"),
     "padded": each("{}   ".format),
     "in backticks": each("`{}`".format),
-    "escaped for Markdown": lambda text: text.replace("_", "\\_"),
-    "quotes as entities": each(html.escape),
     "without dates": each(partial(re.sub, r"^\d{4}-\d\d-\d\d ", "")),
     "commas": each(partial(_DECIMALS.sub, r"\1,\2,\3")),
     "tabs for spaces": lambda text: text.replace(" ", "\t"),
+    "less -S": each(lambda line: line if len(line) < 160 else f"{line[:159]}>"),
+    "bold": each("**{}**".format),
+    "comma-separated": each(lambda line: '1795233394965,"' + line.replace('"', '""') + '"'),
+    "one string": lambda text: json.dumps(text) + "\n",
+    "lines left out": lambda text: re.sub(r"(?s)\A(.{9000}\S*\n).{9000}.*?\n", r"\1...\n", text),
 }
 
 
@@ -201,3 +211,26 @@ def test_what_a_paste_lost_is_counted(
     same = all(mine.equals(its) for mine, its in zip(said(paste), said(log), strict=True))
     lost = paste.coverage["recognised"].sum() < log.coverage["recognised"].sum()
     assert same or lost or paste.summary.recorded.onednn_unread_lines
+    assert made_up(paste, log) == []
+
+
+def made_up(paste: Run, log: Run) -> list[tuple[Any, ...]]:
+    """Rows that say what no row of the log does; null says nothing."""
+    names = ["mode", "op", "node", "kernel", "duration_us"]
+    there = set(log.timeline[names].rows())
+    wrong = set(paste.timeline[names].rows()) - there
+    verbose = ["primitive", "implementation", "duration_us"]
+    times = {f"{row}".rstrip(")") for row in log.primitives[verbose].rows()}
+    return [
+        *(row for row in wrong if not any(map(partial(_says_less, row), there))),
+        # Half a time can't be told from a time.
+        *(
+            row
+            for row in paste.primitives[verbose].rows()
+            if any(row) and not any(time.startswith(f"{row}".rstrip("0.)")) for time in times)
+        ),
+    ]
+
+
+def _says_less(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return all(mine in {None, its} for mine, its in zip(row, other, strict=True))

@@ -79,6 +79,8 @@ class Envelope:
     """Whether a text ends with a line feed unless it was cut."""
     width: int = 0
     """Not a wrapper: lines of more characters go on in the next one, as a terminal shows them."""
+    escapes: tuple[tuple[bytes, bytes], ...] = ()
+    """Not a wrapper: what is written for some characters in all of the text, and these."""
     samples: tuple[EnvelopeSample, ...] = ()
     grammar_file: str = ""
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Block, Numbers
 from tflogscope.sources.entries import Entries
-from tflogscope.sources.heads import Folded, Heads
+from tflogscope.sources.heads import Escaped, Folded, Heads
 from tflogscope.sources.objects import Objects
 from tflogscope.sources.pieces import Key, Opened
 
@@ -96,6 +96,8 @@ class Chain:
 def _layer(envelope: Envelope) -> Layer:
     if envelope.width:
         return Folded(envelope.width)
+    if envelope.escapes:
+        return Escaped(envelope.escapes)
     return (Entries if envelope.entries else Objects if envelope.text else Heads)(envelope)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Numbers, numbers_at
@@ -83,6 +84,24 @@ class Heads:
             if match and (not name or values[name] != value.encode()):
                 fixed = [match.span(1 + asked.index(each)) for each in self._envelope.streams]
                 self._shapes.add(key, any_digits(head, fixed))
+
+
+class Escaped:
+    """Text as HTML or Markdown writes it."""
+
+    def __init__(self, escapes: Sequence[tuple[bytes, bytes]]) -> None:
+        self._escapes = escapes
+
+    def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
+        """See `Layer`."""
+        for escaped, plain in self._escapes:
+            text = text.replace(escaped, plain)
+        lines = text.count(b"\n")
+        return [Opened((), text, numbers, lines, lines)]
+
+    def rest(self) -> list[Opened]:
+        """See `Layer`."""
+        return []
 
 
 class Folded:

@@ -286,8 +286,8 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     records = [each.start() for each in islice(records_of(grammar).finditer(head), _LOOKED_AT)]
     if not records:
         return None
-    if folded := _folded(head, grammar):
-        return (folded,)
+    if pasted := _pasted(head, grammar):
+        return (pasted,)
     begins = [head.rfind(b"\n", 0, place) + 1 for place in records]
     behind = [(begin, place) for begin, place in zip(begins, records, strict=True) if begin < place]
     least = max(len(records) / _LEAST_SHARE, min(2, len(records)))
@@ -303,8 +303,24 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
         return ()
     if len(chain) == 1 and _counts_lines(head, chain[0]):
         chain = (replace(chain[0], name="line numbers", streams=(), rank=""),)
-    inner = _folded(b"".join(each.text for each in Chain(chain).head(head)), grammar)
+    inner = _pasted(b"".join(each.text for each in Chain(chain).head(head)), grammar)
     return (*chain, inner) if inner else chain
+
+
+_HTML = {b"&quot;": b'"', b"&#x27;": b"'", b"&#39;": b"'", b"&lt;": b"<", b"&gt;": b">"}
+_ESCAPES = {  # the first of each is in all logs of some lines, and `&` is the last to be put back
+    "HTML": _HTML | {b"&amp;": b"&"},
+    "Markdown": {b"\\_": b"_", b"\\*": b"*", b"\\[": b"[", b"\\]": b"]"},
+}
+
+
+def _pasted(head: bytes, grammar: Grammar) -> Envelope | None:
+    """What a page or a chat made of a text: each of a character is escaped, or lines are folded."""
+    for name, escapes in _ESCAPES.items():
+        escaped, plain = next(iter(escapes.items()))
+        if escaped in head and plain not in head.replace(escaped, b""):
+            return Envelope("escaped", name, "", "", escapes=tuple(escapes.items()))
+    return _folded(head, grammar)
 
 
 def _counts_lines(head: bytes, envelope: Envelope) -> bool:
