@@ -124,13 +124,13 @@ def test_second_member_that_ends_early(unpack: Unpack, name: str) -> None:
 def test_damage_in_the_middle_is_never_fatal(unpack: Unpack, name: str) -> None:
     archive = COMPRESS[name](TEXT)
     problems = 0
-    for place in range(16, len(archive), max(1, len(archive) // 40)):
+    for place in range(16, len(archive), max(1, len(archive) // 20)):
         damaged = bytearray(archive)
         damaged[place] ^= 0x55
         _, account = unpack(bytes(damaged))
         problems += account.problem is not None
     # A bit of a header may mean nothing (gzip's time stamp), the rest is under a checksum.
-    assert problems >= 38
+    assert problems >= 19
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
