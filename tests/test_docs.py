@@ -21,12 +21,14 @@ import typer
 from tests.command import run_command
 from tests.deep import first_quick
 from tests.samples import MANIFEST, path_of, raw_log, run_of
+from tests.test_collect import Here
 from tflogscope import Run
 from tflogscope.cli.app import app
 from tflogscope.cli.main import main
 from tflogscope.exports.formats import FORMATS
 from tflogscope.exports.schema import TABLES
 from tflogscope.runtime.core.eager import EAGER
+from tflogscope.stores.pools import Processes
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -247,12 +249,16 @@ def test_there_are_shell_examples_in_each_document_that_has_commands() -> None:
 
 
 def in_shell(command: str) -> bool:
-    return not command.startswith("tflogscope ") or bool(re.search(r"[|<>*;&]", command))
+    return not command.startswith("tflogscope ") or bool(re.search(r"[|<>*;]", command))
 
 
 def takes_long(command: str) -> bool:
     """Whether it starts processes, or reads a log several times; other tests are quick."""
-    return in_shell(command) or command.split()[1] in {"collect", "ranks", "redact"}
+    return (
+        in_shell(command)
+        or " && " in command
+        or command.split()[1] in {"collect", "ranks", "redact"}
+    )
 
 
 def lay_out(desk: Path, command: str, shown: str) -> None:
@@ -282,7 +288,12 @@ SHORT = [example for example in shell_examples() if not takes_long(example[1])]
     ],
 )
 def test_shell_examples_run_and_print_what_is_shown(
-    document: str, command: str, shown: str, desk: Path, capfd: pytest.CaptureFixture[str]
+    document: str,
+    command: str,
+    shown: str,
+    desk: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tools = [shlex.split(stage)[0] for stage in command.split(" | ")]
     if missing := [tool for tool in tools if not shutil.which(tool)]:
@@ -298,7 +309,8 @@ def test_shell_examples_run_and_print_what_is_shown(
         )
         code, stdout, stderr = done.returncode, done.stdout, done.stderr
     else:  # without a shell, no other process is needed
-        code = main(shlex.split(command)[1:])
+        monkeypatch.setattr(Processes, "run", Here.run)
+        code = max(main(shlex.split(each)[1:]) for each in command.split(" && "))
         stdout, stderr = capfd.readouterr()
     assert code == 0, stderr
     if " record " not in command:  # which says how much it recorded
