@@ -239,8 +239,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     for name in ("FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
-    # `simulate` puts its program there, which processes of `collect` would run again.
+    # `simulate` puts its program there.
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr(Processes, "run", Here.run)
     return tmp_path
 
 
@@ -254,11 +255,7 @@ def in_shell(command: str) -> bool:
 
 def takes_long(command: str) -> bool:
     """Whether it starts processes, or reads a log several times; other tests are quick."""
-    return (
-        in_shell(command)
-        or " && " in command
-        or command.split()[1] in {"collect", "ranks", "redact"}
-    )
+    return in_shell(command) or command.split()[1] in {"collect", "ranks", "redact"}
 
 
 def lay_out(desk: Path, command: str, shown: str) -> None:
@@ -288,12 +285,7 @@ SHORT = [example for example in shell_examples() if not takes_long(example[1])]
     ],
 )
 def test_shell_examples_run_and_print_what_is_shown(
-    document: str,
-    command: str,
-    shown: str,
-    desk: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    document: str, command: str, shown: str, desk: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tools = [shlex.split(stage)[0] for stage in command.split(" | ")]
     if missing := [tool for tool in tools if not shutil.which(tool)]:
@@ -309,7 +301,6 @@ def test_shell_examples_run_and_print_what_is_shown(
         )
         code, stdout, stderr = done.returncode, done.stdout, done.stderr
     else:  # without a shell, no other process is needed
-        monkeypatch.setattr(Processes, "run", Here.run)
         code = max(main(shlex.split(each)[1:]) for each in command.split(" && "))
         stdout, stderr = capfd.readouterr()
     assert code == 0, stderr
