@@ -291,6 +291,18 @@ def test_lines_of_a_job_that_was_killed_are_kept_and_counted(tmp_path: Path) -> 
         assert f"[1,{rank}]<stderr>:".encode() in there[run.timeline["line"].sort()[-1] - 1]
 
 
+def test_lines_that_never_end_take_so_much_memory_at_most() -> None:
+    """One of a rank becomes a line at 1 MB, those of all ranks together at 64 MB."""
+    chain = Chain([GRAMMAR.envelopes["mpirun"]])
+    given = waiting = 0
+    for rank in range(100):
+        text = b"[1,%d]<stderr>:%b[1,999]<stderr>:x\n" % (rank, b"x" * 1_000_000)
+        given += sum(len(each.text) for each in chain.open(text))
+    waiting = sum(len(each.text) for each in chain.rest())
+    assert given + waiting == 100 * (1_000_000 + 1 + 2)
+    assert 60_000_000 < waiting < 65 << 20
+
+
 def test_pieces_that_nothing_tells_apart_are_counted(tmp_path: Path) -> None:
     """`mpirun --timestamp-output` of Open MPI 4: what is left is of the logs."""
     logs = [raw_log(log) for log in RANKS[:2]]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import repeat
 
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened, Pieces
 from tflogscope.sources.shapes import FEW, Shapes, any_digits, one_of_each
+
+_LONGEST = 256  # bytes of a head
 
 
 class Heads:
@@ -20,7 +23,7 @@ class Heads:
         self._all = re.compile(b"\n(?:(%s))?" % envelope.pattern.pattern)
         # To look for one byte is the quickest, and hardly any line has it.
         rare, rest = re.escape(self._inside[:1]), re.escape(self._inside[1:])
-        self._may_be_inside = re.compile(b"%s(?=%s)" % (rare, rest)).search
+        self._find_inside = re.compile(b"%s(?=%s)" % (rare, rest))
         self._shapes, self._pieces = Shapes(), Pieces()
         self.rest = self._pieces.rest
 
@@ -28,12 +31,12 @@ class Heads:
         """See `Layer`."""
         if not self._pieces.begun:
             alike, _ = self._shapes.open(text, numbers)
-            if alike and not (self._inside and self._may_be_inside(alike.text)):
+            if alike and not (self._inside and self._find_inside.search(alike.text)):
                 return [alike]
         heads, lines, fields = self._split(text)
         envelope, cut = self._envelope, None
         if self._inside and text.count(self._inside) > len(heads) - heads.count(None):
-            text, goes_on, numbers = self._apart(text, numbers)
+            text, goes_on, numbers = self._apart(text, heads, numbers)
             heads, lines, fields = self._split(text)
             # What is before the first head is nobody's, and ends there.
             cut = [goes and head is not None for goes, head in zip(goes_on, heads, strict=True)]
@@ -60,18 +63,30 @@ class Heads:
             fields = {name: [value or b"" for value in each] for name, each in fields.items()}
         return pieces[1::step], pieces[step::step], fields
 
-    def _apart(self, text: bytes, numbers: Numbers) -> tuple[bytes, list[bool], Numbers]:
+    def _apart(
+        self, text: bytes, heads: Sequence[bytes | None], numbers: Numbers
+    ) -> tuple[bytes, list[bool], Numbers]:
         """Text with each head at the begin of a line, which lines go on, and their numbers."""
         import numpy as np
 
-        found = [head.start() for head in self._envelope.pattern.finditer(text)]
-        places = np.array([place for place in found if place and text[place - 1] != 10], np.int64)
-        feeds = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+        data = np.frombuffer(text, np.uint8)
+        feeds = np.flatnonzero(data == 10)
+        found = np.array([each.start() for each in self._find_inside.finditer(text)], np.int64)
+        line = np.searchsorted(feeds, found)
+        first = np.append(True, line[1:] != line[:-1])
+        inner = np.flatnonzero(~(first & np.array([head is not None for head in heads])[line]))
+        place, here = found[inner], line[inner]
+        # In its line, and between the one before and the next one.
+        since = np.maximum(np.append(-1, found)[inner] + 1, np.append(0, feeds + 1)[here])
+        until = np.minimum(np.append(found[1:], len(data))[inner], feeds[here])
+        since, until = np.maximum(since, place - _LONGEST), np.minimum(until, place + _LONGEST)
+        search = self._envelope.pattern.search
+        matches = map(search, repeat(text), since.tolist(), until.tolist())
+        places = np.array([match.start() for match in matches if match], np.int64)
         goes_on = np.zeros(len(feeds) + len(places), bool)
         goes_on[np.searchsorted(feeds, places) + np.arange(len(places))] = True
-        apart = np.insert(np.frombuffer(text, np.uint8), places, 10).tobytes()
         lines = np.arange(len(goes_on)) - (goes_on.cumsum() - goes_on)
-        return apart, goes_on.tolist(), numbers_at(numbers, lines)
+        return np.insert(data, places, 10).tobytes(), goes_on.tolist(), numbers_at(numbers, lines)
 
     def _learn(self, key: Key, heads: list[bytes]) -> None:
         """The shapes of heads, with all digits but the key's. Those of cut lines are left out."""

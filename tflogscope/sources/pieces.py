@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_WAITING = 64 << 20  # bytes of lines that have not ended
+
 Key = tuple[bytes, ...]
 """What tells one process from others, by all wrappers; of a line without a wrapper, empty texts."""
 
@@ -33,7 +35,10 @@ class Opened(NamedTuple):
 
 
 class Pieces:
-    """Lines of one input that go on in the next piece of their process and channel."""
+    """Lines of one input that go on in the next piece of their process and channel.
+
+    Of those that would take too much memory each piece is a line.
+    """
 
     def __init__(self) -> None:
         self.begun: dict[Hashable, tuple[Key, bytes, int]] = {}
@@ -86,16 +91,17 @@ class Pieces:
         final = np.append(first[1:], len(order)) - 1
         ended = ~goes_on[final]
         places = order.tolist()
-        self.begun = {}
+        self.begun, room = {}, _WAITING
         for line in np.flatnonzero((final > first) | ~ended).tolist():
             chosen = places[first[line] : final[line] + 1]
             text = b"".join([lines[place] for place in chosen])
-            if ended[line] or len(text) > LINE_CAP:
+            if ended[line] or len(text) > min(room, LINE_CAP):
                 ended[line] = True
                 lines[chosen[-1]] = b"\n".join(
                     text[at : at + LINE_CAP] for at in range(0, len(text) or 1, LINE_CAP)
                 )
             elif text:
+                room -= len(text)
                 self.begun[whose[chosen[0]]] = keys[chosen[0]], text, int(at[chosen[0]])
         ends = order[final[ended]]
         in_order = np.argsort(ends)
