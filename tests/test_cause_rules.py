@@ -29,7 +29,8 @@ TAPE = "./tensorflow/c/eager/tape.h"
 FUNCTION = "__inference_f_7"
 RULES = cause_grammar().rules
 SHOWN = {f"{rule.id}-{number}": shown for rule in RULES for number, shown in enumerate(rule.shown)}
-BY_NOTHING = {"constant", "no-function"}  # by the op alone, and what is left
+# By the op alone, by what `record` did not write, and what is left.
+BY_NOTHING = {"constant", "no-python", "no-function"}
 
 
 # ---- each pattern on a piece of a real log ------------------------------------------------------

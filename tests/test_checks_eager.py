@@ -56,9 +56,10 @@ def test_after_the_first_call_only_what_every_program_has_is_expected(cause: str
         ("metric_read__tf2.23.0.dev20261026__record", "metric_read.py:26", "Sqrt", 3),
         ("own_metric__tf2.13.1__record", "own_metric.py:30", "Tanh", 2),
         ("own_metric__tf2.22.0rc0__record", "own_metric.py:30", "Tanh", 2),
+        ("converted__tf2.9.3__record", "converted.py:24", "Square", 1),
     ],
 )
-def test_of_a_program_that_reads_metrics_its_own_op_counts_alone(
+def test_what_the_program_asks_for_itself_counts_alone(
     log: str, line: str, op: str, times: int
 ) -> None:
     verdict = run_of(log).check().checks[0]
@@ -286,6 +287,7 @@ CLEAN = (
 PYTHON = {
     "run_eagerly__tf2.13.1__vlog2": "run-eagerly",
     "run_eagerly_fit__tf2.22.0rc0__record": "run-eagerly",
+    "batches_eagerly__tf2.13.1__record": "run-eagerly",
     "py_function__tf2.13.1__vlog2": "py-function",
     "py_function__tf2.21.0__vlog2": "py-function",
 }

@@ -325,7 +325,25 @@ def test_a_traceback_behind_an_empty_line_is_the_programs() -> None:
         output, errors = bytearray(), bytearray()
         PassOn(output.extend, errors.extend).feed(status + between + traceback)
         assert output == shown
-        assert errors == status + (b"" if shown else traceback)
+        assert errors == status + (between if shown else traceback)
+
+
+@pytest.mark.parametrize("release", ["2.13.1", "2.22.0rc0"])
+@pytest.mark.parametrize("step", [777, 1 << 20])
+def test_of_statuses_of_python_code_only_warnings_are_shown(release: str, step: int) -> None:
+    """Messages of two lines, an empty one in between, causes: `raised.py` prints the first line."""
+    log = raw_log(f"raised__tf{release}__record")
+    log = log[log.index(b"\n") + 1 : log.rindex(b"# tflogscope record")]
+    output, errors = bytearray(), bytearray()
+    pass_on = PassOn(output.extend, errors.extend)
+    for start in range(0, len(log), step):
+        pass_on.feed(log[start : start + step])
+    printed = ["begins", *["caught InvalidArgumentError"] * 2, "caught UnknownError"]
+    assert output.decode().split("\n") == [*printed, "in two lines", "ends", ""]
+    begins = [line for line in errors.split(b"\n") if line.startswith((b"20", b"W0000", b"E0000"))]
+    assert begins
+    assert not [line for line in begins if b": I " in line or b"executor.cc" in line[:99]]
+    assert errors.count(b"RuntimeError: second") >= 2  # the status of the warning, with its end
 
 
 def test_a_line_of_any_length_is_passed_on_as_it_comes() -> None:

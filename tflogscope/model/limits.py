@@ -144,7 +144,7 @@ def _several_processes(events: Events, executions: Executions) -> Facts:
 
     A process says that it starts on one thread. Some releases say it twice, before anything runs. A
     process may have two copies of oneDNN, of TensorFlow and of another framework, whose headers
-    differ.
+    differ. A forked one says nothing, but has handles of its own.
     """
     if len(events.spans) != 1:  # `parts` tells files apart
         return {}
@@ -163,10 +163,35 @@ def _several_processes(events: Events, executions: Executions) -> Facts:
     other |= (pl.col("at") > pl.lit(ran, pl.Int64)) & (pl.len() > 1)
     found = {"oneDNN": again.min(), "TensorFlow": starts.filter(other)["at"].min()}
     library, at = min(found.items(), key=lambda each: _NEVER if each[1] is None else each[1])
-    if at is None:
+    begun = at if at is not None else _handle_again(events)
+    if begun is None:
         return {}
-    line = with_places(events.spans, pl.DataFrame({"at": [at]}))["line"][0]
-    return {"library": library, "line": line}
+    line = with_places(events.spans, pl.DataFrame({"at": [begun]}))["line"][0]
+    return {"line": line, "library": None if at is None else library}
+
+
+def _handle_again(events: Events) -> int | None:
+    """Where the eager runtime gives a function a handle for the second time; None: nowhere.
+
+    It counts them (core/common_runtime/process_function_library_runtime.cc, AddMultiDeviceHandle),
+    and in one process from the beginning only where that joins a cluster: then both are of one
+    thread, and what was before it doesn't go on. A forked process may have its parent's thread ids.
+    tf.data has copies of the runtime that count by themselves; a function is the eager one's if it
+    wraps an op, or a kernel was just made for it.
+    """
+    made = events.messages("instantiated_function").select("at", "thread", "function", "handle")
+    kernels = events.messages("creating_kernel")
+    last = rows(kernels["op"], last_before(made[["at", "thread"]], kernels[["at", "thread"]]))
+    made = made.filter((made["function"] == last) | made["function"].str.contains(WRAPPED))
+    handle = pl.col("handle").cast(pl.Int64)
+    made = made.with_columns(
+        turn=(handle.diff() <= 0).over("thread") & (handle > handle.min().over("thread")),
+        again=~handle.is_first_distinct(),
+    )
+    again = made.filter("again")
+    same = made.select("handle", "thread").is_duplicated().any()
+    several = again["turn"].any() or (not same and (made["thread"] >= 0).all())
+    return int(again["at"][0]) if several and again.height else None
 
 
 def _silent_plugins(events: Events, executions: Executions) -> Facts:

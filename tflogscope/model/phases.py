@@ -113,9 +113,8 @@ def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> p
 def _not_shown(of: Evidence, thread: _Thread) -> list[str]:
     """The phases that this log can't show."""
     if not thread.items["end"].count():
-        shown = ["start-up"] * (thread.items.height > 0) + ["logging"] * (
-            of.costs.price is not None
-        )
+        shown = ["start-up", *["logging"] * (of.costs.price is not None)]
+        shown = shown if thread.items.height else []  # nothing follows a thread of a session's
         return [phase for phase in PHASES if phase not in shown]
     found = ["logging"] * (of.costs.price is None)
     if of.calls.height:

@@ -66,9 +66,20 @@ class PythonLines:
 
     # ---- eager ---------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def of_dispatches(self) -> pl.Series:
-        """The stack of each eager dispatch.
+        """The stack of each eager dispatch."""
+        return self._asked["row"]
+
+    @property
+    def unasked(self) -> pl.Series:
+        """Whether no Python code asked for a dispatch: the hook, which was there, said nothing."""
+        off = self._events.messages("python_off").height > 0
+        return self._asked["said_at"].is_null() & (not off)
+
+    @cached_property
+    def _asked(self) -> pl.DataFrame:
+        """Where each eager dispatch was announced, said_at, and the stack that did it, row.
 
         An op is announced on the thread that then runs it. Several threads are kept apart only
         where TensorFlow's records have thread ids.
@@ -83,7 +94,7 @@ class PythonLines:
             thread=pl.col("thread").cast(pl.Int64),
         )
         if said.is_empty():
-            return pl.repeat(None, eager.height, dtype=pl.UInt32, eager=True)
+            return said[["row", "said_at"]].clear(eager.height)
         if (eager["thread"] < 0).any():
             said, eager = (each.with_columns(thread=pl.lit(-1)) for each in (said, eager))
         own = eager.join_asof(said, on="at", by=["thread", "op"], check_sortedness=False)
@@ -91,10 +102,12 @@ class PythonLines:
         last = eager.join_asof(said.drop("op"), on="at", by="thread", check_sortedness=False)
         return own.select(
             pl.when(pl.col("op").is_in(_ARGUMENTS))
-            .then(last["row"])
+            .then(last[name])
             .when(~used.fill_null(False))
-            .then("row")
-        ).to_series()
+            .then(name)
+            .alias(name)
+            for name in ("row", "said_at")
+        )
 
     # ---- graphs --------------------------------------------------------------------------------
 

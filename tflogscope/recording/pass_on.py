@@ -43,7 +43,7 @@ _SEVERITIES = b"IWEF"
 # What the executor says as warnings at VLOG level 1 and above, and only there
 # (common_runtime/executor.cc, ExecutorState::ProcessOutputs and DumpState).
 _OF_VLOG = re.compile(
-    rb"(?:.*/)?(?:executor|propagator_debug_utils|(?:simple_)?propagator_state)\.cc"
+    rb"(?:.*/)?(?:executor|propagator_debug_utils|(?:simple_)?propagator_state)\.(?:cc|h)"
 )
 # Lines of log, one after another, of which the user is shown none: nearly all of what comes.
 _INFO = rb"(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: I |I\d{4} \d\d:\d\d:\d{2,10}\.\d{6} )"
@@ -58,6 +58,7 @@ _MAY_GO_ON = b"T=}abcdefghijklmnopqrstuvwxyz \t\r\n\f\v"
 _MAY_OPEN = b"abcdefghijklmnopqrstuvwxyz_"
 _LONGEST = 40  # bytes; no record takes longer to begin
 _DECIDES = 160  # bytes of a line that are enough to know what it is
+_TAIL = 600  # bytes at its end that say how it goes on
 # Records of eager/execute.cc print functions and nodes as protobuf text, a field on each line.
 _FIELD = re.compile(rb"\s+[a-z_0-9]+(?:: | \{\s*$)|\s*\}\s*$")
 _OPENS = re.compile(rb"[a-z_]+ \{\s*$")
@@ -67,18 +68,21 @@ _DEBUG_STRING = re.compile(rb"goo\.gle/debug[a-z]+\s*$")
 # the node of a status that is not OK.
 _SECOND = (
     b"To enable the following instructions:",
-    b"\t [[{{node ",
+    b"\t [[{",
     b"=== Source Location Trace: ===",
 )
 # From 2.22 on a status says where it comes from, a place on each line.
 _SOURCE_PLACE = re.compile(rb"[\w/.+-]+\.(?:cc|h|cu\.h):\d+\s*$")
-# The status of Python code that failed has its traceback (python/lib/core/py_func.cc).
-_PYTHON_FAILED = re.compile(rb"\b[A-Z_]{6,}: [\w.]+: [^\n]*\s*$")
+# The status of Python code that failed has its traceback (python/lib/core/py_func.cc), behind all
+# lines of the exception's message.
+_PYTHON_FAILED = re.compile(rb"\b[A-Z_]{6,}: (?:\{\{[^\n}]*\}\} )*(?P<name>[\w.]+): [^\n]*\s*$")
+_EXCEPTION = re.compile(rb"(?:Error|Exception|Iteration|Warning|Interrupt|Exit)$")
 _TRACEBACK = b"Traceback (most recent call last):"
 _OF_TRACEBACK = re.compile(
     rb"\s|[\w.]+: |\w+(?:Error|Exception|Iteration)\s*$|Traceback \(most recent call last\):|=== |"
-    + _SOURCE_PLACE.pattern
+    rb"The above exception was |During handling of the above exception, |" + _SOURCE_PLACE.pattern
 )
+_MESSAGE = 100  # lines of an exception's message
 # What absl writes in front of its first record.
 _ABSL_WARNS = b"WARNING: All log messages before absl::InitializeLog() is called"
 
@@ -117,6 +121,7 @@ class PassOn:
         self._in_dump = False
         self._in_traceback = False
         self._failed = False  # Python code, of which the last record says so
+        self._message: list[bytes] | None = None  # lines of its exception's message
         self._record_to: Write | None = None  # where the last record went
         self._depth = 0  # of braces in protobuf text
         self._sent: list[bytes] = []
@@ -146,7 +151,8 @@ class PassOn:
     def _after_own(self, data: bytes, start: int) -> int:
         """Where the lines end that are the program's own, or blank and after a line of log."""
         if self._after_log or self._in_traceback:
-            blank = None if self._in_traceback else _BLANK.match(data, start)
+            inside = self._in_traceback or (self._failed and self._message is not None)
+            blank = None if inside else _BLANK.match(data, start)
             if blank is None:
                 return start
             self._failed = False
@@ -195,7 +201,7 @@ class PassOn:
                 piece, self._held = piece[: begun.start()], piece[begun.start() :]
         if self._to is not None:
             self._send(self._to, piece)
-        self._tail = (self._tail + piece)[-_DECIDES:]
+        self._tail = (self._tail + piece)[-_TAIL:]
         if ends:
             self._end_line()
 
@@ -207,6 +213,7 @@ class PassOn:
         return (
             first in self._may_begin
             or self._in_traceback
+            or self._failed
             or self._open.startswith(_LINES_BEGIN)
             or _LINES_BEGIN.startswith(self._open)
             or (self._after_log and first in _MAY_GO_ON)
@@ -244,10 +251,20 @@ class PassOn:
         return level >= self._least and not (site and level == 1 and _OF_VLOG.match(site["file"]))
 
     def _is_traceback(self, head: bytes) -> bool:
-        """Whether the line is of the traceback in a status; that of the program comes later."""
-        begins = self._after_log and self._failed and head.startswith(_TRACEBACK)
-        goes_on = self._in_traceback and _OF_TRACEBACK.match(head) is not None
-        self._in_traceback = begins or goes_on
+        """Whether the line is of the status of Python code that failed: its message, its traceback.
+
+        A traceback behind an empty line is the program's.
+        """
+        line, message, failed = head.strip(), self._message, self._failed
+        self._failed = False
+        if failed and head.startswith(_TRACEBACK):
+            self._in_traceback = self._after_log and not (message and not message[-1])
+        elif failed and message is not None and len(message) < _MESSAGE:
+            message.append(line)
+            self._failed = True
+            return True
+        elif line not in (message or ()):
+            self._in_traceback = self._in_traceback and _OF_TRACEBACK.match(head) is not None
         return self._in_traceback
 
     def _is_dump(self, head: bytes) -> bool:
@@ -258,8 +275,10 @@ class PassOn:
 
     def _end_line(self) -> None:
         opens = self._tail.rstrip().endswith(b"{")
-        self._failed = self._begins_record and _PYTHON_FAILED.search(self._tail) is not None
         if self._begins_record:
+            failed = _PYTHON_FAILED.search(self._tail)
+            self._failed = failed is not None
+            self._message = [] if failed and _EXCEPTION.search(failed["name"]) else None
             self._in_dump = opens or _DEBUG_STRING.search(self._tail) is not None
             self._depth = int(opens)
         elif self._in_dump:

@@ -116,16 +116,21 @@ def _proofs(grammar: CauseGrammar, ops: EagerOps, height: int) -> dict[str, Inte
 
 # ---- causes that a frame of the stack proves, in logs with the lines of `record` -----------------
 
-# A frame, the rule that it proves, ops that it proves it for (None: all), and causes that it
+# A frame, the rule that it proves, whether only for what makes variables, and causes that it
 # doesn't stand against: a constant is one anywhere, and Keras' eager step holds all of these.
 _MAKES = ("VarHandleOp", "AssignVariableOp")
 _WIDER = ("constant", "py-function", "run-eagerly")
-_PROVEN: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
-    ("optimizer", "optimizer-variable", _MAKES),
-    ("metric", "metric-variable", _MAKES),
-    ("metric", "metric-update", None),
-    ("gradient", "gradient", None),
+_PROVEN = (
+    ("optimizer", "optimizer-variable", True),
+    ("metric", "metric-variable", True),
+    ("metric", "metric-update", False),
+    ("gradient", "gradient", False),
 )
+# Keras' step, called by its loop and not traced: what is between it and an op. A step of the
+# program's own has the name that Keras calls.
+_IN_STEP = r"^(.*?)(?:<step>|[^<;]* (?:train|test|predict)_step);<loop>;"
+_NOT_OF_STEP = "<(?:tracing|initializer|dataset|py_function)>"
+_MADE = ("constant", "dataset", "lifted-initializer", "optimizer-slots", "variable-init")
 # Frames of TensorFlow's and Keras' own loops, between an op and the nearest frame of the program.
 _OWN = (("callback", "keras-own"), ("saving", "checkpoint"), ("loop", "keras-own"))
 # What a metric of the program, or a function that a metric was given, asks for in other functions.
@@ -160,22 +165,25 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
         mark=pl.col("frames").str.extract(r"^<(\w+)>(?:;|$)"),
         python=pl.col("frames").str.contains(r"(?:^|;)<py_function>(?:;|$)"),
         of_metric=pl.col("frames").str.contains(_OF_METRIC),
+        eager_step=~pl.col("frames").str.extract(_IN_STEP).str.contains(_NOT_OF_STEP),
     )
-    table = pl.DataFrame({"op": ops, "cause": causes, "row": row}).with_columns(
-        frames.select(pl.all().gather(row))
-    )
+    table = pl.DataFrame({"op": ops, "cause": causes, "row": row, "unasked": lines.unasked})
+    table = table.with_columns(frames.select(pl.all().gather(row)))
     made = table.filter(pl.col("op") == "VarHandleOp")["row"].drop_nulls().unique()
+    # Setting a variable that exists is something else.
+    makes = pl.col("op").is_in(_MAKES) & pl.col("row").is_in(made.implode())
+    in_step = pl.col("eager_step") & ~pl.col("cause").is_in(_MADE) & ~makes
     proven = [
-        pl.when(pl.col("python") & (pl.col("cause") != "constant")).then(pl.lit("python-code"))
+        pl.when(pl.col("python") & (pl.col("cause") != "constant")).then(pl.lit("python-code")),
+        pl.when(in_step).then(pl.lit("keras-batch")),
     ]
     never, always = causes_that_count("never"), causes_that_count("always")
     counts = ~pl.col("cause").is_in((*never, *always))
-    for mark, id_, only in _PROVEN:
+    for mark, id_, only_made in _PROVEN:
         holds = (pl.col("mark") == mark) & ~pl.col("cause").is_in(_WIDER)
-        if only is not None:  # setting one that exists is something else
-            holds &= pl.col("op").is_in(only) & pl.col("row").is_in(made.implode())
-        proven.append(pl.when(holds).then(pl.lit(id_)))
+        proven.append(pl.when(holds & makes if only_made else holds).then(pl.lit(id_)))
     proven.append(pl.when(counts & pl.col("of_metric")).then(pl.lit("metric-update")))
+    proven.append(pl.when(counts & pl.col("unasked")).then(pl.lit("no-python")))
     for mark, id_ in _OWN:
         proven.append(pl.when(counts & pl.col("own").list.contains(mark)).then(pl.lit(id_)))
     return table.select(rule=pl.coalesce(proven)).to_series()

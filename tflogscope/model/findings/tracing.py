@@ -118,7 +118,7 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     arguments = [dict(json.loads(each)[1]) for each in said["signature"]]
     different = []
     for name in dict.fromkeys(name for each in arguments for name in each):
-        values = [each.get(name, "not given") for each in arguments]
+        values = [each.get(name, _NOTHING[1]) for each in arguments]
         steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
         if len(steps) > 1:
             different.append(changed(name, steps))
@@ -208,13 +208,14 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
 
 _VALUES = 4  # of an argument that are named
 _TENSOR = re.compile(r"(\w+)\[((?:\?|\d+)(?:,(?:\?|\d+))*|)\]")
+_NOTHING = ("None", "not given")
 _OBJECT = re.compile(r"(\w+) object \d+")
 _PYTHON = (  # the fact that says so, what it is called, and how it is spelled
     ("python", "bool", re.compile("True|False")),
     ("number", "int", re.compile(r"-?\d+")),
     ("number", "float", re.compile(r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)")),
     ("python", "str", re.compile(r"""b?['"].*""", re.DOTALL)),
-    ("iterator", "iterator", re.compile(r"\w*Iterator of .*", re.DOTALL)),
+    ("elements", "iterator", re.compile(r"\w*Iterator of .*", re.DOTALL)),
 )
 
 
@@ -223,7 +224,8 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
 
     `values`: they as text; and, at most one of them, what to change: `number` (int or float),
     `python` (bool or str), `shape` and `dtype` (of a tensor), `ranks`, `types` (of tensors),
-    `iterator` (its elements), `object` (the class of objects that are made again and again).
+    `elements` (of an iterator or a structure, whose shapes change), `object` (the class of objects
+    that are made again and again), `none` (a value is there or isn't).
     """
     tensors = [each for each in map(_TENSOR.fullmatch, values) if each]
     kind = _of_tensors(tensors) if len(tensors) == len(values) else _of_python(values)
@@ -243,6 +245,10 @@ def _of_tensors(tensors: Sequence[re.Match[str]]) -> dict[str, Any]:
 
 
 def _of_python(values: Sequence[str]) -> dict[str, Any]:
+    if not {*values}.isdisjoint(_NOTHING):
+        return {"none": True}
+    if len({_TENSOR.sub(r"\1", each) for each in values}) == 1:
+        return {"elements": True}
     for fact, kind, form in _PYTHON:
         if all(map(form.fullmatch, values)):
             return {fact: kind}

@@ -61,6 +61,8 @@ _MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/keras/callbacks", "callback"),
     ("/src/callbacks", "callback"),
     ("/tensorflow/python/checkpoint/", "saving"),
+    ("/training/tracking/util.py", "saving", ("save", "write", "read", "restore")),  # up to 2.9
+    ("/training/checkpoint_management.py", "saving"),
     ("/tensorflow/python/training/saving/", "saving"),
     ("/tensorflow/python/saved_model/", "saving"),
     ("/tensorflow/lite/", "saving"),
