@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
 import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import unicodedata
@@ -299,6 +302,31 @@ def test_an_interrupt_while_modules_are_imported(module: str) -> None:
     command = [sys.executable, "-c", code, "analyze", str(LOG)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"tflogscope: interrupted\n")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("command", ["analyze", "ops"])
+def test_an_interrupt_while_a_log_is_scanned_and_standard_error_is_no_terminal(
+    command: str,
+) -> None:
+    """The log has no end, so only the interrupt ends the command."""
+    text = (b"onednn_verbose,exec,cpu\n" + b"text\n" * 200) * 1000
+    arguments = [sys.executable, "-m", "tflogscope", command, "-"]
+    process = subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        for written in itertools.count():
+            process.stdin.write(text)
+            if written == 20:
+                process.send_signal(signal.SIGINT)
+            assert written < 2000, "it goes on and on"
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+    process.stdin = None
+    out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"tflogscope: interrupted\n")
 
 
 def test_too_little_memory_is_said(cli: Run) -> None:

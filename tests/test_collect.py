@@ -357,6 +357,26 @@ def test_half_a_store_and_another_schema_are_said(logs: Path, tmp_path: Path) ->
         tflogscope.open_store(logs)
 
 
+def test_a_store_of_an_older_schema_is_said_by_all_that_read_it(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    collected(logs, store)
+    for row in (store / "runs").iterdir():
+        pl.read_parquet(row).with_columns(schema_version=pl.lit(3)).write_parquet(row)
+    before = content(store)
+    for arguments in (
+        ["query", str(store), "SELECT * FROM ops"],
+        ["collect", str(logs), "-o", str(store), "--run", TEMPLATE],
+        ["trend", str(store)],
+        ["report", str(store), "-o", str(tmp_path / "page")],
+    ):
+        assert main(arguments) == 3
+        assert "schema 3" in capsys.readouterr().err
+    assert content(store) == before
+    assert not (tmp_path / "page").exists()
+
+
 @pytest.mark.parametrize("damage", [b"PAR1", b"", b"no Parquet", None])
 def test_a_damaged_row_refuses_no_collect(
     logs: Path,

@@ -85,15 +85,20 @@ def test_what_is_not_at_a_url_is_said(memory: str) -> None:
 def scheduler(tmp_path: Path) -> Iterator[str]:
     """A scheduler on this machine."""
     file = tmp_path / "scheduler.json"
+    started = start_scheduler(file)
+    yield str(file)
+    started.terminate()
+    started.wait()
+
+
+def start_scheduler(file: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
     command += ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     started = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not file.exists():
         assert started.poll() is None
         time.sleep(0.05)
-    yield str(file)
-    started.terminate()
-    started.wait()
+    return started
 
 
 def worker(scheduler: str) -> subprocess.Popen[bytes]:
@@ -128,6 +133,34 @@ def test_a_cluster_makes_the_same_store_even_if_a_worker_is_killed(
             each.kill()
             each.wait()
     assert "3 runs" in capsys.readouterr().err
+
+
+def test_what_a_killed_scheduler_left_is_finished_by_the_next_collect(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, store = tmp_path / "scheduler.json", tmp_path / "store"
+    scheduler = start_scheduler(file)
+    working = worker(str(file))
+    arguments = ["collect", str(logs), "-o", str(store)]
+    command = [sys.executable, "-m", "tflogscope", *arguments, "--scheduler", address(str(file))]
+    try:
+        started = subprocess.Popen(command, stderr=subprocess.PIPE)
+        while started.poll() is None and not list(store.glob("runs/*.parquet")):
+            time.sleep(0.01)
+        working.send_signal(signal.SIGSTOP)  # before it has done all
+        scheduler.kill()
+        _, said = started.communicate()
+    finally:
+        for each in (scheduler, working):
+            each.kill()
+            each.wait()
+    assert started.returncode == 2
+    assert b"the cluster failed" in said
+    assert b"What is done is in the store." in said
+    assert main([*arguments, "--workers", "1"]) == 0
+    assert "there already" in capsys.readouterr().err
+    assert main([*arguments[:-1], str(tmp_path / "here"), "--workers", "1"]) == 0
+    same_tables(tflogscope.open_store(store), tflogscope.open_store(tmp_path / "here"))
 
 
 def test_a_cluster_that_fails_is_one_error(scheduler: str) -> None:

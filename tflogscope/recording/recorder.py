@@ -24,6 +24,7 @@ from tflogscope.recording.log_file import LogFile
 from tflogscope.recording.pass_on import PassOn
 
 _PIPE = 1 << 20  # as much as a pipe may hold for an ordinary user of Linux
+_PIECES = 64  # that are read at once: a terminal has no more than 4 kB in each
 _REST_SECONDS = 0.004  # a program that wakes no reader at each record writes it in half the time
 _WAIT_SECONDS = 0.1  # after this long a line without an end is a prompt
 _FLUSH_SECONDS = 1.0  # at most this much is lost if the recorder is killed
@@ -90,6 +91,8 @@ def record(
     Raises UsageError if the command can't be started.
     """
     channel = _channel(terminal)
+    if sys.platform != "win32":
+        os.set_blocking(channel.reader, False)
     started = time.monotonic()
     own_group = sys.platform != "win32" and not _is_at_the_terminal()
     try:
@@ -145,10 +148,7 @@ def _read(
     while True:
         ready = _something_comes(channel.reader)
         if ready:
-            try:
-                data = os.read(channel.reader, _PIPE)
-            except OSError:  # Linux: EIO when nobody has the other end of the terminal any more
-                data = b""
+            data = _what_came(channel.reader)
             if not data:
                 break
             recorded.bytes += len(data)
@@ -159,13 +159,32 @@ def _read(
             pass_on.idle()
         kept.flush_now_and_then()
         now = time.monotonic()
-        time.sleep(channel.rest_s)
+        if channel.rest_s:
+            time.sleep(channel.rest_s)
         if last is None and process.poll() is not None:
             last = now + _DRAIN_SECONDS
         if last is not None and now > last:
             break
     pass_on.idle()
     return ready and bool(data)
+
+
+def _what_came(reader: int) -> bytes:
+    """What there is to read, at once; nothing: that was the end."""
+    pieces: list[bytes] = []
+    while len(pieces) < _PIECES:
+        try:
+            piece = os.read(reader, _PIPE)
+        except BlockingIOError:
+            if pieces:
+                break
+            continue
+        except OSError:  # Linux: EIO when nobody has the other end of the terminal any more
+            break
+        pieces.append(piece)
+        if not piece or sys.platform == "win32":  # there, a read waits for more
+            break
+    return b"".join(pieces)
 
 
 def _something_comes(reader: int) -> bool:

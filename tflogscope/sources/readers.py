@@ -13,7 +13,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from io import BufferedIOBase
+from io import RawIOBase
 from typing import BinaryIO, Protocol, TypeVar
 
 from tflogscope.errors import InputError
@@ -73,12 +73,11 @@ class Spool:
     next pass; `discard` ends it.
     """
 
-    def __init__(self, stream: BufferedIOBase, name: str, *, owned: bool) -> None:
+    def __init__(self, stream: RawIOBase, name: str, *, owned: bool) -> None:
         """`owned`: nobody else uses the stream, so `discard` closes it."""
         self._owned = [stream] if owned else []
         self._name = name
-        # readinto() waits until it has all it was asked for, readinto1() does not.
-        self._receive = stream.readinto1
+        self._receive = stream.readinto  # of a raw stream: it does not wait for all it may take
         self._pieces: deque[bytearray] = deque()
         self._first = 0  # number of the first of these
         self._handed = 0  # how many the file was given

@@ -8,6 +8,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 from tflogscope.errors import InputError
 from tflogscope.grammar.envelopes import Envelope
@@ -177,7 +178,7 @@ class Source:
         if self.path == STANDARD_INPUT:
             return Spool(_standard_input(), self.name, owned=False)
         try:
-            return Spool(open(self.path, "rb"), self.name, owned=True)
+            return Spool(open(self.path, "rb", buffering=0), self.name, owned=True)
         except OSError as error:
             raise unreadable(self.name, error) from error
 
@@ -206,10 +207,12 @@ def unwrapped(
             yield block._replace(text=each.text)
 
 
-def _standard_input() -> io.BufferedIOBase:
+def _standard_input() -> io.RawIOBase:
     if sys.stdin is None:
         raise InputError("standard input is closed", STANDARD_INPUT, "Name a file, or pipe a log.")
-    return sys.stdin.buffer  # type: ignore[return-value]  # only for typeshed any BinaryIO
+    # The buffer has a lock, and a thread that still waits for input at the end holds it: Python
+    # ends in SIGABRT then. What is below the buffer has none.
+    return cast("io.RawIOBase", getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))
 
 
 def _standard_input_descriptor() -> int | None:
