@@ -15,6 +15,7 @@ import polars as pl
 
 from tflogscope.model.frames import Integers
 from tflogscope.model.intervals import covered, gaps, open_time, parts
+from tflogscope.model.slices.preparations import SHORT_KINDS
 
 if TYPE_CHECKING:
     from tflogscope.model.run import Run
@@ -116,6 +117,8 @@ def read_activity(
     traced = _traced(run)
     lanes = [_lane(group, name, part, edges, traced) for group, name, part in named]
     lanes = [replace(lane, name=name) for lane, name in zip(lanes, names, strict=True)]
+    if whole:
+        lanes = [*_preparations(run, edges), *lanes]
     if inner.height:
         lanes.append(_primitives(run, inner, edges))
     all_ = pl.concat([shown.select(_TIMES), inner.select(_TIMES)])
@@ -124,7 +127,7 @@ def read_activity(
         last_ns=last,
         edges_ns=edges.tolist(),
         lanes=lanes,
-        all=_lane("all", "anything", all_, edges, traced),
+        all=_lane("all", "that ran", all_, edges, traced),
         gaps=_gaps(run, shown, all_, first, last),
         whole=whole,
     )
@@ -244,6 +247,18 @@ def _places(times: Integers, edges: Integers) -> Integers:
 def _counts(times: Integers, edges: Integers) -> Integers:
     counts: Integers = np.bincount(_places(times, edges), minlength=len(edges) - 1)
     return counts
+
+
+def _preparations(run: Run, edges: Integers) -> Iterator[Lane]:
+    """The lanes of what came before functions ran. They have no rows, so no gap ends at them."""
+    origin = run.slices.origin_us
+    if origin is None or run.slices.clock != "time":
+        return
+    times = (pl.col("begin", "end") - origin) * 1000
+    rows = run.preparations.select("kind", times.name.suffix("_ns"), has_end=pl.lit(value=True))
+    for kind, name in SHORT_KINDS.items():
+        if (part := rows.filter(kind=kind)).height:
+            yield _lane("", name, part, edges, np.zeros(0, np.int64))
 
 
 def _primitives(run: Run, inner: pl.DataFrame, edges: Integers) -> Lane:

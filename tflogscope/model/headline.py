@@ -94,22 +94,27 @@ def read_verdict(said: Summary, time: pl.DataFrame) -> tuple[str, str]:
 def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
     titles = rows("finding")
-    columns = ["id", "severity", "subject", "time_us", "python", "advice"]
+    columns = ["id", "severity", "subject", "time_us", "python", "text", "advice"]
     findings = said.findings[columns].to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
     warnings = [each for each in findings if each["severity"] == "warning"]
     first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
+    if first:
+        inside = dict(said.lines.select("python", "function").rows()).get(first["python"])
+        facts |= {"title": titles[first["id"]].title, "subject": first["subject"]}
+        facts |= {"place": first["python"], "inside": None if inside == "<module>" else inside}
+        facts["more"] = len(errors or warnings) - 1
     if not errors and any(each.id == "several-processes" for each in said.limits):
         return "several-processes", facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
-        time = first["time_us"]
-        title = titles[first["id"]].title
-        facts |= {"title": title, "subject": first["subject"], "time": time}
-        facts["more"] = len(errors or warnings) - 1
+        facts["time"] = time = first["time_us"]
         # The change that pays most is the first that the advice names.
         change = _END.split(first["advice"])[0]
-        facts |= {"place": first["python"], "change": change or None}
+        facts["change"] = change or None
+        # What an error said is behind the first colon of its text.
+        message = first["text"].partition(": ")[2].removeprefix(f"{first['subject']}: ")
+        facts["message"] = message or None
         # Not of a whole that does not have the part in it.
         known = bool(span) and time is not None and time <= span
         facts |= {"span": span if known else None, "share": time / span if known else None}

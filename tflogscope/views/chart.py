@@ -21,6 +21,9 @@ _TICKS = 5
 
 # As in assets/report.css: colour-blind people can distinguish them, on light and dark.
 COLOURS = {
+    ("", "tracing"): "#9c6f59",
+    ("", "passes"): "#c08a6c",
+    ("", "XLA"): "#9c6f59",
     ("eager", "ops"): "#d97f00",
     ("eager", "oneDNN kernels"): "#a3a300",
     ("calls", ""): "#7a8699",

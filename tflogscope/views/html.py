@@ -88,7 +88,8 @@ def _figure(figure: tuple[str, str, str]) -> Markup:
 
 def capital(text: str) -> str:
     """A text that begins with a capital."""
-    return text[:1].upper() + text[1:]
+    first = text.partition(" ")[0]
+    return text if first != first.lower() else text[:1].upper() + text[1:]
 
 
 # ---- findings ------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     steps = max(evidence.loop_us - wait, 0.0)
     stake = stake_us(evidence)
     serial = bool(mapped) and not parallel
-    epochs = int((evidence.eager["op"] == "MakeIterator").sum())
+    epochs = _epochs(function, evidence)
     again = bool(mapped) and epochs > 1 and not slow["random"] and "Cache" not in there
     if again:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
@@ -87,6 +87,17 @@ def _slow_stage(evidence: Evidence) -> dict[str, Any]:
     """The row of `_stages` that most of the wait is for; empty: the log doesn't show it."""
     slowest = next(iter(_stages(evidence).to_dicts()), {"took_us": 0.0})
     return slowest if slowest["took_us"] >= _STAGE * waited_us(evidence) else {}
+
+
+def _epochs(function: str, evidence: Evidence) -> int:
+    """How many iterators a function of tf.data ran for.
+
+    Keras 3 makes some that it asks for nothing (TFEpochIterator), and others are of validation.
+    """
+    steps = evidence.executions.steps
+    ran = rows(steps["at"], where(steps["function"].eq_missing(function)))
+    made = evidence.eager.filter(pl.col("op") == "MakeIterator")["at"].sort()
+    return pl.Series(made.search_sorted(ran)).n_unique()
 
 
 def python_map(evidence: Evidence) -> str | None:

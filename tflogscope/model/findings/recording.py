@@ -12,6 +12,7 @@ import polars as pl
 from tflogscope.events.events import MOST_UNREAD, PLACES
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.load import packaged_toml
+from tflogscope.model.executions import spelled
 from tflogscope.model.findings.evidence import Evidence, Finding, most
 from tflogscope.model.frames import rows, where
 from tflogscope.model.origin import footer_of, signal_name
@@ -91,6 +92,7 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
         message = _cut(first["message"])
         facts = {
             "function": first["function"],
+            "node": _node_of(first["row"], evidence),
             "times": alike.height if alike.height > 1 else None,
             "code": first["code"],
             "message": message,
@@ -99,6 +101,13 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
         }
         at, python = alike["at"].to_list(), _line_of(first["row"], evidence)
         yield Finding("failed-ops", first["op"] or "?", alike.height, None, at, facts, python)
+
+
+def _node_of(row: int | None, evidence: Evidence) -> str | None:
+    """The node that an execution is of; None: it ran eagerly."""
+    if row is None:
+        return None
+    return spelled(evidence.timeline.columns("node", rows=pl.Series([row]))).item()
 
 
 def _line_of(row: int | None, evidence: Evidence) -> str | None:

@@ -19,6 +19,8 @@ from tflogscope.model.slices.lanes import assign_lanes
 from tflogscope.model.slices.slices import Slices, with_ids
 
 MODE = "preparation"
+SHORT_KINDS = {"tracing": "tracing", "instantiation": "passes", "XLA compilation": "XLA"}
+"""What pictures call each kind."""
 
 
 def read_preparations(

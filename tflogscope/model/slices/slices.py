@@ -269,10 +269,12 @@ def _with_tracks(rows: pl.DataFrame, inner: pl.DataFrame) -> tuple[pl.DataFrame,
 
 
 def with_ids(tracks: pl.DataFrame) -> pl.DataFrame:
-    """Add `tid`: that of the thread on its first track; on others a number that no thread has."""
+    """Add `tid`: that of the thread on its first track; on others one behind those of threads.
+
+    Viewers that sort tracks by it begin with a thread.
+    """
     threads = tracks["thread"].to_list()
-    seen = set(threads)
-    free = (number for number in count(1) if number not in seen)
+    free = count(1 + max((thread for thread in threads if thread is not None), default=0))
     own = tracks["thread"].is_not_null() & tracks["thread"].is_first_distinct()
     tids = [thread if is_own else next(free) for thread, is_own in zip(threads, own, strict=True)]
     return tracks.with_columns(tid=pl.Series(tids, dtype=pl.Int64))

@@ -17,7 +17,13 @@ from tflogscope.views.report.page import PLAIN, page
 Row = dict[str, Any]
 PAGES = ".runs"
 """What the folder with the pages of the runs has behind the overview's name."""
-_DIFFER = ("tensorflow", "onednn", "build", "tool_version", "host")
+_DIFFER = {
+    "tensorflow": "TensorFlow",
+    "onednn": "oneDNN",
+    "build": "build",
+    "tool_version": "tflogscope",
+    "host": "host",
+}
 _CLUSTER = "TF_CONFIG"  # says which rank a run is
 _MOST = 6  # values of a setting
 _FINDINGS = (
@@ -87,7 +93,8 @@ def _shown(row: Row, folder: str) -> Row:
     link = doc.Link(row["run"], f"{quote(folder)}/{quote(page_of(row['run']))}")
     share = {"eager": "eager_share", "onednn_runs": "onednn_share"}
     shares = {key: _share(row.get(column)) for key, column in share.items()}
-    return {**row, **shares, "link": link if done else row["run"]}
+    start = row["start"] and str(row["start"])[:19]  # to the second
+    return {**row, **shares, "start": start, "link": link if done else row["run"]}
 
 
 def _share(value: float | None) -> str | None:
@@ -105,7 +112,7 @@ def _differences(rows: list[Row]) -> list[doc.Node]:
             most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
             said = [f"{value}: {count_of(count, 'run')}" for value, count in most[:_MOST]]
             said += [f"and {len(most) - _MOST} more"] if len(most) > _MOST else []
-            found.append(doc.Fact(name, "; ".join(said)))
+            found.append(doc.Fact(_DIFFER.get(name, name), "; ".join(said)))
     return found or [doc.Paragraph("Releases, build and settings are the same.")]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import polars as pl
 
-from tflogscope.model.slices.preparations import MODE
+from tflogscope.model.slices.preparations import MODE, SHORT_KINDS
 from tflogscope.model.slices.slices import Slices
 from tflogscope.views.html import section
 from tflogscope.views.markup import Markup, element
@@ -156,7 +156,6 @@ def _classes(kernels: str) -> Markup:
 # passes and XLA are inferred.
 
 _WITHOUT_THREADS = {"eager ops and calls": "eager", "in graphs": "graphs"}
-_PREPARED = {"tracing": "tracing", "instantiation": "passes", "XLA compilation": "XLA"}
 
 
 def track_names(slices: Slices) -> tuple[list[str], list[int]]:
@@ -181,7 +180,7 @@ def track_names(slices: Slices) -> tuple[list[str], list[int]]:
         else:
             said = of_threads.get(thread, "oneDNN")
         names.append(said)
-    ranks = {"main": 0, "eager": 0} | dict.fromkeys(_PREPARED.values(), 1)
+    ranks = {"main": 0, "eager": 0} | dict.fromkeys(SHORT_KINDS.values(), 1)
     order = sorted(range(len(names)), key=lambda track: ranks.get(names[track], 2))
     return names, order
 
@@ -222,4 +221,4 @@ def _kinds(slices: Slices) -> pl.DataFrame:
     frame = slices.frame.filter(pl.col("text").is_not_null())
     texts = slices.texts.select("mode", "kind")[frame["text"]]
     beside = frame.select("track").hstack(texts).filter(mode=MODE)
-    return beside.group_by("track").agg(pl.col("kind").first().replace(_PREPARED))
+    return beside.group_by("track").agg(pl.col("kind").first().replace(SHORT_KINDS))
