@@ -126,8 +126,8 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
         return "no-times", facts
     if eager and eager.total_us is None:
         return "no-times", facts | {"graph": True}
-    off = any(each["id"] == "onednn-off" for each in findings)
-    return "nothing-found", facts | {"off": off}
+    off = [each["advice"] for each in findings if each["id"] == "onednn-off"]
+    return "nothing-found", facts | {"off": _END.split(off[0])[0] if off else None}
 
 
 # ---- figures -------------------------------------------------------------------------------------

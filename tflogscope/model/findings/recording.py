@@ -104,10 +104,11 @@ def _failures(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _node_of(row: int | None, evidence: Evidence) -> str | None:
-    """The node that an execution is of; None: it ran eagerly."""
+    """The node of an execution in a graph, where its name says more than its op."""
     if row is None:
         return None
-    return spelled(evidence.timeline.columns("node", rows=pl.Series([row]))).item()
+    node = spelled(evidence.timeline.columns("node", rows=pl.Series([row]))).item()
+    return node if "/" in (node or "") else None
 
 
 def _line_of(row: int | None, evidence: Evidence) -> str | None:
