@@ -120,7 +120,8 @@ class Table(NamedTuple):
 class Finding(NamedTuple):
     """A finding: what it is called, what was found, and what to do about it.
 
-    `python` is the line of the program that asked for most of it, `source` its text.
+    `python` is the line of the program that asked for most of it, `source` its text, `line` the
+    first line of the log that shows it.
     """
 
     severity: str
@@ -130,6 +131,7 @@ class Finding(NamedTuple):
     stake: str
     python: str | None
     source: str | None
+    line: Line | None
     details: Sequence[Node]
 
 

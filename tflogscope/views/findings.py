@@ -107,6 +107,7 @@ def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
             _stake(row, whole_us(run.time)),
             row["python"],
             source_text(row["python"], run.recorded_as),
+            None if row["line"] is None else doc.Line(row["line"], row["source"]),
             [*_details(row, run)],
         )
         for row in rows

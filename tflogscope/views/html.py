@@ -59,10 +59,15 @@ def inline(text: doc.Text) -> Markup:
         return element("code", text) if isinstance(text, doc.Code) else joined(text)
     if isinstance(text, doc.Link):
         return element("a", text.text, href=text.place)
-    if isinstance(text, doc.Line):  # to what the timeline shows of it
-        place, shown_ = f"#line-{text.number}", f"{text.number:,}"
-        return element("a", shown_, href=place, class_="line", data_source=text.source)
+    if isinstance(text, doc.Line):
+        return _to_line(text, f"{text.number:,}")
     return joined(*map(inline, text))
+
+
+def _to_line(line: doc.Line, said: Markup | str) -> Markup:
+    """A link to what the timeline shows of a line of the log."""
+    place = f"#line-{line.number}"
+    return element("a", said, href=place, class_="line", data_source=line.source)
 
 
 def _item(node: doc.Item) -> Markup:
@@ -107,16 +112,16 @@ def _findings(node: doc.Findings) -> Markup:
 
 
 def _card(each: doc.Finding) -> Markup:
-    python = None
-    if each.python is not None:
-        python = joined(" ", element("a", element("code", each.python), href="#lines"))
+    python = None if each.python is None else element("code", each.python)
+    if python is not None and each.line is not None:
+        python = _to_line(each.line, python)
     return element(
         "li",
         element("span", _SEVERITIES[each.severity], class_=f"severity {each.severity}"),
         " ",
         element("code", each.id),
         element("span", each.stake, class_="stake") if each.stake else None,
-        python,
+        joined(" ", python),
         element("pre", element("code", each.source)) if each.source else None,
         element("p", each.text),
         element("details", element("summary", "What to do, and where"), html(each.details)),
