@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.conftest import Open
@@ -13,6 +14,7 @@ from tests.makelog import ADD, MATMUL, SOURCE, Log, Node
 from tests.samples import UNLIKE, path_of, run_of
 from tflogscope.cli.main import main
 from tflogscope.model.difference import difference
+from tflogscope.stores.figures import OneRun, read_figures
 from tflogscope.views.difference import verdict
 from tflogscope.views.report.comparison import comparison_page
 
@@ -133,6 +135,45 @@ def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
         later = run.timeline.filter(kind="call", status="done")[column][1:]
         assert step[f"{side}_us"] == later.median()
     assert " a call instead of " in verdict(difference(fast, slow))
+
+
+def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
+    run = run_of("fit_cycle__tf2.20.0__record")
+    facts = difference(run, run)
+    figures = read_figures(OneRun(run, "it")).row(0, named=True)
+    assert facts["step"]["function"] == "multi_step_on_iterator"
+    assert facts["step"]["before_us"] == figures["step_us"]
+    calls = run.timeline.filter(kind="call", function="multi_step_on_iterator")
+    training = calls.filter(pl.col("function_uid") == calls["function_uid"][0])["work_us"][1:]
+    every = calls["work_us"][1:]
+    for end, at in (("low", 0.25), ("high", 0.75)):
+        assert facts["step"][f"before_{end}_us"] == training.quantile(at, "linear")
+    assert every.quantile(0.75, "linear") != training.quantile(0.75, "linear")
+    assert facts["runs"]["before"]["wall_us"] == run.time["wall_us"].sum()
+
+
+def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> None:
+    waits = {"fast": (100, 100, 900, 900), "slow": (300, 400, 900, 900), "apart": (1000, 1100)}
+    runs = {}
+    for name, each in waits.items():
+        log = Log()
+        log.first_call("__inference_f_6", 6, STEP, SOURCE)
+        for number, wait in enumerate(each * 3):
+            log.executing("__inference_f_6")
+            log.running("__inference_f_6", 6)
+            for node in (SOURCE, ADD):
+                log.start(node, STEP + number + 1)
+                log.wait(wait if node is ADD else 0)
+                log.done(node, STEP + number + 1)
+            log.ran("__inference_f_6", 6)
+            log.exiting("__inference_f_6")
+        runs[name] = opened(log)
+    same = difference(runs["fast"], runs["slow"])
+    assert "slower" not in changes(same, "ops").get(ADD.op, [])
+    assert " a call as before (" in verdict(same)
+    other = difference(runs["fast"], runs["apart"])
+    assert "slower" in changes(other, "ops")[ADD.op]
+    assert " a call instead of " in verdict(other)
 
 
 def test_the_page_has_both_on_one_scale_and_all_changes(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ import tflogscope
 from tests.samples import run_of, unpacked
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
+from tflogscope.model.step_calls import step_calls
 from tflogscope.stores.collect import collect
-from tflogscope.stores.figures import FIGURES, OneRun, read_figures, step_calls
+from tflogscope.stores.figures import FIGURES, OneRun, read_figures
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.trend import change_points, trend_facts
 from tflogscope.views.recorded import slowed_text

@@ -13,43 +13,48 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import libraries_of
 from tflogscope.model.figures import ranked_by, summed
+from tflogscope.model.step_calls import step_calls
 
 if TYPE_CHECKING:
     from tflogscope.model.tables import Tables
 
 Facts = dict[str, Any]
 
-# A mean has changed where it did by a quarter, in at least so many runs on either side, and the
-# change makes up at least a hundredth of the time of all ops.
+# A time has changed where the median did by a quarter, in at least so many runs on either side,
+# where the middle halves of the runs don't overlap, and where the change makes up at least a
+# hundredth of the time of all ops.
 _RATIO = 1.25
 _LEAST_RUNS = 3
 _LEAST_SHARE = 0.01
+_LEAST_US = 5.0  # of one run: a record costs as much, and the price of one is an estimate
 _BOTH = ("before", "after")
 
 
 def difference(before: Tables, after: Tables) -> Facts:
     """Return what changed from one run to another; durations in µs.
 
-    `runs`: what each recorded. `step`: the function that both call most of the time, with the
-    median of its calls but the first. `modes`, `causes`: counts and times side by side, those that
-    are equal included. `ops`, `functions`, `nodes`, `primitives`: those that changed, each with
-    `changes` (`new`, `gone`, `mode`, `kernel`, `reason`, `traces`, `rewritten`, `runs`, `slower`,
-    `faster`). `findings`: those that only one run has (`change`: `new`, `gone`), by id and subject.
-    Times are those without the log if both runs show what it cost, or else as printed.
+    `runs`: what each recorded. `step`: the step function (`step_calls`), with the median of its
+    calls but the first, and the times that the middle half of them took. `modes`, `causes`: counts
+    and times side by side, those that are equal included. `ops`, `functions`, `nodes`,
+    `primitives`: those that changed, each with `changes` (`new`, `gone`, `mode`, `kernel`,
+    `reason`, `traces`, `rewritten`, `runs`, `slower`, `faster`). `findings`: those that only one
+    run has (`change`: `new`, `gone`), by id and subject. Times are those without the log if both
+    runs show what it cost, or else as printed.
     """
     runs = {"before": before, "after": after}
     # As printed if one of them doesn't show what its log cost.
     times = {ranked_by(run.ops) for run in runs.values()}
     known = times == {"work_us"}
     total_us = pl.col("work_us" if known else "total_us")
+    one_us = "work_us" if known else "duration_us"
     return {
         "runs": {side: _recorded(run) for side, run in runs.items()},
-        "step": _step(runs, "work_us" if known else "duration_us"),
+        "step": _step(runs, one_us),
         "modes": _modes(runs, total_us),
-        "causes": _causes(runs, pl.col("work_us" if known else "duration_us")),
-        "ops": _ops(runs, total_us),
-        "functions": _functions(runs, total_us),
-        "nodes": _nodes(runs, total_us),
+        "causes": _causes(runs, pl.col(one_us)),
+        "ops": _ops(runs, total_us, one_us),
+        "functions": _functions(runs, total_us, one_us),
+        "nodes": _nodes(runs, total_us, one_us),
         "primitives": _primitives(runs),
         "findings": _findings(runs),
     }
@@ -60,6 +65,7 @@ def _recorded(run: Tables) -> Facts:
     return {
         "source": coverage["source"][0],
         "lines": int(coverage["lines"].sum()),
+        "wall_us": run.time["wall_us"].sum() if run.time["wall_us"].count() else None,
         "tensorflow_dialect": coverage["tensorflow_dialect"].drop_nulls().first(),
         "onednn_version": coverage["onednn_version"].drop_nulls().first(),
         "vlog_level": coverage["vlog_level"].max(),
@@ -68,24 +74,43 @@ def _recorded(run: Tables) -> Facts:
 
 
 def _step(runs: dict[str, Tables], time: str) -> Facts | None:
-    """The function with the most time in calls that both make: function, before_us, after_us.
+    """The step function of both: function, and of each side before_us, before_low_us, ….
 
-    None where no function is called again in both, or nothing is known of how long that took.
+    None where they differ or are not called again, or nothing is known of how long that took.
     """
-    per = {}
+    names = ("function", "function_uid", "work_us", "duration_us")
+    calls, nodes = [], []
     for side, run in runs.items():
-        calls = run.executions.filter((pl.col("kind") == "call") & (pl.col("status") == "done"))
-        calls = calls.select(pl.col("function").cast(pl.String), us=time).drop_nulls("function")
-        later = calls.filter(pl.int_range(pl.len()).over("function") > 0)
-        per[side] = later.group_by("function").agg(pl.median("us"), total=pl.sum("us"))
-    both = per["before"].join(per["after"], on="function", suffix="_after").drop_nulls()
-    if both.is_empty():
+        ended = run.executions.filter((pl.col("kind") == "call") & (pl.col("status") == "done"))
+        calls.append(ended.select(*names, run=pl.lit(side)).cast({"function": pl.String}))
+        nodes.append(run.nodes.select(*names[:2], "op", "executions", run=pl.lit(side)))
+    steps = step_calls(pl.concat(calls).drop_nulls("function"), pl.concat(nodes).lazy())
+    later = steps.filter(pl.int_range(pl.len()).over("run") > 0).drop_nulls(time)
+    both = later.group_by("run", "function").agg(*_spread(time))
+    sides = {row["run"]: row for row in both.to_dicts()}
+    if len(sides) < len(runs) or both["function"].n_unique() > 1:
         return None
-    ranked = both.sort(
-        pl.col("total") + pl.col("total_after"), "function", descending=[True, False]
-    )
-    function, before, _, after, _ = ranked.row(0)
-    return {"function": function, "before_us": before, "after_us": after}
+    found = {f"{side}_{name}": sides[side][name] for side in _BOTH for name in _SPREAD}
+    return {"function": both["function"][0], **found}
+
+
+_SPREAD = ("us", "low_us", "high_us")
+
+
+def _spread(time: str) -> list[pl.Expr]:
+    """The median of times, and between which the middle half of them is."""
+    quantiles = zip(_SPREAD, (0.5, 0.25, 0.75), strict=True)
+    return [pl.col(time).quantile(at, "linear").alias(name) for name, at in quantiles]
+
+
+def _spread_of(
+    run: Tables, frame: pl.DataFrame, keys: list[str], time: str, which: pl.Expr
+) -> pl.DataFrame:
+    """Put the spread of executions' times beside their sums."""
+    ran = run.executions.filter(which & (pl.col("status") != "dead")).select(*keys, time)
+    spread = ran.drop_nulls(time).group_by(keys).agg(*_spread(time))
+    spread = spread.cast({pl.Categorical: pl.String})
+    return frame.join(spread, on=keys, how="left", nulls_equal=True)
 
 
 def _modes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
@@ -105,7 +130,7 @@ def _causes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
     return _side_by_side(per, ["cause"]).sort("cause").to_dicts()
 
 
-def _ops(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
+def _ops(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.ops.filter((pl.col("kind") == "op") & (pl.col("executions") > 0))
@@ -117,10 +142,11 @@ def _ops(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
             eager=pl.col("executions").filter(pl.col("mode") == "eager").sum(),
             graph=pl.col("executions").filter(pl.col("mode") == "graph").sum(),
         )
+        per[side] = _spread_of(run, per[side], ["op"], one, pl.col("kind") == "op")
     return _changed(per, ["op"], {"mode": "modes", "kernel": "kernels"})
 
 
-def _functions(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
+def _functions(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.functions.filter(pl.col("function").is_not_null())
@@ -130,10 +156,12 @@ def _functions(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
             traces=pl.len(),
             rewritten=pl.col("rewritten_nodes").sum(),
         )
+        keys = ["function", "flavour"]
+        per[side] = _spread_of(run, per[side], keys, one, pl.col("kind") == "call")
     return _changed(per, ["function", "flavour"], {"traces": "traces", "rewritten": "rewritten"})
 
 
-def _nodes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
+def _nodes(runs: dict[str, Tables], time: pl.Expr, one: str) -> list[Facts]:
     per = {}
     for side, run in runs.items():
         rows = run.nodes.filter(pl.col("executions") > 0)
@@ -144,6 +172,8 @@ def _nodes(runs: dict[str, Tables], time: pl.Expr) -> list[Facts]:
             kernels=_joined("kernel"),
             reasons=_joined("reason"),
         )
+        keys = ["function", "node"]
+        per[side] = _spread_of(run, per[side], keys, one, pl.col("node").is_not_null())
     common = per["before"]["function"].unique()
     common = common.filter(
         common.is_in(per["after"]["function"].unique().implode(), nulls_equal=True)
@@ -159,7 +189,7 @@ def _primitives(runs: dict[str, Tables]) -> list[Facts]:
     for side, run in runs.items():
         rows = run.primitives.filter(pl.col("event") == "exec")
         per[side] = rows.group_by("primitive", "implementation").agg(
-            executions=pl.len(), time_us=summed("duration_us")
+            *_spread("duration_us"), executions=pl.len(), time_us=summed("duration_us")
         )
     return _changed(per, ["primitive", "implementation"], {})
 
@@ -196,15 +226,17 @@ def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, s
     here = {side: pl.col(f"executions_{side}").is_not_null() for side in _BOTH}
     both = here["before"] & here["after"]
     time = {side: pl.col(f"time_us_{side}").fill_null(0) for side in _BOTH}
-    mean = {side: pl.col(f"time_us_{side}") / pl.col(f"executions_{side}") for side in _BOTH}
     total = max(float(frame["time_us"].sum() or 0) for frame in per.values())
-    enough = (
-        both
-        & (pl.min_horizontal("executions_before", "executions_after") >= _LEAST_RUNS)
-        & (
-            (mean["after"] - mean["before"]).abs() * pl.col("executions_after")
-            >= _LEAST_SHARE * total
-        )
+    usual = {side: pl.col(f"us_{side}") for side in _BOTH}
+    change = (usual["after"] - usual["before"]).abs()
+    runs = pl.min_horizontal("executions_before", "executions_after")
+    enough = both & (runs >= _LEAST_RUNS) & (change >= _LEAST_US)
+    enough &= change * pl.col("executions_after") >= _LEAST_SHARE * total
+    slower = (usual["after"] > _RATIO * usual["before"]) & (
+        pl.col("low_us_after") > pl.col("high_us_before")
+    )
+    faster = (usual["before"] > _RATIO * usual["after"]) & (
+        pl.col("low_us_before") > pl.col("high_us_after")
     )
     differs = {
         "new": ~here["before"],
@@ -214,8 +246,8 @@ def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, s
             for change, column in watched.items()
         },
         "runs": both & (pl.col("executions_before") != pl.col("executions_after")),
-        "slower": enough & (mean["after"] > _RATIO * mean["before"]),
-        "faster": enough & (mean["before"] > _RATIO * mean["after"]),
+        "slower": enough & slower,
+        "faster": enough & faster,
     }
     changes = pl.concat_list(
         [pl.when(flag.fill_null(False)).then(pl.lit(name)) for name, flag in differs.items()]

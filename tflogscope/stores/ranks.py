@@ -11,7 +11,7 @@ import polars as pl
 
 from tflogscope.errors import UsageError
 from tflogscope.model.origin import RANKS
-from tflogscope.stores.figures import step_calls
+from tflogscope.model.step_calls import step_calls
 from tflogscope.stores.layout import RUN_COLUMNS, Row
 from tflogscope.stores.store import Store
 

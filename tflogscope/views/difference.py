@@ -71,9 +71,7 @@ def verdict(facts: Facts) -> str:
     """The change in one sentence: a step's time, traces, findings."""
     said, step = [], facts["step"]
     if step:
-        before, after = (duration(step[f"{side}_us"]) for side in ("before", "after"))
-        both = f"{after} a call" + (f" instead of {before}" if before != after else " as before")
-        said.append(f"{step['function']}: {both}")
+        said.append(f"{step['function']}: {_of_step(step)}")
     of_program = [row for row in facts["functions"] if row["flavour"] == "inference"]
     traces = sum(_more(row, "traces") for row in of_program)
     if traces:
@@ -86,6 +84,20 @@ def verdict(facts: Facts) -> str:
     said = said or ["other ops, kernels or times" if changed else "nothing changed"]
     text = "; ".join(said)
     return f"{text if step else text[:1].upper() + text[1:]}."
+
+
+def _of_step(step: Facts) -> str:
+    """A call's time on both sides; where the middle halves of the calls overlap, as before."""
+    before, after = (duration(step[f"{side}_us"]) for side in ("before", "after"))
+    apart = (
+        step["before_high_us"] < step["after_low_us"]
+        or step["after_high_us"] < step["before_low_us"]
+    )
+    if apart and before != after:
+        return f"{after} a call instead of {before}"
+    low, high = (duration(step[f"after_{end}_us"]) for end in ("low", "high"))
+    spread = f" ({before}; half of the calls took {low} to {high})" if before != after else ""
+    return f"{after} a call as before{spread}"
 
 
 def _more(row: Facts, column: str) -> int:
@@ -115,7 +127,9 @@ def _document(facts: Facts) -> Iterator[Node]:
 def _side(side: str, run: Facts) -> Fact:
     onednn = f", oneDNN {run['onednn_version']}" if run["onednn_version"] else ""
     dialect = run["tensorflow_dialect"] or "no record of TensorFlow"
-    return Fact(side, f"{run['source']} ({count_of(run['lines'], 'line')}, {dialect}{onednn})")
+    wall = f", {duration(run['wall_us'])}" if run["wall_us"] else ""
+    lines = count_of(run["lines"], "line")
+    return Fact(side, f"{run['source']} ({lines}{wall}, {dialect}{onednn})")
 
 
 def _counts(title: str, rows: Sequence[Facts], name: Callable[[Facts], str]) -> Section:
