@@ -235,7 +235,7 @@ def test_a_name_that_can_not_be_an_id_gets_one(name: str, tmp_path: Path) -> Non
     assert id_.isprintable()
     assert not id_.startswith((".", "-"))
     assert ".." not in id_
-    assert tflogscope.open_store(tmp_path / "store").run(id_).ops.height
+    assert tflogscope.open_store(tmp_path / "store").run(id_).primitives.height
 
 
 def test_one_name_of_bytes_refuses_no_other_log(tmp_path: Path) -> None:
