@@ -1,6 +1,6 @@
 """Build the wheel for every platform with one compiler, zig.
 
-usage: python tools/wheels.py [DIRECTORY]    (dist, if not said; needs ziglang and hatchling)
+usage: python tools/wheels.py [DIRECTORY [PLATFORM...]]    (dist, all; needs ziglang and hatchling)
 
 A wheel holds no Python extension, only a library that ctypes loads: `py3-none-PLATFORM`. What is in
 each is looked at by tests/test_wheels.py.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -27,16 +28,17 @@ TARGETS = {
 }
 
 
-def build(directory: Path) -> None:
-    """Build all wheels into a directory."""
-    for platform, target in TARGETS.items():
+def build(directory: Path, platforms: Iterable[str]) -> None:
+    """Build wheels into a directory."""
+    for platform in platforms:
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
         subprocess.run(
             [*command, "--no-build-isolation", "--wheel-dir", str(directory), str(ROOT)],
-            env=os.environ | {"TFLOGSCOPE_TARGET": f"{target} {platform}"},
+            env=os.environ | {"TFLOGSCOPE_TARGET": f"{TARGETS[platform]} {platform}"},
             check=True,
         )
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist")
+    folder, *asked = sys.argv[1:] or [ROOT / "dist"]
+    build(Path(folder), map(str, asked or TARGETS))

@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT))
 
-MUTATIONS = 6  # logs, the smallest ones
+MUTATIONS = 3  # logs, the smallest ones
 EXCERPT = 2500  # bytes of a log that libFuzzer begins with
 LONGEST = 3000  # bytes of an input
 
