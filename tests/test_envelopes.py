@@ -409,7 +409,7 @@ def test_processes_of_a_file_are_collected_as_runs(tmp_path: Path) -> None:
 
 
 def test_open_log_says_that_it_adds_up(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="2 runs, which add up here: each line says"):
+    with pytest.warns(UserWarning, match="2 runs, which are added up: each line says"):
         tflogscope.open_log(two(tmp_path))
     with pytest.raises(UsageError, match="no process 'x'"):
         tflogscope.open_log(f"{two(tmp_path)}#x")

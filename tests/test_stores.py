@@ -288,7 +288,7 @@ def test_parts_of_two_runs_are_put_together(tmp_path: Path) -> None:
     for run, log in (("a", MLP), ("b", "error__tf2.13.1__vlog2")):
         (tmp_path / run).mkdir()
         halves(tmp_path / run, log)
-    with pytest.warns(UserWarning, match="these are 2 runs, which add up here"):
+    with pytest.warns(UserWarning, match="these are 2 runs, which are added up"):
         parts = tflogscope.open_log(tmp_path).parts
     assert [{Path(each.name).parent.name for each in part.sources} for part in parts] == [
         {"a"},

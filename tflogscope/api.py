@@ -172,7 +172,7 @@ def open_log(
     known = load_grammar(grammar)
     run = LogRun(*read_log(WORKERS, *inputs, progress=progress, grammar=known))
     if len(run.parts) > 1:
-        said = f"these are {len(run.parts)} runs, which add up here: {run.parts[1].why}"
+        said = f"these are {len(run.parts)} runs, which are added up: {run.parts[1].why}"
         warnings.warn(said, stacklevel=2)
     return run
 
