@@ -197,7 +197,7 @@ def test_thread_ids_are_those_of_the_truth(tmp_path: Path) -> None:
 @pytest.mark.parametrize("release", ["2.13", "2.21"])
 def test_large_logs_without_running_anything(tmp_path: Path, release: str) -> None:
     log, script = tmp_path / "large.log", ROOT / "benchmarks" / "synthetic.py"
-    command = [sys.executable, str(script), str(log), "--size", "4M", "--release", release]
+    command = [sys.executable, str(script), str(log), "--size", "12M", "--release", release]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = re.match(r"\d+ MB, (\d+) steps, (\d+) executions, (\d+) primitives", done.stdout)
     assert found is not None
