@@ -13,11 +13,15 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tflogscope.errors import InputError
 from tflogscope.sources.block import BLOCK_SIZE, Chunk, SourceAccount
 from tflogscope.sources.readers import Reader
+
+if TYPE_CHECKING:
+    from zstandard import ZstdDecompressor
 
 MAGIC_SIZE = 16
 """Bytes of the beginning that `codec_of` wants to see."""
@@ -25,7 +29,7 @@ MAGIC_SIZE = 16
 _INPUT_SIZE = 1 << 16
 # Bytes behind a member that are kept for the next one: a bomb may be of nothing but tiny members.
 _READY = 1 << 9
-_MOST_EMPTY = 10_000  # in a row
+_MOST_EMPTY = 1000  # in a row
 _OUTPUT_SIZE = BLOCK_SIZE  # so that no chunk is put together of several
 # Archives say how much memory they need; one that asks for more was made to do harm, or with
 # `zstd --long=28` and above.
@@ -56,8 +60,8 @@ class Codec(NamedTuple):
 
     name: str
     magic: re.Pattern[bytes]
-    open: Callable[[], tuple[Decoder, type[Exception]]]
-    """Makes a decoder for one member; says what it raises for damaged data."""
+    opener: Callable[[], tuple[Callable[[], Decoder], type[Exception]]]
+    """What makes a decoder for one member, for one pass; and what that raises for damaged data."""
 
 
 def codec_of(head: bytes) -> Codec | None:
@@ -84,9 +88,9 @@ def decompress(reader: Reader, codec: Codec, account: SourceAccount, size: int) 
 def _members(reader: Reader, codec: Codec, account: SourceAccount) -> Iterator[tuple[bytes, int]]:
     """Unpacked bytes, and the position up to which the archive has been read for them."""
     start, ready, empty = 0, b"", 0
+    new, damaged = codec.opener()
     while empty < _MOST_EMPTY:
-        decoder, damaged = codec.open()
-        position, good = start, 0
+        decoder, position, good = new(), start, 0
         try:
             for data, position in _member(decoder, reader, start, ready):
                 good += len(data)
@@ -148,9 +152,9 @@ def _salvage(
     and all of a short log whose only fault is its checksum. So the member is unpacked again, and
     fed byte by byte where it failed.
     """
-    decoder, damaged = codec.open()
+    new, damaged = codec.opener()
     try:
-        for data, at in _member(decoder, reader, start, b"", max(start, position - _INPUT_SIZE)):
+        for data, at in _member(new(), reader, start, b"", max(start, position - _INPUT_SIZE)):
             if good < len(data):
                 yield data[good:], at
             good = max(0, good - len(data))
@@ -203,11 +207,8 @@ class _Zstandard:
 
     _SLICE = 1 << 8
 
-    def __init__(self) -> None:
-        import zstandard
-
-        # Its own: two passes at once would give each other's bytes to a decompressor they share.
-        self._inner = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT).decompressobj()
+    def __init__(self, inner: ZstdDecompressor) -> None:
+        self._inner = inner.decompressobj()
         self._input = b""
         self._fed = 0
         self._output = b""
@@ -241,11 +242,11 @@ class _Zstandard:
         return b"".join(parts)
 
 
-def _open_zstd() -> tuple[Decoder, type[Exception]]:
+def _zstd_opener() -> tuple[Callable[[], Decoder], type[Exception]]:
     if sys.version_info >= (3, 14):
         from compression import zstd
 
-        return zstd.ZstdDecompressor(), zstd.ZstdError
+        return zstd.ZstdDecompressor, zstd.ZstdError
     try:
         import zstandard
     except ImportError as error:
@@ -253,21 +254,23 @@ def _open_zstd() -> tuple[Decoder, type[Exception]]:
             "zstd archives need the package zstandard with this Python",
             hint="Install zstandard, or unpack the log with: zstd -d",
         ) from error
-    return _Zstandard(), zstandard.ZstdError
+    # One for each pass: two at once would give each other's bytes to a decompressor they share.
+    inner = zstandard.ZstdDecompressor(max_window_size=_MEMORY_LIMIT)
+    return (lambda: _Zstandard(inner)), zstandard.ZstdError
 
 
 _CODECS = (
-    Codec("gzip", re.compile(rb"\x1f\x8b"), lambda: (_Gzip(), zlib.error)),
-    Codec("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _open_zstd),
+    Codec("gzip", re.compile(rb"\x1f\x8b"), lambda: (_Gzip, zlib.error)),
+    Codec("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _zstd_opener),
     Codec(
         "xz",
         re.compile(rb"\xfd7zXZ\0"),
-        lambda: (lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY_LIMIT), lzma.LZMAError),
+        lambda: (partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MEMORY_LIMIT), lzma.LZMAError),
     ),
     # "BZh9" alone could begin a line of text; the next six bytes (pi, or its root's) could not.
     Codec(
         "bzip2",
         re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
-        lambda: (bz2.BZ2Decompressor(), OSError),
+        lambda: (bz2.BZ2Decompressor, OSError),
     ),
 )

@@ -38,6 +38,8 @@ class Source:
     """Of the last pass that was begun: complete when that pass has run to its end."""
     envelopes: tuple[Envelope, ...] = ()
     """What is around each line, and is taken off, from the outside in; `find_streams` sets it."""
+    is_known: bool = False
+    """Whether `find_streams` has looked for these."""
     process: str = ""
     """Which of several processes of one input it is, by what is around its lines."""
     rank: int | None = None

@@ -88,11 +88,12 @@ def _one(file: str, asked: str, grammar: Grammar) -> Source:
 
 def _streams(source: Source, grammar: Grammar, *, part: bool = False) -> list[Source]:
     """The processes of a source; itself if its first lines show one, unless it is to be parted."""
-    if isinstance(source, Stream) or source.envelopes:
+    if isinstance(source, Stream) or source.is_known:
         return [source]
+    source.is_known = True
     head = source.wrapped_head()
     envelopes = recognise(head, grammar)
-    if envelopes is None and (source.size is None or source.size > len(head)):
+    if envelopes is None and head and (source.size is None or source.size > len(head)):
         head = source.wrapped_head(_FAR)
         envelopes = recognise(head, grammar)
     if not envelopes:
