@@ -9,17 +9,20 @@ import re
 import textwrap
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from tests.deep import first_quick
 from tests.samples import NAMES, raw_log
 from tflogscope import Run, open_log
 from tflogscope.errors import NothingRecognised
 
 LOGS = NAMES[:20:2]
+ONEDNN_ALONE = "torch_mlp__torch2.13.0__vlog2"
 WIDTHS = (80, 100, 120)
 _LINES = 300
 _DECIMALS = re.compile(r"(?m)^(onednn_verbose,.*),(\d+)\.(\d+)$")
@@ -234,3 +237,20 @@ def made_up(paste: Run, log: Run) -> list[tuple[Any, ...]]:
 
 def _says_less(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return all(mine in {None, its} for mine, its in zip(row, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    first_quick([(ONEDNN_ALONE, 0), *itertools.product(LOGS, (0, 20))], of=itemgetter(1)),
+)
+def test_what_is_there_twice_is_said(tmp_path: Path, name: str, begin: int) -> None:
+    """Two screens of a terminal have lines in common; nothing else is there twice."""
+    text = piece_of(name)
+    lines = text.splitlines(keepends=True)
+    assert "twice" not in {limit.id for limit in opened(tmp_path / "run.log", text).summary.limits}
+    paste = opened(tmp_path / "paste.log", text + "".join(lines[begin:]))
+    (limit,) = (each for each in paste.summary.limits if each.id == "twice")
+    again, first = (
+        int(line.replace(",", "")) for line in re.findall(r"line ([0-9,]+)", limit.text)
+    )
+    assert again - first == len(lines) - begin

@@ -17,6 +17,7 @@ from tflogscope.events.onednn_cut import join_cut
 from tflogscope.events.onednn_header import onednn_version
 from tflogscope.events.pairing import numbered, pair_in_order, read_definitions
 from tflogscope.events.plugin_lines import late_plugins, with_plugin_lines
+from tflogscope.events.repeats import repeat_of, repeated_lines
 from tflogscope.events.scan import Scanned, SourceSpan
 from tflogscope.events.store import texts_of
 from tflogscope.events.times import Clocks, without_damaged
@@ -283,6 +284,13 @@ class Events:
         known = [time for time in times if time.count()]
         first, last = [time.min() for time in known], [time.max() for time in known]
         return min(first, default=None), max(last, default=None)  # type: ignore[type-var, return-value]
+
+    @cached_property
+    def repeated(self) -> tuple[int, int] | None:
+        """Where the same text begins again, and where it began first (`at`); None: nowhere."""
+        starts = self.runs[["at", "time", "step", "definition"]]
+        found = [each for each in map(repeat_of, (starts, self._records)) if each]
+        return min(found, default=None) or repeated_lines(self.primitives)
 
     @cached_property
     def has_memory_records(self) -> bool:

@@ -105,8 +105,10 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
         facts |= {"title": titles[first["id"]].title, "subject": first["subject"]}
         facts |= {"place": first["python"], "inside": None if inside == "<module>" else inside}
         facts["more"] = len(errors or warnings) - 1
-    if not errors and any(each.id == "several-processes" for each in said.limits):
-        return "several-processes", facts
+    limits = {each.id for each in said.limits}
+    for id_ in ("twice", "several-processes"):
+        if id_ in limits and not errors:
+            return id_, facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
         facts["time"] = time = first["time_us"]
         # The change that pays most is the first that the advice names.

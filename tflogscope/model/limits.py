@@ -106,6 +106,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
     found = {
         "no-dataset-nodes": _dataset_functions(evidence),
         "two-files": _two_files(executions, events.primitives),
+        "twice": _twice(events),
         "several-processes": _several_processes(events, executions),
         "no-plugin-lines": _silent_plugins(events, executions),
         "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),
@@ -139,6 +140,17 @@ def _two_files(executions: Executions, primitives: pl.DataFrame) -> Facts:
     return {"onednn": onednn, "tensorflow": tensorflow} if onednn else {}
 
 
+def _twice(events: Events) -> Facts:
+    """The same text is in the log twice: the lines where it begins."""
+    if not events.repeated:
+        return {}
+    places = with_places(events.spans, pl.DataFrame({"at": events.repeated}))
+    return {
+        name: f"{line:,}" if len(events.spans) == 1 else f"{line:,} of {source}"
+        for name, source, line in zip(("again", "first"), *places[["source", "line"]], strict=True)
+    }
+
+
 def _several_processes(events: Events, executions: Executions) -> Facts:
     """What a process says once is said again in one source: line, library; or by the hook: count.
 
@@ -146,7 +158,7 @@ def _several_processes(events: Events, executions: Executions) -> Facts:
     process may have two copies of oneDNN, of TensorFlow and of another framework, whose headers
     differ. A forked one says nothing, but has handles of its own.
     """
-    if len(events.spans) != 1:  # `parts` tells files apart
+    if len(events.spans) != 1 or events.repeated:  # `parts` tells files apart
         return {}
     asked = events.messages("python_op")["process"].n_unique()
     if asked > 1:

@@ -1,0 +1,49 @@
+"""Whether a log holds the same text twice, as a paste may: the same records, to the microsecond."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+_LEAST = 3  # records in a row
+_TRIED = 64  # of the places where a record is there again and the clock steps back
+# Lines of oneDNN have no time, and quick primitives have one of a few durations.
+_LEAST_LINES, _LEAST_DURATIONS = 16, 8
+
+
+def repeat_of(records: pl.DataFrame) -> tuple[int, int] | None:
+    """Where records are those of an earlier place once more, and that place: `at` of both.
+
+    In the order of the log: `at`, `time`, and what was written. The clock steps back at such a
+    place. It does, too, where threads write at once, but no three records are there twice.
+    """
+    time = records["time"].to_numpy()
+    back = np.flatnonzero(time[1:] < time[:-1]) + 1
+    if not len(back):
+        return None
+    said = records.drop("at")
+    numbered = said.with_row_index()
+    again = numbered.join(numbered[back], on=said.columns, suffix="_again")
+    again = again.filter(pl.col("index") < pl.col("index_again")).sort("index_again", "index")
+    for first, row in again.select("index", "index_again").head(_TRIED).rows():
+        if said.slice(first, _LEAST).equals(said.slice(row, _LEAST)):
+            return records["at"][row], records["at"][first]
+    return None
+
+
+def repeated_lines(lines: pl.DataFrame) -> tuple[int, int] | None:
+    """The same of lines of oneDNN (`read_verbose`) that are the first ones once more."""
+    timed = np.flatnonzero(lines["duration_us"].is_not_null().to_numpy())
+    durations = lines["duration_us"].to_numpy()[timed]
+    first = durations[:_LEAST_LINES]
+    if len(np.unique(first)) < _LEAST_DURATIONS:
+        return None
+    rows = np.arange(1, len(durations) - _LEAST_LINES + 1)
+    for place, duration in enumerate(first):
+        rows = rows[durations[rows + place] == duration]
+    said, line = lines.drop("at"), lines["at"]
+    for row in rows[:_TRIED]:
+        again = timed[row : row + _LEAST_LINES]
+        if said[again].equals(said[timed[:_LEAST_LINES]]):
+            return line[int(again[0])], line[int(timed[0])]
+    return None
