@@ -277,6 +277,32 @@ def test_lines_that_mpirun_mixed_are_put_together_again(tmp_path: Path, form: st
             assert form.format(rank).encode() in there[line - 1]
 
 
+def test_text_that_mpirun_has_no_room_for_is_counted(tmp_path: Path) -> None:
+    """Many short lines, and 37 bytes before each: of these 4 kB some are left out."""
+    tag = "Thu Nov 26 01:01:27 2026[1,{}]<stderr>:"
+    logs = [raw_log(log) for log in RANKS[:4]]
+    path = tmp_path / "run.log"
+    path.write_bytes(in_fragments(logs, tag, room=8192))
+    counts = []
+    for rank, log in enumerate(logs):
+        pieces = [log[begin : begin + 4096] for begin in range(0, len(log), 4096)]
+        tags = [1 + piece[:-1].count(b"\n") for piece in pieces]
+        long = [
+            len(piece) + each * len(tag.format(0)) for piece, each in zip(pieces, tags, strict=True)
+        ]
+        counts.append(sum(each > 8192 for each in long))
+        run, bare = tflogscope.open_log(f"{path}#{rank}"), run_of(RANKS[rank])
+        said = f"{counts[rank]} lines end in the middle"
+        assert [said in problem for problem in run.summary.recorded.problems] == [True][
+            : counts[rank]
+        ]
+        named = ["mode", "kind", "op", "node", "duration_us"]
+        rows = run.timeline[named].drop_nulls("duration_us")
+        assert not Counter(rows.rows()) - Counter(bare.timeline[named].rows())
+    assert 0 in counts
+    assert sum(counts) > 5
+
+
 def test_lines_of_a_job_that_was_killed_are_kept_and_counted(tmp_path: Path) -> None:
     """The last line of each rank never ends; most of these have other ranks' text behind them."""
     logs = [raw_log(log)[: 200_000 + 1237 * rank] for rank, log in enumerate(RANKS[:4])]

@@ -156,16 +156,19 @@ def journal_export(logs: Sequence[bytes]) -> bytes:
     return b"".join(line + b"\n" for line in made)
 
 
-def in_fragments(logs: Sequence[bytes], form: str, size: int = 4096) -> bytes:
+def in_fragments(
+    logs: Sequence[bytes], form: str, size: int = 4096, room: int | None = None
+) -> bytes:
     """Logs of several ranks as mpirun writes what it has read: 4 kB of each, which end anywhere.
 
-    A tag is before each of these, and behind each line feed that has text behind it
-    (Open MPI 4.1 iof_base_output.c, orte_iof_base_write_output).
+    A tag is before each of these, and behind each line feed that has text behind it. Of all that
+    `room` bytes are written, 8 kB (Open MPI 4.1 iof_base_output.c, orte_iof_base_write_output).
     """
     made = []
     for begin in range(0, max(map(len, logs)), size):
         for rank, log in enumerate(logs):
             tag, piece = form.format(rank).encode(), log[begin : begin + size]
             if piece:
-                made.append(tag + piece[:-1].replace(b"\n", b"\n" + tag) + piece[-1:])
+                tagged = tag + piece[:-1].replace(b"\n", b"\n" + tag) + piece[-1:]
+                made.append(tagged[:room])
     return b"".join(made)

@@ -94,6 +94,6 @@ def problems(spans: Sequence[SourceSpan]) -> list[str]:
         if account.unowned:
             found.append(
                 f"{span.name}: {account.unowned:,} lines end in the middle, where another begins, "
-                "and nothing says where they go on"
+                "and what follows is lost or nothing says where it is"
             )
     return found

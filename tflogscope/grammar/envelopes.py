@@ -71,6 +71,8 @@ class Envelope:
     """Which field tells standard output from standard error."""
     inside: str = ""
     """What is in each head, where one may be inside a line: the line before goes on later."""
+    room: tuple[int, ...] = ()
+    """Bytes that are read at once, and bytes that are written of them at most, with their heads."""
     part: tuple[str, ...] = ("", "")
     """Which field has which value where the line was cut, and goes on in the next one."""
     entries: bool = False
@@ -173,7 +175,7 @@ def in_object(whole: Any, path: str) -> str | None:
 _REQUIRED = ("id", "name", "meaning", "source")
 _OPTIONAL = {
     str: ("head", "text", "rank", "channel", "inside"),
-    tuple: ("streams", "part"),
+    tuple: ("streams", "part", "room"),
     bool: ("entries", "line_feed"),
 }
 _KEYS = {*_REQUIRED, *chain(*_OPTIONAL.values()), "sample"}

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened, Pieces
 from tflogscope.sources.shapes import FEW, Shapes, any_digits, one_of_each
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _LONGEST = 256  # bytes of a head
 
@@ -29,26 +35,34 @@ class Heads:
 
     def open(self, text: bytes, numbers: Numbers) -> list[Opened]:
         """See `Layer`."""
+        import numpy as np
+
         if not self._pieces.begun:
             alike, _ = self._shapes.open(text, numbers)
             if alike and not (self._inside and self._find_inside.search(alike.text)):
                 return [alike]
         heads, lines, fields = self._split(text)
-        envelope, cut = self._envelope, None
+        envelope, cut, lost = self._envelope, None, list[int]()
         if self._inside and text.count(self._inside) > len(heads) - heads.count(None):
             text, goes_on, numbers = self._apart(text, heads, numbers)
             heads, lines, fields = self._split(text)
             # What is before the first head is nobody's, and ends there.
             cut = [goes and head is not None for goes, head in zip(goes_on, heads, strict=True)]
-            if not envelope.streams:
-                parts = self._pieces.put_together(lines, numbers, None)
-                return [each._replace(unowned=sum(cut)) for each in parts]
+            where = self._lost(heads, lines, goes_on) if envelope.streams else np.flatnonzero(cut)
+            lost = where.tolist()
+            for place in lost:  # nothing may take it for a whole line
+                lines[place], cut[place] = lines[place] + "…".encode(), False
         elif envelope.part[0]:
             cut = list(map(envelope.part[1].encode().__eq__, fields[envelope.part[0]]))
         streams = [fields[name] for name in envelope.streams]
         keys = list(zip(*streams, strict=True)) if streams else None
         channel = fields.get(envelope.channel)
         opened = self._pieces.put_together(lines, numbers, keys, channel, cut)
+        if lost:
+            # Half a head says nothing; the line before is of the same process.
+            keys = keys or [()] * len(heads)
+            whose = Counter(keys[place if heads[place] else place - 1] for place in lost)
+            return [each._replace(unowned=whose[each.key]) for each in opened]
         if len(opened) == 1:
             self._learn(opened[0].key, [head for head in heads if head])
         return opened
@@ -87,6 +101,29 @@ class Heads:
         goes_on[np.searchsorted(feeds, places) + np.arange(len(places))] = True
         lines = np.arange(len(goes_on)) - (goes_on.cumsum() - goes_on)
         return np.insert(data, places, 10).tobytes(), goes_on.tolist(), numbers_at(numbers, lines)
+
+    def _lost(
+        self, heads: Sequence[bytes | None], lines: Sequence[bytes], goes_on: Sequence[bool]
+    ) -> NDArray[np.int64]:
+        """The lines whose rest the launcher had no room for.
+
+        What it read at once begins just so many bytes before what comes next; one of the two is
+        inside a line, as heads behind line feeds may be anywhere. If nothing were lost, all that
+        it read would be in between.
+        """
+        import numpy as np
+
+        if not self._envelope.room:
+            return np.zeros(0, np.int64)
+        read, written = self._envelope.room
+        sizes = np.array([len(head or b"") for head in heads])
+        inner = np.append(False, goes_on[:-1])
+        ends = (sizes + [*map(len, lines)] + ~np.array(goes_on)).cumsum()
+        at, total = np.append(0, ends[:-1]), np.append(0, sizes.cumsum())
+        first = at.searchsorted(at - written)
+        before = (at[first] == at - written) & (inner | inner[first])
+        full = written - (total[:-1] - total[first]) < read
+        return np.flatnonzero(before & full) - 1
 
     def _learn(self, key: Key, heads: list[bytes]) -> None:
         """The shapes of heads, with all digits but the key's. Those of cut lines are left out."""
