@@ -224,7 +224,7 @@ class Summary(NamedTuple):
     `ops`, `functions` and `lines` have a row for each op type, graph function and line of the
     program (`summary.op_facts`, `function_facts`, `PythonLines.facts`), `rewrites` one for each
     kernel that ops were rewritten to; `findings` is the table. `onednn` is None where the log has
-    no verbose line of oneDNN.
+    no verbose line of oneDNN. `paid_again` is of `phases.paid_again`.
     """
 
     recorded: Recorded
@@ -243,6 +243,7 @@ class Summary(NamedTuple):
     answers: list[Answer]
     limits: list[Limit]
     slowed: Slowed | None
+    paid_again: pl.DataFrame
 
     def mode(self, name: Mode) -> ModeRuns:
         """What ran in one mode."""

@@ -22,7 +22,7 @@ from tflogscope.model.node_tables import functions_table, nodes_table
 from tflogscope.model.op_tables import ops_table, primitives_table, rewrites_table
 from tflogscope.model.origin import Input, read_inputs
 from tflogscope.model.parts import Part, read_parts
-from tflogscope.model.phases import time_table
+from tflogscope.model.phases import paid_again, time_table
 from tflogscope.model.reasons.rules import RULES
 from tflogscope.model.run import Run
 from tflogscope.sources import Source
@@ -138,6 +138,7 @@ class LogRun(Run):
             answers=summary.story_facts(ops, self.ops, functions),
             limits=limit_facts(of, eager, graph),
             slowed=summary.slowed_facts(of.costs, of.calls, self.time),
+            paid_again=paid_again(of),
         )
 
 

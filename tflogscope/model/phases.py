@@ -18,8 +18,9 @@ from tflogscope.grammar.tables import as_table, schema
 from tflogscope.model.figures import rounded
 from tflogscope.model.first_calls import compile_times
 from tflogscope.model.frames import Integers, is_among, looked_up, rows, where
-from tflogscope.model.intervals import first_open
+from tflogscope.model.intervals import covered_within, first_open
 from tflogscope.model.links.candidates import compiled_runs
+from tflogscope.model.once import once
 from tflogscope.model.origin import footer_of, moment_us
 from tflogscope.model.python_functions import tracing_us
 from tflogscope.model.stack_traces import read_stack_traces
@@ -48,9 +49,22 @@ _LONGEST = 3600e6  # µs without a record at the start of a program, and at its 
 
 def time_table(of: Evidence) -> pl.DataFrame:
     """One row per phase, in the order of `PHASES`; empty if the log has no times."""
+    return as_table("time", _phases(of))
+
+
+def paid_again(of: Evidence) -> pl.DataFrame:
+    """What of each phase is of a loop, so that a longer run pays more of it: phase, again_us.
+
+    The rest is paid once: what comes before a loop, the first call of each function, the end.
+    """
+    return _phases(of)[["phase", "again_us"]]
+
+
+@once
+def _phases(of: Evidence) -> pl.DataFrame:
     first, last = of.recorded.first, of.recorded.last
     if first is None or last is None or last <= first:
-        return pl.DataFrame(schema=schema("time"))
+        return pl.DataFrame(schema={**schema("time"), "again_us": pl.Float64})
     began = moment_us(of.recorded_as, "started")
     first = began if began is not None and 0 <= first - began < _LONGEST else first
     ended = moment_us(footer_of(of.events.spans[-1].tail), "ended")
@@ -74,6 +88,7 @@ def time_table(of: Evidence) -> pl.DataFrame:
             "start": edges[:-1],
             "end": edges[1:],
             "lines": np.diff(thread.lines(edges)),
+            "again": covered_within(*thread.loops, edges[:-1], edges[1:]),
         }
     )
     return _table(pieces, of, thread, last - first)
@@ -82,7 +97,10 @@ def time_table(of: Evidence) -> pl.DataFrame:
 def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> pl.DataFrame:
     passed = (pl.col("end") - pl.col("start")).cast(pl.Float64)
     found = pieces.group_by("phase").agg(
-        pl.col("start").min(), pl.col("end").max(), pl.col("lines").sum(), passed=passed.sum()
+        pl.col("start").min(),
+        pl.col("end").max(),
+        pl.col("lines", "again").sum(),
+        passed=passed.sum(),
     )
     price = of.costs.price
     log = pl.lit(0.0)
@@ -99,15 +117,15 @@ def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> p
     table = looked_up(pl.DataFrame({"phase": PHASES}), found, "phase")
     table = table.with_columns(wall_us=pl.when(known).then(rounded(wall)))
     work = pl.when(is_log).then(0.0).otherwise("wall_us")
-    found = table.select(
+    return table.select(
         "phase",
         pl.from_epoch("start", "us"),
         pl.from_epoch("end", "us"),
         "wall_us",
         work_us=pl.when(price is not None).then(work),
         share=pl.col("wall_us") / whole,
+        again_us=pl.col("wall_us") * pl.col("again") / pl.col("passed"),
     )
-    return as_table("time", found)
 
 
 def _not_shown(of: Evidence, thread: _Thread) -> list[str]:
@@ -178,16 +196,35 @@ class _Thread:
 
     @cached_property
     def traced(self) -> pl.DataFrame:
-        """When functions were traced: begin and end. It ends before the next call or op."""
+        """When functions were traced: name, begin and end. It ends before the next call or op."""
         of, items = self._of, self.items
         said = tracing_us(of.events)
         if said.is_empty():
             known = self.own(of.first_calls).drop_nulls("tracing_us")
-            took, end = known["tracing_us"], known["begin"]
+            name, took, end = known["name"], known["tracing_us"], known["begin"]
         else:
             next_ = np.searchsorted(items["begin_at"].to_numpy(), said["at"].to_numpy())
-            took, end = said["took_us"], items["begin"].extend_constant(self._last, 1)[next_]
-        return pl.DataFrame([end.alias("end"), (end - took.cast(pl.Int64)).alias("begin")])
+            name, took = said["name"], said["took_us"]
+            end = items["begin"].extend_constant(self._last, 1)[next_]
+        begin = (end - took.cast(pl.Int64)).alias("begin")
+        return pl.DataFrame([name.alias("name"), begin, end.alias("end")])
+
+    @cached_property
+    def loops(self) -> tuple[Integers, Integers]:
+        """When the program was in a loop: begins and ends of its ops with the gaps before them.
+
+        The first trace and call of a Python function are of no loop, the later ones may be.
+        """
+        same = self._of.python_functions.filter(pl.col("traces") == 1)["name"]
+        called = self._of.calls.filter(pl.col("name").is_in(same.implode()))
+        first = called.filter(pl.col("name").is_first_distinct())["at"]
+        made = self.traced.filter(pl.col("name").is_in(same.implode()))
+        spans = self.own(self._of.spans).filter("again")
+        spans = looked_up(spans.select("at", "since"), self.items.select("at", "end"), "at")
+        since, end = spans["since"].to_numpy(), spans["end"].to_numpy()
+        traced = covered_within(made["begin"].to_numpy(), made["end"].to_numpy(), since, end)
+        kept = where(pl.Series(traced == 0) & ~is_among(spans["at"], first))
+        return since[kept], end[kept]
 
     def spans(self) -> list[pl.DataFrame]:
         """Phases of what ran, with checkpoints as a whole, and nodes that wait for data."""

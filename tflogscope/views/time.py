@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tflogscope.model.figures import duration, percent
+from tflogscope.model.frames import looked_up
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 
 _LEAST = 0.005  # of the run, for a phase to be shown
-_ONCE = ("start-up", "tracing", "graph-passes", "first-runs", "xla")
-_SAID = {"once": "paid once", "again": "again and again", "": "for the log"}
 
 
 def time_section(run: Run) -> Iterator[doc.Section]:
@@ -26,25 +25,29 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     known = run.time.drop_nulls("wall_us")
     if known.is_empty():
         return
-    once, log = pl.col("phase").is_in(_ONCE), pl.col("phase") == "logging"
-    paid = pl.when(once).then(pl.lit("once")).when(log).then(pl.lit("")).otherwise(pl.lit("again"))
-    known = known.with_columns(paid=paid)
-    whole = float(known["wall_us"].sum())
-    rows = [
-        {**row, "us": row["wall_us"], "share": row["wall_us"] / whole}
-        for row in known.filter(pl.col("share") >= _LEAST).to_dicts()
-    ]
+    known = looked_up(known, run.summary.paid_again, "phase").with_columns(us="wall_us")
+    log, whole = pl.col("phase") == "logging", float(known["us"].sum())
+    known = known.with_columns(
+        again=pl.when(~log).then("again_us").fill_null(0.0),
+        once=pl.when(~log).then(pl.col("us") - pl.col("again_us").fill_null(0.0)),
+        share=pl.col("us") / whole,
+    )
+    shown = known.filter(pl.col("share") >= _LEAST).with_columns(
+        pl.when(pl.col(name) >= _LEAST * whole).then(name) for name in ("once", "again")
+    )
     columns = (
         Column("phase", "phase", least=12),
         Column("us", "time", "us"),
-        Column("paid", "paid", about="once: however long the program runs; again: at each step"),
+        Column("once", "paid once", "us", "however long the program runs"),
+        Column("again", "in loops", "us", "the more, the longer the program runs"),
         Column("share", "of the run", "bar", stays=True),
     )
-    sums = dict(known.group_by("paid").agg(pl.col("wall_us").sum()).rows())
-    parts = [f"{duration(sums[each])} {said}" for each, said in _SAID.items() if each in sums]
+    once, again = (float(known[name].sum()) for name in ("once", "again"))
+    sums = {"paid once": once, "in loops": again, "for the log": whole - once - again}
+    parts = [f"{duration(took)} {said}" for said, took in sums.items() if took >= 1]
     said = f"{duration(whole)} in all: {', '.join(parts)} (docs/time.md)."
     nodes: list[doc.Node] = [
-        doc.Table(columns, rows, "Where the time went", "time-table"),
+        doc.Table(columns, shown.to_dicts(), "Where the time went", "time-table"),
         doc.Paragraph(said),
     ]
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()

@@ -14,6 +14,7 @@ from tflogscope.model.findings.gaps import at_stake
 from tflogscope.model.findings.loops import (
     GENERATOR,
     PYTHON,
+    held_up_us,
     input_bound,
     python_map,
     stake_us,
@@ -249,8 +250,8 @@ def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
                 time = min(time, waited_us(evidence))  # the step waits for no more
             if function == waited_for:
                 time = stake_us(evidence)
-            if function == slowest:  # the program's thread can't run Python code meanwhile
-                time += float(at_stake(evidence)["held_us"].sum())
+            if function == slowest:
+                time = max(time, held_up_us(evidence))
         if function == _FROM_GENERATOR and bound:  # that is `input-bound`
             continue
         inside = rows(ops, where(ops["near"] == function))

@@ -12,7 +12,7 @@ import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.findings.evidence import RUNNING_US, Evidence, Finding, most, total
-from tflogscope.model.findings.loops import PYTHON, SAVES, SAVING
+from tflogscope.model.findings.loops import SAVES, SAVING, python_of_data
 from tflogscope.model.frames import Integers, holds, is_among, last_before, rows, where
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.once import once
@@ -186,17 +186,16 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
 def at_stake(evidence: Evidence) -> pl.DataFrame:
     """What the gaps of each function have at stake.
 
-    name, function, fit, eager_us, idle_us, held_us, inside. Gaps that are held are no idle ones:
-    Python code of tf.data ran all the while (python/lib/core/py_func.cc, DoCallPyFunc), and one
-    thread at a time has the interpreter. Threads that all call one function wait for requests, or
-    for each other; it is left out.
+    name, function, fit, eager_us, idle_us, inside. Gaps in which Python code of tf.data ran all the
+    while are not idle (`held_up_us`). Threads that all call one function wait for requests, or for
+    each other; it is left out.
     """
     calls = evidence.calls.filter(~pl.col("nested")).group_by("name")
     of = calls.agg(
         inside=pl.col("took_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
     ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))
     gaps = read_gaps(evidence).steady
-    held = covered_within(*_python_of_data(evidence), *_windows(gaps)[1:])
+    held = covered_within(*python_of_data(evidence), *_windows(gaps)[1:])
     gaps = gaps.with_columns(held=held)
     per = gaps.group_by("name", "function", "fit", maintain_order=True).agg(
         pl.col("eager_us", "idle_us", "held", "gap").sum()
@@ -204,21 +203,9 @@ def at_stake(evidence: Evidence) -> pl.DataFrame:
     per = per.join(of, on="name", maintain_order="left")
     much = pl.col("idle_us") > _IDLE_SHARE * pl.col("inside")
     is_held = pl.col("held") > _HELD * pl.col("gap")
-    return per.with_columns(
-        idle_us=pl.when(much & ~is_held).then("idle_us").otherwise(0.0),
-        held_us=pl.when(much & is_held).then("idle_us").otherwise(0.0),
-    ).drop("held", "gap")
-
-
-def _python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
-    """When Python code of tf.data ran: begins and ends."""
-    executions = evidence.executions
-    is_python = executions.signatures["op"].is_in(PYTHON)
-    ran = executions.frame.filter(is_python[executions.frame["signature"]])
-    ran = ran.drop_nulls(["step_row", "end_time"])
-    of_data = rows(executions.steps["flavour"], ran["step_row"]) == "dataset"
-    begin, end = (ran.filter(of_data)[name].to_numpy() for name in ("time", "end_time"))
-    return begin, end
+    return per.with_columns(idle_us=pl.when(much & ~is_held).then("idle_us").otherwise(0.0)).drop(
+        "held", "gap"
+    )
 
 
 def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from tflogscope.model.findings.evidence import Evidence, Finding
-from tflogscope.model.frames import holds, is_among, rows, where
+from tflogscope.model.frames import Integers, holds, is_among, rows, where
+from tflogscope.model.intervals import covered_within
 from tflogscope.model.once import once
 from tflogscope.model.spans import LEAST
 
@@ -31,6 +32,7 @@ GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py ha
 _STAGE = 0.3  # of the wait that a stage has to take to be named
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _SPLIT_US = 100.0
+_QUICK = 0.05  # of the spans of one kind, those that waited for nothing
 _LEAST_WAIT = 300.0  # µs for an element, on average: what is ready takes 10 to 120
 
 
@@ -157,6 +159,40 @@ def input_bound(evidence: Evidence) -> bool:
 def waited_us(evidence: Evidence) -> float:
     """How long the program waited for data, in µs."""
     return float(_waits(evidence)["wait_us"].sum())
+
+
+@once
+def held_up_us(evidence: Evidence) -> float:
+    """How long the loop waits for data, or for the interpreter that Python code of tf.data has.
+
+    Each call of TensorFlow gives up the interpreter, and has to wait until that code is done, or
+    for 5 ms (sys.getswitchinterval), to have it again (python/lib/core/py_func.cc, DoCallPyFunc).
+    So what a gap or a call takes beyond the quickest of its kind, while such code runs, is a wait.
+    """
+    spans = evidence.spans.sort("thread", "begin").with_columns(
+        end=pl.col("since").shift(-1).over("thread")
+    )
+    loop = spans.filter(pl.col("again") & (pl.col("end") >= pl.col("begin")))
+    ran = covered_within(
+        *python_of_data(evidence), loop["since"].to_numpy(), loop["end"].to_numpy()
+    )
+    gap, own = (
+        (pl.col(name) - pl.col(name).quantile(_QUICK).over("op", "before")).clip(0.0)
+        for name in ("gap_us", "own_us")
+    )
+    own = pl.when(pl.col("op").is_in(_NEXT)).then("own_us").otherwise(own)
+    return float(rows(loop.select(gap + own), where(pl.Series(ran > 0))).sum().item())
+
+
+def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:
+    """When Python code of tf.data ran: begins and ends."""
+    executions = evidence.executions
+    is_python = executions.signatures["op"].is_in(PYTHON)
+    ran = executions.frame.filter(is_python[executions.frame["signature"]])
+    ran = ran.drop_nulls(["step_row", "end_time"])
+    of_data = rows(executions.steps["flavour"], ran["step_row"]) == "dataset"
+    begin, end = (ran.filter(of_data)[name].to_numpy() for name in ("time", "end_time"))
+    return begin, end
 
 
 @once
