@@ -16,6 +16,7 @@ from tflogscope.model.costs import Costs
 from tflogscope.model.executions import Executions, with_places
 from tflogscope.model.figures import rounded
 from tflogscope.model.frames import first_of_each, row_with, rows, where
+from tflogscope.model.names import function_columns
 
 # Ops that C++ runs inside another one, to make tensors of its arguments: what is announced last is
 # that other op. python/eager/pywrap_tfe_src.cc, ConvertToTensor and ReadVariableOp.
@@ -122,6 +123,17 @@ class PythonLines:
         """The stack that first called each function, by its full name."""
         known = self._functions
         return rows(known["row"], row_with(names.to_frame(), known[["function"]]))
+
+    def made_at(self, function: str) -> str | None:
+        """The line of the program that had a function traced first, by its short name.
+
+        A name that ends in `_` is the beginning of several.
+        """
+        made = self._functions
+        short = made.select(function_columns(pl.col("function"))["function"]).to_series()
+        named = short.str.starts_with(function) if function.endswith("_") else short == function
+        of = rows(made["row"], where(named)).drop_nulls()
+        return self.python[of[0]] if of.len() else None
 
     def of_nodes(self, names: pl.Series, nodes: pl.Series) -> pl.Series:
         """The stack of each node, given by the full name of its function and its own.

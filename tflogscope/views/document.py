@@ -121,13 +121,14 @@ class Finding(NamedTuple):
     """A finding: what it is called, what was found, and what to do about it.
 
     `python` is the line of the program that asked for most of it, `source` its text, `line` the
-    first line of the log that shows it.
+    first line of the log that shows it. `advice` may be empty.
     """
 
     severity: str
     id: str
     title: str
     text: str
+    advice: str
     stake: str
     python: str | None
     source: str | None
@@ -238,7 +239,8 @@ def brief_columns(table: Table) -> list[Column]:
 def in_full(finding: Finding) -> Section:
     """A finding as a section of its own."""
     title = f"{finding.title} ({finding.severity}, {finding.id})"
-    body = (Paragraph(finding.text), *finding.details)
+    change = [Fact("change", finding.advice)] * bool(finding.advice)
+    body = (Paragraph(finding.text), *change, *finding.details)
     return Section(title, body, tone="error" if finding.severity == "error" else "")
 
 

@@ -197,7 +197,7 @@ def _change(entry: Facts) -> tuple[doc.Fact, doc.Fact]:
 
 def _lines(entry: Facts) -> doc.Text:
     shown = entry.get("evidence") or entry["lines"]
-    said: list[doc.Text] = ["See line " if len(shown) == 1 else "See lines "]
+    said: list[doc.Text] = ["See log line " if len(shown) == 1 else "See log lines "]
     for number, line in enumerate(shown):
         said += [", "] * bool(number) + [doc.Line(line)]
     return (*said, ".")

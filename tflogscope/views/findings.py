@@ -77,7 +77,7 @@ def _place(finding: doc.Finding, row: Row, *, several: bool) -> Iterator[doc.Nod
     text: doc.Text = row["text"]
     if row["line"] is not None:
         place = f" of {row['source']}" if several else ""
-        text = text, " See line ", doc.Line(row["line"], row["source"]), f"{place}."
+        text = text, " See log line ", doc.Line(row["line"], row["source"]), f"{place}."
     yield doc.Paragraph(text)
     if row["advice"]:
         yield doc.Fact("change", row["advice"])
@@ -104,6 +104,7 @@ def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
             row["id"],
             sentences("finding")[row["id"]].title,
             row["text"],
+            row["advice"],
             _stake(row, whole_us(run.time)),
             row["python"],
             source_text(row["python"], run.recorded_as),
@@ -115,7 +116,7 @@ def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
 
 
 def _details(row: Row, run: Run) -> Iterator[doc.Node]:
-    """The lines that show it, what to do, and where in TensorFlow it is decided."""
+    """The lines that show it, of the log and the program, and where in TensorFlow it is decided."""
     if row["lines"]:
         lines: list[doc.Text] = []
         for line in row["lines"].split(";"):
@@ -123,8 +124,6 @@ def _details(row: Row, run: Run) -> Iterator[doc.Node]:
         yield doc.Fact("lines", tuple(lines))
     if row["python"]:
         yield doc.Fact("program", at(row["python"], source_text(row["python"], run.recorded_as)))
-    if row["advice"]:
-        yield doc.Fact("change", row["advice"])
     yield doc.Fact("where", sentences("finding")[row["id"]].where)
 
 
@@ -173,7 +172,7 @@ def _answer(answer: Answer, *, several: bool, briefly: bool) -> doc.Item:
     text: doc.Text = answer.text
     if briefly and line is not None:
         place = f" of {first.source}" if several else ""
-        text = answer.text, " See line ", doc.Line(line, first.source), f"{place}."
+        text = answer.text, " See log line ", doc.Line(line, first.source), f"{place}."
     rows = [_example(each, several=several) for each in answer.evidence]
     shown: list[doc.Node] = [doc.Full(lambda: [doc.Table(_EXAMPLES, rows, "Such as")])]
     if not briefly:

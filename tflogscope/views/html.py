@@ -124,7 +124,8 @@ def _card(each: doc.Finding) -> Markup:
         joined(" ", python),
         element("pre", element("code", each.source)) if each.source else None,
         element("p", each.text),
-        element("details", element("summary", "What to do, and where"), html(each.details)),
+        element("p", element("b", "Change: "), each.advice) if each.advice else None,
+        element("details", element("summary", "Where"), html(each.details)),
     )
 
 

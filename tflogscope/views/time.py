@@ -25,13 +25,8 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     known = run.time.drop_nulls("wall_us")
     if known.is_empty():
         return
-    known = looked_up(known, run.summary.paid_again, "phase").with_columns(us="wall_us")
-    log, whole = pl.col("phase") == "logging", float(known["us"].sum())
-    known = known.with_columns(
-        again=pl.when(~log).then("again_us").fill_null(0.0),
-        once=pl.when(~log).then(pl.col("us") - pl.col("again_us").fill_null(0.0)),
-        share=pl.col("us") / whole,
-    )
+    known = _paid(known, run)
+    whole = float(known["us"].sum())
     shown = known.filter(pl.col("share") >= _LEAST).with_columns(
         pl.when(pl.col(name) >= _LEAST * whole).then(name) for name in ("once", "again")
     )
@@ -42,10 +37,7 @@ def time_section(run: Run) -> Iterator[doc.Section]:
         Column("again", "in loops", "us", "the more, the longer the program runs"),
         Column("share", "of the run", "bar", stays=True),
     )
-    once, again = (float(known[name].sum()) for name in ("once", "again"))
-    sums = {"paid once": once, "in loops": again, "for the log": whole - once - again}
-    parts = [f"{duration(took)} {said}" for said, took in sums.items() if took >= 1]
-    said = f"{duration(whole)} in all: {', '.join(parts)} (docs/time.md)."
+    said = f"{_sums(known)} (docs/time.md)."
     nodes: list[doc.Node] = [
         doc.Table(columns, shown.to_dicts(), "Where the time went", "time-table"),
         doc.Paragraph(said),
@@ -54,6 +46,26 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     if unknown:
         nodes.append(doc.Paragraph(f"Not shown by this log: {', '.join(unknown)}."))
     yield doc.Section("Where the time went", nodes, "time")
+
+
+def _paid(known: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """Phases with us, and what of it is paid once and again (null of the log), and its share."""
+    known = looked_up(known, run.summary.paid_again, "phase").with_columns(us="wall_us")
+    program = pl.col("phase") != "logging"
+    again = pl.col("again_us").fill_null(0.0)
+    return known.with_columns(
+        again=pl.when(program).then(again),
+        once=pl.when(program).then(pl.col("us") - again),
+        share=pl.col("us") / pl.col("us").sum(),
+    )
+
+
+def _sums(paid: pl.DataFrame) -> str:
+    """The sums of `_paid` in words."""
+    whole, once, again = (float(paid[name].sum()) for name in ("us", "once", "again"))
+    sums = {"paid once": once, "in loops": again, "for the log": whole - once - again}
+    parts = [f"{duration(took)} {said}" for said, took in sums.items() if took >= 1]
+    return f"{duration(whole)} in all: {', '.join(parts)}"
 
 
 # ---- the same as one bar, on a page --------------------------------------------------------------
@@ -86,7 +98,7 @@ def time_bar(run: Run) -> Markup | None:
         height=_HEIGHT,
         aria_hidden="true",
     )
-    title = f"Wall time: {duration(whole)}"
+    title = f"Wall time: {_sums(_paid(known, run))}"
     return element(
         "figure", element("figcaption", title), svg, element("ul", *names), id="time-bar"
     )

@@ -82,7 +82,9 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
         "saved": at_stake,
     }
     subject = "Dataset.from_generator" if generator else function or "the data"
-    yield Finding("input-bound", subject, waits.height, at_stake, waits["at"].to_list(), facts)
+    made_at = evidence.lines.made_at(function)  # what to change is there, not at the loop
+    at = waits["at"].to_list()
+    yield Finding("input-bound", subject, waits.height, at_stake, at, facts, made_at)
 
 
 def _slow_stage(evidence: Evidence) -> dict[str, Any]:

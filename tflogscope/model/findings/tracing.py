@@ -28,6 +28,9 @@ _PARTS = (
     "xla_us",
     "run_us",
 )
+_OWN = re.compile(
+    r"/(?:tensorflow|keras|tf_keras)/"
+)  # files that define no function of a program's
 _LEAST_PART = 0.01  # of the time
 _MOST_TRACING = 3  # times what the calls themselves took: more is other code of the program
 _WORTH_SAYING = 0.5  # of the time of the call: what tracing took before it, at least
@@ -129,7 +132,7 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
         "ways": different,
         "remade": made == traces.height,
         "made": made if made > 1 else None,
-        "defined": ":".join(map(str, place)) if place else None,
+        "defined": None if not place or _OWN.search(place[0]) else ":".join(map(str, place)),
         "alike": True,
     }
 

@@ -50,6 +50,11 @@ def counts(attributes: Attributes) -> bool:
     return attributes.get("T") not in (None, "DT_DOUBLE", "DT_HALF", "DT_FLOAT", "DT_BFLOAT16")
 
 
+def is_double(attributes: Attributes) -> bool:
+    """The numbers are float64."""
+    return attributes.get("T") == "DT_DOUBLE"
+
+
 def has_other_filter(attributes: Attributes) -> bool:
     """The weights of a quantized op are not of type qint8."""
     return attributes.get("Tfilter", attributes.get("T2", "DT_QINT8")) != "DT_QINT8"
