@@ -98,7 +98,9 @@ def everywhere(name: str) -> Document:
         Fact(name, name, [name, name]),
         Item(name, (Item(name), Table(columns, [row]))),
         Folded(name, (Figures([(name, name, name)]),)),
-        Findings([Finding("error", name, name, name, "", name, name, Line(7, name), details)]),
+        Findings(
+            [Finding("error", name, name, name, name, "", name, name, Line(7, name), details)]
+        ),
         Table(columns, [row, row], name),
         Full(lambda: [Paragraph(name)]),
     )

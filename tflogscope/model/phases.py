@@ -124,7 +124,7 @@ def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> p
         "wall_us",
         work_us=pl.when(price is not None).then(work),
         share=pl.col("wall_us") / whole,
-        again_us=pl.col("wall_us") * pl.col("again") / pl.col("passed"),
+        again_us=rounded(pl.col("wall_us") * pl.col("again") / pl.col("passed")),
     )
 
 
