@@ -492,13 +492,10 @@ def test_the_library_takes_heads_off_as_a_pattern_does(lines: list[bytes]) -> No
     text = b"".join(line + b"\n" for line in lines)
     heads = [b"a\x01 ", b"b\x01:"]
     packed = b"".join(struct.pack("<H", len(head)) + head + b"\0\0" for head in heads)
-    room, count, read = (
-        ctypes.create_string_buffer(len(text)),
-        ctypes.c_uint64(),
-        ctypes.c_uint64(),
-    )
+    room, which = (ctypes.create_string_buffer(len(text)) for _ in range(2))
+    count, read = ctypes.c_uint64(), ctypes.c_uint64()
     size = library().tflogscope_unwrap(
-        *(text, len(text), packed, len(packed), room),
+        *(text, len(text), packed, len(packed), room, which),
         *(ctypes.byref(count), ctypes.byref(read)),
     )
     matches = [re.match(rb"a\d+ |b\d+:", line) for line in lines]
@@ -506,6 +503,7 @@ def test_the_library_takes_heads_off_as_a_pattern_does(lines: list[bytes]) -> No
     rests = [line[match.end() :] for line, match in zip(lines, known, strict=False) if match]
     assert room.raw[:size] == b"".join(rest + b"\n" for rest in rests)
     assert count.value == len(known)
+    assert list(which.raw[: len(known)]) == [line[:1] == b"b" for line in lines[: len(known)]]
     assert read.value == sum(len(line) + 1 for line in lines[: len(known)])
 
 
@@ -560,6 +558,27 @@ def test_json_whose_lines_look_alike_needs_no_pattern(monkeypatch: pytest.Monkey
         monkeypatch.setattr("tflogscope.sources.objects._read", None)
         assert [each.text for each in chain.open(text)] == [log]
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("name", ["mpirun --tag-output", "docker compose", "journalctl -o json"])
+def test_lines_of_processes_that_look_alike_need_no_pattern(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The library parts them, as the pattern and polars do."""
+    text, _ = mixed([raw_log(log)[:50_000].rpartition(b"\n")[0] for log in RANKS[:3]], name)
+    envelopes = recognise(text, GRAMMAR)
+    assert envelopes is not None
+    chain = Chain(envelopes)
+    found = chain.open(text)
+    monkeypatch.setattr("tflogscope.sources.objects._read", None)
+    monkeypatch.setattr("tflogscope.sources.heads.Heads._split", None)
+    again = chain.open(text, 7)
+    assert len(again) == 3
+    by_key = {each.key: each for each in found}
+    for each in again:
+        first = by_key[each.key]
+        assert (each.text, each.given, each.lines) == (first.text, first.given, first.lines)
+        assert given_numbers(each) == [7 + number for number in given_numbers(first)]
 
 
 # ---- while it is written -------------------------------------------------------------------------

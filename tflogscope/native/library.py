@@ -261,7 +261,8 @@ def library() -> ctypes.CDLL:
     loaded.tflogscope_move.argtypes = [POINTER(Opened), c_uint64, POINTER(Opened), c_uint64]
     loaded.tflogscope_move.restype = None
     loaded.tflogscope_unwrap.argtypes = [
-        c_char_p, c_uint64, c_char_p, c_uint64, c_char_p, POINTER(c_uint64), POINTER(c_uint64),
+        c_char_p, c_uint64, c_char_p, c_uint64, c_char_p, c_char_p,
+        POINTER(c_uint64), POINTER(c_uint64),
     ]  # fmt: skip
     loaded.tflogscope_unwrap.restype = c_uint64
     loaded.tflogscope_is_plain.argtypes = [c_char_p, c_uint64, c_uint64]

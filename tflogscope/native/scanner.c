@@ -832,25 +832,31 @@ static u8 *unquote(const u8 *p, const u8 *end, const u8 *tail, u64 length, u8 *t
     return behind(tail, length, p, end) == end ? to : NULL;
 }
 
-/* Write whole lines without what is around them to `out`, which has as much room; return how many bytes. Each of `shapes` is a head
- * and a tail, both with two bytes of length before; with a tail the text is a JSON string. `read` is where the first line begins
- * that has none of these. */
-u64 tflogscope_unwrap(const u8 *text, u64 size, const u8 *shapes, u64 shapes_size, u8 *out, u64 *lines, u64 *read) {
-    u8 *to = out;
-    const u8 *p = text, *stop = text + size;
+/* Write the text of a line of this shape; return where it ends in `to`, NULL if the line has another. The shape becomes the next one:
+ * each is a head and a tail, both with two bytes of length before; with a tail the text is a JSON string. */
+static u8 *without(const u8 **shape, const u8 *p, const u8 *end, u8 *to) {
+    const u8 *head = *shape + 2, *tail = head + (head[-2] | head[-1] << 8) + 2;
+    u64 head_size = (u64)(tail - head) - 2, tail_size = tail[-2] | (u64)tail[-1] << 8;
+    *shape = tail + tail_size;
+    const u8 *text = behind(head, head_size, p, end);
+    if (text == NULL || tail_size) return text ? unquote(text, end, tail, tail_size, to) : NULL;
+    return (u8 *)memcpy(to, text, (u64)(end - text)) + (end - text);
+}
+
+/* Write whole lines without what is around them to `out`, which has as much room; return how many bytes. `which` gets the number
+ * of each line's shape, and `read` is where the first line begins that has none of these. */
+u64 tflogscope_unwrap(const u8 *text, u64 size, const u8 *shapes, u64 shapes_size, u8 *out, u8 *which, u64 *lines, u64 *read) {
+    u8 *to = out, number = 0;
+    const u8 *p = text, *stop = text + size, *last = shapes;
     for (; p < stop; ++*lines) {
-        const u8 *feed = memchr(p, '\n', (u64)(stop - p)), *end = feed ? feed : stop, *rest = NULL, *tail;
-        u8 *done = NULL;
-        for (u64 i = 0; done == NULL && i < shapes_size; i = (u64)(tail - shapes)) {
-            u64 head_size = shapes[i] | (u64)shapes[i + 1] << 8, tail_size;
-            tail = shapes + i + 2 + head_size + 2;
-            tail_size = tail[-2] | (u64)tail[-1] << 8;
-            rest = behind(shapes + i + 2, head_size, p, end);
-            if (rest != NULL && tail_size) done = unquote(rest, end, tail, tail_size, to);
-            else if (rest != NULL) done = (u8 *)memcpy(to, rest, (u64)(end - rest)) + (end - rest);
-            tail += tail_size;
+        const u8 *feed = memchr(p, '\n', (u64)(stop - p)), *end = feed ? feed : stop, *shape = last;
+        u8 *done = without(&shape, p, end, to); /* most lines have that of the line before */
+        if (done == NULL) {
+            number = 0xff, shape = shapes;
+            while (done == NULL && shape < shapes + shapes_size) number++, last = shape, done = without(&shape, p, end, to);
+            if (done == NULL) break;
         }
-        if (done == NULL) break;
+        which[*lines] = number;
         to = done;
         if (feed) *to++ = '\n';
         p = feed ? feed + 1 : stop;

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tflogscope.grammar.envelopes import Envelope
 from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened, Pieces
-from tflogscope.sources.shapes import FEW, Shapes, any_digits, one_of_each
+from tflogscope.sources.shapes import Shapes, any_digits, one_of_each
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,8 +39,9 @@ class Heads:
 
         if not self._pieces.begun:
             alike, _ = self._shapes.open(text, numbers)
-            if alike and not (self._inside and self._find_inside.search(alike.text)):
-                return [alike]
+            found = (self._find_inside.search(each.text) for each in alike if self._inside)
+            if alike and not any(found):
+                return alike
         heads, lines, fields = self._split(text)
         envelope, cut, lost = self._envelope, None, list[int]()
         if self._inside and text.count(self._inside) > len(heads) - heads.count(None):
@@ -63,8 +64,7 @@ class Heads:
             keys = keys or [()] * len(heads)
             whose = Counter(keys[place if heads[place] else place - 1] for place in lost)
             return [each._replace(unowned=whose[each.key]) for each in opened]
-        if len(opened) == 1:
-            self._learn(opened[0].key, [head for head in heads if head])
+        self._learn(keys or [()] * len(heads), heads)
         return opened
 
     def _split(self, text: bytes) -> tuple[list[bytes | None], list[bytes], dict[str, list[bytes]]]:
@@ -125,12 +125,13 @@ class Heads:
         full = written - (total[:-1] - total[first]) < read
         return np.flatnonzero(before & full) - 1
 
-    def _learn(self, key: Key, heads: list[bytes]) -> None:
+    def _learn(self, keys: Sequence[Key], heads: Sequence[bytes | None]) -> None:
         """The shapes of heads, with all digits but the key's. Those of cut lines are left out."""
-        self._shapes = Shapes()
-        found = one_of_each(heads)
+        found = one_of_each([(key, head) for key, head in zip(keys, heads, strict=True) if head])
+        if len(found) > self._shapes.room(keys):
+            self._shapes = Shapes()
         asked, (name, value) = self._envelope.asked, self._envelope.part
-        for head in found if len(found) <= FEW else ():
+        for key, head in found if len(found) <= self._shapes.room(keys) else ():
             match = self._envelope.pattern.fullmatch(head)
             values = dict(zip(asked, match.groups(), strict=True)) if match else {}
             if match and (not name or values[name] != value.encode()):

@@ -29,7 +29,8 @@ class Objects:
         while not self._pieces.begun:
             alike, place = self._shapes.open(text, numbers)
             if alike:
-                return [alike._replace(text=clean(alike.text, LINE_CAP, SourceAccount()))]
+                account = SourceAccount()
+                return [each._replace(text=clean(each.text, LINE_CAP, account)) for each in alike]
             if not self._learn(text[place : text.find(b"\n", place)]):
                 break
         return self._open_each(text, numbers)

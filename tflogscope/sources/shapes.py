@@ -1,57 +1,81 @@
-"""What is around lines of one process, the same but for digits: the library takes it off."""
+"""What is around lines of a process, the same but for digits: the library takes it off."""
 
 from __future__ import annotations
 
 import ctypes
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tflogscope.native.library import library
-from tflogscope.sources.block import Numbers
+from tflogscope.sources.block import Numbers, numbers_at
 from tflogscope.sources.pieces import Key, Opened
 
 FEW = 8
 """Ways in which lines of one process begin."""
+MANY = 64
+"""The same of all processes."""
 ANY_STRING = b"\x02"
 _DIGITS, _ANY_DIGITS = re.compile(b"[0-9]+"), b"\x01"
 _LONGEST = 0xFFFF  # bytes
 
 
 class Shapes:
-    """The shapes of one process's lines, which are learned from lines that have others."""
+    """The shapes of lines, and whose they are; they are learned from lines that have others."""
 
     def __init__(self) -> None:
-        self.key: Key = ()
-        self._known: list[bytes] = []
-        self._room = ctypes.create_string_buffer(0)
+        self._known: dict[bytes, Key] = {}
+        self._room = self._which = ctypes.create_string_buffer(0)
 
-    def open(self, text: bytes, numbers: Numbers) -> tuple[Opened | None, int]:
-        """The lines, and where the first one begins that has another shape."""
+    def open(self, text: bytes, numbers: Numbers) -> tuple[list[Opened], int]:
+        """The lines of each process; or none, and where one of another shape begins."""
         if not self._known:
-            return None, 0
+            return [], 0
         if len(self._room) < len(text):
-            self._room = ctypes.create_string_buffer(len(text))
+            self._room, self._which = map(ctypes.create_string_buffer, [len(text)] * 2)
         lines, read = ctypes.c_uint64(), ctypes.c_uint64()
         shapes = b"".join(self._known)
         size = library().tflogscope_unwrap(
             *(text, len(text), shapes, len(shapes)),
-            *(self._room, ctypes.byref(lines), ctypes.byref(read)),
+            *(self._room, self._which, ctypes.byref(lines), ctypes.byref(read)),
         )
         if read.value < len(text):
-            return None, read.value
+            return [], read.value
         count, found = lines.value, ctypes.string_at(self._room, size)
-        return Opened(self.key, found, numbers, count, count), len(text)
+        keys = list(dict.fromkeys(self._known.values()))
+        if len(keys) == 1:
+            return [Opened(keys[0], found, numbers, count, count)], len(text)
+        return self._of_each(keys, found, numbers, count), len(text)
+
+    def _of_each(self, keys: list[Key], text: bytes, numbers: Numbers, count: int) -> list[Opened]:
+        """The lines of each process: several in a row are taken at once."""
+        import numpy as np
+
+        whose = np.array([keys.index(key) for key in self._known.values()])
+        whose = whose[np.frombuffer(memoryview(self._which), np.uint8, count)]
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
+        first = np.append(0, np.flatnonzero(whose[1:] != whose[:-1]) + 1)
+        begin = np.append(0, ends)[first]
+        end = np.append(begin[1:], len(text))
+        made = []
+        for number, key in enumerate(keys):
+            rows, lines = np.flatnonzero(whose[first] == number), np.flatnonzero(whose == number)
+            places = zip(begin[rows].tolist(), end[rows].tolist(), strict=True)
+            mine = b"".join([text[since:until] for since, until in places])
+            made.append(Opened(key, mine, numbers_at(numbers, lines), len(lines), len(lines)))
+        return [each for each in made if each.lines]
 
     def add(self, key: Key, head: bytes, tail: bytes = b"") -> bool:
-        """Know one more; False: it is known, of another process, or there is no room for it."""
+        """Know one more; False: it is known, or there is no room for it."""
         shape = b"".join(struct.pack("<H", len(each) & 0xFFFF) + each for each in (head, tail))
-        wrong = len(head) + len(tail) > _LONGEST or shape in self._known
-        if wrong or len(self._known) == FEW or (self._known and key != self.key):
+        if len(head) + len(tail) > _LONGEST or shape in self._known or not self.room([key]):
             return False
-        self.key = key
-        self._known.append(shape)
+        self._known[shape] = key
         return True
+
+    def room(self, keys: Iterable[Key] = ()) -> int:
+        """How many more there is room for, with these processes."""
+        return min(MANY, FEW * len({*self._known.values(), *keys})) - len(self._known)
 
 
 def any_digits(text: bytes, fixed: Sequence[tuple[int, int]] = ()) -> bytes:
@@ -64,8 +88,9 @@ def any_digits(text: bytes, fixed: Sequence[tuple[int, int]] = ()) -> bytes:
     return found + _DIGITS.sub(_ANY_DIGITS, text[begin:])
 
 
-def one_of_each(texts: Sequence[bytes]) -> list[bytes]:
-    """One text of each shape."""
-    joined = b"\n".join(texts)
-    alike = _DIGITS.sub(b"0", joined).split(b"\n")
-    return list(dict(zip(alike, joined.split(b"\n"), strict=True)).values())
+def one_of_each(texts: Sequence[tuple[Key, bytes]]) -> list[tuple[Key, bytes]]:
+    """One text of each shape of each process."""
+    alike = _DIGITS.sub(b"0", b"\n".join([text for _, text in texts])).split(b"\n")
+    return list(
+        {(each[0], shape): each for each, shape in zip(texts, alike, strict=False)}.values()
+    )
