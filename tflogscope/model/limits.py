@@ -22,7 +22,7 @@ from tflogscope.model.frames import holds, is_among, last_before, rows, where
 from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
-from tflogscope.model.origin import KEPT_BACK, footer_of
+from tflogscope.model.origin import KEPT_BACK
 from tflogscope.model.parts import AT_START
 from tflogscope.model.stack_traces import read_stack_traces
 
@@ -263,9 +263,8 @@ def _first_names(names: pl.Series) -> list[str]:
 
 def _stopped(evidence: Evidence) -> Facts:
     """What was under way when the log stops; nothing where all that began has ended."""
-    ended = all(footer_of(span.tail).get("status") == 0 for span in evidence.events.spans)
     found = _instantiated(evidence) or _running(evidence)
-    return found or ({} if ended else _traced(evidence))
+    return found or ({} if evidence.ended else _traced(evidence))
 
 
 def _instantiated(evidence: Evidence) -> Facts:

@@ -23,7 +23,7 @@ from tflogscope.model.links.linked import Linked, read_links
 from tflogscope.model.names import MERGED, function_columns
 from tflogscope.model.node_runs import read_failed_nodes, read_node_runs
 from tflogscope.model.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
-from tflogscope.model.origin import calibrated_of
+from tflogscope.model.origin import calibrated_of, footer_of
 from tflogscope.model.python_functions import python_functions
 from tflogscope.model.python_lines import PythonLines
 from tflogscope.model.reasons.reasons import Reasons, read_reasons
@@ -267,6 +267,11 @@ class Evidence:
         """What the program did again and again would have taken, in µs."""
         of_loop = self.spans.filter("again")
         return float(of_loop.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
+
+    @cached_property
+    def ended(self) -> bool:
+        """Whether `record` wrote down that the program ended with exit status 0."""
+        return all(footer_of(span.tail).get("status") == 0 for span in self.events.spans)
 
     @cached_property
     def failures(self) -> pl.DataFrame:

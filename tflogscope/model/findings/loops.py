@@ -32,6 +32,7 @@ GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py ha
 _STAGE = 0.3  # of the wait that a stage has to take to be named
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
 _SPLIT_US = 100.0
+_BUSY = 0.3  # of the loop: Python code of tf.data that runs so long is what it waits for
 _QUICK = 0.05  # of the spans of one kind, those that waited for nothing
 _LEAST_WAIT = 300.0  # µs for an element, on average: what is ready takes 10 to 120
 
@@ -170,6 +171,8 @@ def held_up_us(evidence: Evidence) -> float:
     Each call of TensorFlow gives up the interpreter, and has to wait until that code is done, or
     for 5 ms (sys.getswitchinterval), to have it again (python/lib/core/py_func.cc, DoCallPyFunc).
     So what a gap or a call takes beyond the quickest of its kind, while such code runs, is a wait.
+    Where that code runs for a small part of the loop, there are other reasons: it is no longer a
+    wait than the code runs.
     """
     spans = evidence.spans.sort("thread", "begin").with_columns(
         end=pl.col("since").shift(-1).over("thread")
@@ -183,7 +186,10 @@ def held_up_us(evidence: Evidence) -> float:
         for name in ("gap_us", "own_us")
     )
     own = pl.when(pl.col("op").is_in(_NEXT)).then("own_us").otherwise(own)
-    return float(rows(loop.select(gap + own), where(pl.Series(ran > 0))).sum().item())
+    more = loop.select((gap + own).alias("more"), ran=pl.Series(ran)).filter(pl.col("ran") > 0)
+    if ran.sum() < _BUSY * loop.select((pl.col("end") - pl.col("since")).sum()).item():
+        more = more.select(pl.min_horizontal("more", "ran"))
+    return float(more.to_series().sum())
 
 
 def python_of_data(evidence: Evidence) -> tuple[Integers, Integers]:

@@ -30,6 +30,7 @@ _BFLOAT16_CPU = r"(?i)\bAMX\b|amx_bf16"
 # a log, chains of n x n products on a CPU with AMX: 32 (9 to 16 µs) 0.8 times as fast in bfloat16,
 # 64 (13 to 20 µs) 0.8 to 1.5 times, 96 (26 to 60 µs) 1.0 to 1.6, 192 (206 to 333 µs) 3 to 7 times.
 _LEAST_PRODUCT_US = 50.0
+_SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # core/util/port.cc, IsMklEnabled
 # A shorter reorder is the cost of calling a primitive: of 240 reorders of up to 256 elements in
 # real logs nine tenths took less.
 _LEAST_REORDER_US = 5.0
@@ -63,7 +64,10 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     at = sorted([*nodes["ran_at"].to_list(), *eager["at"].to_list()])
     isa = header_facts(evidence.events.primitives).isa
     by_default = isa is not None and not re.search(_ON_BY_DEFAULT, isa)
-    facts |= {"took": took, "isa": isa if by_default else None}
+    environment = (evidence.recorded_as or {}).get("environment")
+    set_ = environment.get(_SWITCH) if isinstance(environment, dict) else None
+    off = str(set_).lower() in ("0", "false")  # tsl/util/env_var.cc, ReadBoolFromEnvVar
+    facts |= {"took": took, "isa": isa if by_default else None, "set": set_ if off else None}
     time = None if by_default else took
     yield Finding("onednn-off", "onednn-off", count, time, at, facts)
 

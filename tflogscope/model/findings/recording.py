@@ -134,7 +134,8 @@ def _unfinished(evidence: Evidence) -> Iterator[Finding]:
     if (causes == "dataset-function").sum() == left.height:
         return
     ops, at = rows(executions.signatures["op"], left["signature"]), left["at"].to_list()
-    yield Finding("unfinished", ops[0] or "?", left.height, None, at, {"ops": most(ops)})
+    facts = {"ops": most(ops), "ended": evidence.ended}
+    yield Finding("unfinished", ops[0] or "?", left.height, None, at, facts)
 
 
 # ---- how the program ended -----------------------------------------------------------------------
