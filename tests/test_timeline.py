@@ -37,9 +37,7 @@ def drawn(run: Run, width: int = 100, encoding: str = "utf-8") -> str:
     console = make_console(stream, colour=False)
     console.width = width
     activity = read_activity(run, None, lambda names: Layout(width, names).picture)
-    with console.capture() as captured:
-        render_timeline(activity, run.slices, console)
-    return captured.get()
+    return render_timeline(activity, run.slices, console)
 
 
 # ---- lanes ---------------------------------------------------------------------------------------

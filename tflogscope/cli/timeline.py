@@ -84,9 +84,7 @@ def timeline(
         if as_json:
             text = json_object(_facts(run, activity))
         else:
-            with console.capture() as screen:
-                render_timeline(activity, run.slices, console)
-            text = screen.get()
+            text = render_timeline(activity, run.slices, console)
     print_text(text)
 
 

@@ -26,7 +26,7 @@ _LEAST_PICTURE = 40  # columns, before figures are left out
 _TITLES = f"{'runs':>9}{'time':>13}{'busy':>6}"
 _TICK_CELLS = 12  # between two numbers on the axis
 _BLOCKS, _SIGNS = "▁▂▃▄▅▆▇█", ".:-=+*#@"
-_PLAIN = str.maketrans({"│": "|", "─": "-", "µ": "u", "…": "~", "–": "-", "·": "-", "×": "x"})
+_PLAIN = str.maketrans(f"{_BLOCKS}│─µ…–·×", f"{_SIGNS}|-u~--x")
 _STYLES = {
     ("eager", "ops"): STYLES["eager"],
     ("eager", "oneDNN kernels"): STYLES["rewritten"],
@@ -53,25 +53,29 @@ class Layout:
         self.picture = max(room - self.figures, 1)
 
 
-def render_timeline(activity: Activity, slices: Slices, console: Console) -> None:
-    """Print the picture. Its columns must be as many as `Layout` says."""
-    plain = not _can_show(console)
+def render_timeline(activity: Activity, slices: Slices, console: Console) -> str:
+    """The picture, in signs that the console has. Its columns must be as many as `Layout` says."""
+    with console.capture() as screen:
+        _draw(activity, slices, console)
+    drawn = screen.get()
+    return drawn if _can_show(console) else drawn.translate(_PLAIN)
+
+
+def _draw(activity: Activity, slices: Slices, console: Console) -> None:
     layout = Layout(console.width, [lane.name for lane in activity.lanes])
-    shares = _SIGNS if plain else _BLOCKS
-    _say(_title(activity, slices), console, plain=plain)
+    print_paragraph(_title(activity, slices), console)
     console.print()
-    _row("", "", _axis(activity, slices), _TITLES[: layout.figures], console, layout, plain=plain)
+    _row("", "", _axis(activity, slices), _TITLES[: layout.figures], console, layout)
     last_group = ""
     for lane in [*activity.lanes, activity.all]:
         group = "" if lane.group == last_group else lane.group
         last_group = lane.group or last_group
-        picture = Text(_cells(lane, shares, plain=plain), style=_style(lane))
         figures = _figures(lane, activity, slices)[: layout.figures]
-        _row(group, lane.name, picture, figures, console, layout, plain=plain)
+        _row(group, lane.name, Text(_cells(lane), style=_style(lane)), figures, console, layout)
     if activity.gaps:
-        _row("", "idle", Text(_gap_marks(activity)), "", console, layout, plain=plain)
-    _legend(activity, slices, shares, console, plain=plain)
-    _gaps(activity, slices, console, plain=plain)
+        _row("", "idle", Text(_gap_marks(activity)), "", console, layout)
+    _legend(activity, slices, console)
+    _gaps(activity, slices, console)
 
 
 def _can_show(console: Console) -> bool:
@@ -83,19 +87,8 @@ def _can_show(console: Console) -> bool:
     return True
 
 
-def _say(value: str, console: Console, label: str = "", *, plain: bool) -> None:
-    print_paragraph(value.translate(_PLAIN) if plain else value, console, label)
-
-
 def _row(  # noqa: PLR0917 - the parts of a line from left to right
-    group: str,
-    name: str,
-    picture: Text,
-    figures: str,
-    console: Console,
-    layout: Layout,
-    *,
-    plain: bool,
+    group: str, name: str, picture: Text, figures: str, console: Console, layout: Layout
 ) -> None:
     short = shorten(safe(name), layout.name)
     line = text(f"{group:<{_GROUP}}{short}{' ' * (layout.name - cell_len(short))}  ")
@@ -103,8 +96,6 @@ def _row(  # noqa: PLR0917 - the parts of a line from left to right
     line.append(" " * (layout.before + layout.picture - cell_len(line.plain)))
     line.append(figures)
     line.rstrip()
-    if plain:
-        line.plain = line.plain.translate(_PLAIN)
     console.print(line, soft_wrap=True)
 
 
@@ -183,13 +174,13 @@ def tick_name(ns: int) -> str:
 # ---- lanes ---------------------------------------------------------------------------------------
 
 
-def _cells(lane: Lane, shares: str, *, plain: bool) -> str:
+def _cells(lane: Lane) -> str:
     busy = np.array(lane.busy)
-    level = np.minimum((busy * len(shares)).astype(int), len(shares) - 1)
-    signs = np.array(list(shares))[level]
+    level = np.minimum((busy * len(_BLOCKS)).astype(int), len(_BLOCKS) - 1)
+    signs = np.array(list(_BLOCKS))[level]
     signs[busy == 0] = " "
     begun = (np.array(lane.begun) > 0) & (busy == 0)
-    signs[begun] = "|" if plain else "│"
+    signs[begun] = "│"
     signs[lane.traced] = "T"
     return "".join(signs)
 
@@ -225,14 +216,14 @@ def _gap_marks(activity: Activity) -> str:
     return "".join(cells)
 
 
-def _gaps(activity: Activity, slices: Slices, console: Console, *, plain: bool) -> None:
+def _gaps(activity: Activity, slices: Slices, console: Console) -> None:
     if not activity.gaps:
         return
     console.print()
     what = "as far as the log shows" if activity.whole else "none of this ran"
     console.print(text(f"Longest idle, {what}", "bold"), soft_wrap=True)
     for number, gap in enumerate(activity.gaps, 1):
-        _say(gap_text(gap, slices.clock), console, f"  {number} ", plain=plain)
+        print_paragraph(gap_text(gap, slices.clock), console, f"  {number} ")
 
 
 def gap_text(gap: Gap, clock: str) -> str:
@@ -255,13 +246,11 @@ def _instantiated(functions: list[tuple[str, int | None]]) -> str:
     return f": {who} instantiated{took}"
 
 
-def _legend(
-    activity: Activity, slices: Slices, shares: str, console: Console, *, plain: bool
-) -> None:
+def _legend(activity: Activity, slices: Slices, console: Console) -> None:
     console.print()
-    said = [f"{shares} how much of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
+    said = [f"{_BLOCKS} how much of a column's {'lines' if slices.clock == 'lines' else 'time'}"]
     if any(lane.traced for lane in activity.lanes):
         said.append("T a function's first call after it was traced")
     if any(sum(lane.begun) for lane in activity.lanes):
         said.append("│ began; when it ended is not in the log")
-    _say(" · ".join(said), console, plain=plain)
+    print_paragraph(" · ".join(said), console)

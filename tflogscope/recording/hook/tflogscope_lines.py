@@ -101,10 +101,14 @@ class _Lines:
         self.took: list[float] = []  # seconds of lines about ops with stacks that were known
 
     def spend(self, call: Callable[..., None], *args: Any) -> None:
-        """Do something, and take its time."""
-        began = perf_counter()
-        call(*args)
-        self.spent += perf_counter() - began
+        """Do something, unless it is off, and take its time."""
+        if self.on:
+            began = perf_counter()
+            try:
+                call(*args)
+            except Exception as error:  # noqa: BLE001  never the program's
+                self.off(error)
+            self.spent += perf_counter() - began
 
     def origins(self, filepath: str, *generated: Any) -> None:
         """Keep where code comes from that AutoGraph generated."""
@@ -202,9 +206,9 @@ class _Lines:
         """Write one line, at once and past all buffers."""
         os.write(2, f"tflogscope {text}\n".encode("ascii", "backslashreplace"))
 
-    def op(self, name: str | bytes, frame: FrameType) -> None:
-        """An op, or a function, is about to be run eagerly."""
-        began, known = perf_counter(), len(self.texts)
+    def op(self, args: Sequence[Any], at: int, frame: FrameType) -> None:
+        """The op, or function, whose name is argument `at` is about to be run eagerly."""
+        began, known, name = perf_counter(), len(self.texts), args[at]
         if isinstance(name, bytes):
             name = name.decode()
         number = self.stack(frame)
@@ -222,9 +226,9 @@ class _Lines:
             _nodes(graph)[op.name] = number
             self.write(f"{kind} {self.graph(graph)} {self.process}.{number} {_text(op.name)}")
 
-    def function(self, name: str | bytes, frame: FrameType) -> None:
+    def function(self, args: Sequence[Any], frame: FrameType) -> None:
         """A graph is made into a function, as a rule because a tf.function was traced."""
-        name = name.decode() if isinstance(name, bytes) else name
+        name = args[1].decode() if isinstance(args[1], bytes) else args[1]
         graph = frame.f_locals.get("graph", frame.f_locals.get("temp_graph"))
         if graph is not None:
             number = f"{self.process}.{self.stack(frame)}"
@@ -251,8 +255,9 @@ class _Lines:
             text = _text(json.dumps([place, arguments, took_us], separators=(",", ":")))
         self.write(f"trace {self.process}.{function} {number} {_text(name)} {text}")
 
-    def tape(self, attributes: Any, outputs: Any) -> None:
+    def tape(self, args: Sequence[Any]) -> None:
         """A tape takes down a node; `_forward` finds it by its attributes."""
+        attributes, outputs = args[2:4]
         graph = getattr(outputs[0], "graph", None) if outputs else None
         if attributes and graph is not None:
             if len(self.taped) > _KNOWN:
@@ -359,11 +364,7 @@ def _before(original: Callable[..., Any], at: int) -> Callable[..., Any]:
     """The function of C++ that starts the op whose name is argument `at`."""
 
     def execute(*args: Any) -> Any:
-        if _lines.on:
-            try:
-                _lines.spend(_lines.op, args[at], sys._getframe(1))  # noqa: SLF001
-            except Exception as error:  # noqa: BLE001
-                _lines.off(error)
+        _lines.spend(_lines.op, args, at, sys._getframe(1))  # noqa: SLF001
         return original(*args)
 
     return execute
@@ -398,11 +399,7 @@ def _patch_tfe(module: Any) -> None:
     original = module.TFE_Py_RecordGradient
 
     def record(*args: Any) -> Any:
-        if _lines.on:
-            try:
-                _lines.spend(_lines.tape, args[2], args[3])
-            except Exception as error:  # noqa: BLE001
-                _lines.off(error)
+        _lines.spend(_lines.tape, args)
         return original(*args)
 
     module.TFE_Py_RecordGradient = _as_of(module, record)
@@ -412,11 +409,7 @@ def _patch_session(module: Any) -> None:
     original = module.TF_GraphToFunction_wrapper
 
     def make(*args: Any) -> Any:
-        if _lines.on:
-            try:
-                _lines.spend(_lines.function, args[1], sys._getframe(1))  # noqa: SLF001
-            except Exception as error:  # noqa: BLE001
-                _lines.off(error)
+        _lines.spend(_lines.function, args, sys._getframe(1))  # noqa: SLF001
         return original(*args)
 
     module.TF_GraphToFunction_wrapper = _as_of(module, make)
@@ -427,11 +420,7 @@ def _patch_ops(module: Any) -> None:
 
     def create(*args: Any, **kwargs: Any) -> Any:
         op = original(*args, **kwargs)
-        if _lines.on:
-            try:
-                _lines.spend(_lines.node, op, sys._getframe(1))  # noqa: SLF001
-            except Exception as error:  # noqa: BLE001
-                _lines.off(error)
+        _lines.spend(_lines.node, op, sys._getframe(1))  # noqa: SLF001
         return op
 
     module.Graph._create_op_internal = _as_of(module, create)  # noqa: SLF001
@@ -448,11 +437,7 @@ def _patch_constants(module: Any) -> None:
     original = module.convert_to_eager_tensor
 
     def convert(*args: Any, **kwargs: Any) -> Any:
-        if _lines.on:
-            try:
-                _lines.spend(_lines.op, _CONSTANT, sys._getframe(1))  # noqa: SLF001
-            except Exception as error:  # noqa: BLE001
-                _lines.off(error)
+        _lines.spend(_lines.op, (_CONSTANT,), 0, sys._getframe(1))  # noqa: SLF001
         return original(*args, **kwargs)
 
     module.convert_to_eager_tensor = _as_of(module, convert)
@@ -463,10 +448,7 @@ def _patch_autograph(module: Any) -> None:
 
     def create(nodes: Any, code: Any, filepath: str) -> Any:
         made = original(nodes, code, filepath)
-        try:
-            _lines.spend(_lines.origins, filepath, module, nodes, code)
-        except Exception as error:  # noqa: BLE001
-            _lines.off(error)
+        _lines.spend(_lines.origins, filepath, module, nodes, code)
         return made
 
     module.create_source_map = _as_of(module, create)
@@ -474,10 +456,7 @@ def _patch_autograph(module: Any) -> None:
 
     def resolve(node: Any, source: str, entity: Any) -> None:
         resolve_original(node, source, entity)
-        try:
-            _lines.spend(_lines.shifted, module, node, entity)
-        except Exception as error:  # noqa: BLE001
-            _lines.off(error)
+        _lines.spend(_lines.shifted, module, node, entity)
 
     module.resolve_entity = _as_of(module, resolve)
 
