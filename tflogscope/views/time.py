@@ -42,6 +42,11 @@ def time_section(run: Run) -> Iterator[doc.Section]:
         doc.Table(columns, shown.to_dicts(), "Where the time went", "time-table"),
         doc.Paragraph(said),
     ]
+    last = known.filter(pl.col("phase") != "python")["end"].max()
+    after = known.filter(phase="python").select((pl.col("end") - last).dt.total_microseconds())
+    if (tail := sum(after.to_series())) >= _LEAST * whole:
+        said = f"python: {duration(tail)} of it is after the last op, until the program ended."
+        nodes.append(doc.Paragraph(said))
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
         nodes.append(doc.Paragraph(f"Not shown by this log: {', '.join(unknown)}."))
