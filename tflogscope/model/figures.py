@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,6 +83,25 @@ def duration(microseconds: float) -> str:
 def whole_us(time: pl.DataFrame) -> float:
     """The wall time of the run, which the table `time` has shares of; 0 if it is not known."""
     return float((time["wall_us"] / time["share"]).fill_nan(None).max() or 0)  # type: ignore[arg-type]
+
+
+class Whole(NamedTuple):
+    """What a time is a part of."""
+
+    us: float
+    in_loops: bool
+
+
+def whole_of(us: float | None, paid_again: pl.DataFrame, run_us: float) -> Whole | None:
+    """What a time at stake is a part of: what is in loops (`phases.paid_again`), else the run.
+
+    A short recording is mostly start-up, and a longer one has more of its loops. None: it is not a
+    part of either.
+    """
+    if us is None or not run_us:
+        return None
+    loops = float(paid_again.filter(paid_again["phase"] != "logging")["again_us"].sum())
+    return Whole(loops, True) if us <= loops else Whole(run_us, False) if us <= run_us else None
 
 
 def percent(part: float, whole: float) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.model.facts import Summary
-from tflogscope.model.figures import count_of, percent, spoken, whole_us
+from tflogscope.model.figures import count_of, percent, spoken, whole_of, whole_us
 from tflogscope.model.intervals import covered
 from tflogscope.model.sentences import rows
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 _NOT_KNOWN = "not known"
+_NODE = re.compile(r" at node (\S+?):? ")
 _END = re.compile(r"(?:; |\.(?: |$))")  # of the first change that an advice names
 
 
@@ -94,7 +95,7 @@ def read_verdict(said: Summary, time: pl.DataFrame) -> tuple[str, str]:
 def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
     titles = rows("finding")
-    columns = ["id", "severity", "subject", "time_us", "python", "text", "advice"]
+    columns = ["id", "severity", "subject", "count", "time_us", "python", "text", "advice"]
     findings = said.findings[columns].to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
     warnings = [each for each in findings if each["severity"] == "warning"]
@@ -102,9 +103,12 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
     if first:
         inside = dict(said.lines.select("python", "function").rows()).get(first["python"])
-        facts |= {"title": titles[first["id"]].title, "subject": first["subject"]}
+        facts["lead"] = titles[first["id"]].leads(subject=first["subject"], count=first["count"])
         facts |= {"place": first["python"], "inside": None if inside == "<module>" else inside}
-        facts["more"] = len(errors or warnings) - 1
+        # What failed in a graph is what a program crashes of.
+        same = [each for each in errors if each["id"] == "failed-ops"] * (first["id"] == "crashed")
+        facts["more"] = len(errors or warnings) - 1 - len(same)
+        facts["node"] = next((at[1] for each in same if (at := _NODE.search(each["text"]))), None)
     limits = {each.id for each in said.limits}
     for id_ in ("twice", "several-processes"):
         if id_ in limits and not errors:
@@ -117,9 +121,9 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
         # What an error said is behind the first colon of its text.
         message = first["text"].partition(": ")[2].removeprefix(f"{first['subject']}: ")
         facts["message"] = message or None
-        # Not of a whole that does not have the part in it.
-        known = bool(span) and time is not None and time <= span
-        facts |= {"span": span if known else None, "share": time / span if known else None}
+        of = whole_of(time, said.paid_again, span)
+        facts |= {"span": of and of.us, "in_loops": of and of.in_loops}
+        facts["share"] = time / of.us if of else None
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
         return "nothing-ran", facts

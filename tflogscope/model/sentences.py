@@ -35,6 +35,8 @@ class Row(NamedTuple):
     when: str
     """When it is said, for the docs."""
     title: str = ""
+    lead: str = ""
+    """How a verdict begins that is made of the row; `title: subject` where there is none."""
     severity: str = ""
     advice: str = ""
     where: str = ""
@@ -43,6 +45,10 @@ class Row(NamedTuple):
     def words(self, **facts: Any) -> str:
         """The sentence."""
         return words(self.text, facts, self.parts)
+
+    def leads(self, **facts: Any) -> str:
+        """The beginning of a verdict."""
+        return words(self.lead or f"{self.title}$[: ${{subject:text}}$]", facts)
 
     def advised(self, **facts: Any) -> str:
         """What to do."""

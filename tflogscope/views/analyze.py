@@ -36,7 +36,7 @@ MODES: dict[str, doc.Tone] = {"eager": "eager", "graph": "graph"}
 KINDS: dict[tuple[Mode, str], str] = {
     ("eager", "op"): "ops",
     ("eager", "call"): "calls (total)",
-    ("graph", "op"): "nodes",
+    ("graph", "op"): "nodes (all threads)",
     ("graph", "plumbing"): "data transfer",
     ("graph", "folding"): "constant folding",
 }
@@ -112,8 +112,9 @@ def _mode(row: doc.Row) -> doc.Tone:
 def modes_section(facts: Summary) -> Sequence[doc.Node]:
     """What ran in each mode, and how much of it as rewritten kernels."""
     ran = []
+    any_ = any(facts.mode(mode).rewritten.executions for mode, _ in KINDS)
     for mode, kind, what, counted, us in kind_rows(facts):
-        share = _share(facts.mode(mode), counted) if kind == "op" else None
+        share = _share(facts.mode(mode), counted) if kind == "op" and any_ else None
         time = "not recorded" if us is None else us
         runs = counted.executions
         ran.append({"mode": mode, "what": what, "runs": runs, "us": time, "share": share})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tflogscope.model.figures import count_of, duration, percent, whole_us
+from tflogscope.model.figures import count_of, duration, percent, whole_of, whole_us
 from tflogscope.model.sentences import rows as sentences
 from tflogscope.model.source_text import source_text
 from tflogscope.views import document as doc
@@ -56,17 +56,17 @@ def _brief(rows: Sequence[Row], run: Run) -> Iterator[doc.Node]:
         is_error = row["severity"] == "error"
         line = ", line ", doc.Line(row["line"], row["source"])
         where = "" if said or row["line"] is None else line
-        head, mark = (_heading(row, whole_us(run.time)), where), "! " if is_error else "- "
+        head, mark = (_heading(row, run), where), "! " if is_error else "- "
         yield doc.Item(head, said, mark=mark, tone="error" if is_error else "")
     notes = [row["id"] for row in rows if row["severity"] == "note"]
     if notes:
         yield doc.Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")
 
 
-def _heading(row: Row, whole: float) -> str:
+def _heading(row: Row, run: Run) -> str:
     """What a finding is, what it is about, and its share of the run, as far as it is known."""
     subject = f", {shorten(row['subject'], _NAME)}" if row["subject"] else ""
-    stake = _stake(row, whole)
+    stake = _stake(row, run)
     return f"{row['id']}{subject}{': ' * bool(stake)}{stake}"
 
 
@@ -88,12 +88,13 @@ def at(python: str, source: str | None) -> doc.Text:
     return doc.Code(python), (" │ ", doc.Code(source)) if source else ""
 
 
-def _stake(row: Row, whole: float) -> str:
+def _stake(row: Row, run: Run) -> str:
     us = row["time_us"]
     if us is None:
         return ""
-    share = f", {percent(us, whole)} of the run" if us <= whole else ""
-    return f"{duration(us)} at stake{share}"
+    of = whole_of(us, run.summary.paid_again, whole_us(run.time))
+    what = f" of the {'time in loops' if of.in_loops else 'run'}" if of else ""
+    return f"{duration(us)} at stake{f', {percent(us, of.us)}{what}' if of else ''}"
 
 
 def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
@@ -105,7 +106,7 @@ def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:
             sentences("finding")[row["id"]].title,
             row["text"],
             row["advice"],
-            _stake(row, whole_us(run.time)),
+            _stake(row, run),
             row["python"],
             source_text(row["python"], run.recorded_as),
             None if row["line"] is None else doc.Line(row["line"], row["source"]),

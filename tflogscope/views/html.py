@@ -101,14 +101,16 @@ def capital(text: str) -> str:
 
 
 def _findings(node: doc.Findings) -> Markup:
-    """Those with most at stake as cards, the others folded."""
+    """Those with most at stake as cards, notes and all others folded."""
     cards = [*map(_card, node.findings)]
-    shown_ = element("ol", *cards[:_CARDS], class_="cards")
-    if len(cards) <= _CARDS:
-        return shown_
-    title = element("summary", count_of(len(cards) - _CARDS, "more finding"))
-    rest = element("ol", *cards[_CARDS:], class_="cards", start=_CARDS + 1)
-    return joined(shown_, element("details", title, rest))
+    worth = sum(each.severity != "note" for each in node.findings[:_CARDS])
+    shown_ = element("ol", *cards[:worth], class_="cards") if worth else None
+    if len(cards) == worth:
+        return joined(shown_)
+    notes = all(each.severity == "note" for each in node.findings[worth:])
+    title = count_of(len(cards) - worth, "note" if notes else "more finding")
+    rest = element("ol", *cards[worth:], class_="cards", start=worth + 1)
+    return joined(shown_, element("details", element("summary", title), rest))
 
 
 def _card(each: doc.Finding) -> Markup:

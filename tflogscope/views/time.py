@@ -37,14 +37,14 @@ def time_section(run: Run) -> Iterator[doc.Section]:
         Column("again", "in loops", "us", "the more, the longer the program runs"),
         Column("share", "of the run", "bar", stays=True),
     )
-    said = f"{_sums(known)} (docs/time.md)."
+    said = f"{_sums(known)}."
     nodes: list[doc.Node] = [
         doc.Table(columns, shown.to_dicts(), "Where the time went", "time-table"),
         doc.Paragraph(said),
     ]
     last = known.filter(pl.col("phase") != "python")["end"].max()
     after = known.filter(phase="python").select((pl.col("end") - last).dt.total_microseconds())
-    if (tail := sum(after.to_series())) >= _LEAST * whole:
+    if (tail := sum(after.to_series().drop_nulls())) >= _LEAST * whole:
         said = f"python: {duration(tail)} of it is after the last op, until the program ended."
         nodes.append(doc.Paragraph(said))
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()

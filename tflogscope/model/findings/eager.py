@@ -10,7 +10,7 @@ import polars as pl
 
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence, Finding, most, total
-from tflogscope.model.findings.gaps import at_stake
+from tflogscope.model.findings.gaps import CALLBACK, at_stake
 from tflogscope.model.findings.loops import (
     GENERATOR,
     PYTHON,
@@ -292,6 +292,7 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
         each=after == calls,
         calls=calls,
         of_keras=near in KERAS_STEPS,
+        callback=is_among(ops["at"], evidence.asked_by(CALLBACK)).sum() > _STEADY * ops.height,
     )
     if stake.is_empty() or finding.facts["saved"] is None:
         return finding

@@ -42,7 +42,7 @@ _UNKNOWN_PACE = 3.0  # of a log without lines of the hook: better too little sai
 # as long on the same CPU.
 _MOST_PACE = 2.0
 # A frame of the program that Keras' list of callbacks called.
-_CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
+CALLBACK = r"(?:^|;)[^<;][^;]*;<callback>"
 
 
 class Gaps(NamedTuple):
@@ -138,7 +138,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     at = evidence.spans["at"]
     marked = evidence.spans.with_columns(
         judged=is_among(at, judged),
-        known=is_among(at, evidence.asked_by(_CALLBACK)),
+        known=is_among(at, evidence.asked_by(CALLBACK)),
         saved=pl.col("op").is_in(SAVES) | is_among(at, evidence.asked_by(SAVING)),
     )
     of = gaps.select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
@@ -226,6 +226,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
         behind = most_idle.sort("idle_us", "op", descending=[True, False]).row(0, named=True)
         facts = {
             "behind": behind["op"],
+            "constant": behind["op"] == "_EagerConst",
             **_filled(evidence, _inside(evidence, mine), mine),
             "idle": per["idle_us"],
             "of_keras": bool(mine["of_keras"][0]),

@@ -67,7 +67,11 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     environment = (evidence.recorded_as or {}).get("environment")
     set_ = environment.get(_SWITCH) if isinstance(environment, dict) else None
     off = str(set_).lower() in ("0", "false")  # tsl/util/env_var.cc, ReadBoolFromEnvVar
-    facts |= {"took": took, "isa": isa if by_default else None, "set": set_ if off else None}
+    facts |= {
+        "took": took,
+        "isa": isa.removeprefix("Intel ") if isa and by_default else None,
+        "set": set_ if off else None,
+    }
     time = None if by_default else took
     yield Finding("onednn-off", "onednn-off", count, time, at, facts)
 

@@ -127,15 +127,17 @@ def _cut(message: str) -> str:
 
 
 def _unfinished(evidence: Evidence) -> Iterator[Finding]:
-    """What never ended. What tf.data runs on its own may be under way at the end of any program."""
+    """What never ended. What tf.data runs on its own may be under way at the end of any program.
+
+    Where the program ended by itself other text tore the records of the ends.
+    """
     executions = evidence.executions
     left = rows(executions.frame, where(executions.frame["status"] == "unfinished"))
     causes = rows(executions.steps["cause"], left["step_row"])
-    if (causes == "dataset-function").sum() == left.height:
+    if evidence.ended or (causes == "dataset-function").sum() == left.height:
         return
     ops, at = rows(executions.signatures["op"], left["signature"]), left["at"].to_list()
-    facts = {"ops": most(ops), "ended": evidence.ended}
-    yield Finding("unfinished", ops[0] or "?", left.height, None, at, facts)
+    yield Finding("unfinished", ops[0] or "?", left.height, None, at, {"ops": most(ops)})
 
 
 # ---- how the program ended -----------------------------------------------------------------------

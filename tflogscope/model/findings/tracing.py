@@ -119,20 +119,21 @@ def _recorded(evidence: Evidence, traces: pl.DataFrame) -> dict[str, Any]:
     if said.height < traces.height:
         return {}
     arguments = [dict(json.loads(each)[1]) for each in said["signature"]]
+    place = json.loads(said["signature"][0])[0]
+    defined = None if not place or _OWN.search(place[0]) else ":".join(map(str, place))
     different = []
     for name in dict.fromkeys(name for each in arguments for name in each):
         values = [each.get(name, _NOTHING[1]) for each in arguments]
         steps = [values[0], *(b for a, b in itertools.pairwise(values) if a != b)]
         if len(steps) > 1:
-            different.append(changed(name, steps))
+            different.append({**changed(name, steps), "defined": defined})
     made = said["object"].n_unique()
-    place = json.loads(said["signature"][0])[0]
     return {
         "changed": different,
         "ways": different,
         "remade": made == traces.height,
         "made": made if made > 1 else None,
-        "defined": None if not place or _OWN.search(place[0]) else ":".join(map(str, place)),
+        "defined": defined,
         "alike": True,
     }
 

@@ -6,7 +6,7 @@
   const AXIS = 22;
   const GUTTER = 78;
   const SAMPLES = 12;
-  const AXES = { time: "after start-up", lines: "lines", durations: "added up" };
+  const AXES = { time: "after start", lines: "lines", durations: "added up" };
   // For those who see no colours: lines above and below a slice, and what fills half of the row.
   const ABOVE = new Set(["call", "data"].map((name) => CLASS[name]));
   const BELOW = new Set(["onednn", "eager-onednn", "data"].map((name) => CLASS[name]));
