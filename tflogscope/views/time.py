@@ -45,7 +45,7 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     last = known.filter(pl.col("phase") != "python")["end"].max()
     after = known.filter(phase="python").select((pl.col("end") - last).dt.total_microseconds())
     if (tail := sum(after.to_series().drop_nulls())) >= _LEAST * whole:
-        said = f"python: {duration(tail)} of it is after the last op, until the program ended."
+        said = f"python: {duration(tail)} of it is after the last op."
         nodes.append(doc.Paragraph(said))
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
