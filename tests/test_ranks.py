@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.samples import path_of
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
 from tflogscope.errors import UsageError
+from tflogscope.sources import Source
 from tflogscope.stores.collect import collect
 from tflogscope.stores.naming import name_runs
 from tflogscope.stores.ranks import rank_facts
@@ -84,6 +86,33 @@ def test_each_step_has_each_rank(facts: dict[str, dict[str, Any]], group: str) -
         assert step["spread_us"] == max(inside) - min(inside)
         assert all(0 < rank["collective_us"] <= rank["took_us"] for rank in step["ranks"])
     assert all(abs(skew) < 10_000 for skew in found["skew_us"].values()), "it is one machine"
+
+
+def test_clocks_that_are_apart_change_nothing_else(
+    facts: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    """The clock of rank 1 is 3 s ahead."""
+
+    def later(found: re.Match[str]) -> str:
+        time = datetime.fromisoformat(found[0]) + timedelta(seconds=3)
+        return time.isoformat(" ", timespec="microseconds")
+
+    for rank in (0, 1):
+        log = b"".join(
+            block.text
+            for block in Source(str(LOGS / f"slow2__tf2.13.1__rank{rank}.log.zst")).blocks()
+        ).decode()
+        text = re.sub(r"(?m)^[0-9-]{10} [0-9:]{8}\.\d{6}", later, log) if rank else log
+        (tmp_path / f"slow2__tf2.13.1__rank{rank}.log").write_text(text)
+    runs = name_runs([str(tmp_path)], "{name}__tf{release}__rank{rank}.log", TAKEN)
+    store = collect(runs, str(tmp_path / "store"), Here(), VERSION)
+    assert all(row["state"] == "done" for row in store.rows)
+    (found,) = rank_facts(tflogscope.open_store(tmp_path / "store"))
+    before = facts["slow2.2.13.1"]
+    apart = {rank: skew - before["skew_us"][rank] for rank, skew in found["skew_us"].items()}
+    assert apart["1"] - apart["0"] == pytest.approx(3e6, abs=2)
+    for key in ("differences", "step_function", "steps", "slow"):
+        assert found[key] == before[key]
 
 
 def test_the_host_and_rank_are_those_of_tf_config(tmp_path: Path) -> None:
