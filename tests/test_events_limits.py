@@ -27,6 +27,16 @@ PREFIX = "2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor.
 MEMORY = 3 << 30  # bytes of addresses, of which polars alone reserves one
 
 
+def limited(command: str, log: Path, *, memory: int) -> subprocess.CompletedProcess[bytes]:
+    """A command that may have so many bytes of addresses."""
+    return subprocess.run(
+        [sys.executable, "-m", "tflogscope", command, str(log)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
+        capture_output=True,
+        check=False,
+    )
+
+
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS as Linux has it")
 def test_many_bare_prefixes_before_a_long_line_need_little_memory(tmp_path: Path) -> None:
@@ -34,12 +44,20 @@ def test_many_bare_prefixes_before_a_long_line_need_little_memory(tmp_path: Path
     log.write_text(
         f"text{PREFIX * 20_000}\nProcess node: {'y' * 500_000}\n\n{raw_log(NAME).decode()}"
     )
-    ended = subprocess.run(
-        [sys.executable, "-m", "tflogscope", "analyze", str(log)],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-        capture_output=True,
-        check=False,
-    )
+    ended = limited("analyze", log, memory=MEMORY)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS as Linux has it")
+def test_many_distinct_texts_need_few_addresses(tmp_path: Path) -> None:
+    """polars makes room for as many strings as there are bytes, before it takes them apart."""
+    log = Log()
+    log.executing("Mul")
+    for number in range(300_000):
+        log.record("tensorflow/core/common_runtime/eager/execute.cc", 9, f"Else {number:0110d}")
+    (tmp_path / "run.log").write_text(log.text())
+    ended = limited("analyze", tmp_path / "run.log", memory=1300 << 20)
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 

@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.conftest import Open
-from tests.makelog import Log, Node
+from tests.makelog import MATMUL, Log, Node
 from tests.samples import UNLIKE, run_of
 from tflogscope import Run
 from tflogscope.model.figures import percent
@@ -68,6 +68,16 @@ def test_the_share_of_onednn_is_the_same_wherever_it_is_said(name: str, tmp_path
     assert figure.value == percent(of.on_kernels, of.runs)
     assert figure.about.startswith(f"{of.on_kernels:,} of {of.runs:,} runs")
     assert f"with {figure.value} of the runs" in said(run)
+
+
+def test_a_log_of_no_length_has_no_phases(opened: Open) -> None:
+    """A function was made, and nothing ran: no phase has a share."""
+    log = Log()
+    log.executing("Mul")
+    log.instantiate("__inference_f_1", 2, (MATMUL, "_MklMatMul"))
+    run = opened(log)
+    assert run.time["wall_us"].sum() == 0
+    assert "Where the time went" not in said(run)
 
 
 # ---- shape --------------------------------------------------------------------------------------

@@ -248,11 +248,15 @@ def texts_of(store: Store, table: str, begin: int = 0) -> pl.Series:
     """The distinct strings of a table, by number; `begin`: from this byte of them on."""
     import polars as pl
 
+    def taken_apart(part: bytes) -> pl.Series:
+        found = pl.Series("text", [part.decode()]).str.split("\n")[0]
+        # It has room for as many strings as there are bytes; what is taken of it has not.
+        strings: pl.Series = found.gather(pl.int_range(len(found) - 1, eager=True))
+        return strings
+
     # polars takes them apart quicker than Python makes its strings; a part at a time, as it copies.
-    parts = map(bytes.decode, store.parts(table, begin))
     none = pl.Series("text", [], pl.String)
-    found = (pl.Series("text", [part]).str.split("\n")[0].head(-1) for part in parts)
-    texts: pl.Series = pl.concat([none, *found], rechunk=True)
+    texts: pl.Series = pl.concat([none, *map(taken_apart, store.parts(table, begin))], rechunk=True)
     return texts
 
 
