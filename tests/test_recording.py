@@ -542,6 +542,7 @@ OWN_TRACEBACK = (
         (PYTHON_FAILED.format("W"), "", PYTHON_FAILED.format("W")),
         (NODE + OWN_TRACEBACK, OWN_TRACEBACK, ""),
         ("caught tflogscope op 7\n", "caught tflogscope op 7\n", ""),
+        ("at I0926 01:02:03.123456 of\n", "at I0926 01:02:03.123456 of\n", ""),
         ('tflogscope trace 7.1 1 __inference_f_9 [["a.py",1],[]]\n', "", ""),
     ],
 )
@@ -562,10 +563,12 @@ def test_a_record_in_the_middle_of_a_line_is_cut_out(size: int) -> None:
     """Also where its beginning comes in pieces."""
     shown: list[bytes] = []
     pass_on = PassOn(shown.append, shown.append)
-    text = f"caught{NODE}\n1{NODE}\nepoch 20tflogscope op 5 f.py:3\ndone\n".encode()
+    seconds = "I0000 00:00:1795666492.559101   21483 executor.cc:916] Process node: 3"  # 2.16 on
+    text = f"caught{NODE}\n1{NODE}\nepoch 20tflogscope op 5 f.py:3\ndone\n"
+    text += f"later {seconds}\n24 {seconds}\nof tflogscope node 20311.8 20311.7 x\n3 ms{seconds}\n"
     for start in range(0, len(text), size):
-        pass_on.feed(text[start : start + size])
-    assert b"".join(shown) == b"caught\n1\nepoch 20\ndone\n"
+        pass_on.feed(text.encode()[start : start + size])
+    assert b"".join(shown) == b"caught\n1\nepoch 20\ndone\nlater \n24 \nof \n3 ms\n"
 
 
 def test_what_might_begin_a_record_is_shown_if_no_more_comes() -> None:

@@ -18,7 +18,12 @@ _ABSL = rb"(?P<absl>[IWEF])\d{4} \d\d:\d\d:\d{2,10}\.\d{6} "
 _ONEDNN = rb"(?:onednn|dnnl)_(?:graph_)?verbose,"
 _LINES = rb"tflogscope (?:op|node|gradient|function|trace|stack|cost|off) \d"
 _LOG_LINE = re.compile(rb"(?:%s|%s|%s|%s)" % (_CLASSIC, _ABSL, _ONEDNN, _LINES))
-_TORN = re.compile(_CLASSIC.replace(b"?P<classic>", b"?:") + rb"|(?<=[^\s])" + _LINES)
+# In the middle of a line. TensorFlow never calls absl::InitializeLog, so its records have seconds
+# and no date (absl/log/internal/log_format.cc, FormatBoundedFields).
+_TORN = re.compile(
+    rb"%s|[IWEF]0000 00:00:\d{10}\.\d{6} |(?<=\S)%s|%s[\d.]* \S"
+    % (_CLASSIC.replace(b"?P<classic>", b"?:"), _LINES, _LINES)
+)
 
 
 def _beginnings(form: bytes, then: bytes = b"") -> bytes:
@@ -32,10 +37,11 @@ def _beginnings(form: bytes, then: bytes = b"") -> bytes:
 
 # The end of a piece that may be the beginning of such a record.
 _MAY_BE_TORN = re.compile(
-    rb"(?:%s|%s)\Z"
+    rb"(?:%s|[IWEF](?:%s)?|%s)\Z"
     % (
         _beginnings(b"0000-00-00 00:00:00.000000: ", b"[IWEF]"),
-        _beginnings(b"tflogscope ", rb"[a-z]{1,8} ?"),
+        _beginnings(b"0000 00:00:0000000000.000000"),
+        _beginnings(b"tflogscope ", rb"[a-z]{1,8}(?: [\d.]{,20} ?)?"),
     )
 )
 _SITE = re.compile(rb"(?:%s|%s) *(?:\d+ )?(?P<file>[^\] ]*):\d+\] " % (_CLASSIC, _ABSL))
