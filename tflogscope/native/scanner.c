@@ -384,7 +384,8 @@ static record begin_of(scan *s, span line) {
         return (record){i, site, s->clock - 1, micros, e->number, message};
     }
     found f;
-    return (record){NONE, NONE, NONE, 0, message_of(s->t, 0, 0, line, &f), line};
+    u32 message = size_of(line) ? message_of(s->t, 0, 0, line, &f) : NONE; /* any number of lines may be blank */
+    return (record){NONE, NONE, NONE, 0, message, line};
 }
 
 static int is_verbose(const tables *t, const record *r) {
