@@ -70,10 +70,20 @@ def path_of(name: str) -> Path:
     return path
 
 
-@lru_cache(2)  # with all their tables 50 MB each, and a test process keeps to 500 MB
+_ROOM = 500_000  # bytes of packed logs: a large one takes 50 MB with its tables, and a process 500
+_runs: dict[str, tuple[Run, int]] = {}  # the one that was used last at the end
+
+
 def run_of(name: str) -> Run:
-    """The analyzer's run of a log; `A+B`: of two files together."""
-    return tflogscope.open_log(*(path_of(part) for part in name.split("+")))
+    """The analyzer's run of a log; `A+B`: of two files together. The last few are kept."""
+    if name not in _runs:
+        paths = [path_of(part) for part in name.split("+")]
+        size = sum(path.stat().st_size for path in paths)
+        while _runs and sum(kept for _, kept in _runs.values()) + size > _ROOM:
+            del _runs[next(iter(_runs))]
+        _runs[name] = tflogscope.open_log(*paths), size
+    _runs[name] = _runs.pop(name)
+    return _runs[name][0]
 
 
 @lru_cache(1)

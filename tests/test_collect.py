@@ -49,11 +49,14 @@ class Here:
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     """Three real logs: two dates of one job, one of another."""
+    return fill(tmp_path / "logs")
+
+
+def fill(logs: Path) -> Path:
     for folder, rank, log in (("mlp/1", 0, MLP), ("mlp/2", 0, EAGER), ("old/1", 7, OTHER)):
-        place = tmp_path / "logs" / folder
-        place.mkdir(parents=True)
-        shutil.copy(path_of(log), place / f"rank{rank}.log.zst")
-    return tmp_path / "logs"
+        (logs / folder).mkdir(parents=True)
+        shutil.copy(path_of(log), logs / folder / f"rank{rank}.log.zst")
+    return logs
 
 
 TEMPLATE = "{job}/{date}/rank{rank}.log*"
@@ -61,6 +64,21 @@ TEMPLATE = "{job}/{date}/rank{rank}.log*"
 
 def collected(logs: Path, store: Path, template: str | None = TEMPLATE) -> list[dict[str, Any]]:
     return collect(name_runs([str(logs)], template, TAKEN), str(store), Here(), VERSION).rows
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `collected` makes of the three logs, for tests that change it, or look at its state."""
+    folder = tmp_path_factory.mktemp("whole")
+    fill(folder / "logs")
+    collected(folder / "logs", folder / "store")
+    return folder / "store"
+
+
+@pytest.fixture
+def store(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(whole, tmp_path / "store"))
 
 
 def content(store: Path) -> dict[str, bytes]:
@@ -85,9 +103,8 @@ def test_a_store_has_the_tables_of_each_run(logs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_row_of_runs_says_what_the_log_says(logs: Path, tmp_path: Path) -> None:
-    collected(logs, tmp_path / "store")
-    rows = tflogscope.open_store(tmp_path / "store").runs.collect()
+def test_a_row_of_runs_says_what_the_log_says(whole: Path) -> None:
+    rows = tflogscope.open_store(whole).runs.collect()
     assert rows.columns == ["run", "job", "date", *RUN_COLUMNS]
     row = rows.row(0, named=True)
     assert (row["job"], row["date"], row["rank"], row["state"]) == ("mlp", "1", 0, "done")
@@ -100,12 +117,11 @@ def test_a_row_of_runs_says_what_the_log_says(logs: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.thorough
-def test_duckdb_reads_a_store(logs: Path, tmp_path: Path) -> None:
-    collected(logs, tmp_path / "store")
+def test_duckdb_reads_a_store(whole: Path) -> None:
     connection = duckdb.connect()
     found = connection.execute(
-        f"SELECT run, job, count(*) FROM read_parquet('{tmp_path}/store/timeline/*/*.parquet', "
-        f"hive_partitioning = true) JOIN '{tmp_path}/store/runs/*.parquet' USING (run) "
+        f"SELECT run, job, count(*) FROM read_parquet('{whole}/timeline/*/*.parquet', "
+        f"hive_partitioning = true) JOIN '{whole}/runs/*.parquet' USING (run) "
         "WHERE state = 'done' GROUP BY run, job ORDER BY run"
     ).fetchall()
     assert found == [
@@ -116,12 +132,11 @@ def test_duckdb_reads_a_store(logs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_there_is_not_done_again(logs: Path, tmp_path: Path) -> None:
-    collected(logs, tmp_path / "store")
-    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.parquet")}
+def test_what_is_there_is_not_done_again(logs: Path, store: Path) -> None:
+    times = {path: path.stat().st_mtime_ns for path in store.rglob("*.parquet")}
     assert times
-    collected(logs, tmp_path / "store")
-    again = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.parquet")}
+    collected(logs, store)
+    again = {path: path.stat().st_mtime_ns for path in store.rglob("*.parquet")}
     assert again == times
 
 
@@ -334,34 +349,31 @@ def test_a_run_without_one_of_its_tables_is_collected_again(
 
 
 @pytest.mark.thorough
-def test_half_a_store_and_another_schema_are_said(logs: Path, tmp_path: Path) -> None:
-    collected(logs, tmp_path / "store")
-    (file,) = (tmp_path / "store/ops/run=mlp.1.0").iterdir()
+def test_half_a_store_and_another_schema_are_said(logs: Path, store: Path) -> None:
+    (file,) = (store / "ops/run=mlp.1.0").iterdir()
     file.unlink()
-    store = tflogscope.open_store(tmp_path / "store")
+    opened = tflogscope.open_store(store)
     with pytest.raises(InputError, match="missing"):
-        store.query("SELECT * FROM ops")
+        opened.query("SELECT * FROM ops")
     with pytest.raises(InputError, match="missing"):
-        _ = store.run("mlp.1.0").ops
-    row = tmp_path / "store/runs/mlp.1.0.parquet"
+        _ = opened.run("mlp.1.0").ops
+    row = store / "runs/mlp.1.0.parquet"
     frame = pl.read_parquet(row)
     frame.with_columns(schema_version=pl.lit(99)).write_parquet(row)
     with pytest.raises(InputError, match="schema 99"):
-        tflogscope.open_store(tmp_path / "store")
+        tflogscope.open_store(store)
     with pytest.raises(InputError, match="schema 99"):
-        collected(logs, tmp_path / "store")
+        collected(logs, store)
     row.write_bytes(b"PAR1")
     with pytest.raises(InputError, match="not the row of a run"):
-        tflogscope.open_store(tmp_path / "store")
+        tflogscope.open_store(store)
     with pytest.raises(InputError, match="not a store"):
         tflogscope.open_store(logs)
 
 
 def test_a_store_of_an_older_schema_is_said_by_all_that_read_it(
-    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    logs: Path, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = tmp_path / "store"
-    collected(logs, store)
     for row in (store / "runs").iterdir():
         pl.read_parquet(row).with_columns(schema_version=pl.lit(3)).write_parquet(row)
     before = content(store)
@@ -380,25 +392,24 @@ def test_a_store_of_an_older_schema_is_said_by_all_that_read_it(
 @pytest.mark.parametrize("damage", [b"PAR1", b"", b"no Parquet", None])
 def test_a_damaged_row_refuses_no_collect(
     logs: Path,
-    tmp_path: Path,
+    store: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     damage: bytes | None,
 ) -> None:
     monkeypatch.setattr(Processes, "run", Here.run)
-    collected(logs, tmp_path / "store")
-    row = tmp_path / "store/runs/mlp.1.0.parquet"
+    row = store / "runs/mlp.1.0.parquet"
     row.write_bytes(row.read_bytes()[:-9] if damage is None else damage)
-    assert main(["collect", str(logs), "--run", TEMPLATE, "-o", str(tmp_path / "store")]) == 0
+    assert main(["collect", str(logs), "--run", TEMPLATE, "-o", str(store)]) == 0
     capsys.readouterr()
-    store = tflogscope.open_store(tmp_path / "store")
-    assert store.rows["run"].to_list() == ["mlp.1.0", "mlp.2.0", "old.1.7"]
-    assert store.rows["state"].unique().to_list() == ["done"]
-    other = tmp_path / "store/runs/gone.parquet"  # of a run that is not collected now
+    rows = tflogscope.open_store(store).rows
+    assert rows["run"].to_list() == ["mlp.1.0", "mlp.2.0", "old.1.7"]
+    assert rows["state"].unique().to_list() == ["done"]
+    other = store / "runs/gone.parquet"  # of a run that is not collected now
     other.write_bytes(b"PAR1")
-    assert len(collected(logs, tmp_path / "store")) == 3
+    assert len(collected(logs, store)) == 3
     with pytest.raises(InputError, match="not the row of a run"):
-        tflogscope.open_store(tmp_path / "store")
+        tflogscope.open_store(store)
 
 
 def test_a_directory_that_is_no_store_is_left_alone(logs: Path) -> None:

@@ -152,7 +152,7 @@ def test_lines_of_the_program_that_look_wrapped_stay(tmp_path: Path) -> None:
     lines[100:100] = said * 50
     run = opened(tmp_path / "run.log", b"".join(lines))
     assert run.summary.recorded.envelope is None
-    same(run, opened(tmp_path / "bare.log", raw), lines=False)
+    same(run, run_of(LOGS[0]), lines=False)
 
 
 def test_the_wrapper_is_named_and_is_not_torn(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_pieces_that_nothing_tells_apart_are_counted(tmp_path: Path) -> None:
     (row,) = run.coverage.to_dicts()
     assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
     named = ["mode", "kind", "op", "node"]
-    there = pl.concat([opened(tmp_path / "bare.log", log).timeline[named] for log in logs])
+    there = pl.concat([run_of(log).timeline[named] for log in RANKS[:2]])
     rows = run.timeline[named].drop_nulls("op")
     assert rows.height > 0.8 * there.height
     assert not Counter(rows.rows()) - Counter(there.rows())
@@ -424,7 +424,7 @@ def test_more_than_ten_ranks_are_told_apart(tmp_path: Path) -> None:
     raw = raw_log(LOGS[0])
     path = tmp_path / "run.log"
     path.write_bytes(wrapped(raw, "torchrun --tee", 10) + wrapped(raw, "torchrun --tee", 0))
-    same(tflogscope.open_log(f"{path}#10"), opened(tmp_path / "bare.log", raw), lines=False)
+    same(tflogscope.open_log(f"{path}#10"), run_of(LOGS[0]), lines=False)
 
 
 def test_processes_of_a_file_are_collected_as_runs(tmp_path: Path) -> None:
@@ -455,7 +455,7 @@ def test_processes_without_a_record_are_no_runs(tmp_path: Path) -> None:
     made = wrapped(raw, "docker compose").splitlines(keepends=True)
     made[5:5] = [b"Attaching to worker-0, db-1\n", *[b"db-1  | ready\n"] * 30]
     run = opened(tmp_path / "run.log", b"".join(made))
-    same(run, opened(tmp_path / "bare.log", raw), lines=False)
+    same(run, run_of(LOGS[0]), lines=False)
     (row,) = run.coverage.to_dicts()
     assert row["source"] == str(tmp_path / "run.log")
     assert row["lines"] == len(made)
