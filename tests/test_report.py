@@ -387,11 +387,11 @@ def test_eager_ops_without_ends_are_not_taken_for_cheap(opened: Open) -> None:
     assert "the log has no ends for them" in headline.verdict
 
 
-def test_without_times_the_eager_share_is_not_known(opened: Open) -> None:
+def test_without_times_what_is_in_loops_is_not_known(opened: Open) -> None:
     log = Log()
     log.eager_op("MatMul", 5)
-    share = opened(timeless(log)).headline.figures[1]
-    assert (share.name, share.value) == ("Eager share of time", "not known")
+    loops = opened(timeless(log)).headline.figures[1]
+    assert (loops.name, loops.value) == ("Time in loops", "not known")
 
 
 @pytest.mark.thorough

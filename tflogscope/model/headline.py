@@ -10,12 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from tflogscope.model.facts import Summary
 from tflogscope.model.figures import count_of, percent, spoken, whole_of, whole_us
-from tflogscope.model.intervals import covered
 from tflogscope.model.sentences import rows
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 _NOT_KNOWN = "not known"
+_PHASES = 3  # of those in loops, named
 _NODE = re.compile(r" at node (\S+?):? ")
 _END = re.compile(r"(?:; |\.(?: |$))")  # of the first change that an advice names
 
@@ -50,7 +49,7 @@ def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts
     id_, verdict = read_verdict(said, run.time)
     figures = [
         _duration(said, slices, run.time),
-        _eager(slices),
+        _loops(said, run.time),
         _eligible(said),
         _traces(said, run.python_functions),
     ]
@@ -151,32 +150,16 @@ def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
     return Figure("Duration", spoken(span), about or "from the first record to the last")
 
 
-def _eager(slices: Slices) -> Figure:
-    """Of the time in which anything ran, the share in which an eager op was open."""
-    name = "Eager share of time"
-    is_eager = slices.texts.select((pl.col("mode") == "eager") & (pl.col("kind") == "op"))
-    of_eager = is_eager.to_series().gather(slices.frame["text"]).fill_null(value=False)
-    ended = slices.frame["has_end"]
-    frame, eager = slices.frame.filter(ended), slices.frame.filter(of_eager & ended)
-    lost = int((of_eager & ~ended).sum())
-    if slices.texts.is_empty():
-        return Figure(name, "none", "no execution of an op is in the log")
-    if slices.clock != "time" or frame.is_empty() or (lost and eager.is_empty()):
-        return Figure(name, _NOT_KNOWN, "the log does not say when these ops ended")
-    any_, part = _union(frame), _union(eager)
-    if not any_:
-        return Figure(name, _NOT_KNOWN, "no execution took a measurable time")
-    about = f"an eager op was open in {spoken(part)} of the {spoken(any_)} in which anything ran"
-    left = f"; {count_of(lost, 'op')} without an end left out" if lost else ""
-    return Figure(name, percent(part, any_), about + left)
-
-
-def _union(frame: pl.DataFrame) -> float:
-    """The time in µs in which any of these was open."""
-    if frame.is_empty():
-        return 0.0
-    begin, end = frame["begin_ns"].to_numpy(), frame["end_ns"].to_numpy()
-    return float(covered(begin, end, np.array([begin.min(), end.max() + 1])).sum() / 1000)
+def _loops(said: Summary, time: pl.DataFrame) -> Figure:
+    """What is paid again and again, and which phases take most of it."""
+    again = said.paid_again.filter((pl.col("phase") != "logging") & (pl.col("again_us") > 0))
+    phases = again.sort("again_us", descending=True).rows()
+    if not phases:
+        known = time["wall_us"].count()
+        why = "nothing came again and again" if known else "the log has no times"
+        return Figure("Time in loops", "none" if known else _NOT_KNOWN, why)
+    most = ", ".join(f"{phase} {spoken(us)}" for phase, us in phases[:_PHASES])
+    return Figure("Time in loops", spoken(sum(us for _, us in phases)), most)
 
 
 def _eligible(said: Summary) -> Figure:

@@ -23,6 +23,7 @@ from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.once import once
 from tflogscope.model.origin import footer_of, moment_us
 from tflogscope.model.python_functions import tracing_us
+from tflogscope.model.spans import LEAST
 from tflogscope.model.stack_traces import read_stack_traces
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class _Thread:
         called = self._of.calls.filter(pl.col("name").is_in(same.implode()))
         first = called.filter(pl.col("name").is_first_distinct())["at"]
         made = self.traced.filter(pl.col("name").is_in(same.implode()))
-        spans = self.own(self._of.spans).filter("again")
+        spans = self.own(self._of.spans).filter(pl.len().over("op", "before") >= LEAST)
         spans = looked_up(spans.select("at", "since"), self.items.select("at", "end"), "at")
         since, end = spans["since"].to_numpy(), spans["end"].to_numpy()
         traced = covered_within(made["begin"].to_numpy(), made["end"].to_numpy(), since, end)
