@@ -329,6 +329,16 @@ def test_what_callbacks_of_keras_compare_is_not_the_programs(release: str) -> No
     assert list(violation.lines) == last["line"].to_list()
 
 
+def test_a_schedule_that_a_callback_reads_is_keras_own() -> None:
+    """Keras works the rate out op by op; the callback's own op is beside it."""
+    run = run_of("schedule_read__tf2.22.0rc0__record")
+    (violation,) = check_run(run).checks[0].violations
+    read = run.timeline.filter(mode="eager", python="schedule_read.py:12")
+    assert {"LessEqual", "Cast"} <= set(read["op"])
+    (own,) = run.timeline.filter(mode="eager", op="Rsqrt")["line"]
+    assert violation.lines == (own,)
+
+
 def test_what_saving_asks_for_is_not_the_programs() -> None:
     """TensorBoard, checkpoints, a SavedModel, TFLite's converter; two ops are the program's."""
     result, *_ = check_run(run_of("keras_saves__tf2.20.0__record")).checks

@@ -135,6 +135,8 @@ _MADE = ("constant", "dataset", "lifted-initializer", "optimizer-slots", "variab
 _OWN = (("callback", "keras-own"), ("saving", "checkpoint"), ("loop", "keras-own"))
 # What a metric of the program, or a function that a metric was given, asks for in other functions.
 _OF_METRIC = r"^(?:[^<;][^;]*;)+<metric>(?:;|$)"
+# A callback reads the learning rate: Keras works a schedule out for it (Optimizer.learning_rate).
+_OF_SCHEDULE = r"^<optimizer>;[^<;][^;]*;<callback>(?:;|$)"
 
 
 def _own() -> pl.Expr:
@@ -165,6 +167,7 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
         mark=pl.col("frames").str.extract(r"^<(\w+)>(?:;|$)"),
         python=pl.col("frames").str.contains(r"(?:^|;)<py_function>(?:;|$)"),
         of_metric=pl.col("frames").str.contains(_OF_METRIC),
+        of_schedule=pl.col("frames").str.contains(_OF_SCHEDULE),
         eager_step=~pl.col("frames").str.extract(_IN_STEP).str.contains(_NOT_OF_STEP),
     )
     table = pl.DataFrame({"op": ops, "cause": causes, "row": row, "unasked": lines.unasked})
@@ -183,6 +186,7 @@ def frame_rules(lines: PythonLines, ops: pl.Series, causes: pl.Series) -> pl.Ser
         holds = (pl.col("mark") == mark) & ~pl.col("cause").is_in(_WIDER)
         proven.append(pl.when(holds & makes if only_made else holds).then(pl.lit(id_)))
     proven.append(pl.when(counts & pl.col("of_metric")).then(pl.lit("metric-update")))
+    proven.append(pl.when(counts & pl.col("of_schedule")).then(pl.lit("keras-own")))
     proven.append(pl.when(counts & pl.col("unasked")).then(pl.lit("no-python")))
     for mark, id_ in _OWN:
         proven.append(pl.when(counts & pl.col("own").list.contains(mark)).then(pl.lit(id_)))
