@@ -318,9 +318,12 @@ def test_a_search_for_a_line_goes_there(asked: Page) -> None:
 
 def test_a_link_to_a_line_leads_into_the_timeline(keras: Page) -> None:
     finding = run_of(KERAS).findings.row(0, named=True)
-    keras.click("#findings summary")
+    keras.click("#findings > details > summary")  # a note
+    keras.click("#findings li summary")
+    link = keras.locator(f"#findings a[href='#line-{finding['line']}']").first
+    link.scroll_into_view_if_needed()
     before = keras.evaluate("scrollY")
-    keras.click(f"#findings a[href='#line-{finding['line']}']")
+    link.click()
     assert keras.evaluate(DETAILS)["Lines"].startswith(f"{finding['line']:,}")
     assert keras.evaluate("document.activeElement.id") == "details"
     raw = raw_log(KERAS).decode().splitlines()[finding["line"] - 1]
