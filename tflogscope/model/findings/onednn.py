@@ -13,6 +13,7 @@ from tflogscope.grammar.rewriters import ONEDNN_REWRITES, REWRITERS
 from tflogscope.model.figures import ranked_by
 from tflogscope.model.findings.evidence import Evidence, Finding, most, total
 from tflogscope.model.frames import is_among, row_with, rows, where
+from tflogscope.model.intervals import covered
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
 from tflogscope.model.links.linked import REFERENCE
@@ -143,7 +144,19 @@ def _narrower_us(evidence: Evidence) -> float:
     of_products = _OF_PRODUCTS["onednn_on" in evidence.events.seen]
     is_product = pl.col("op").str.contains(PRODUCTS)
     saved = pl.when(is_product).then(of_products).otherwise(_OF_OTHERS)
-    return float(doubles.select((saved * pl.col(ranked_by(doubles))).sum()).item())
+    less = float(doubles.select((saved * pl.col(ranked_by(doubles))).sum()).item())
+    return less * _waited_for(evidence)
+
+
+def _waited_for(evidence: Evidence) -> float:
+    """What calls waited for their nodes, of the time that these add up to on all threads."""
+    ran = evidence.executions.frame.filter(
+        pl.col("definition").is_not_null() & pl.col("call").is_not_null()
+    ).drop_nulls("end_time")
+    begin, end = ran["time"].to_numpy(), ran["end_time"].to_numpy()
+    if not (took := (end - begin).sum()):
+        return 1.0
+    return float(covered(begin, end, np.array([begin.min(), end.max()])).sum() / took)
 
 
 def _passes(evidence: Evidence, rules: list[ReasonRule]) -> list[str]:
