@@ -235,6 +235,26 @@ def test_a_full_output_is_scanned_on(monkeypatch: pytest.MonkeyPatch) -> None:
     agree(path_of("py_function__tf2.13.1__vlog2"))
 
 
+def test_blank_lines_are_counted_without_a_look_at_the_grammar() -> None:
+    """1 GB of line feeds took minutes. Here the scanner has no templates, and whatever looks for one
+    ends the process."""
+    program = """
+from ctypes import byref
+from tflogscope.events.store import Output
+from tflogscope.grammar.compiled import compile_grammar
+from tflogscope.grammar.load import load_grammar
+from tflogscope.native.library import BLANK, library
+
+compiled = compile_grammar(load_grammar())
+compiled.tables.steps = compiled.tables.dialects = None
+output, text = Output(compiled), b"\\n" * 1000
+library().tflogscope_scan(byref(compiled.tables), text, 1000, 0, 1000, 0, byref(output.raw))
+print(output.raw.lines, output.raw.classes[BLANK])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"1000 1000\n")
+
+
 @pytest.mark.thorough
 def test_a_scan_is_under_way_before_polars_is_imported() -> None:
     """The import takes as long as 100 MB do."""

@@ -384,8 +384,7 @@ static record begin_of(scan *s, span line) {
         return (record){i, site, s->clock - 1, micros, e->number, message};
     }
     found f;
-    u32 message = size_of(line) ? message_of(s->t, 0, 0, line, &f) : NONE; /* any number of lines may be blank */
-    return (record){NONE, NONE, NONE, 0, message, line};
+    return (record){NONE, NONE, NONE, 0, message_of(s->t, 0, 0, line, &f), line};
 }
 
 static int is_verbose(const tables *t, const record *r) {
@@ -611,11 +610,15 @@ u64 tflogscope_scan(const tables *t, const u8 *text, u64 size, u64 begin, u64 en
     for (u32 i = 0; i < TABLES; i++) out->strings.texts[i] = text, out->strings.bytes[i] = 0;
     const u8 *p = text + begin;
     while (p < text + end && has_room(out)) {
+        if (*p == '\n') { /* any number of lines may be blank: these are counted, and that is all */
+            out->classes[BLANK]++, out->lines++, p++;
+            continue;
+        }
         span line = line_at(s, p);
         record r = begin_of(s, line);
         s->place = 0;
-        s->class = size_of(line) ? CONTINUATION : BLANK;
-        if (size_of(line) && look(s, &r) == TORN) {
+        s->class = CONTINUATION;
+        if (look(s, &r) == TORN) {
             if (more && !has_lines_ahead(s, after(s, line))) break;
             torn(s, line);
         }
