@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import queue
 import random
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +34,7 @@ from tflogscope.errors import InputError, UsageError
 from tflogscope.escapes import safe
 from tflogscope.grammar.load import load_grammar
 from tflogscope.live.figures import Figures, read_figures
-from tflogscope.live.follow import Beginning, GrowingFile, Receive
+from tflogscope.live.follow import Beginning, GrowingFile, Receive, pipe
 from tflogscope.live.growing import Growing, Latest
 from tflogscope.live.hints import Hints
 from tflogscope.model.run import Run
@@ -389,11 +391,21 @@ def test_a_pipe_is_read_as_it_comes_and_ends() -> None:
     assert reading.has_ended(PATIENCE_S)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system makes pipes larger")
+def test_what_a_quick_writer_writes_comes_together() -> None:
+    """A pipe holds 64 kB, and each piece that is read is a block, which takes some ms."""
+    end, begin = os.pipe()
+    with io.FileIO(end) as stream, io.FileIO(begin, "w") as writer:
+        receive = pipe(stream, "-")
+        os.set_blocking(begin, False)
+        assert writer.write(bytes(1 << 20)) == len(receive()) == 1 << 20
+
+
 def test_a_large_pipe_is_not_kept() -> None:
     left = [b"x" * 99 + b"\n"] * 400_000
-    pipe = Beginning("-", lambda: b"".join([left.pop() for _ in range(min(10_000, len(left)))]))
-    assert sum(len(block.text) for block in pipe.blocks()) == 40_000_000
-    assert len(pipe._reader._kept) < 20 << 20
+    large = Beginning("-", lambda: b"".join([left.pop() for _ in range(min(10_000, len(left)))]))
+    assert sum(len(block.text) for block in large.blocks()) == 40_000_000
+    assert len(large._reader._kept) < 20 << 20
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX's")

@@ -236,8 +236,7 @@ def test_a_full_output_is_scanned_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_blank_lines_are_counted_without_a_look_at_the_grammar() -> None:
-    """1 GB of line feeds took minutes. Here the scanner has no templates, and whatever looks for one
-    ends the process."""
+    """1 GB of line feeds took minutes. Here is no grammar, and a look at it ends the process."""
     program = """
 from ctypes import byref
 from tflogscope.events.store import Output

@@ -9,9 +9,10 @@ import io
 import os
 import select
 import stat
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -175,6 +176,12 @@ def _is_regular(file: io.FileIO) -> bool:
 
 def pipe(stream: io.FileIO, name: str) -> Receive:
     """More of a pipe, as it comes. Its buffer would be locked by the thread that waits for it."""
+    if sys.platform == "linux":
+        import fcntl
+
+        # It holds 64 kB, and then each of these is a block: a quick writer would wait for the scan.
+        with suppress(OSError):  # a file, or this user has too much of them
+            fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, _READ)
 
     def receive() -> bytes:
         with _readable(name):
