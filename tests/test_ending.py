@@ -10,7 +10,7 @@ import pytest
 import tflogscope
 from tests.conftest import Open
 from tests.makelog import Log
-from tests.samples import path_of
+from tests.samples import path_of, raw_log
 from tflogscope import Run
 from tflogscope.exports.redact import Redactor
 from tflogscope.grammar.load import load_grammar
@@ -52,6 +52,27 @@ def test_a_traceback_from_the_programs_first_frame_on_may_have_ended_it(opened: 
     (found,) = crashed(opened(ended(MODULE, INSIDE)))
     assert found["text"].startswith("The log ends with a traceback, and doesn't say whether")
     assert found["python"] == "train.py:5"
+
+
+@pytest.mark.parametrize(
+    ("error", "node"),
+    [
+        ("{{function_node f}} indices[0] = 9 is not in [0, 4)", " (node PartitionedCall/GatherV2)"),
+        ("indices[0] = 7 is not in [0, 4)", ""),
+    ],
+)
+def test_a_verdict_names_the_node_whose_failure_ended_the_program(
+    tmp_path: Path, error: str, node: str
+) -> None:
+    """The failures of this log were caught, until one was not. Another error is of no node."""
+    ending = (
+        f"Traceback (most recent call last):\n  {MODULE}\n    f(x)\nInvalidArgumentError: {error}\n"
+    )
+    log = tmp_path / "run.log"
+    log.write_bytes(raw_log("failures__tf2.20.0") + ending.encode() + footer_line(1))
+    verdict = tflogscope.open_log(log).headline.verdict
+    assert verdict.startswith("The program crashed: InvalidArgumentError (train.py:9)")
+    assert verdict.endswith(f". {error.removeprefix('{{function_node f}} ')}{node}.")
 
 
 def test_one_that_was_caught_in_a_function_is_not_said(opened: Open) -> None:

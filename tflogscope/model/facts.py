@@ -218,13 +218,21 @@ class Limit(NamedTuple):
     text: str
 
 
+class Lead(NamedTuple):
+    """What a verdict says of the finding that comes first, and what an error said."""
+
+    words: str
+    message: str
+
+
 class Summary(NamedTuple):
     """The facts of a run.
 
     `ops`, `functions` and `lines` have a row for each op type, graph function and line of the
     program (`summary.op_facts`, `function_facts`, `PythonLines.facts`), `rewrites` one for each
-    kernel that ops were rewritten to; `findings` is the table. `onednn` is None where the log has
-    no verbose line of oneDNN. `paid_again` is of `phases.paid_again`.
+    kernel that ops were rewritten to; `findings` is the table, and `lead` is of its first row that
+    is an error or a warning. `onednn` is None where the log has no verbose line of oneDNN.
+    `paid_again` is of `phases.paid_again`.
     """
 
     recorded: Recorded
@@ -240,6 +248,7 @@ class Summary(NamedTuple):
     rewrites: pl.DataFrame
     eligible: Eligible
     findings: pl.DataFrame
+    lead: Lead | None
     answers: list[Answer]
     limits: list[Limit]
     slowed: Slowed | None

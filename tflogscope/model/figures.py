@@ -100,7 +100,7 @@ def whole_of(us: float | None, paid_again: pl.DataFrame, run_us: float) -> Whole
     """
     if us is None or not run_us:
         return None
-    loops = float(paid_again.filter(paid_again["phase"] != "logging")["again_us"].sum())
+    loops = float(paid_again["again_us"].sum())
     return Whole(loops, True) if us <= loops else Whole(run_us, False) if us <= run_us else None
 
 

@@ -5,7 +5,6 @@ Both are made of the facts of `summary`, its findings and limits, and say no mor
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 _NOT_KNOWN = "not known"
 _PHASES = 3  # of those in loops, named
-_NODE = re.compile(r" at node (\S+?):? ")
-_END = re.compile(r"(?:; |\.(?: |$))")  # of the first change that an advice names
 
 
 class Figure(NamedTuple):
@@ -93,8 +90,7 @@ def read_verdict(said: Summary, time: pl.DataFrame) -> tuple[str, str]:
 
 def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
-    titles = rows("finding")
-    columns = ["id", "severity", "subject", "count", "time_us", "python", "text", "advice"]
+    columns = ["id", "severity", "time_us", "python", "advice"]
     findings = said.findings[columns].to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
     warnings = [each for each in findings if each["severity"] == "warning"]
@@ -102,12 +98,11 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
     if first:
         inside = dict(said.lines.select("python", "function").rows()).get(first["python"])
-        facts["lead"] = titles[first["id"]].leads(subject=first["subject"], count=first["count"])
+        facts["lead"], facts["message"] = said.lead or ("", "")
         facts |= {"place": first["python"], "inside": None if inside == "<module>" else inside}
         # What failed in a graph is what a program crashes of.
-        same = [each for each in errors if each["id"] == "failed-ops"] * (first["id"] == "crashed")
-        facts["more"] = len(errors or warnings) - 1 - len(same)
-        facts["node"] = next((at[1] for each in same if (at := _NODE.search(each["text"]))), None)
+        same = sum(each["id"] == "failed-ops" for each in errors) * (first["id"] == "crashed")
+        facts["more"] = len(errors or warnings) - 1 - same
     limits = {each.id for each in said.limits}
     for id_ in ("twice", "several-processes"):
         if id_ in limits and not errors:
@@ -115,11 +110,7 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     if first and (errors or said.eager.kinds or said.graph.kinds):
         facts["time"] = time = first["time_us"]
         # The change that pays most is the first that the advice names.
-        change = _END.split(first["advice"])[0]
-        facts["change"] = change or None
-        # What an error said is behind the first colon of its text.
-        message = first["text"].partition(": ")[2].removeprefix(f"{first['subject']}: ")
-        facts["message"] = message or None
+        facts["change"] = _first_change(first["advice"])
         of = whole_of(time, said.paid_again, span)
         facts |= {"span": of and of.us, "in_loops": of and of.in_loops}
         facts["share"] = time / of.us if of else None
@@ -132,7 +123,11 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     if eager and eager.total_us is None:
         return "no-times", facts | {"graph": True}
     off = [each["advice"] for each in findings if each["id"] == "onednn-off"]
-    return "nothing-found", facts | {"off": _END.split(off[0])[0] if off else None}
+    return "nothing-found", facts | {"off": _first_change(off[0]) if off else None}
+
+
+def _first_change(advice: str) -> str:
+    return advice.partition("; ")[0].partition(". ")[0].removesuffix(".")
 
 
 # ---- figures -------------------------------------------------------------------------------------
@@ -152,7 +147,7 @@ def _duration(said: Summary, slices: Slices, time: pl.DataFrame) -> Figure:
 
 def _loops(said: Summary, time: pl.DataFrame) -> Figure:
     """What is paid again and again, and which phases take most of it."""
-    again = said.paid_again.filter((pl.col("phase") != "logging") & (pl.col("again_us") > 0))
+    again = said.paid_again.filter(pl.col("again_us") > 0)
     phases = again.sort("again_us", descending=True).rows()
     if not phases:
         known = time["wall_us"].count()

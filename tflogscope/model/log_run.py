@@ -13,7 +13,7 @@ from tflogscope.model import summary
 from tflogscope.model.executions import with_places
 from tflogscope.model.facts import Rewriters, Summary
 from tflogscope.model.findings.evidence import Evidence
-from tflogscope.model.findings.table import findings_table
+from tflogscope.model.findings.table import findings_table, lead_of
 from tflogscope.model.limits import limit_facts
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import COMPILED
@@ -135,6 +135,7 @@ class LogRun(Run):
             rewrites=summary.rewrite_facts(self.rewrites),
             eligible=summary.reason_facts(self.nodes),
             findings=self.findings,
+            lead=lead_of(of),
             answers=summary.story_facts(ops, self.ops, functions),
             limits=limit_facts(of, eager, graph),
             slowed=summary.slowed_facts(of.costs, of.calls, self.time),

@@ -37,6 +37,8 @@ class Row(NamedTuple):
     title: str = ""
     lead: str = ""
     """How a verdict begins that is made of the row; `title: subject` where there is none."""
+    message: str = ""
+    """What the verdict quotes after that: what an error said."""
     severity: str = ""
     advice: str = ""
     where: str = ""
@@ -46,9 +48,10 @@ class Row(NamedTuple):
         """The sentence."""
         return words(self.text, facts, self.parts)
 
-    def leads(self, **facts: Any) -> str:
-        """The beginning of a verdict."""
-        return words(self.lead or f"{self.title}$[: ${{subject:text}}$]", facts)
+    def leads(self, **facts: Any) -> tuple[str, str]:
+        """The beginning of a verdict, and what it quotes."""
+        lead = self.lead or f"{self.title}$[: ${{subject:text}}$]"
+        return words(lead, facts, self.parts), words(self.message, facts, self.parts)
 
     def advised(self, **facts: Any) -> str:
         """What to do."""

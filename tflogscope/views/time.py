@@ -56,11 +56,9 @@ def time_section(run: Run) -> Iterator[doc.Section]:
 def _paid(known: pl.DataFrame, run: Run) -> pl.DataFrame:
     """Phases with us, and what of it is paid once and again (null of the log), and its share."""
     known = looked_up(known, run.summary.paid_again, "phase").with_columns(us="wall_us")
-    program = pl.col("phase") != "logging"
-    again = pl.col("again_us").fill_null(0.0)
     return known.with_columns(
-        again=pl.when(program).then(again),
-        once=pl.when(program).then(pl.col("us") - again),
+        again="again_us",
+        once=pl.col("us") - pl.col("again_us"),
         share=pl.col("us") / pl.col("us").sum(),
     )
 

@@ -61,10 +61,13 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
         file, line = (None if went_on else ending.frame) or (None, 0)
         python = f"{_as_recorded(file, evidence)}:{line}" if file else None
         said = _cut(error or ending.printed or "")
+        subject = ending.signal or (error or "").partition(":")[0] or f"status {ending.status}"
         facts = {
             "status": ending.status,
             "signal": ending.signal,
             "error": said if error else None,
+            "message": said.removeprefix(f"{subject}: "),
+            "node": _node_of(_row_of(error or "", evidence), evidence),
             "printed": None if error else said,
             "whole": not said.endswith("…"),
             "python": python,
@@ -72,8 +75,15 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
             "asked": ending.signal in _ASKED,
             "native": ending.signal,
         }
-        subject = ending.signal or (error or "").partition(":")[0] or f"status {ending.status}"
         yield Finding("crashed", subject, 1, None, [ending.at], facts, python)
+
+
+def _row_of(error: str, evidence: Evidence) -> int | None:
+    """The last execution whose failure is what the program ended with: the error has its message."""
+    said = pl.col("message").str.replace_all(_NODE_AROUND.pattern, "").str.strip_chars(" .")
+    known = evidence.failures.filter(said.str.len_chars() > 0)
+    known = known.filter(pl.lit(_NODE_AROUND.sub("", error)).str.contains(said, literal=True))
+    return next(iter(known["row"].tail(1)), None)
 
 
 def _as_recorded(path: str, evidence: Evidence) -> str:

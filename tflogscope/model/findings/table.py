@@ -12,6 +12,7 @@ import polars as pl
 from tflogscope.events.scan import SourceSpan
 from tflogscope.grammar.tables import schema
 from tflogscope.model.executions import with_places
+from tflogscope.model.facts import Lead
 from tflogscope.model.findings.eager import eager_findings, eager_training
 from tflogscope.model.findings.evidence import Evidence, Finding
 from tflogscope.model.findings.gaps import between_findings
@@ -20,7 +21,8 @@ from tflogscope.model.findings.loops import loop_findings
 from tflogscope.model.findings.onednn import onednn_findings
 from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
-from tflogscope.model.sentences import rows
+from tflogscope.model.once import once
+from tflogscope.model.sentences import Row, rows
 
 WORTH_A_LOOK = 0.01  # of the time that the log covers
 _LINES = 8  # of the evidence
@@ -33,16 +35,7 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
     line of the evidence, `lines` the first eight of that source, `python` the line of the program
     that asked for most of it.
     """
-    kinds = list(rows("finding"))
-    found = sorted(
-        _all(evidence),
-        key=lambda each: (
-            rows("finding")[each.id].severity != "error",
-            1.0 if each.time_us is None else -round(each.time_us, 3),
-            kinds.index(each.id),
-        ),
-    )
-    spans = evidence.executions.spans
+    found, spans = _sorted(evidence), evidence.executions.spans
     table = [
         {
             **_worded(finding, evidence.span_us),
@@ -52,6 +45,28 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
         for finding, python in zip(found, _asked(found, evidence), strict=True)
     ]
     return pl.DataFrame(table, schema("findings"))
+
+
+def lead_of(evidence: Evidence) -> Lead | None:
+    """What a verdict says of the first finding that is an error, else a warning."""
+    for finding in _sorted(evidence):
+        row = rows("finding")[finding.id]
+        if _severity(finding, row, evidence.span_us) != "note":
+            return Lead(*row.leads(**_facts(finding)))
+    return None
+
+
+@once
+def _sorted(evidence: Evidence) -> list[Finding]:
+    kinds = list(rows("finding"))
+    return sorted(
+        _all(evidence),
+        key=lambda each: (
+            rows("finding")[each.id].severity != "error",
+            1.0 if each.time_us is None else -round(each.time_us, 3),
+            kinds.index(each.id),
+        ),
+    )
 
 
 def _lines(finding: Finding, spans: Sequence[SourceSpan]) -> dict[str, Any]:
@@ -87,15 +102,23 @@ def _all(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _worded(finding: Finding, span_us: int | None) -> dict[str, Any]:
-    row, time = rows("finding")[finding.id], finding.time_us
-    much = bool(time and span_us and time >= WORTH_A_LOOK * span_us)
-    facts = {"subject": finding.subject, "count": finding.amount, "time": time, **finding.facts}
+    row, time, facts = rows("finding")[finding.id], finding.time_us, _facts(finding)
     return {
         "id": finding.id,
-        "severity": row.severity or ("warning" if much else "note"),
+        "severity": _severity(finding, row, span_us),
         "subject": finding.subject,
         "count": finding.amount,
         "time_us": None if time is None else round(time, 3),
         "text": row.words(**facts),
         "advice": row.advised(**facts),
     }
+
+
+def _facts(finding: Finding) -> dict[str, Any]:
+    of_all = {"subject": finding.subject, "count": finding.amount, "time": finding.time_us}
+    return {**of_all, **finding.facts}
+
+
+def _severity(finding: Finding, row: Row, span_us: int | None) -> str:
+    much = finding.time_us and span_us and finding.time_us >= WORTH_A_LOOK * span_us
+    return row.severity or ("warning" if much else "note")
