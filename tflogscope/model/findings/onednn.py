@@ -125,7 +125,8 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         }
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         facts["took"] = time
-        if time is not None and (nodes["dtype"] == "DT_DOUBLE").any():
+        facts["doubles"] = int((nodes["dtype"] == "DT_DOUBLE").sum())
+        if time is not None and facts["doubles"]:
             time = _narrower_us(evidence)
             facts["narrower"] = time
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
@@ -149,10 +150,10 @@ def _narrower_us(evidence: Evidence) -> float:
 
 
 def _waited_for(evidence: Evidence) -> float:
-    """What calls waited for their nodes, of the time that these add up to on all threads."""
-    ran = evidence.executions.frame.filter(
-        pl.col("definition").is_not_null() & pl.col("call").is_not_null()
-    ).drop_nulls("end_time")
+    """What calls waited for nodes in float64, of what these add up to on all threads."""
+    types = evidence.executions.runs.definitions["attributes"].str.extract(DTYPE, 1)
+    frame = evidence.executions.frame.drop_nulls(["definition", "call", "end_time"])
+    ran = rows(frame, where(is_among(frame["definition"], where(types == "DT_DOUBLE"))))
     begin, end = ran["time"].to_numpy(), ran["end_time"].to_numpy()
     if not (took := (end - begin).sum()):
         return 1.0

@@ -79,7 +79,7 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _row_of(error: str, evidence: Evidence) -> int | None:
-    """The last execution whose failure is what the program ended with: the error has its message."""
+    """The last execution whose failure ended the program: the error has its message."""
     said = pl.col("message").str.replace_all(_NODE_AROUND.pattern, "").str.strip_chars(" .")
     known = evidence.failures.filter(said.str.len_chars() > 0)
     known = known.filter(pl.lit(_NODE_AROUND.sub("", error)).str.contains(said, literal=True))
