@@ -51,7 +51,9 @@ def summary_json(run: Run) -> dict[str, Any]:
         recorded[edge] = moment(recorded[edge], "microseconds")
     edges = pl.col("start", "end").dt.to_string("%Y-%m-%d %H:%M:%S%.6f")
     facts["time"] = run.time.with_columns(edges).to_dicts()
-    return {"schema_version": SCHEMA_VERSION, **facts}
+    del facts["lead"]  # the verdict has its words
+    verdict = read_verdict(run.summary, run.time)[1]
+    return {"schema_version": SCHEMA_VERSION, "verdict": verdict, **facts}
 
 
 def _plain(facts: Any) -> Any:
