@@ -186,6 +186,20 @@ def test_people_with_other_senses_can_use_it(
     page.context.close()
 
 
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [("sleeping_callback__tf2.22.0rc0__record", 400), ("ends_key__tf2.20.0__record", 1400)],
+)
+def test_what_record_wrote_is_not_past_the_margin(
+    name: str, width: int, browser: Browser, complaints: Complaints, tmp_path: Path
+) -> None:
+    """Paths of TensorFlow's own functions and the settings are long, and have no spaces."""
+    page = opened_page(browser, written(name, tmp_path), complaints)
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.context.close()
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 def test_nothing_is_past_the_margin(width: int, asked: Page) -> None:
     before = asked.viewport_size
