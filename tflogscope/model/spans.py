@@ -64,8 +64,8 @@ def asked_for(ops: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
 def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     """The spans, in the order of their begins on each thread: of `asked_for` what has ended.
 
-    Columns: thread, at, op, is_call, begin, before (the op of the span before), after_call (that
-    was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and
+    Columns: thread, at, op, is_call, begin, end, before (the op of the span before), after_call
+    (that was a call), since (its end); gap_us (from there on), own_us and work_us (wall time, and
     kernels), all without the log; usual_us: the usual gap of these two; python_us: the gap, if they
     are usually too long for a dispatch; most_us: what a dispatch takes at most, or this gap
     usually; again: of a loop; session (how many calls began on the thread).
@@ -83,7 +83,7 @@ def read_spans(asked: pl.DataFrame, without_log: WithoutLog) -> pl.DataFrame:
     usual = pl.col("gap_us").median().over("op", "last_op")
     long = ~pl.col("is_call") & (usual > dispatch)
     return spans.select(
-        *("thread", "at", "op", "is_call", "begin", "gap_us", "work_us"),
+        *("thread", "at", "op", "is_call", "begin", "end", "gap_us", "work_us"),
         before="last_op",
         usual_us=usual,
         after_call=holds(pl.col("last_is_call")),

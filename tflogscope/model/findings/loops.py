@@ -174,10 +174,7 @@ def held_up_us(evidence: Evidence) -> float:
     Where that code runs for a small part of the loop, there are other reasons: it is no longer a
     wait than the code runs.
     """
-    spans = evidence.spans.sort("thread", "begin").with_columns(
-        end=pl.col("since").shift(-1).over("thread")
-    )
-    loop = spans.filter(pl.col("again") & (pl.col("end") >= pl.col("begin")))
+    loop = evidence.spans.filter("again")
     ran = covered_within(
         *python_of_data(evidence), loop["since"].to_numpy(), loop["end"].to_numpy()
     )
