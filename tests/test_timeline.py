@@ -107,6 +107,15 @@ def test_gaps_lie_between_what_ran(opened: Open) -> None:
     assert gap.before == (called, "__inference_f_7")
     assert gap.duration_us == pytest.approx(1_000_000, rel=0.001)
     assert [name for name, _ in gap.ready] == ["f_7"]
+    assert gap.tracing_us == 0  # no record of it
+
+
+def test_gaps_say_how_much_of_them_was_tracing() -> None:
+    """The first call of Keras' step waits for Python, then for graph passes, and for no more."""
+    gaps = of(run_of("keras_fit_mlp__tf2.13.1__vlog2")).gaps
+    (gap,) = (each for each in gaps if [*dict(each.ready)] == ["train_function_809"])
+    assert gap.tracing_us + sum(us or 0 for _, us in gap.ready) <= gap.duration_us
+    assert gap.tracing_us > gap.duration_us / 2
 
 
 # ---- the picture ---------------------------------------------------------------------------------

@@ -53,13 +53,15 @@ class Lane:
 class Gap:
     """A time in which nothing ran, and what stands before and after it in the log (None: nothing).
 
-    `ready`: functions that TensorFlow instantiated in it, with the time that took in µs.
+    `tracing_us`: how much of it Python was tracing a function, as far as the log shows. `ready`:
+    functions that TensorFlow instantiated in it, with the time that took in µs.
     """
 
     begin_ns: int
     duration_us: float
     after: tuple[int, str] | None
     before: tuple[int, str] | None
+    tracing_us: float
     ready: list[tuple[str, int | None]]
 
 
@@ -251,14 +253,19 @@ def _counts(times: Integers, edges: Integers) -> Integers:
 
 def _preparations(run: Run, edges: Integers) -> Iterator[Lane]:
     """The lanes of what came before functions ran. They have no rows, so no gap ends at them."""
-    origin = run.slices.origin_us
-    if origin is None or run.slices.clock != "time":
-        return
-    times = (pl.col("begin", "end") - origin) * 1000
-    rows = run.preparations.select("kind", times.name.suffix("_ns"), has_end=pl.lit(value=True))
     for kind, name in SHORT_KINDS.items():
-        if (part := rows.filter(kind=kind)).height:
+        if (part := _prepared(run, kind)).height:
             yield _lane("", name, part, edges, np.zeros(0, np.int64))
+
+
+def _prepared(run: Run, kind: str) -> pl.DataFrame:
+    """When that was done before functions ran: begin_ns, end_ns, has_end; empty without times."""
+    origin = run.slices.origin_us
+    known = run.preparations.filter(kind=kind) if run.slices.clock == "time" else pl.DataFrame()
+    if origin is None or known.is_empty():
+        return pl.DataFrame(schema={"begin_ns": pl.Int64, "end_ns": pl.Int64})
+    times = (pl.col("begin", "end") - origin) * 1000
+    return known.select(times.name.suffix("_ns"), has_end=pl.lit(value=True))
 
 
 def _primitives(run: Run, inner: pl.DataFrame, edges: Integers) -> Lane:
@@ -290,7 +297,10 @@ def _gap(run: Run, shown: pl.DataFrame, begin: int, end: int) -> Gap:
         pl.concat_str(pl.col("function").fill_null("?"), uid, ignore_nulls=True),
         "instantiation_us",
     )
-    return Gap(begin, (end - begin) / 1000, after, before, ready.rows())
+    traced = _prepared(run, "tracing")
+    since, until = (traced[edge].to_numpy() for edge in ("begin_ns", "end_ns"))
+    tracing_ns = covered(since, until, np.array([begin, end])).sum()
+    return Gap(begin, (end - begin) / 1000, after, before, float(tracing_ns) / 1000, ready.rows())
 
 
 def _place(slice_: pl.DataFrame, line: pl.Expr, texts: pl.DataFrame) -> tuple[int, str] | None:

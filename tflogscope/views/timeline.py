@@ -227,13 +227,15 @@ def _gaps(activity: Activity, slices: Slices, console: Console) -> None:
 
 
 def gap_text(gap: Gap, clock: str) -> str:
-    """How long nothing ran, after and before what, and what was instantiated meanwhile."""
+    """How long nothing ran, after and before what; what was traced and instantiated meanwhile."""
     size = (
         count_of(round(gap.duration_us), "line") if clock == "lines" else duration(gap.duration_us)
     )
     after = f", after line {gap.after[0]:,} ({gap.after[1]})" if gap.after else ""
     before = f", before line {gap.before[0]:,} ({gap.before[1]})" if gap.before else ""
-    return f"{size}{after}{before}{_instantiated(gap.ready)}"
+    traced = f"tracing for {duration(gap.tracing_us)}" if gap.tracing_us else ""
+    meanwhile = ", ".join(filter(None, (traced, _instantiated(gap.ready))))
+    return f"{size}{after}{before}{': ' if meanwhile else ''}{meanwhile}"
 
 
 def _instantiated(functions: list[tuple[str, int | None]]) -> str:
@@ -243,7 +245,7 @@ def _instantiated(functions: list[tuple[str, int | None]]) -> str:
     known = [us for _, us in functions if us is not None]
     took = f" in {duration(sum(known))}" if known else ""
     who = functions[0][0] if len(functions) == 1 else count_of(len(functions), "function")
-    return f": {who} instantiated{took}"
+    return f"{who} instantiated{took}"
 
 
 def _legend(activity: Activity, slices: Slices, console: Console) -> None:
