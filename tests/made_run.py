@@ -12,6 +12,7 @@ import polars as pl
 from tests.samples import run_of
 from tflogscope import Run
 from tflogscope.model.facts import Rewriters
+from tflogscope.model.python_functions import OWN_FUNCTIONS
 
 Row = dict[str, Any]
 _TABLES = ("timeline", "functions", "nodes", "primitives", "coverage")
@@ -48,7 +49,7 @@ class MadeRun:
         # What has one name is one function here.
         same = traces.with_columns(
             python_function=pl.struct("function", "flavour").rank("dense"),
-            made_by=pl.lit(None, pl.String),
+            made_by=pl.when(pl.col("function").is_in(OWN_FUNCTIONS)).then(pl.lit("TensorFlow")),
         )
         own = pl.Series([bool(row.get("own")) for row in self.timeline], dtype=pl.Boolean)
         beside = {"findings": real.findings.clear(), "asked": own.to_frame("own")}

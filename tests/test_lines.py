@@ -15,7 +15,7 @@ from tflogscope import Run, open_log
 from tflogscope.model.log_run import LogRun
 
 HERE = Path(__file__).parent / "lines"
-LOGS = sorted(HERE.glob("*.log.zst"))
+LOGS = sorted(HERE.glob("program__*.log.zst"))
 PROGRAM = HERE / "program.py"
 ASKS = {
     op: f"program.py:{number}"
@@ -52,6 +52,22 @@ def test_nodes_that_python_made_have_a_line(run: Run) -> None:
     # Lowering makes the others: `while/enter/_5`, `cond/switch_pred/_2`.
     made = run.nodes.filter(~pl.col("node").str.contains(r"/_\d+$|_SOURCE|_SINK|^(?:Func|Arg)/"))
     assert made.filter(pl.col("op").is_in(list(ASKS)))["python"].null_count() == 0
+
+
+@pytest.mark.parametrize("release", ["2.13.1", "2.22.0rc0"])
+def test_inlined_nodes_of_one_name_and_different_lines_have_none(release: str) -> None:
+    """`inlined.py` asks for `mul` in two functions, and for all else on one line."""
+    timeline = open_log(HERE / f"inlined__tf{release}.log.zst").timeline
+    nodes = timeline.filter(pl.col("op").is_in(["Mul", "Sinh", "Erf", "Cosh"]), mode="graph")
+    assert dict(nodes.select("node", pl.col("python").str.split("/").list.last()).rows()) == {
+        "PartitionedCall/Sinh": "inlined.py:10",
+        "PartitionedCall_1/Sinh": "inlined.py:10",
+        "PartitionedCall/mul": None,
+        "PartitionedCall_1/mul": None,
+        "mul": "inlined.py:15",
+        "Erf": "inlined.py:15",
+        "Cosh": "inlined.py:16",
+    }
 
 
 def test_functions_have_the_line_of_their_first_call(run: Run) -> None:

@@ -31,7 +31,7 @@ class CheckedRun:
     @cached_property
     def calls(self) -> pl.DataFrame:
         """Calls of graph functions, in order."""
-        return function_calls(self.run.timeline)
+        return function_calls(self.run.timeline, self.run.python_functions)
 
     @cached_property
     def eager(self) -> pl.DataFrame:

@@ -17,14 +17,15 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.frames import among, looked_up, where
+from tflogscope.model.frames import among, looked_up
 from tflogscope.model.names import PLUMBING_OPS, function_columns
 
 _ALIKE = 0.5  # of the nodes of the smaller of two traces
 _ROUNDS = 64  # groups of traces of one name; what is left then is taken as functions of their own
 
-# Functions that TensorFlow makes for itself: name, what names of nodes in it begin with ("": any),
-# and where it is made.
+# Functions that TensorFlow makes for itself: name, what names of nodes in it have ("": any), and
+# where it is made. A function of the program may have the name and such nodes, so the place of the
+# definition counts where `record` wrote it down.
 _MULTI_DEVICE = "python/data/ops/multi_device_iterator_ops.py"
 _OWN = (
     ("initialize_variables", "", "python/eager/polymorphic_function/polymorphic_function.py"),
@@ -36,7 +37,8 @@ _OWN = (
         for where in ("", "remote_")
         for what in ("init", "next", "finalize")
     ),
-    ("f", "loop_body/", "python/ops/parallel_for/control_flow_ops.py, pfor"),
+    # pfor's converters name their nodes `…/pfor/…` (python/ops/parallel_for/pfor.py, PFor.convert).
+    ("f", "/pfor/", "python/ops/parallel_for/control_flow_ops.py"),
 )
 OWN_FUNCTIONS = tuple(name for name, prefix, _ in _OWN if not prefix)
 """Names that only functions of TensorFlow's own have."""
@@ -82,7 +84,7 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
         "name",
         python_function=number,
         traces=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over(number),
-        made_by=_made_by(known, nodes),
+        made_by=_made_by(known, nodes, events),
     )
 
 
@@ -171,15 +173,17 @@ def _warned(known: pl.DataFrame, events: Events) -> pl.Expr:
     return pl.when(unknown & (largest < warned)).then(number)
 
 
-def _made_by(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
+def _made_by(known: pl.DataFrame, nodes: pl.DataFrame, events: Events) -> pl.Series:
     """The file of TensorFlow that makes each function that is its own, null for others."""
-    made_by = pl.Series([None], dtype=pl.String).new_from_index(0, known.height)
-    names = {*known["function"].unique()}
-    for function, prefix, place in _OWN:
-        if function in names:
-            own = where(known["function"] == function)
-            if prefix:
-                inside = nodes.filter(pl.col("node").str.starts_with(prefix))["name"]
-                own = own[where(known["name"][own].is_in(inside.implode()))]
-            made_by.scatter(own, place)
-    return made_by
+    place = pl.col("signature").str.json_path_match("$[0][0]")
+    said = traces_recorded(events).select("name", defined=place)
+    known = looked_up(known.select("name", "function"), said, "name")
+    made_by = pl.lit(None, pl.String)
+    for function, part, file in _OWN:
+        own = pl.col("function") == function
+        if part and function in known["function"]:
+            inside = nodes.filter(pl.col("node").str.contains(part, literal=True))["name"]
+            marked = pl.col("name").is_in(inside.implode())
+            own &= pl.coalesce(pl.col("defined").str.ends_with(file), marked)
+        made_by = pl.when(own).then(pl.lit(file)).otherwise(made_by)
+    return known.select(made_by=made_by).to_series()

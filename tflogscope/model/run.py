@@ -89,7 +89,7 @@ class Run(Tables):
     @cached_property
     def eager_executions(self) -> pl.DataFrame:
         """The eager ops of the timeline, each with the calls around it (`eager_executions`)."""
-        return eager_executions(self.executions)
+        return eager_executions(self.executions, self.python_functions)
 
     @cached_property
     def unexpected_eager(self) -> pl.DataFrame:

@@ -13,26 +13,29 @@ import polars as pl
 
 from tflogscope.model.causes.rules import causes_that_count
 from tflogscope.model.executions import spelled
-from tflogscope.model.frames import holds, last_before, row_with, rows, where
-from tflogscope.model.python_functions import OWN_FUNCTIONS
+from tflogscope.model.frames import last_before, row_with, rows, where
 
 After = Literal["first-call", "start"]
 
 
-def function_calls(executions: pl.DataFrame) -> pl.DataFrame:
+def function_calls(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
     """Calls of graph functions, TensorFlow's own left out, of executions with their `row`.
 
-    What tf.data runs is not among them: it runs its functions without a call.
+    What tf.data runs is not among them: it runs its functions without a call. `functions` is
+    `Run.python_functions`.
     """
-    own = holds(pl.col("function").is_in(OWN_FUNCTIONS))
-    return executions.filter((pl.col("kind") == "call") & ~own)
+    keys = ["function", "function_uid", "flavour"]
+    own = functions.filter(pl.col("made_by").is_not_null())[keys]
+    calls = executions.filter(pl.col("kind") == "call")
+    return calls.join(own, on=keys, how="anti", maintain_order="left")
 
 
-def eager_executions(executions: pl.DataFrame) -> pl.DataFrame:
+def eager_executions(executions: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
     """The eager ops among executions, in the order of the log, each with the calls around it.
 
     Args:
         executions: the `timeline` and own (TensorFlow or Keras asked for it itself).
+        functions: `Run.python_functions`.
 
     Columns: row (in the timeline), those given, with texts as strings, and
     - `near`: the function it belongs to: the one in whose call it ran (`py_function`); else the one
@@ -45,7 +48,7 @@ def eager_executions(executions: pl.DataFrame) -> pl.DataFrame:
     number = where(executions["mode"] == "eager")
     row = pl.Series("row", number, pl.UInt32)
     eager = spelled(row.to_frame().hstack(rows(executions, number)))
-    calls, ops = function_calls(eager), rows(eager, where(eager["kind"] == "op"))
+    calls, ops = function_calls(eager, functions), rows(eager, where(eager["kind"] == "op"))
     first_row, first = calls[["row", "function"]].row(0) if calls.height else (0, None)
     last = rows(calls["function"], last_before(ops[["row"]], calls[["row"]]))
     known = rows(calls, where(calls["call"] >= 0))

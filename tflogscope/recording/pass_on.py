@@ -74,7 +74,7 @@ _DEBUG_STRING = re.compile(rb"goo\.gle/debug[a-z]+\s*$")
 # the node of a status that is not OK.
 _SECOND = (
     b"To enable the following instructions:",
-    b"\t [[{",
+    b"\t [[",
     b"=== Source Location Trace: ===",
 )
 # From 2.22 on a status says where it comes from, a place on each line.

@@ -21,9 +21,9 @@ from tflogscope.model.findings.loops import (
     waited_us,
 )
 from tflogscope.model.frames import holds, is_among, last_before, row_with, rows, where
-from tflogscope.model.names import PRODUCTS, function_columns
+from tflogscope.model.names import PRODUCTS
 from tflogscope.model.once import once
-from tflogscope.model.python_functions import KERAS_STEPS, OWN_FUNCTIONS
+from tflogscope.model.python_functions import KERAS_STEPS
 from tflogscope.model.stack_traces import stack_traces_of_calls
 from tflogscope.model.unexpected import is_unexpected
 
@@ -303,9 +303,9 @@ def _steady(evidence: Evidence, near: str, ops: pl.DataFrame, stake: pl.DataFram
 
 
 def _other(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
-    entered = evidence.events.messages("entering_call").select(**function_columns(pl.col("op")))
-    of_program = entered["function"].is_in(OWN_FUNCTIONS).not_()
-    if ops["near"].null_count() == ops.height and not of_program.any():
+    same, called = evidence.python_functions, evidence.events.messages("entering_call")["op"]
+    tensorflows = called.is_in(same.filter(pl.col("made_by").is_not_null())["name"].implode())
+    if ops["near"].null_count() == ops.height and tensorflows.all():
         own = bool(evidence.calls.height)
         yield _ran(evidence, "no-function", "the program", ops, own=own)
     elif evidence.calls.height:

@@ -188,7 +188,7 @@ class Evidence:
     @cached_property
     def placed(self) -> pl.DataFrame:
         """Eager ops, calls left out, with the function that each is near (`eager_executions`)."""
-        return eager_executions(self.eager)
+        return eager_executions(self.eager, self.python_functions)
 
     @cached_property
     def calls(self) -> pl.DataFrame:

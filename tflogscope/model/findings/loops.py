@@ -314,7 +314,7 @@ def _python_overhead(evidence: Evidence) -> Iterator[Finding]:
     of_loop = rows(spans, where(spans["again"] & ~is_among(spans["at"], of_keras)))
     long = of_loop.filter(pl.col("python_us") > 0)
     took = float(long["python_us"].sum())
-    work = float(spans["work_us"].sum())
+    work = float(of_loop["work_us"].filter(~of_loop["is_call"]).sum())
     if long.height < LEAST or took <= _WORTH * evidence.loop_us:
         return
     top = long.group_by("before", "op").agg(pl.col("python_us").sum(), at=pl.col("at").first())
