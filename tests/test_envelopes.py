@@ -113,7 +113,8 @@ def test_a_sample_that_does_not_fit_its_row_is_said(tmp_path: Path) -> None:
     path.write_bytes(b"".join(b"worker 3 | " + line + b"\n" for line in lines))
     run = tflogscope.open_log(path, grammar=own)
     assert run.summary.recorded.envelope == "our launcher"
-    assert tflogscope.open_log(path).summary.recorded.envelope is None
+    found = tflogscope.open_log(path).summary.recorded.envelope
+    assert found == "the same text before each line"
     (own / "ours.toml").write_text(row.replace('rank = "rank"', 'rank = "task"'))
     with pytest.raises(GrammarError, match="there is no field 'task'"):
         load_grammar(own)

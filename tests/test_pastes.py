@@ -157,6 +157,7 @@ WHOLE: dict[str, Callable[[str], str]] = {
     "tags eaten": each(partial(re.sub, "<[^<>]*>", "")),
     "emphasis eaten": lambda text: text.replace("*", ""),
     "pytest": each("E       {}".format),
+    "named": each("STDERR of 7: {}".format),
     "a byte order mark": "\ufeff{}".format,
     "PowerShell": lambda text: text.replace("\n", "\nAt line:1 char:1\n+ python train.py\n", 1),
     "a bar of progress": each(partial(re.sub, "^(.*MatMul)", "\r 12%|█ | 12/100 [0:01<0:08]\\1")),
@@ -198,6 +199,27 @@ def test_a_paste_is_the_log(tmp_path: Path, change: Callable[[str], str], name: 
     log, paste = opened(tmp_path / "run.log", text), opened(tmp_path / "paste.log", change(text))
     for mine, its in zip(said(paste), said(log), strict=True):
         assert mine.equals(its)
+
+
+@pytest.mark.parametrize("shape", ["coloured", "kernel's clock", "pytest", "named", "Airflow"])
+def test_what_failed_failed_in_a_paste(tmp_path: Path, shape: str) -> None:
+    """The line that says so is not a record, so it is not found in the middle of a line."""
+    text = piece_of("error__tf2.13.1__vlog2")
+    log = opened(tmp_path / "run.log", text)
+    paste = opened(tmp_path / "paste.log", WHOLE[shape](text))
+    assert "failed" in log.timeline["status"]
+    for mine, its in zip(said(paste), said(log), strict=True):
+        assert mine.equals(its)
+    assert paste.coverage["torn"].sum() == 0
+
+
+@pytest.mark.parametrize("before", [("a ", "b "), ("7", "8"), ("$", "$")])
+def test_other_text_before_records_is_the_programs(tmp_path: Path, before: tuple[str, str]) -> None:
+    lines = piece_of("error__tf2.13.1__vlog2").split("\n")[:-1]
+    text = "".join(f"{before[at % 2]}{line}\n" for at, line in enumerate(lines))
+    paste = opened(tmp_path / "paste.log", text)
+    assert paste.summary.recorded.envelope is None
+    assert paste.coverage["torn"].sum() > 200
 
 
 @pytest.mark.parametrize(("change", "name"), logs_for(LOST))

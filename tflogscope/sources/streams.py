@@ -301,11 +301,28 @@ def recognise(head: bytes, grammar: Grammar) -> tuple[Envelope, ...] | None:
     del found[None]
     chain, count = found.most_common(1)[0] if found else ((), 0)
     if not chain or count < least:
-        return ()
+        return _alike(head, behind) if len(behind) == len(records) else ()
     if len(chain) == 1 and _counts_lines(head, chain[0]):
         chain = (replace(chain[0], name="line numbers", streams=(), rank=""),)
     inner = _pasted(b"".join(each.text for each in Chain(chain).head(head)), grammar)
     return (*chain, inner) if inner else chain
+
+
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+
+
+def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ...]:
+    """A wrapper that no row describes: the same before each record, but for digits."""
+    before = {head[begin:place] for begin, place in behind}
+    if not any(_COLOUR.sub(b"", each) for each in before):
+        colours = tuple((each, b"") for each in sorted({*_COLOUR.findall(head)}))
+        return (Envelope("escaped", "colours", "", "", escapes=colours),)
+    shape, *others = {re.sub(rb"[0-9]+", b"0", each).decode("utf-8", "replace") for each in before}
+    # Digits at the end could be the record's. `$` has a meaning in templates.
+    if others or len(behind) < _LEAST_FULL or shape.endswith("0") or "$" in shape:
+        return ()
+    template = shape.replace("0", "${n:uint}")
+    return (Envelope("alike", "the same text before each line", "", "", head=template),)
 
 
 _HTML = {b"&quot;": b'"', b"&#x27;": b"'", b"&#39;": b"'", b"&lt;": b"<", b"&gt;": b">"}
