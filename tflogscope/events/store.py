@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import mmap
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from ctypes import POINTER, byref, c_int64, c_uint8, c_uint32, c_uint64, sizeof
-from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
 from tflogscope.grammar.compiled import CompiledGrammar
@@ -56,22 +58,25 @@ class Output:
     """What the scanner writes for one block; used again for the next one of the same `Store`."""
 
     def __init__(self, grammar: CompiledGrammar, rows: int = ROWS, strings: int = STRINGS) -> None:
-        self._arrays = (
-            (c.Entry * strings)(),
-            (c_uint32 * (2 * strings))(),
-            (c.Row * rows)(),
-            (c.Seen * (4 * strings))(),
-            (c_uint32 * (rows * c.FIELDS))(),
-            (c_uint32 * strings)(),
-            (c_uint64 * (c.HOT + grammar.tables.message_count))(),
-        )
-        entries, slots, out_rows, seen, fields, numbers, self.classes = self._arrays
+        # Not touched yet: a small log needs little of it.
+        entries, slots, out_rows, seen, fields, numbers = self._memory = [
+            _Memory(kind, count)
+            for kind, count in (
+                (c.Entry, strings),
+                (c_uint32, 2 * strings),
+                (c.Row, rows),
+                (c.Seen, 4 * strings),
+                (c_uint32, rows * c.FIELDS),
+                (c_uint32, strings),
+            )
+        ]
+        self.classes = (c_uint64 * (c.HOT + grammar.tables.message_count))()
         self.raw = c.Output(
-            strings=c.Dictionary(entries, slots, 0, strings, 2 * strings - 1),
-            rows=out_rows,
-            seen=seen,
-            fields=fields,
-            numbers=numbers,
+            strings=c.Dictionary(entries.place, slots.place, 0, strings, 2 * strings - 1),
+            rows=out_rows.place,
+            seen=seen.place,
+            fields=fields.place,
+            numbers=numbers.place,
             classes=self.classes,
             seen_mask=4 * strings - 1,
             row_capacity=rows,
@@ -82,20 +87,19 @@ class Output:
 class _Memory:
     """An array of C's that grows. Of what is not written to yet, nothing is in memory."""
 
-    def __init__(self, kind: type[Any]) -> None:
+    def __init__(self, kind: type[Any], count: int = 0) -> None:
+        """`count`: room for so many items."""
         self.kind = kind
-        self._take(mmap(-1, _FIRST_BYTES))
+        self._take(_pages(count * sizeof(kind) or _FIRST_BYTES))
 
-    def _take(self, raw: mmap) -> None:
+    def _take(self, raw: mmap.mmap) -> None:
         self.raw = raw
         self.place, self.capacity = _pointer(raw, self.kind), len(raw) // sizeof(self.kind)
 
     def room(self, count: int) -> tuple[Any, int]:
         """See that there is room for so many items; return where they are, and for how many."""
         if count > self.capacity:
-            before, place = self.raw, self.place
-            self._take(mmap(-1, max(count * sizeof(self.kind), 2 * len(before))))
-            ctypes.memmove(self.place, place, len(before))
+            self._take(_grown(self.raw, max(count * sizeof(self.kind), 2 * len(self.raw))))
         return self.place, self.capacity
 
     def copied(self, count: int) -> _Memory:
@@ -105,7 +109,25 @@ class _Memory:
         return made
 
 
-def _pointer(raw: mmap, kind: type[Any]) -> Any:
+def _pages(size: int) -> mmap.mmap:
+    """Memory of this process alone, which takes the system less time than what could be shared."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def _grown(raw: mmap.mmap, size: int) -> mmap.mmap:
+    """The same memory with more behind it: Linux moves pages, unless somebody looks at them."""
+    if sys.platform == "linux":
+        with suppress(BufferError):
+            raw.resize(size)
+            return raw
+    more = _pages(size)
+    ctypes.memmove(_pointer(more, c_uint8), _pointer(raw, c_uint8), len(raw))
+    return more
+
+
+def _pointer(raw: mmap.mmap, kind: type[Any]) -> Any:
     return ctypes.cast(ctypes.addressof(ctypes.c_char.from_buffer(raw)), POINTER(kind))
 
 
@@ -152,12 +174,10 @@ class Store:
             strings.slots = _pointer(self._slots, c_uint32)
             c.library().tflogscope_index(byref(strings))
         if 2 * (raw.open_used + starts) > raw.open_mask + 1:
-            # Room for the runs of some blocks: those that are done go when the table is made anew.
             old, count = self._open, raw.open_mask + 1
-            self._open, raw.open_mask = _slots(c.Opened, raw.open_live + 4 * starts)
+            self._open, raw.open_mask = _slots(c.Opened, raw.open_used + starts)
             raw.open = _pointer(self._open, c.Opened)
             c.library().tflogscope_move(_pointer(old, c.Opened), count, raw.open, raw.open_mask)
-            raw.open_used = raw.open_live
 
     def _make_columns(self, number: int, rows: int) -> None:
         columns = self.raw.columns[number]
@@ -260,6 +280,6 @@ def texts_of(store: Store, table: str, begin: int = 0) -> pl.Series:
     return texts
 
 
-def _slots(kind: type[Any], count: int) -> tuple[mmap, int]:
+def _slots(kind: type[Any], count: int) -> tuple[mmap.mmap, int]:
     size = max(_FIRST_SLOTS, 1 << (4 * count).bit_length())
-    return mmap(-1, size * sizeof(kind)), size - 1
+    return _pages(size * sizeof(kind)), size - 1

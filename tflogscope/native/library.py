@@ -224,7 +224,6 @@ class Store(Structure):
         ("field_used", c_uint64),
         ("field_capacity", c_uint64),
         ("open_used", c_uint64),
-        ("open_live", c_uint64),
         ("open_mask", c_uint64),
         ("odd_used", c_uint64),
         ("odd_capacity", c_uint64),

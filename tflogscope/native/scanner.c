@@ -641,9 +641,9 @@ typedef struct {
     u64 used, capacity;
 } columns;
 
-/* A key of which a run has begun. ODD: not one start and then its end; all of its records from
-   then on go to `odds`, and are paired when the log is known to its end. */
-enum { FREE, DONE, OPEN, ODD };
+/* A key of which a run has begun and not ended. ODD: not one start and then its end; all of its
+   records from then on go to `odds`, and are paired when the log is known to its end. */
+enum { FREE, OPEN, ODD };
 
 typedef struct { wide key; u32 run, state; } opened;
 typedef struct { wide key; i64 at, run; u32 clock, micros, site; } odd; /* run -1: an end */
@@ -657,7 +657,7 @@ typedef struct {
     u32 *fields;
     opened *open;
     odd *odds;
-    u64 field_used, field_capacity, open_used, open_live, open_mask, odd_used, odd_capacity, lines;
+    u64 field_used, field_capacity, open_used, open_mask, odd_used, odd_capacity, lines;
 } store;
 
 /* The number that a string of a block has in the log. */
@@ -682,6 +682,19 @@ static opened *opened_at(opened *open, u64 mask, wide key) {
     return &open[slot];
 }
 
+/* Frees a slot. What is behind it and could not be where its key belongs moves up. */
+static void forget(store *s, u64 hole) {
+    for (u64 next = hole, mask = s->open_mask;;) {
+        next = (next + 1) & mask;
+        if (s->open[next].state == FREE) break;
+        if (((next - s->open[next].key.a) & mask) < ((next - hole) & mask)) continue;
+        s->open[hole] = s->open[next];
+        hole = next;
+    }
+    s->open[hole].state = FREE;
+    s->open_used--;
+}
+
 static void pair(store *s, odd r) {
     columns *runs = &s->columns[NODES];
     opened *o = opened_at(s->open, s->open_mask, r.key);
@@ -689,13 +702,11 @@ static void pair(store *s, odd r) {
     if (o->state == OPEN && r.run < 0) {
         runs->end_at[n] = r.at, runs->end_site[n] = r.site;
         runs->end_clock[n] = r.clock, runs->end_micros[n] = r.micros;
-        o->state = DONE;
-        s->open_live--;
+        forget(s, (u64)(o - s->open));
         return;
     }
-    if (o->state == FREE || o->state == DONE) {
-        s->open_used += o->state == FREE;
-        s->open_live++;
+    if (o->state == FREE) {
+        s->open_used++;
         *o = (opened){r.key, (u32)r.run, r.run < 0 ? ODD : OPEN};
         if (r.run >= 0) return;
     } else if (o->state == OPEN) {
@@ -757,7 +768,7 @@ void tflogscope_index(dictionary *d) {
 /* The same for open runs, from a table of `count` to another, all free. */
 void tflogscope_move(const opened *from, u64 count, opened *to, u64 mask) {
     for (u64 i = 0; i < count; i++)
-        if (from[i].state >= OPEN) *opened_at(to, mask, from[i].key) = from[i];
+        if (from[i].state != FREE) *opened_at(to, mask, from[i].key) = from[i];
 }
 
 /* Whether whole lines are ASCII without NULs or carriage returns, and none is longer than `cap`. */
