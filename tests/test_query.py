@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.deep import examples
+from tests.waiting import PATIENCE_S
 from tflogscope.cli.main import main
 from tflogscope.errors import QueryError
 from tflogscope.query.sql import select
@@ -322,7 +323,7 @@ ENDLESS = "SELECT COUNT(*) FROM {}".format(", ".join(f"timeline t{i}" for i in r
 
 def test_time_has_an_end(capfd: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "tflogscope", "query", LOG, ENDLESS, "--timeout", "1"]
-    assert subprocess.run(command, check=False).returncode == 2
+    assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == 2
     assert "no answer within 1 s" in capfd.readouterr().err
 
 

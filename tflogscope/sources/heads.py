@@ -117,7 +117,7 @@ class Heads:
             return np.zeros(0, np.int64)
         read, written = self._envelope.room
         sizes = np.array([len(head or b"") for head in heads])
-        inner = np.append(False, goes_on[:-1])
+        inner = np.array([False, *goes_on[:-1]])
         ends = (sizes + [*map(len, lines)] + ~np.array(goes_on)).cumsum()
         at, total = np.append(0, ends[:-1]), np.append(0, sizes.cumsum())
         first = at.searchsorted(at - written)
