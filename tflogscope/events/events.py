@@ -265,17 +265,22 @@ class Events:
 
         Sorted by `at`; those without a time are left out.
         """
-        return self._timed.sort("at")
+        records = pl.concat(self._timed_records())
+        return self.with_threads(records.drop_nulls("time")).sort("at")
 
-    def records_on(self, threads: pl.Series) -> pl.DataFrame:
-        """The same of some threads only, which is less to sort."""
-        own = np.isin(self._timed["thread"].to_numpy(), threads.to_numpy())
-        return self._timed.filter(pl.Series(own)).sort("at")
+    def places_on(self, threads: NDArray[np.int64]) -> pl.DataFrame:
+        """Where some threads wrote such records: at, thread. Nothing else of them is copied."""
+        of_site = np.append(self.threads, -1)
+        own, found = np.isin(of_site, threads), []
+        for records in self._timed_records():
+            site = np.minimum(records["site"].to_numpy(), len(self.threads))
+            row = np.flatnonzero(own[site] & records["time"].is_not_null().to_numpy())
+            thread = pl.Series("thread", of_site[site[row]])
+            found.append(pl.DataFrame([records["at"][row].cast(pl.Int64), thread]))
+        return pl.concat(found)
 
-    @cached_property
-    def _timed(self) -> pl.DataFrame:
-        records = pl.concat([*self._executor_records(), self._records[["at", "time", "site"]]])
-        return self.with_threads(records.drop_nulls("time"))
+    def _timed_records(self) -> list[pl.DataFrame]:
+        return [*self._executor_records(), self._records[["at", "time", "site"]]]
 
     def time_span(self) -> tuple[int | None, int | None]:
         """The first and the last time of any record that is kept, in µs; None if none has one."""

@@ -22,8 +22,11 @@ def repeat_of(records: pl.DataFrame) -> tuple[int, int] | None:
     if not len(back):
         return None
     said = records.drop("at")
-    numbered = said.with_row_index()
-    again = numbered.join(numbered[back], on=said.columns, suffix="_again")
+    same_time = said["time"].is_in(said["time"][back].implode()).arg_true()
+    earlier, later = (
+        said[row].with_columns(index=row.cast(pl.Int64)) for row in (same_time, pl.Series(back))
+    )
+    again = earlier.join(later, on=said.columns, suffix="_again")
     again = again.filter(pl.col("index") < pl.col("index_again")).sort("index_again", "index")
     for first, row in again.select("index", "index_again").head(_TRIED).rows():
         if said.slice(first, _LEAST).equals(said.slice(row, _LEAST)):

@@ -173,10 +173,14 @@ class Clocks:
 
     def of(self, clock: Clock, micros: Clock) -> pl.Series:
         """µs of each row, null: none."""
-        seconds = self._seconds[np.minimum(clock, len(self._seconds) - 1)]
-        none = seconds == NO_TIME
-        found = pl.Series(np.where(none, 0, seconds * SECOND + micros))
-        return found.set(pl.Series(none), None) if none.any() else found
+        found = self._seconds[np.minimum(clock, len(self._seconds) - 1)]
+        none = found == NO_TIME
+        found *= SECOND  # in place: there may be millions of rows
+        found += micros
+        if not none.any():
+            return pl.Series(found)
+        found[none] = 0
+        return pl.Series(found).set(pl.Series(none), None)
 
     def column(self, table: str, of: str = "") -> pl.Series:
         """The same of the rows of a table; `of`: of their ends (`end_`)."""

@@ -20,7 +20,7 @@ from tflogscope.events.events import PLACES
 from tflogscope.grammar.load import packaged_toml
 from tflogscope.model.executions import Executions
 from tflogscope.model.figures import rounded
-from tflogscope.model.frames import looked_up, rows, where
+from tflogscope.model.frames import first_with, looked_up, rows, where
 from tflogscope.model.intervals import covered_within
 from tflogscope.model.links.linked import Linked
 from tflogscope.model.names import FUNCTION_CALLS
@@ -84,11 +84,11 @@ class Costs:
         found = np.full((2, self._executions.frame.height), np.nan)
         if self.price is not None:
             nodes = self._of_nodes(self.price)
+            vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
             eager_ops, calls = self._of_eager_ops(self.price), self._of_calls(self.price, nodes)
             frame = self._executions.frame
             is_dead = (frame["status"] == "dead") & frame["duration_us"].is_not_null()
             found[:, where(is_dead)] = 0  # nothing ran
-            vars(self).pop("_node_runs")  # in a large log it takes as much memory as the rest
             for part in (nodes, eager_ops, calls):
                 found[:, part["row"].to_numpy()] = part[["work_us", "pace_us"]].to_numpy().T
             if self.calibrated:
@@ -156,15 +156,14 @@ class Costs:
     def _runs(self, chosen: pl.Series) -> pl.DataFrame:
         """Rows of the executions.
 
-        row, definition, at, end_at, time, end_time, duration_us, call, signature, records (as many
-        as its duration holds), primitives, primitive_us.
+        row, definition, signature, duration_us, records (as many as its duration holds),
+        primitives, primitive_us.
         """
         frame, row = self._executions.frame, where(chosen)
-        times = ("at", "end_at", "time", "end_time", "duration_us")
-        runs = rows(frame[["definition", *times, "call", "signature"]], row)
-        records = ((runs["end_at"] - runs["at"]) // PLACES).clip(1).alias("records")
+        runs = rows(frame[["definition", "signature", "duration_us"]], row)
+        lines = (rows(frame["end_at"], row) - rows(frame["at"], row)) // PLACES
         ran = rows(self._linked.by_execution, row).fill_null(0)
-        return runs.hstack([pl.Series("row", row), records, *ran])
+        return runs.hstack([pl.Series("row", row), lines.clip(1).alias("records"), *ran])
 
     @cached_property
     def _nodes(self) -> pl.DataFrame:
@@ -213,7 +212,12 @@ class Costs:
 
     def _of_nodes(self, price: Price) -> pl.DataFrame:
         """The runs of nodes: row, work_us, pace_us."""
-        runs = looked_up(self._node_runs, self._taking(price), "definition")
+        runs, taking = self._node_runs, self._taking(price)
+        place = first_with(
+            taking["definition"].to_numpy(), self._executions.runs.definitions.height
+        )
+        taken = rows(taking.drop("definition"), place[runs["definition"].to_numpy()])
+        runs = runs.drop("signature").hstack(taken)
         first, calls = pl.col("definition").is_first_distinct(), pl.col("calls")
         log = pl.when(first).then(price.usual * pl.col("records")).otherwise("log")
         own = pl.max_horizontal(pl.col("duration_us") - log, "primitive_us")
@@ -239,9 +243,11 @@ class Costs:
         the last is the call's own, less its records; the thread waits for others there, so the
         pace of later calls goes by half of them.
         """
+        frame = self._executions.frame
+        called = rows(frame["call"], nodes["row"]).is_not_null()
+        nodes = rows(nodes, where(called & nodes["pace_us"].is_not_null()))
         names = ["call", "at", "end_at", "time", "end_time", "duration_us"]
-        runs = self._node_runs[names].hstack(nodes[["work_us", "pace_us"]])
-        runs = rows(runs, where(runs["call"].is_not_null() & runs["pace_us"].is_not_null()))
+        runs = rows(frame[names], nodes["row"]).hstack(nodes[["work_us", "pace_us"]])
         ran = runs.group_by("call").agg(
             pl.col("work_us", "pace_us").sum(),
             began=pl.col("time").min(),

@@ -5,11 +5,12 @@ Between two spans the thread ran Python code, or TensorFlow's dispatch of the se
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
 from tflogscope.model.costs import Price
-from tflogscope.model.frames import holds, last_before, rows
+from tflogscope.model.frames import Integers, holds, is_among
 
 DISPATCH_US = 300
 """The longest gap before an eager op that is taken as its own: what Python and TensorFlow need to
@@ -19,6 +20,7 @@ is played back does so in up to 240 µs, other ops in 20 to 100.
 LEAST = 4
 """Times that one span follows another, for it to be of a loop."""
 _PAUSE = 10  # a gap so many times as long as half of them are is no step's
+_FAR = 1 << 44  # beyond any `at`
 _USUAL_LINE_US = 5.0  # of the hook, on the CPU on which DISPATCH_US was measured
 
 
@@ -113,9 +115,11 @@ class WithoutLog:
         hook = (took or usual) if price else 0.0
         # A line about a node does not say which thread it is of; one thread traces at a time.
         nodes = events.messages("python_node").select("at")
-        said = events.messages("python_op").select("at", thread=pl.col("os_thread"))
-        records = events.records_on(threads).select("at", "thread")
-        self._lines = [(usual, records), (hook, said.cast(pl.Int64)), (hook, nodes)]
+        said = events.messages("python_op").select("at", thread=pl.col("os_thread").cast(pl.Int64))
+        self._threads = np.unique(threads.to_numpy())
+        said = said.filter(is_among(said["thread"], self._threads))
+        lines = ((usual, events.places_on(self._threads)), (hook, said), (hook, nodes))
+        self._lines = [(price, each.columns, np.sort(self._places(each))) for price, each in lines]
         self.python_pace: float | None = max(took / _USUAL_LINE_US, 1.0) if took else None
         """How many times as long Python takes here as where its own times were measured."""
 
@@ -131,16 +135,19 @@ class WithoutLog:
         """
         (since, until), (begin, end) = at, time
         wall = (windows[end] - windows[begin]).cast(pl.Float64)
-        for price, lines in self._lines:
-            written = _written(lines, windows, until) - _written(lines, windows, since)
-            wall -= price * written
+        for price, columns, lines in self._lines:
+            behind, before = (
+                np.searchsorted(lines, self._places(windows[[each, *columns[1:]]]), side="right")
+                for each in (until, since)
+            )
+            wall -= pl.Series(price * (behind - before))
         return wall.clip(0.0)
 
-
-def _written(lines: pl.DataFrame, windows: pl.DataFrame, at: str) -> pl.Series:
-    """How many of these lines were written up to each `at`; on the same thread if they say it."""
-    keys = lines.columns[1:]
-    order = lines.sort("at")
-    count = pl.int_range(1, pl.len() + 1)
-    number = order.select(count.over(keys) if keys else count).to_series()
-    return rows(number, last_before(windows.select(pl.col(at) + 1, *keys), order)).fill_null(0)
+    def _places(self, lines: pl.DataFrame) -> Integers:
+        """Places in the log, and where lines have a thread, after all those of the threads before:
+        between two of one thread are only lines of that thread.
+        """
+        places: Integers = lines[:, 0].to_numpy()
+        if lines.width > 1:
+            places = places + np.searchsorted(self._threads, lines["thread"].to_numpy()) * _FAR
+        return places
