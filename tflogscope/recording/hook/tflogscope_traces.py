@@ -20,6 +20,9 @@ _LENGTH = 60  # characters of a value
 _ITEMS = 4  # of a list or dictionary, if they are not all alike
 _DEPTH = 4
 _LIBRARIES = ("tensorflow", "numpy", "keras", "tf_keras")
+# A function is traced anew where another kind comes with the same type and shape: a variable, a
+# tensor that is sparse or ragged.
+_PLAIN = ("EagerTensor", "Tensor", "SymbolicTensor", "TensorSpec", "KerasTensor")
 
 Traced = Tuple[int, int, Optional[CodeType], List[Tuple[str, str]]]  # noqa: UP006, UP045
 
@@ -104,7 +107,9 @@ class Traces:
             rank = getattr(shape, "rank", len(shape) if isinstance(shape, tuple) else None)
             sizes = "unknown" if rank is None else ",".join(map(_size, tuple(shape)))
             dtype = getattr(dtype, "name", dtype)
-            return f"{dtype}[{sizes}]"
+            kind = type(value)
+            plain = kind.__name__ in _PLAIN or kind.__module__.startswith("numpy")
+            return f"{'' if plain else kind.__name__ + ' '}{dtype}[{sizes}]"
         element = getattr(value, "element_spec", None)
         if element is not None:
             return f"{type(value).__name__} of {self.spelled(element, depth + 1)}"
