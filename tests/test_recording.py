@@ -346,6 +346,24 @@ def test_of_statuses_of_python_code_only_warnings_are_shown(release: str, step: 
     assert errors.count(b"RuntimeError: second") >= 2  # the status of the warning, with its end
 
 
+def test_a_message_of_several_lines_belongs_to_its_status() -> None:
+    """What check_numerics was given as its message has two lines; the program prints one, too."""
+    info = b"I0000 00:00:1795693475.396484   29681 executor.cc:1283] aborting: "
+    status = info + b"INVALID_ARGUMENT: not\n"
+    ended = b"finite : Tensor had Inf values\n\t [[{{node CheckNumerics}}]]\n\t [[ReduceDataset]]\n"
+    for text, shown in (
+        (status + ended + info + b"\n", b""),
+        (status + ended + b"caught\n", b"caught\n"),
+        (status + b"caught\n" + info + b"\n", b"caught\n"),
+        (info + b"\n" + b"caught\n\t [[mine]]\n", b"caught\n\t [[mine]]\n"),
+    ):
+        output = bytearray()
+        pass_on = PassOn(output.extend, output.extend)
+        pass_on.feed(text)
+        pass_on.idle()
+        assert output == shown, text
+
+
 def test_a_line_of_any_length_is_passed_on_as_it_comes() -> None:
     for beginning, passes in ((b"2026 ", True), (NODE[:60].encode(), False)):
         shown: list[bytes] = []

@@ -82,6 +82,10 @@ _SOURCE_PLACE = re.compile(rb"[\w/.+-]+\.(?:cc|h|cu\.h):\d+\s*$")
 # The status of Python code that failed has its traceback (python/lib/core/py_func.cc), behind all
 # lines of the exception's message.
 _PYTHON_FAILED = re.compile(rb"\b[A-Z_]{6,}: (?:\{\{[^\n}]*\}\} )*(?P<name>[\w.]+): [^\n]*\s*$")
+# A message of other statuses may have more lines, too: a text of the program, the name of a file.
+# They are known by what a status ends with: its node, its trace.
+_STATUS = re.compile(rb" [A-Z][A-Z_]{4,}: [^\n]*\s*$")
+_ENDS_STATUS = (b"\t [[", b"=== Source Location Trace: ===")
 _EXCEPTION = re.compile(rb"(?:Error|Exception|Iteration|Warning|Interrupt|Exit)$")
 _TRACEBACK = b"Traceback (most recent call last):"
 _OF_TRACEBACK = re.compile(
@@ -89,6 +93,7 @@ _OF_TRACEBACK = re.compile(
     rb"The above exception was |During handling of the above exception, |" + _SOURCE_PLACE.pattern
 )
 _MESSAGE = 100  # lines of an exception's message
+_HELD = 20  # lines that may be those of a status
 # What absl writes in front of its first record.
 _ABSL_WARNS = b"WARNING: All log messages before absl::InitializeLog() is called"
 
@@ -129,6 +134,7 @@ class PassOn:
         self._failed = False  # Python code, of which the last record says so
         self._message: list[bytes] | None = None  # lines of its exception's message
         self._record_to: Write | None = None  # where the last record went
+        self._may_be_status: list[bytes] | None = None  # lines after a status; None: no longer
         self._depth = 0  # of braces in protobuf text
         self._sent: list[bytes] = []
         self._sent_to: Write | None = None
@@ -156,7 +162,7 @@ class PassOn:
 
     def _after_own(self, data: bytes, start: int) -> int:
         """Where the lines end that are the program's own, or blank and after a line of log."""
-        if self._after_log or self._in_traceback:
+        if self._after_log or self._in_traceback or self._may_be_status is not None:
             inside = self._in_traceback or (self._failed and self._message is not None)
             blank = None if inside else _BLANK.match(data, start)
             if blank is None:
@@ -176,6 +182,9 @@ class PassOn:
 
     def idle(self) -> None:
         """Nothing came for a while: a line that is still open is a prompt, unless it is log."""
+        if self._may_be_status:
+            self._output(b"".join(self._may_be_status))
+        self._may_be_status = None
         if self._held:
             self._output(self._held)
             self._tail, self._held = self._tail + self._held, b""
@@ -193,6 +202,9 @@ class PassOn:
                 return
             piece, self._open = self._open, b""
             self._to, self._decided = self._place_of(piece[:_DECIDES]), True
+            if self._may_be_status is not None and self._holds(piece, ends=ends):
+                self._decided = False
+                return
         if self._to is self._output:
             piece, self._held = self._held + piece, b""
             before = self._tail[-1:]
@@ -210,6 +222,22 @@ class PassOn:
         self._tail = (self._tail + piece)[-_TAIL:]
         if ends:
             self._end_line()
+
+    def _holds(self, line: bytes, *, ends: bool) -> bool:
+        """Whether a line is kept until it is known if it is one of the last record's status."""
+        held, self._may_be_status = self._may_be_status or [], None
+        to = self._to
+        if line.startswith(_ENDS_STATUS):
+            self._to = to = self._record_to
+            self._after_log = True
+        elif to is self._output and ends and len(held) < _HELD and line.strip():
+            self._may_be_status = [*held, line]
+            return True
+        else:
+            to = self._output
+        if held and to is not None:
+            self._send(to, b"".join(held))
+        return False
 
     def _may_be_log(self) -> bool:
         """Whether more of the open line is needed to know what it is."""
@@ -285,6 +313,7 @@ class PassOn:
             failed = _PYTHON_FAILED.search(self._tail)
             self._failed = failed is not None
             self._message = [] if failed and _EXCEPTION.search(failed["name"]) else None
+            self._may_be_status = None if failed or not _STATUS.search(self._tail) else []
             self._in_dump = opens or _DEBUG_STRING.search(self._tail) is not None
             self._depth = int(opens)
         elif self._in_dump:

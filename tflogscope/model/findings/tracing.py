@@ -212,6 +212,7 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
 
 _VALUES = 4  # of an argument that are named
 _TENSOR = re.compile(r"(\w+)\[((?:\?|\d+)(?:,(?:\?|\d+))*|)\]")
+_KIND = re.compile(r"(?:(\w+) )?" + _TENSOR.pattern)
 _NOTHING = ("None", "not given")
 _OBJECT = re.compile(r"(\w+) object \d+")
 _PYTHON = (  # the fact that says so, what it is called, and how it is spelled
@@ -227,9 +228,9 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
     """The facts of an argument that had these values, one after the other.
 
     `values`: they as text; and, at most one of them, what to change: `number` (int or float),
-    `python` (bool or str), `shape` and `dtype` (of a tensor), `ranks`, `types` (of tensors),
-    `elements` (of an iterator or a structure, whose shapes change), `object` (the class of objects
-    that are made again and again), `none` (a value is there or isn't).
+    `python` (bool or str), `shape` and `dtype` (of a tensor), `ranks`, `types` and `kinds`
+    (of tensors), `elements` (of an iterator or a structure, whose shapes change), `object` (the
+    class of objects that are made again and again), `none` (a value is there or isn't).
     """
     tensors = [each for each in map(_TENSOR.fullmatch, values) if each]
     kind = _of_tensors(tensors) if len(tensors) == len(values) else _of_python(values)
@@ -251,6 +252,9 @@ def _of_tensors(tensors: Sequence[re.Match[str]]) -> dict[str, Any]:
 def _of_python(values: Sequence[str]) -> dict[str, Any]:
     if not {*values}.isdisjoint(_NOTHING):
         return {"none": True}
+    kinds = {each and (each[1] or "Tensor") for each in map(_KIND.fullmatch, values)}
+    if len(kinds) > 1 and None not in kinds:
+        return {"kinds": sorted(filter(None, kinds))}
     if len({_TENSOR.sub(r"\1", each) for each in values}) == 1:
         return {"elements": True}
     for fact, kind, form in _PYTHON:
