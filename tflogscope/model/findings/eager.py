@@ -211,7 +211,11 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
     """A finding about eager ops, with the time that a graph saves; else that which they took."""
     took = total(ops["cost_us"])
     of_keras = id_ == "run-eagerly" or subject in KERAS_STEPS
-    at = _with_reads(evidence, ops) if id_ in _WHOLE else ops["at"]
+    at = ops["at"]
+    if id_ in _WHOLE:
+        at = _with_reads(evidence, ops)
+    elif id_ == "eager-steady-state":
+        at = _with_variables(evidence, at)
     saved = evidence.overhead_us(at, of_keras=of_keras) if took is not None else None
     facts = {"ops": most(ops["op"]), "saved": saved, **facts}
     time = took if saved is None else saved
@@ -224,6 +228,25 @@ def _with_reads(evidence: Evidence, ops: pl.DataFrame) -> pl.Series:
     least, most_ = ops["at"].min(), ops["at"].max()
     between = pl.col("at").is_between(least, most_) & pl.col("judged_by").is_in(_FOR_OTHERS)
     return pl.concat([ops["at"], placed.filter(between & ~pl.col("inside"))["at"]]).unique()
+
+
+def _with_variables(evidence: Evidence, at: pl.Series) -> pl.Series:
+    """The lines of ops, and of what reads and assigns variables among them in a loop.
+
+    `v.assign(0.9 * v)` reads `v` right before its first op, and assigns right after the last one.
+    """
+    reads = evidence.placed.filter(pl.col("judged_by").is_in(_FOR_OTHERS))["at"]
+    spans = evidence.spans
+    spans = spans.with_columns(
+        row=pl.int_range(pl.len()),
+        mine=is_among(spans["at"], at),
+        theirs=pl.col("again")
+        & (is_among(spans["at"], reads) | pl.col("op").str.contains(_UPDATES)),
+    )
+    mine = pl.col("row").filter("mine")
+    since, until = (edge.over("thread", "session") for edge in (mine.min() - 1, mine.max() + 1))
+    among = pl.col("row").is_between(since, until)
+    return pl.concat([at, spans.filter("theirs", among)["at"]]).unique()
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:
