@@ -164,9 +164,9 @@ def _eligible(said: Summary) -> Figure:
     runs, ran = said.eligible.runs, said.eligible.on_kernels
     if not runs:
         return Figure(name, "none", f"no node that has such a kernel ran{xla}")
-    return Figure(
-        name, percent(ran, runs), f"{ran:,} of {count_of(runs, 'run')} of nodes that have one{xla}"
-    )
+    off = "; oneDNN is off" if "onednn-off" in said.findings["id"] else ""
+    about = f"{ran:,} of {count_of(runs, 'run')} of nodes that have one{off}{xla}"
+    return Figure(name, percent(ran, runs), about)
 
 
 def _traces(said: Summary, same: pl.DataFrame) -> Figure:

@@ -94,7 +94,7 @@ def _stake(row: Row, run: Run) -> str:
         return ""
     of = whole_of(us, run.summary.paid_again, whole_us(run.time))
     what = f" of the {'time in loops' if of.in_loops else 'run'}" if of else ""
-    return f"{duration(us)} at stake{f', {percent(us, of.us)}{what}' if of else ''}"
+    return f"{duration(us)} can be saved{f', {percent(us, of.us)}{what}' if of else ''}"
 
 
 def findings(rows: Sequence[Row], run: Run) -> list[doc.Finding]:

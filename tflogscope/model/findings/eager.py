@@ -215,7 +215,8 @@ def _ran(evidence: Evidence, id_: str, subject: str, ops: pl.DataFrame, **facts:
     if id_ in _WHOLE:
         at = _with_reads(evidence, ops)
     elif id_ == "eager-steady-state":
-        at = _with_variables(evidence, at)
+        whole = _with_variables(evidence, at)
+        at, facts["assigns"] = whole["at"], bool(whole["op"].str.contains(_UPDATES).any())
     saved = evidence.overhead_us(at, of_keras=of_keras) if took is not None else None
     facts = {"ops": most(ops["op"]), "saved": saved, **facts}
     time = took if saved is None else saved
@@ -230,8 +231,8 @@ def _with_reads(evidence: Evidence, ops: pl.DataFrame) -> pl.Series:
     return pl.concat([ops["at"], placed.filter(between & ~pl.col("inside"))["at"]]).unique()
 
 
-def _with_variables(evidence: Evidence, at: pl.Series) -> pl.Series:
-    """The lines of ops, and of what reads and assigns variables among them in a loop.
+def _with_variables(evidence: Evidence, at: pl.Series) -> pl.DataFrame:
+    """The spans of ops, and of what reads and assigns variables among them in a loop.
 
     `v.assign(0.9 * v)` reads `v` right before its first op, and assigns right after the last one.
     """
@@ -246,7 +247,7 @@ def _with_variables(evidence: Evidence, at: pl.Series) -> pl.Series:
     mine = pl.col("row").filter("mine")
     since, until = (edge.over("thread", "session") for edge in (mine.min() - 1, mine.max() + 1))
     among = pl.col("row").is_between(since, until)
-    return pl.concat([at, spans.filter("theirs", among)["at"]]).unique()
+    return spans.filter(pl.col("mine") | (pl.col("theirs") & among))
 
 
 def _of_python(evidence: Evidence, ops: pl.DataFrame) -> Iterator[Finding]:

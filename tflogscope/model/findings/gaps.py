@@ -230,6 +230,7 @@ def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[F
             **_filled(evidence, _inside(evidence, mine), mine),
             "idle": per["idle_us"],
             "of_keras": bool(mine["of_keras"][0]),
+            "by_callback": bool(spans["known"].any()),
             "inside": per["inside"],
             "calls": per["calls"],
             "pauses": int(mine["pauses"][0]),

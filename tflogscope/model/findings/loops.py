@@ -61,7 +61,7 @@ def _input_bound(evidence: Evidence) -> Iterator[Finding]:
     stake = stake_us(evidence)
     serial = bool(mapped) and not parallel
     epochs = _epochs(function, evidence)
-    again = bool(mapped) and epochs > 1 and not slow["random"] and "Cache" not in there
+    again = bool(mapped) and epochs > 1 and not slow["random"]
     if again:  # each epoch but the first is read from memory
         stake *= 1 - 1 / epochs
     elif serial:

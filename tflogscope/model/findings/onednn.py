@@ -120,7 +120,6 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
             "passes": _passes(evidence, rules),
             "runs": int(nodes["executions"].sum()),
             "ops": most(nodes["op"]),
-            "off": bool((evidence.nodes["reason"] == "onednn-off").any()),
             "changes": [rule.change for rule in rules],
         }
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
@@ -129,6 +128,8 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         if time is not None and facts["doubles"]:
             time = _narrower_us(evidence)
             facts["narrower"] = time
+        off = (evidence.nodes["reason"] == "onednn-off").any()
+        facts["off"] = bool(off) and not facts["doubles"]  # float32 is faster in any case
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
 
 

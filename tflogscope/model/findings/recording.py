@@ -17,7 +17,7 @@ from tflogscope.model.findings.evidence import Evidence, Finding, most
 from tflogscope.model.frames import rows, where
 from tflogscope.model.origin import footer_of, signal_name
 
-_MESSAGE = 160  # characters of a status that a finding quotes
+_MESSAGE = 240  # characters of a status that a finding quotes
 # Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.
 _NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
 _DESTROYS = r"^(?:Destroy|Delete)"

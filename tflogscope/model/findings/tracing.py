@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -215,10 +216,13 @@ _TENSOR = re.compile(r"(\w+)\[((?:\?|\d+)(?:,(?:\?|\d+))*|)\]")
 _KIND = re.compile(r"(?:(\w+) )?" + _TENSOR.pattern)
 _NOTHING = ("None", "not given")
 _OBJECT = re.compile(r"(\w+) object \d+")
+_NUMBER = r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)"
+_INSIDE = re.compile(rf"(?:(?<=\()|(?<=: )|(?<=, )){_NUMBER}(?=[,)])")  # of a list or dictionary
+_ITEM = re.compile(rf"(\w+|'[^']*'): ({_NUMBER})(?=[,)])")  # of a dictionary
 _PYTHON = (  # the fact that says so, what it is called, and how it is spelled
     ("python", "bool", re.compile("True|False")),
     ("number", "int", re.compile(r"-?\d+")),
-    ("number", "float", re.compile(r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)")),
+    ("number", "float", re.compile(_NUMBER)),
     ("python", "str", re.compile(r"""b?['"].*""", re.DOTALL)),
     ("elements", "iterator", re.compile(r"\w*Iterator of .*", re.DOTALL)),
 )
@@ -229,8 +233,9 @@ def changed(name: str, values: Sequence[str]) -> dict[str, Any]:
 
     `values`: they as text; and, at most one of them, what to change: `number` (int or float),
     `python` (bool or str), `shape` and `dtype` (of a tensor), `ranks`, `types` and `kinds`
-    (of tensors), `elements` (of an iterator or a structure, whose shapes change), `object` (the
-    class of objects that are made again and again), `none` (a value is there or isn't).
+    (of tensors), `elements` (of an iterator or a structure, whose shapes change), `numbers` (of a
+    list or dictionary; `items`: those of the dictionary that change), `object` (the class of
+    objects that are made again and again), `none` (a value is there or isn't).
     """
     tensors = [each for each in map(_TENSOR.fullmatch, values) if each]
     kind = _of_tensors(tensors) if len(tensors) == len(values) else _of_python(values)
@@ -257,6 +262,10 @@ def _of_python(values: Sequence[str]) -> dict[str, Any]:
         return {"kinds": sorted(filter(None, kinds))}
     if len({_TENSOR.sub(r"\1", each) for each in values}) == 1:
         return {"elements": True}
+    if len({_INSIDE.sub("", each) for each in values}) == 1:
+        items = dict.fromkeys(item for each in values for item in _ITEM.findall(each))
+        names = Counter(name for name, _ in items)
+        return {"numbers": True, "items": [name for name, count in names.items() if count > 1]}
     for fact, kind, form in _PYTHON:
         if all(map(form.fullmatch, values)):
             return {fact: kind}
