@@ -212,11 +212,13 @@ def _first_calls(evidence: Evidence) -> Iterator[Finding]:
 # and an object are compared by value, a tensor by its type and shape.
 
 _VALUES = 4  # of an argument that are named
+_ITEMS = 4  # of a list that are spelled
 _TENSOR = re.compile(r"(\w+)\[((?:\?|\d+)(?:,(?:\?|\d+))*|)\]")
 _KIND = re.compile(r"(?:(\w+) )?" + _TENSOR.pattern)
 _NOTHING = ("None", "not given")
 _OBJECT = re.compile(r"(\w+) object \d+")
 _NUMBER = r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)"
+_ALIKE = re.compile(rf"(\w+) of (\d+) ({_NUMBER})(?![\w\[])")
 _INSIDE = re.compile(rf"(?:(?<=\()|(?<=: )|(?<=, )){_NUMBER}(?=[,)])")  # of a list or dictionary
 _ITEM = re.compile(rf"(\w+|'[^']*'): ({_NUMBER})(?=[,)])")  # of a dictionary
 _PYTHON = (  # the fact that says so, what it is called, and how it is spelled
@@ -262,7 +264,7 @@ def _of_python(values: Sequence[str]) -> dict[str, Any]:
         return {"kinds": sorted(filter(None, kinds))}
     if len({_TENSOR.sub(r"\1", each) for each in values}) == 1:
         return {"elements": True}
-    if len({_INSIDE.sub("", each) for each in values}) == 1:
+    if len({_INSIDE.sub("", _ALIKE.sub(_apart, each)) for each in values}) == 1:
         items = dict.fromkeys(item for each in values for item in _ITEM.findall(each))
         names = Counter(name for name, _ in items)
         return {"numbers": True, "items": [name for name, count in names.items() if count > 1]}
@@ -271,6 +273,13 @@ def _of_python(values: Sequence[str]) -> dict[str, Any]:
             return {fact: kind}
     objects = [_OBJECT.fullmatch(each) for each in values]
     return {"object": objects[0][1]} if objects[0] and all(objects) else {}
+
+
+def _apart(alike: re.Match[str]) -> str:
+    """`list of 2 0.5` as `list(0.5, 0.5)`: items are written apart where they differ."""
+    kind, count, item = alike[1], int(alike[2]), alike[3]
+    more = [f"… {count} in all"] if count > _ITEMS else []
+    return f"{kind}({', '.join([item] * min(count, _ITEMS) + more)})"
 
 
 def _few(values: Sequence[str]) -> str:
