@@ -74,7 +74,7 @@ _TABLES = (
     *("coverage", "timeline", "ops", "functions", "nodes", "rewrites", "primitives", "findings"),
     "time",
 )
-_SAID = ("source", "sources", "text", "advice")  # names of files, and words: no answer changes
+_SAID = ("source", "sources", "text", "advice", "verdict")  # names of files, and words: no answer changes
 
 
 def answered(name: str) -> pl.DataFrame:
@@ -89,7 +89,7 @@ def answered(name: str) -> pl.DataFrame:
         frame = frame.with_columns(pl.selectors.float().round_sig_figs(4))
         found[table] = frame.cast(pl.String).to_dict(as_series=False)
     others = summary_json(run).items()
-    found["analyze"] = {key: [value] for key, value in others if key not in found}
+    found["analyze"] = {key: [value] for key, value in others if key not in (*found, *_SAID)}
     found["headline"] = {each.name: [each.value] for each in run.headline.figures}
     found["headline"]["id"] = [run.headline.id]
     found["drawn"] = {

@@ -69,8 +69,7 @@ def _phases(of: Evidence) -> pl.DataFrame:
         return pl.DataFrame(schema={**schema("time"), "again_us": pl.Float64})
     began = moment_us(of.recorded_as, "started")
     first = began if began is not None and 0 <= first - began < _LONGEST else first
-    ended = moment_us(footer_of(of.events.spans[-1].tail), "ended")
-    last = ended if ended is not None and 0 <= ended - last < _LONGEST else last
+    last = _ended(of, first, last)
     thread = _Thread(of, last)
     begin = thread.items["begin"].min()
     start_up = _spans("start-up", pl.DataFrame({"begin": [first], "end": [begin]}))
@@ -94,6 +93,18 @@ def _phases(of: Evidence) -> pl.DataFrame:
         }
     )
     return _table(pieces, of, thread, last - first)
+
+
+def _ended(of: Evidence, first: int, last: int) -> int:
+    """When the program had ended, where `record` wrote that down; else when the last record came.
+
+    After its own code Python and TensorFlow take a second or so to clear up, which is no phase.
+    """
+    own = of.events.messages("python_cost")["ended_us"].max()
+    if isinstance(own, int) and first < own < last + _LONGEST:
+        return own
+    ended = moment_us(footer_of(of.events.spans[-1].tail), "ended")
+    return ended if ended is not None and 0 <= ended - last < _LONGEST else last
 
 
 def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> pl.DataFrame:

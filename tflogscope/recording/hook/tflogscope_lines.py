@@ -20,7 +20,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Sequence
-from time import perf_counter
+from time import perf_counter, time
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -274,11 +274,12 @@ class _Lines:
         return number
 
     def cost(self) -> None:
-        """What a line about an op cost the program, which ends: the median."""
+        """The program's own code has ended: what a line about an op cost, the median, and now."""
         if self.on and self.took:
             median = sorted(self.took)[len(self.took) // 2]
             with contextlib.suppress(OSError):
-                self.write(f"cost {self.process} {round(median * 1e9)}")
+                now = round(time() * 1e6)
+                self.write(f"cost {self.process} {round(median * 1e9)} {now}")
 
     def off(self, error: Exception) -> None:
         """Stop for good: an error here is never the program's."""
