@@ -74,7 +74,7 @@ _TABLES = (
     *("coverage", "timeline", "ops", "functions", "nodes", "rewrites", "primitives", "findings"),
     "time",
 )
-_SAID = ("source", "sources", "text", "advice", "verdict")  # names of files, and words: no answer changes
+_SAID = ("source", "sources", "text", "advice", "verdict")  # names, words: no answers
 
 
 def answered(name: str) -> pl.DataFrame:
