@@ -92,3 +92,11 @@ def test_an_implementation_without_a_name_has_none_anywhere(opened: Open) -> Non
     onednn = run.summary.onednn
     assert onednn
     assert onednn.implementations.rows() == [("gemm_api", None, 1, 500.0)]
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+def test_the_time_of_an_op_that_no_record_says_is_not_0(mode: str) -> None:
+    """This log has no ends."""
+    ops = run_of("cnn_fit__tf2.13.1__vlog0__vmodule").summary.ops
+    assert (ops[f"{mode}_runs"] > 0).any()
+    assert ops[f"{mode}_us"].null_count() == ops.height

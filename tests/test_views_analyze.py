@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from pathlib import Path
@@ -205,7 +206,8 @@ def test_records_behind_other_text_are_records_all_the_same(opened: Open) -> Non
     log = Log()
     log.eager_op("Mul", 5)
     log.raw(GEMM)
-    text = "".join(f"17h36 *** {line}\n" for line in log.lines)
+    before = itertools.cycle(("web *** ", "worker *** "))
+    text = "".join(f"{next(before)}{line}\n" for line in log.lines)
     run = opened(text)
     assert run.timeline["op"].to_list() == ["Mul"]
     assert "format TensorFlow behind other text · VLOG level 2" in said(run)
