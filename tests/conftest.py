@@ -69,7 +69,8 @@ def _sample_of(nodeid: str) -> str:
 
 
 # A quick run takes small ones: eager ops, functions, Python inside of them, an old release, another
-# writer of oneDNN's lines. Tests of the other sample logs are thorough.
+# writer of oneDNN's lines. Tests of the other sample logs are thorough; so are all cases of a test
+# (of a sentence, where it has some for each) but the first, where they are of other kept logs.
 _QUICK = {
     "eager_basics__tf2.8.4__vlog2",
     "function_mlp__tf2.13.1__vlog2",
@@ -80,11 +81,17 @@ _QUICK = {
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _sample_of(item.nodeid))
-    left_out = set(NAMES) - _QUICK
+    left_out, tried = set(NAMES) - _QUICK, set[str]()
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if left_out.intersection(value for value in parameters if isinstance(value, str)):
             item.add_marker("thorough")
+        log = _sample_of(item.nodeid)
+        if log and log not in NAMES:
+            test = item.nodeid.partition(log)[0]
+            if test in tried:
+                item.add_marker("thorough")
+            tried.add(test)
 
 
 class _BySample(LoadScopeScheduling):  # type: ignore[misc]

@@ -263,7 +263,9 @@ def test_each_process_of_a_file_is_as_if_it_was_alone(
         assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
 
 
-@pytest.mark.parametrize("form", ["[1,{}]<stderr>:", "[Thu Nov 26 01:01:27 2026][1,{}]<stderr>: "])
+@pytest.mark.parametrize(
+    "form", first_quick([("[1,{}]<stderr>:",), ("[Thu Nov 26 01:01:27 2026][1,{}]<stderr>: ",)])
+)
 def test_lines_that_mpirun_mixed_are_put_together_again(tmp_path: Path, form: str) -> None:
     logs = [raw_log(log) for log in RANKS[:4]]
     path = tmp_path / "run.log"
@@ -278,6 +280,7 @@ def test_lines_that_mpirun_mixed_are_put_together_again(tmp_path: Path, form: st
             assert form.format(rank).encode() in there[line - 1]
 
 
+@pytest.mark.thorough
 def test_text_that_mpirun_has_no_room_for_is_counted(tmp_path: Path) -> None:
     """Many short lines, and 37 bytes before each: of these 4 kB some are left out."""
     tag = "Thu Nov 26 01:01:27 2026[1,{}]<stderr>:"
@@ -304,6 +307,7 @@ def test_text_that_mpirun_has_no_room_for_is_counted(tmp_path: Path) -> None:
     assert sum(counts) > 5
 
 
+@pytest.mark.thorough
 def test_lines_of_a_job_that_was_killed_are_kept_and_counted(tmp_path: Path) -> None:
     """The last line of each rank never ends; most of these have other ranks' text behind them."""
     logs = [raw_log(log)[: 200_000 + 1237 * rank] for rank, log in enumerate(RANKS[:4])]
@@ -349,6 +353,7 @@ def test_pieces_that_nothing_tells_apart_are_counted(tmp_path: Path) -> None:
     assert not Counter(rows.rows()) - Counter(there.rows())
 
 
+@pytest.mark.thorough
 def test_jobs_of_two_containers_are_told_apart(tmp_path: Path) -> None:
     """Both have a rank 0, whose lines are in pieces."""
     logs = [raw_log(log)[:200_000] for log in RANKS[:4]]
@@ -394,6 +399,7 @@ def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
     assert same_file.returncode == 2
 
 
+@pytest.mark.thorough
 def test_processes_without_a_rank_are_compared_by_their_names(tmp_path: Path) -> None:
     path = two(tmp_path, "docker compose")
     found = run_command("ranks", path, "--json").stdout.decode()
@@ -547,6 +553,7 @@ def test_the_library_reads_json_as_python_does(
         assert opened.key == {"docker-json": (), "google": (b"p 1",)}.get(row, (b"h", b"7"))
 
 
+@pytest.mark.thorough
 def test_json_whose_lines_look_alike_needs_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     """All but the first lines go through the library alone."""
     log = raw_log(NAMES[0])
