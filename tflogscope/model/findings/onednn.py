@@ -116,20 +116,22 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
     )
     for nodes in left.partition_by("reason"):
         rules = [RULES[rule] for rule in nodes["rule"].unique(maintain_order=True)]
+        doubles = nodes.filter(pl.col("dtype") == "DT_DOUBLE")
         facts = {
             "passes": _passes(evidence, rules),
             "runs": int(nodes["executions"].sum()),
             "ops": most(nodes["op"]),
+            "doubles": doubles.height,
+            "double_ops": most(doubles["op"]),
+            # In float32 they are faster in any case.
+            "off": bool((evidence.nodes["reason"] == "onednn-off").any()) and doubles.is_empty(),
             "changes": [rule.change for rule in rules],
         }
         time, at = total(nodes[ranked_by(nodes)]), nodes["ran_at"].to_list()
         facts["took"] = time
-        facts["doubles"] = int((nodes["dtype"] == "DT_DOUBLE").sum())
-        if time is not None and facts["doubles"]:
+        if time is not None and doubles.height:
             time = _narrower_us(evidence)
             facts["narrower"] = time
-        off = (evidence.nodes["reason"] == "onednn-off").any()
-        facts["off"] = bool(off) and not facts["doubles"]  # float32 is faster in any case
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
 
 
