@@ -281,10 +281,11 @@ def _gaps(run: Run, shown: pl.DataFrame, all_: pl.DataFrame, first: int, last: i
     begin, end = gaps(all_["begin_ns"].to_numpy(), all_["end_ns"].to_numpy(), first, last)
     order = np.argsort(begin - end, kind="stable")[:_GAPS]
     order = np.sort(order[(end - begin)[order] > _LEAST_GAP * (last - first)])
-    return [_gap(run, shown, int(begin[one]), int(end[one])) for one in order]
+    traced = _prepared(run, "tracing")
+    return [_gap(run, shown, traced, int(begin[one]), int(end[one])) for one in order]
 
 
-def _gap(run: Run, shown: pl.DataFrame, begin: int, end: int) -> Gap:
+def _gap(run: Run, shown: pl.DataFrame, traced: pl.DataFrame, begin: int, end: int) -> Gap:
     earlier = shown.filter(pl.col("end_ns") <= begin).top_k(1, by="end_ns")
     later = shown.filter(pl.col("begin_ns") >= end).head(1)
     texts = run.slices.texts
@@ -297,7 +298,6 @@ def _gap(run: Run, shown: pl.DataFrame, begin: int, end: int) -> Gap:
         pl.concat_str(pl.col("function").fill_null("?"), uid, ignore_nulls=True),
         "instantiation_us",
     )
-    traced = _prepared(run, "tracing")
     since, until = (traced[edge].to_numpy() for edge in ("begin_ns", "end_ns"))
     tracing_ns = covered(since, until, np.array([begin, end])).sum()
     return Gap(begin, (end - begin) / 1000, after, before, float(tracing_ns) / 1000, ready.rows())
