@@ -278,8 +278,7 @@ class _Lines:
         if self.on and self.took:
             median = sorted(self.took)[len(self.took) // 2]
             with contextlib.suppress(OSError):
-                now = round(time() * 1e6)
-                self.write(f"cost {self.process} {round(median * 1e9)} {now}")
+                self.write(f"cost {self.process} {round(median * 1e9)} {round(time() * 1e6)}")
 
     def off(self, error: Exception) -> None:
         """Stop for good: an error here is never the program's."""
