@@ -165,6 +165,7 @@ WHOLE: dict[str, Callable[[str], str]] = {
     "script": lambda text: f"Script started on 2026\r\n{text}".replace("\n", "\r\n"),
     "escaped for Markdown": lambda text: text.replace("_", "\\_"),
     "quotes as entities": each(html.escape),
+    "one string": lambda text: json.dumps(text) + "\n",
 }
 LOST: dict[str, Callable[[str], str]] = {
     "cut at 80": each(lambda line: line[:80]),
@@ -181,7 +182,6 @@ LOST: dict[str, Callable[[str], str]] = {
     "less -S": each(lambda line: line if len(line) < 160 else f"{line[:159]}>"),
     "bold": each("**{}**".format),
     "comma-separated": each(lambda line: '1795233394965,"' + line.replace('"', '""') + '"'),
-    "one string": lambda text: json.dumps(text) + "\n",
     "lines left out": lambda text: re.sub(r"(?s)\A(.{9000}\S*\n).{9000}.*?\n", r"\1...\n", text),
 }
 
@@ -193,7 +193,11 @@ def logs_for(shapes: dict[str, Callable[[str], str]]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("change", "name"), logs_for(WHOLE))
+# Which lines of oneDNN were held back is seen from names in quotes.
+HELD_BACK = (WHOLE["curly quotes"], "function_mlp__tf2.13.1__vlog2__buffered")
+
+
+@pytest.mark.parametrize(("change", "name"), [*logs_for(WHOLE), HELD_BACK])
 def test_a_paste_is_the_log(tmp_path: Path, change: Callable[[str], str], name: str) -> None:
     text = piece_of(name)
     log, paste = opened(tmp_path / "run.log", text), opened(tmp_path / "paste.log", change(text))

@@ -53,8 +53,8 @@ class Envelope:
     """How one program wraps each line.
 
     Either `head` is a template of what comes before the text, or the line is a JSON object and
-    `text` names what is the text in it (`a.b`: in an object in it). All other names are fields of
-    the head, or paths in the object.
+    `text` names what is the text in it (`a.b`: in an object in it; `$`: the line is the string).
+    All other names are fields of the head, or paths in the object.
     """
 
     id: str
@@ -166,8 +166,8 @@ def _pattern(tokens: Sequence[Token], asked: Collection[str]) -> bytes:
 
 
 def in_object(whole: Any, path: str) -> str | None:
-    """The text at a path (`a.b`) of an object; None: there is none."""
-    for name in path.split("."):
+    """The text at a path (`a.b`; `$` is the whole) of an object; None: there is none."""
+    for name in () if path == "$" else path.split("."):
         whole = whole.get(name) if isinstance(whole, dict) else None
     return whole if isinstance(whole, str) else None
 

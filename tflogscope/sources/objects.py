@@ -75,7 +75,7 @@ def _shape_of(line: bytes, envelope: Envelope) -> tuple[bytes, bytes]:
         if string and colon:
             path[-1] = json.loads(string)
             made += string, colon
-        elif string and ".".join(path) == envelope.text:
+        elif string and (".".join(path) or "$") == envelope.text:
             before = len(made) + 1
             made += b'"', b'\\n"' if envelope.line_feed else b'"'
         elif string:
@@ -93,7 +93,7 @@ def _read(text: bytes, paths: Sequence[str]) -> Any:
     lines = text_lines(text).to_frame("line")
     found = {
         path: pl.col("line").str.json_path_match(
-            "$" + "".join(f"['{name}']" for name in path.split("."))
+            "$" if path == "$" else "$" + "".join(f"['{name}']" for name in path.split("."))
         )
         for path in paths
     }

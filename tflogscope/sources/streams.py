@@ -329,6 +329,7 @@ _HTML = {b"&quot;": b'"', b"&#x27;": b"'", b"&#39;": b"'", b"&lt;": b"<", b"&gt;
 _ESCAPES = {  # the first of each is in all logs of some lines, and `&` is the last to be put back
     "HTML": _HTML | {b"&amp;": b"&"},
     "Markdown": {b"\\_": b"_", b"\\*": b"*", b"\\[": b"[", b"\\]": b"]"},
+    "typographic quotes": {"“".encode(): b'"', "”".encode(): b'"'},
 }
 
 
@@ -377,7 +378,7 @@ def _peel(line: bytes, upto: int, grammar: Grammar, depth: int) -> tuple[Envelop
         return ()
     for envelope in grammar.envelopes.values() if depth else ():
         rest = None
-        if envelope.is_object and line.startswith(b"{"):
+        if envelope.is_object and line.startswith((b"{", b'"')):
             text = (envelope.read(line.decode()) or ("",))[0].encode("utf-8", "backslashreplace")
             if record := records_of(grammar).search(text):
                 rest = _peel(text.split(b"\n")[0], record.start(), grammar, depth - 1)
