@@ -31,6 +31,7 @@ def test_line(tmp_path: Path, case: dict[str, str]) -> None:
     assert (row["line"], row["reason"]) == (case["line"], None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES["unsaid"], ids=lambda case: case["reason"])
 def test_nothing_is_guessed(tmp_path: Path, case: dict[str, str]) -> None:
     (row,) = cases(tmp_path, case["log"]).iter_rows(named=True)
@@ -38,6 +39,7 @@ def test_nothing_is_guessed(tmp_path: Path, case: dict[str, str]) -> None:
     assert case["reason"] in row["reason"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "hostile", ["$(id)", "`id`", "'", '"', "*", ";id", "|id", "\\", "--batch=x", "é"]
 )

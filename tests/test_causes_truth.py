@@ -156,6 +156,7 @@ FRAMES_OF = {"metrics": {"metric-result", "metric-reset", "metric-update", "metr
              "optimizer-slots": {"optimizer-variable"}}  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cause", FRAMES_OF)
 def test_what_a_cause_is_right_for_has_a_frame_that_its_rules_ask_for(cause: str) -> None:
     rules = [rule for rule in cause_grammar().rules if rule.id in FRAMES_OF[cause]]

@@ -126,6 +126,7 @@ def verdict(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {"tflogscope": "0.1.0", **check_run(run).facts()}
 
 
+@pytest.mark.thorough
 def test_a_hostile_log_breaks_none_of_the_formats(opened: Open) -> None:
     log = Log()
     log.first_call("__inference_f_5", 3, 77, MATMUL)
@@ -194,6 +195,7 @@ def test_no_name_breaks_sarif(name: str) -> None:
 # ---- JUnit ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_junit_is_valid(verdict: dict[str, Any]) -> None:
     text = junit_text(verdict)
     junit_schema().validate(text)
@@ -255,6 +257,7 @@ def commands(text: str) -> list[tuple[str, dict[str, str], str]]:
     return found
 
 
+@pytest.mark.thorough
 def test_annotations_name_log_line_and_op(verdict: dict[str, Any]) -> None:
     found = commands(github_text(verdict))
     failed = [check for check in verdict["checks"] if not check["passed"]]
@@ -265,6 +268,7 @@ def test_annotations_name_log_line_and_op(verdict: dict[str, Any]) -> None:
         assert any(violation["text"] in data for _, _, data in found)
 
 
+@pytest.mark.thorough
 @given(NAMES)
 def test_no_name_becomes_a_command(name: str) -> None:
     verdict = hostile(name)

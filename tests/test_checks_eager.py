@@ -74,6 +74,7 @@ def test_before_it_only_python_in_place_of_a_graph_counts(cause: str | None) -> 
     assert bool(found(made)) is (cause in ALWAYS_CAUSES)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cause", [*EAGER_CAUSES, None])
 def test_without_any_call_all_but_the_usual_counts_from_the_start(cause: str | None) -> None:
     made = MadeRun([eager("Mul", cause), node("Mul", None, None, cause="dataset-function")])
@@ -81,6 +82,7 @@ def test_without_any_call_all_but_the_usual_counts_from_the_start(cause: str | N
     assert "No graph function was called, so all count." in check(made).text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cause", [*EAGER_CAUSES, None])
 def test_what_runs_inside_a_call_is_run_by_py_function(cause: str | None) -> None:
     made = MadeRun([call("f", 0), eager("_EagerConst", cause, call=0)])
@@ -118,6 +120,7 @@ def test_causes_and_ops_may_be_allowed() -> None:
     assert found(usual, policy({"allow_eager_causes": ("constant",)})) == [("Mul", 2)]
 
 
+@pytest.mark.thorough
 def test_lines_of_the_program_may_be_allowed() -> None:
     run = open_log(LINES / "program__tf2.21.0.log.zst")
     broken = [each for each in check_run(run).checks[0].violations if each.python]
@@ -129,6 +132,7 @@ def test_lines_of_the_program_may_be_allowed() -> None:
         assert (place not in left) is passes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("comment", ["tflogscope: eager", "not eager"])
 def test_a_comment_in_the_program_lets_its_line_pass(
     comment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -248,6 +252,7 @@ CALLS = st.builds(
 ROWS = st.lists(OPS | CALLS | st.just(node("MatMul", "train")), max_size=25)
 
 
+@pytest.mark.thorough
 @given(ROWS)
 def test_the_run_and_the_check_count_the_same(rows: list[Row]) -> None:
     run = MadeRun(rows).run()
@@ -300,6 +305,7 @@ def test_clean_programs_pass(name: str) -> None:
     assert run.unexpected_eager.is_empty()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PYTHON)
 def test_python_in_place_of_graphs_fails_with_ops_and_lines(name: str) -> None:
     run = run_of(name)
@@ -316,6 +322,7 @@ def test_python_in_place_of_graphs_fails_with_ops_and_lines(name: str) -> None:
     assert not run.unexpected_eager.is_empty()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("release", ["2.20.0", "2.22.0rc0"])
 def test_what_callbacks_of_keras_compare_is_not_the_programs(release: str) -> None:
     """Only the last op is the program's own, though it looks like those of the callbacks."""
@@ -346,6 +353,7 @@ def test_what_saving_asks_for_is_not_the_programs() -> None:
     assert found == {"Fill": 1, "Sqrt": 1}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "function", "amount"),
     [

@@ -87,6 +87,7 @@ def test_help_and_version_do_not_wait_for_polars(arguments: list[str]) -> None:
     assert not imported & {"polars", "numpy", "rich", "pyparsing"}
 
 
+@pytest.mark.thorough
 def test_an_ordinary_command_line_does_not_import_pydantic() -> None:
     code = (
         "import sys; from tflogscope.cli.main import main\n"

@@ -82,6 +82,7 @@ def test_what_is_wrong_before_a_log_is_read(check: Check, tmp_path: Path) -> Non
         assert 1 <= err.partition("\nA policy that works:")[0].count("\n") <= 2
 
 
+@pytest.mark.thorough
 def test_a_job_has_the_verdict_in_its_summary(
     check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_an_empty_log_is_no_passed_check(check: Check, tmp_path: Path) -> None:
     assert check("run.log")[0] == 3
 
 
+@pytest.mark.thorough
 def test_the_policy_of_the_project_is_found_and_one_that_is_named_comes_before_it(
     check: Check, tmp_path: Path
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_baseline_is_written_and_held_against(check: Check, tmp_path: Path) ->
     assert [each["subject"]["op"] for each in found["violations"]] == ["Fill"]
 
 
+@pytest.mark.thorough
 def test_a_new_program_that_fails_in_another_way_is_new(check: Check, tmp_path: Path) -> None:
     check(PYTHON, "--write-baseline", "baseline.json")
     log = Log()
@@ -170,6 +173,7 @@ def test_a_new_program_that_fails_in_another_way_is_new(check: Check, tmp_path: 
     assert "Mul" in out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("log", [CLEAN, PYTHON])
 def test_each_format_goes_to_standard_output_and_to_a_file(
     check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
@@ -206,6 +210,7 @@ def test_a_format_that_is_named_goes_into_a_file_of_any_name(check: Check, tmp_p
     assert (tmp_path / "check").read_text().startswith("<?xml")
 
 
+@pytest.mark.thorough
 def test_a_dash_is_standard_output(check: Check) -> None:
     assert check(CLEAN, "-o", "-", "--format", "sarif") == check(CLEAN, "--format", "sarif")
 

@@ -184,6 +184,7 @@ def test_files_with_the_same_fields_are_one_run(tmp_path: Path) -> None:
     assert [Path(file).name for file in run.files] == ["a.log.1", "a.log.2", "a.log.10"]
 
 
+@pytest.mark.thorough
 def test_files_of_two_runs_are_not_added_up(logs: Path, tmp_path: Path) -> None:
     rows = collected(logs, tmp_path / "store", "{job}/*/rank{rank}.log*")
     states = {row["run"]: (row["state"], row["error"]) for row in rows}
@@ -227,6 +228,7 @@ def test_two_runs_with_one_id_are_refused(tmp_path: Path) -> None:
         name_runs([str(tmp_path)], None, TAKEN)
 
 
+@pytest.mark.thorough
 def test_an_id_may_have_what_urls_and_partitions_write_in_another_way(tmp_path: Path) -> None:
     name = "my run é 50%#1 a=b&c+d"
     shutil.copy(path_of(EAGER), tmp_path / f"{name}.log.zst")
@@ -239,6 +241,7 @@ def test_an_id_may_have_what_urls_and_partitions_write_in_another_way(tmp_path: 
 NOT_IDS = ("a..b", "-o", ".hidden", "two\nlines", "a" * 240, "\x1b[31m", "a\udcff", "\u202e")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", first_quick((name,) for name in NOT_IDS))
 def test_a_name_that_can_not_be_an_id_gets_one(name: str, tmp_path: Path) -> None:
     log = tmp_path / "logs" / name / "run.log.zst"
@@ -254,6 +257,7 @@ def test_a_name_that_can_not_be_an_id_gets_one(name: str, tmp_path: Path) -> Non
     assert tflogscope.open_store(tmp_path / "store").run(id_).primitives.height
 
 
+@pytest.mark.thorough
 def test_one_name_of_bytes_refuses_no_other_log(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     for name in ("good.log.zst", os.fsdecode(b"-\xff\n.log.zst")):
@@ -264,6 +268,7 @@ def test_one_name_of_bytes_refuses_no_other_log(tmp_path: Path) -> None:
     assert {row["state"] for row in rows} == {"done"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "left", first_quick([("one table",), ("no table",), ("a file half written",)])
 )
@@ -287,6 +292,7 @@ def test_a_first_collect_that_was_killed_is_taken_up(
     assert "already" not in said
 
 
+@pytest.mark.thorough
 def test_a_store_that_can_not_be_written_says_what_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,6 +316,7 @@ def test_a_store_that_can_not_be_written_says_what_is_there(
     assert f"1 run in {store}. Collect again, and it goes on from there." in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_logs_that_can_not_be_read_refuse_no_other(
     logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,6 +338,7 @@ def test_logs_that_can_not_be_read_refuse_no_other(
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", first_quick([("missing",), ("cut off",)]))
 def test_a_run_without_one_of_its_tables_is_collected_again(
     damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -374,6 +382,7 @@ def test_half_a_store_and_another_schema_are_said(logs: Path, store: Path) -> No
         tflogscope.open_store(logs)
 
 
+@pytest.mark.thorough
 def test_a_store_of_an_older_schema_is_said_by_all_that_read_it(
     logs: Path, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -392,6 +401,7 @@ def test_a_store_of_an_older_schema_is_said_by_all_that_read_it(
     assert not (tmp_path / "page").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", first_quick([(b"PAR1",), (b"",), (b"no Parquet",), (None,)]))
 def test_a_damaged_row_refuses_no_collect(
     logs: Path,

@@ -78,6 +78,7 @@ def test_eager_graph_and_kernels_of_onednn_have_their_colours(printed: Print) ->
     assert (words(why, EAGER), words(why, GRAPH)) == ("Why eagerly", "Why in graphs")
 
 
+@pytest.mark.thorough
 def test_an_error_is_red(printed: Print) -> None:
     screen = printed("FORCE_COLOR", 120, "analyze", "error__tf2.13.1__vlog2")
     errors = [line for line in screen.split("\n") if words(line, ERROR)]
@@ -87,6 +88,7 @@ def test_an_error_is_red(printed: Print) -> None:
     assert words(failed, ERROR).startswith("FAILED unexpected_eager")
 
 
+@pytest.mark.thorough
 def test_in_a_narrow_terminal_no_figure_of_what_ran_is_left_out(printed: Print) -> None:
     screen = printed("NO_COLOR", 60, "analyze", "keras_fit_mlp__tf2.13.1__vlog2")
     table = screen.split("Eager and graph\n")[1].split("\n\n")[0].split("\n")[2:]

@@ -58,12 +58,14 @@ def test_shares_of_time_are_those_of_a_run_without_a_log(name: str) -> None:
     assert apart(true, kernels_of(name, "total_us")[1]) > apart(true, work)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", WITH_GRAPHS)
 def test_op_time_is_that_of_a_run_without_a_log(name: str) -> None:
     true, work = kernels_of(name, "work_us")
     assert 0.6 <= sum(work.values()) / sum(true.values()) <= 1.6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", WITH_GRAPHS)
 def test_a_call_takes_what_the_programs_own_clock_says(name: str) -> None:
     step = tflogscope.open_log(COSTS / f"{name}.log.zst").functions.filter(function="train_step")
@@ -82,6 +84,7 @@ def test_eager_ops_take_what_the_profiler_finds() -> None:
     assert 0.5 <= work / truth["calls"] / truth["kernels_us"]["Run"] <= 2
 
 
+@pytest.mark.thorough
 def test_nodes_that_do_nothing_are_not_what_costs() -> None:
     """As printed, most of the loop's time is in nodes of its control flow."""
     ops = tflogscope.open_log(COSTS / "loop__tf2.13.1.log.zst").ops.filter(mode="graph")
@@ -121,6 +124,7 @@ def test_a_short_log_says_that_it_does_not_show_the_price(opened: Open) -> None:
     assert run.summary.slowed is None
 
 
+@pytest.mark.thorough
 def test_a_log_with_enough_nodes_shows_the_price() -> None:
     run = tflogscope.open_log(COSTS / "mlp__tf2.13.1.log.zst")
     assert "no-price" not in {limit.id for limit in run.summary.limits}
@@ -150,6 +154,7 @@ def later_us(run: Run) -> float:
     return found
 
 
+@pytest.mark.thorough
 def test_later_calls_take_what_a_run_without_a_log_says_and_their_nodes_follow(
     opened: Open,
 ) -> None:
@@ -173,6 +178,7 @@ def test_later_calls_take_what_a_run_without_a_log_says_and_their_nodes_follow(
     assert "estimates" not in str(said)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("taken", [1e9, 1e-3])
 def test_a_calibrated_time_is_no_longer_than_the_printed_one(opened: Open, taken: float) -> None:
     run = calibrated(opened, "__inference_train_step", taken)
@@ -187,6 +193,7 @@ def test_a_calibrated_time_is_no_longer_than_the_printed_one(opened: Open, taken
     assert slowed.later_us <= slowed.printed_us
 
 
+@pytest.mark.thorough
 def test_a_calibration_of_another_function_changes_nothing(opened: Open) -> None:
     estimated = tflogscope.open_log(COSTS / "mlp__tf2.13.1.log.zst")
     run = calibrated(opened, "__inference_train_step_too", 1.0)

@@ -53,6 +53,7 @@ def test_a_run_is_the_same_as_itself(name: str) -> None:
     assert not any(facts[what] for what in (*CHANGED, "findings"))
 
 
+@pytest.mark.thorough
 def test_findings_of_one_run_only_are_told() -> None:
     before, after = run_of("retrace__tf2.20.0__vlog2"), run_of("function_mlp__tf2.20.0__vlog2")
     found = {(each["change"], each["id"]) for each in difference(before, after)["findings"]}
@@ -61,12 +62,14 @@ def test_findings_of_one_run_only_are_told() -> None:
     assert ("new", "retraced") in back
 
 
+@pytest.mark.thorough
 def test_the_number_of_a_function_is_not_its_name(opened: Open) -> None:
     before = opened(program(MATMUL, uid=6))
     facts = difference(before, opened(program(MATMUL, uid=4711)))
     assert not any(facts[what] for what in CHANGED)
 
 
+@pytest.mark.thorough
 def test_another_kernel(opened: Open) -> None:
     before, after = opened(program(PLAIN)), opened(program(MATMUL))
     facts = difference(before, after)
@@ -77,12 +80,14 @@ def test_another_kernel(opened: Open) -> None:
     assert (node["kernels_before"], node["kernels_after"]) == ("MatMul", "_MklMatMul")
 
 
+@pytest.mark.thorough
 def test_new_and_gone(opened: Open) -> None:
     one, two = opened(program(MATMUL)), opened(program(MATMUL, ADD))
     assert changes(difference(one, two), "ops") == {ADD.op: ["new"]}
     assert changes(difference(two, one), "nodes") == {ADD.name: ["gone"]}
 
 
+@pytest.mark.thorough
 def test_another_mode(opened: Open) -> None:
     log = program(ADD)
     for _ in range(3):
@@ -93,6 +98,7 @@ def test_another_mode(opened: Open) -> None:
     assert [(row["executions_before"], row["executions_after"]) for row in eager] == [(None, 3)]
 
 
+@pytest.mark.thorough
 def test_more_traces(opened: Open) -> None:
     facts = difference(opened(program(ADD)), opened(program(ADD, traces=3)))
     assert "traces" in changes(facts, "functions")["f"]
@@ -125,6 +131,7 @@ def test_the_verdict_says_times_traces_and_findings() -> None:
     assert verdict(difference(before, before)).endswith(" as before.")
 
 
+@pytest.mark.thorough
 def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
     fast, slow = opened(program(ADD, wait=100)), opened(program(ADD, wait=900))
     step = difference(fast, slow)["step"]
@@ -137,6 +144,7 @@ def test_a_step_is_the_median_of_its_calls_but_the_first(opened: Open) -> None:
     assert " a call instead of " in verdict(difference(fast, slow))
 
 
+@pytest.mark.thorough
 def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
     run = run_of("fit_cycle__tf2.20.0__record")
     facts = difference(run, run)
@@ -152,6 +160,7 @@ def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
     assert facts["runs"]["before"]["wall_us"] == run.time["wall_us"].sum()
 
 
+@pytest.mark.thorough
 def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> None:
     waits = {"fast": (100, 100, 900, 900), "slow": (300, 400, 900, 900), "apart": (1000, 1100)}
     runs = {}
@@ -176,6 +185,7 @@ def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> Non
     assert " a call instead of " in verdict(other)
 
 
+@pytest.mark.thorough
 def test_the_page_has_both_on_one_scale_and_all_changes(tmp_path: Path) -> None:
     names = ("retrace__tf2.20.0__vlog2", "function_mlp__tf2.20.0__vlog2")
     logs = [str(path_of(name)) for name in names]
@@ -193,6 +203,7 @@ def test_the_page_has_both_on_one_scale_and_all_changes(tmp_path: Path) -> None:
     assert main(["diff", *logs, "-o", logs[0], "--force"]) == 2
 
 
+@pytest.mark.thorough
 def test_a_hostile_page_of_two_runs_stays_text(opened: Open) -> None:
     log = program(ADD)
     log.executing(HOSTILE)

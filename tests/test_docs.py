@@ -398,6 +398,7 @@ def test_each_table_has_a_section() -> None:
     assert re.findall(r"^## (\w+)$", text, re.MULTILINE) == [*tables_of_a_run(), "runs"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", tables_of_a_run())
 def test_columns_and_types_are_those_of_the_frame(table: str) -> None:
     frame = tables_of(TABLE_LOGS[0])[table]

@@ -54,6 +54,7 @@ def test_a_traceback_from_the_programs_first_frame_on_may_have_ended_it(opened: 
     assert found["python"] == "train.py:5"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("error", "node"),
     [
@@ -80,6 +81,7 @@ def test_one_that_was_caught_in_a_function_is_not_said(opened: Open) -> None:
     assert crashed(opened(ended(INSIDE, status=1)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", [-2, 130, None])
 def test_an_interrupt_is_not_a_crash(opened: Open, status: int | None) -> None:
     assert not crashed(opened(ended(MODULE, error="KeyboardInterrupt", status=status)))
@@ -89,6 +91,7 @@ def test_an_interrupt_is_not_a_crash(opened: Open, status: int | None) -> None:
 HOSTILE = "\x1b[2J[bold]\x07<script>alert(1)</script>|=cmd\u202e"
 
 
+@pytest.mark.thorough
 def test_what_a_crash_printed_has_no_effect(opened: Open) -> None:
     hostile = ended(MODULE.replace("train", f"t{HOSTILE}"), error=f"E: {HOSTILE}", status=1)
     run = opened(hostile)
@@ -108,6 +111,7 @@ def test_what_a_crash_printed_has_no_effect(opened: Open) -> None:
         assert "<script>alert" not in page
 
 
+@pytest.mark.thorough
 def test_redacted_it_is_known_by_its_status_and_not_by_its_words(tmp_path: Path) -> None:
     name = "ends_key__tf2.20.0__record"
     redactor = Redactor(b"a key")

@@ -87,6 +87,7 @@ def test_each_row_reads_its_samples() -> None:
     assert [str(each) for each in misfits(GRAMMAR, [], [], GRAMMAR.envelopes.values())] == []
 
 
+@pytest.mark.thorough
 def test_a_sample_that_does_not_fit_its_row_is_said(tmp_path: Path) -> None:
     row = """
     [[envelope]]
@@ -132,7 +133,16 @@ def test_the_row_of_the_docs_reads_its_sample(tmp_path: Path) -> None:
 # ---- one process ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "log"), [*zip(WRAPPERS, itertools.cycle(LOGS), strict=False)])
+# What is before lines of text, what cuts them, and objects are read in ways of their own.
+KINDS = {"docker json-file": "object", "CRI": "cut"}
+
+
+@pytest.mark.parametrize(
+    ("name", "log"),
+    first_quick(
+        zip(WRAPPERS, itertools.cycle(LOGS), strict=False), lambda case: KINDS.get(case[0], "head")
+    ),
+)
 def test_a_log_in_a_wrapper_is_the_log(tmp_path: Path, name: str, log: str) -> None:
     bare = run_of(log)
     run = opened(tmp_path / "wrapped.log", wrapped(raw_log(log), name))
@@ -146,6 +156,7 @@ def test_a_log_without_a_wrapper_has_none(log: str) -> None:
     assert recognise(raw_log(log)[: 1 << 16], GRAMMAR) in {(), None}
 
 
+@pytest.mark.thorough
 def test_lines_of_the_program_that_look_wrapped_stay(tmp_path: Path) -> None:
     raw = raw_log(LOGS[0])
     lines = raw.splitlines(keepends=True)
@@ -156,6 +167,7 @@ def test_lines_of_the_program_that_look_wrapped_stay(tmp_path: Path) -> None:
     same(run, run_of(LOGS[0]), lines=False)
 
 
+@pytest.mark.thorough
 def test_the_wrapper_is_named_and_is_not_torn(tmp_path: Path) -> None:
     path = tmp_path / "run.log"
     path.write_bytes(wrapped(raw_log(LOGS[0]), "docker compose"))
@@ -171,6 +183,7 @@ def given_numbers(opened: Opened) -> list[int]:
     return list(map(int, numbers_at(opened.numbers, np.arange(opened.given))))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CUTTING)
 def test_lines_that_the_wrapper_cut_are_put_together_again(tmp_path: Path, name: str) -> None:
     lines = raw_log(LOGS[0]).splitlines()
@@ -214,6 +227,7 @@ def test_a_line_of_json_that_is_broken_stays_as_it_is() -> None:
     assert (found.given, found.lines) == (6, 5)
 
 
+@pytest.mark.thorough
 def test_an_entry_of_the_journal_is_a_line(tmp_path: Path) -> None:
     """Of two processes; the names of fields come in any order."""
     logs = [raw_log(log) for log in RANKS[:2]]
@@ -247,7 +261,7 @@ def test_an_entry_may_be_cut_or_binary() -> None:
 MIXES = [*((2, name) for name in TELL_APART), (8, "srun --label"), (4, "journalctl -o json")]
 
 
-@pytest.mark.parametrize(("count", "name"), first_quick(MIXES, lambda case: case[0]))
+@pytest.mark.parametrize(("count", "name"), first_quick(MIXES))
 def test_each_process_of_a_file_is_as_if_it_was_alone(
     tmp_path: Path, count: int, name: str
 ) -> None:
@@ -263,6 +277,7 @@ def test_each_process_of_a_file_is_as_if_it_was_alone(
         assert run.coverage.drop("source", "bytes").equals(bare.coverage.drop("source", "bytes"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "form", first_quick([("[1,{}]<stderr>:",), ("[Thu Nov 26 01:01:27 2026][1,{}]<stderr>: ",)])
 )
@@ -322,6 +337,7 @@ def test_lines_of_a_job_that_was_killed_are_kept_and_counted(tmp_path: Path) -> 
         assert f"[1,{rank}]<stderr>:".encode() in there[run.timeline["line"].sort()[-1] - 1]
 
 
+@pytest.mark.thorough
 def test_lines_that_never_end_take_so_much_memory_at_most() -> None:
     """One of a rank becomes a line at 1 MB, those of all ranks together at 64 MB."""
     chain = Chain([GRAMMAR.envelopes["mpirun"]])
@@ -334,6 +350,7 @@ def test_lines_that_never_end_take_so_much_memory_at_most() -> None:
     assert 60_000_000 < waiting < 65 << 20
 
 
+@pytest.mark.thorough
 def test_pieces_that_nothing_tells_apart_are_counted(tmp_path: Path) -> None:
     """`mpirun --timestamp-output` of Open MPI 4: what is left is of the logs."""
     logs = [raw_log(log) for log in RANKS[:2]]
@@ -380,6 +397,7 @@ def two(tmp_path: Path, name: str = "mpirun --tag-output") -> str:
     return str(path)
 
 
+@pytest.mark.thorough
 def test_commands_take_one_process_of_a_file(tmp_path: Path) -> None:
     path = two(tmp_path)
     text = run_command("analyze", path).stdout.decode()
@@ -415,6 +433,7 @@ def test_processes_without_a_rank_are_compared_by_their_names(tmp_path: Path) ->
     assert alone.returncode == 2
 
 
+@pytest.mark.thorough
 def test_the_report_of_several_processes_is_an_overview(tmp_path: Path) -> None:
     path, page = two(tmp_path, "docker compose"), tmp_path / "report.html"
     assert run_command("report", path, "-o", str(page)).returncode == 0
@@ -434,6 +453,7 @@ def test_more_than_ten_ranks_are_told_apart(tmp_path: Path) -> None:
     same(tflogscope.open_log(f"{path}#10"), run_of(LOGS[0]), lines=False)
 
 
+@pytest.mark.thorough
 def test_processes_of_a_file_are_collected_as_runs(tmp_path: Path) -> None:
     store = str(tmp_path / "store")
     assert run_command("collect", two(tmp_path), "-o", store).returncode == 0
@@ -592,6 +612,7 @@ def test_lines_of_processes_that_look_alike_need_no_pattern(
 # ---- while it is written -------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("asked", "rank"), [(None, 1), ("0", 0)])
 def test_a_log_that_grows_is_followed_as_one_process(asked: str | None, rank: int) -> None:
     """The first lines are of rank 1."""

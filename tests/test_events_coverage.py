@@ -164,6 +164,7 @@ def test_the_level_is_that_of_the_highest_message(opened: Open) -> None:
 # ---- time ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("hours", [0, 2, -8, 9, 5.5])
 def test_two_dialects_in_one_log_have_one_clock(opened: Open, hours: float) -> None:
     """2.20 prints a few records in the absl dialect, in UTC; the others are in local time."""

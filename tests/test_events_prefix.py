@@ -114,6 +114,7 @@ def test_prefixes_of_all_releases(opened: Open, prefix: str) -> None:
     assert (row["node"], row["status"]) == ("MatMul", "done")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "prefix",
     [

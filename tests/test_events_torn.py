@@ -184,6 +184,7 @@ def test_b_another_record_s_message_is_not_taken(opened: Open) -> None:
 # ---- C ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_c_a_verbose_line_glued_to_a_record(opened: Open, dialect: Dialect) -> None:
     log = Torn(dialect)
@@ -213,6 +214,7 @@ def test_c_behind_a_dead_node_and_behind_an_eager_op(opened: Open) -> None:
 # ---- D ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keep", ["onednn_verbose,", "onednn_verbose,exec,cpu,gemm_a", GEMM_2[:-9]])
 def test_d_a_verbose_line_cut_at_a_block_edge(opened: Open, keep: str) -> None:
     log = Torn()

@@ -77,6 +77,7 @@ def test_a_line_leads_to_its_execution(opened: Open) -> None:
     assert f"begins on line {start}." in str(caught.value.hint)
 
 
+@pytest.mark.thorough
 def test_a_line_is_shown_and_may_be_asked_for_as_it_is_printed() -> None:
     printed = run_command("explain", path_of(FIT), "--line", "32,098").stdout.decode()
     assert "Process node: 165 step -8905017962970772935" in printed
@@ -140,6 +141,7 @@ def test_what_python_can_not_ask_for_is_not_said_to_be_asked_for(
         assert "Python asked for it" not in out
 
 
+@pytest.mark.thorough
 def test_an_op_says_where_more_of_it_ran(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_of(FIT).explain(op="MatMul")["fused_into"] == ["_FusedMatMul"]
     assert run_of(FIT).explain(op="AddV2")["fused_into"] == []
@@ -152,6 +154,7 @@ def test_the_command_asks_one_question_at_a_time(capsys: pytest.CaptureFixture[s
     assert "Ask one" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of(FIT)), "--op", "Mul", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -162,6 +165,7 @@ def test_json_has_what_the_text_is_made_of(capsys: pytest.CaptureFixture[str]) -
     assert [entry["id"] for entry in found] == run_of(FIT).findings["id"].to_list()
 
 
+@pytest.mark.thorough
 def test_the_end_of_data_is_not_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     """Both loops come to their end; in one a map failed before."""
     for name, said in ("generator_data", "(527 ms), never"), ("map_raises", "1 of them not to a"):
@@ -169,6 +173,7 @@ def test_the_end_of_data_is_not_a_failure(capsys: pytest.CaptureFixture[str]) ->
         assert said in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_findings_are_explained_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(path_of("py_function__tf2.13.1__vlog2"))]) == 0
     said = capsys.readouterr().out

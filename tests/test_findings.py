@@ -174,6 +174,7 @@ def test_what_xla_compiles_in_one_call_are_clusters_and_not_shapes(opened: Open)
     assert not found(opened(compiling(2, 8)), "new-shapes")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("cpus", "said"), [(8, False), (4, False), (3, True), (None, False)])
 def test_threads_are_more_than_processors_only_where_record_counted_them(
     opened: Open, cpus: int | None, said: bool

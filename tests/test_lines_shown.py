@@ -61,6 +61,7 @@ def shown_lines(text: str) -> list[list[str]]:
 # ---- analyze and explain -------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_analyze_names_the_lines_with_the_most_eager_time(
     path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,6 +201,7 @@ def test_the_report_has_a_table_of_lines(run: Run, tmp_path: Path) -> None:
     assert 'href="#lines"' in page
 
 
+@pytest.mark.thorough
 def test_the_report_of_a_log_without_lines_says_how_to_have_them(tmp_path: Path) -> None:
     open_log(WITHOUT).report(tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text()
@@ -235,6 +237,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", ["sub/train.py", "train.py", "{}/sub/train.py"])
 def test_annotations_point_at_the_line_of_the_program(
     opened: Open, repository: Path, file: str

@@ -187,6 +187,7 @@ def upto(raw: bytes, text: bytes) -> Hints:
     return grown(raw[:end], random.Random(1))[1]
 
 
+@pytest.mark.thorough
 def test_a_function_is_instantiated_and_then_runs() -> None:
     raw = raw_log("function_mlp__tf2.13.1__vlog2")
     making = upto(raw, b'Instantiating MultiDevice function "__inference_train_')
@@ -204,6 +205,7 @@ def test_a_function_is_instantiated_and_then_runs() -> None:
     assert (over.begun("instantiation"), over.begun("call")) == ([], [])
 
 
+@pytest.mark.thorough
 def test_a_function_is_being_traced_from_the_first_constant_that_is_folded() -> None:
     raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
     made = raw.index(b'Instantiated MultiDevice function "__inference_Dataset_map')
@@ -401,6 +403,7 @@ def test_what_a_quick_writer_writes_comes_together() -> None:
         assert writer.write(bytes(1 << 20)) == len(receive()) == 1 << 20
 
 
+@pytest.mark.thorough
 def test_a_large_pipe_is_not_kept() -> None:
     left = [b"x" * 99 + b"\n"] * 400_000
     large = Beginning("-", lambda: b"".join([left.pop() for _ in range(min(10_000, len(left)))]))
@@ -566,6 +569,7 @@ def test_a_rate_is_that_of_now() -> None:
     assert watch_lines(watched, shown, 40, 40)[3].plain == "eager   no record with a date yet"
 
 
+@pytest.mark.thorough
 def test_functions_keep_their_places_and_a_low_terminal_has_room_for_ops() -> None:
     raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
     watched, shown = screen(raw)
@@ -605,6 +609,7 @@ def test_figures_say_of_how_much_of_the_log_they_are() -> None:
     assert said in watch_lines(watched, shown, 100, 30)[2].plain
 
 
+@pytest.mark.thorough
 def test_eager_kernels_of_onednn_have_their_share() -> None:
     watched, shown = screen(raw_log("eager_basics__tf2.13.1__vlog2"))
     lines = [line.plain for line in watch_lines(watched, shown, 140, 50)]
@@ -642,6 +647,7 @@ def test_ops_are_sorted_and_filtered() -> None:
     assert len(shown.ops) < len(by_time)
 
 
+@pytest.mark.thorough
 def test_the_screen_in_the_documents_is_that_of_a_log() -> None:
     raw = raw_log("keras_fit_mlp__tf2.13.1__vlog2")
     calls = [*re.finditer(b"Entering eager executing local operation '__inference_tra", raw)]

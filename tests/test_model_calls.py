@@ -286,6 +286,7 @@ def test_a_killed_program_leaves_its_last_call_unfinished(opened: Open) -> None:
     assert graph(run)["status"].to_list()[-1] == "unfinished"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dialect", ["classic", "tid", "absl"])
 def test_calls_of_two_threads_at_once(opened: Open, dialect: Dialect) -> None:
     """The executor's threads are not those that call, so steps are matched by content."""

@@ -94,6 +94,7 @@ def test_an_implementation_without_a_name_has_none_anywhere(opened: Open) -> Non
     assert onednn.implementations.rows() == [("gemm_api", None, 1, 500.0)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 def test_the_time_of_an_op_that_no_record_says_is_not_0(mode: str) -> None:
     """This log has no ends."""

@@ -49,6 +49,7 @@ def test_an_op_of_the_eager_registry_has_its_name_from_before(opened: Open) -> N
     assert (rewrite["by"], rewrite["ran"], rewrite["node"]) == ("eager", True, None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kernel", "op"),
     [

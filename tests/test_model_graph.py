@@ -164,6 +164,7 @@ def test_a_log_that_ends_in_a_run_leaves_it_unfinished(opened: Open) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keep", [10, 60, 95, 150, 200])
 def test_a_log_cut_in_mid_record_keeps_the_rest(opened: Open, keep: int) -> None:
     log = Log()
@@ -280,6 +281,7 @@ def test_step_minus_one_is_folding(opened: Open) -> None:
 # ---- names --------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kernel", "op", "rewrite"),
     [
@@ -303,6 +305,7 @@ def test_the_op_before_a_rewrite(opened: Open, kernel: str, op: str, rewrite: st
     assert (row["kernel"], row["op"], row["rewrite"]) == (kernel, op, rewrite)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "attributes",
     [

@@ -151,6 +151,7 @@ def test_tables_of_real_logs(name: str) -> None:
     check_tables(run_of(name))
 
 
+@pytest.mark.thorough
 def test_tables_of_logs_that_hold_little(opened: Open) -> None:
     log = Log()
     log.executing("Mul")

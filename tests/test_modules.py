@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -18,12 +19,11 @@ from tflogscope.model.reasons.rules import RULES
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tflogscope"
 # The runtime is separate, the hook runs in other programs; this one starts in `__main__`.
-MODULES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts): path
     for path in sorted(PACKAGE.rglob("*.py"))
     if not {"runtime", "hook"} & {*path.parts} and path.name not in ("__init__.py", "__main__.py")
 }
-STARTS = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("__*__.py")]
 DOCS = "".join(path.read_text("utf-8") for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
 WRITERS = {f"tflogscope.exports.{each.module}.{each.function}" for each in FORMATS.values()}
 # The table of commands names modules: each has a function of its name, or an `app`, and may have a
@@ -36,6 +36,18 @@ EXEMPT = {"tflogscope.pytest_plugin"}  # pytest loads it by its entry point
 # Others than this package call it: of io.RawIOBase.
 CALLED = {"tflogscope.cli.output._Whole.writable"}
 TOOLS = {"coverage", "import-linter", "mypy", "ruff"}  # programs; `types-…` are stubs for mypy
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """What each module is, as Python reads it."""
+    return {module: ast.parse(path.read_text("utf-8")) for module, path in FILES.items()}
+
+
+@cache
+def starts() -> list[ast.Module]:
+    """The files that start the others."""
+    return [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("__*__.py")]
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -77,34 +89,36 @@ def defined(place: str, body: Iterable[ast.stmt]) -> Iterator[str]:
             yield f"{place}.{node.name}"
 
 
+@pytest.mark.thorough
 def test_no_module_is_there_for_tests_alone() -> None:
-    assert len(MODULES) > 40
-    used = {name for tree in [*MODULES.values(), *STARTS] for name in imported(tree)}
+    assert len(FILES) > 40
+    used = {name for tree in [*trees().values(), *starts()] for name in imported(tree)}
     used |= {named.rpartition(".")[0] for named in WRITERS | OF_COMMANDS}
-    assert set(MODULES) - used == EXEMPT
+    assert set(FILES) - used == EXEMPT
 
 
 def test_no_function_is_there_for_tests_alone() -> None:
-    functions = {name for module, tree in MODULES.items() for name in defined(module, tree.body)}
+    functions = {name for module, tree in trees().items() for name in defined(module, tree.body)}
     functions = {name for name in functions if name.rpartition(".")[0] not in EXEMPT}
     assert len(functions) > 1000
-    files = [*MODULES.items(), *(("", tree) for tree in STARTS)]
+    files = [*trees().items(), *(("", tree) for tree in starts())]
     used = {name for module, tree in files for name in named(module, tree)}
     conditions = {each for rule in RULES if (each := rule.attributes)}  # named by rows
     used |= {f"{each.__module__}.{each.__name__}" for each in conditions}
     assert functions - used - WRITERS - OF_COMMANDS == set()
 
 
+@pytest.mark.thorough
 def test_no_method_is_there_for_tests_alone() -> None:
     """A method is used if code of the package, or the docs, have an attribute of its name."""
-    nodes = [node for tree in MODULES.values() for node in ast.walk(tree)]
+    nodes = [node for tree in trees().values() for node in ast.walk(tree)]
     used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     used |= {str(node.value) for node in nodes if isinstance(node, ast.Constant)}
     used |= {fact for rule in RULES for fact in rule.facts}
     used |= set(re.findall(r"\.([a-z]\w+)", DOCS))
     methods = {
         name
-        for module, tree in MODULES.items()
+        for module, tree in trees().items()
         for each in tree.body
         if isinstance(each, ast.ClassDef)
         for name in defined(f"{module}.{each.name}", each.body)

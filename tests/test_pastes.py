@@ -205,6 +205,7 @@ def test_a_paste_is_the_log(tmp_path: Path, change: Callable[[str], str], name: 
         assert mine.equals(its)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["coloured", "kernel's clock", "pytest", "named", "Airflow"])
 def test_what_failed_failed_in_a_paste(tmp_path: Path, shape: str) -> None:
     """The line that says so is not a record, so it is not found in the middle of a line."""
@@ -217,6 +218,7 @@ def test_what_failed_failed_in_a_paste(tmp_path: Path, shape: str) -> None:
     assert paste.coverage["torn"].sum() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("before", [("a ", "b "), ("7", "8"), ("$", "$")])
 def test_other_text_before_records_is_the_programs(tmp_path: Path, before: tuple[str, str]) -> None:
     lines = piece_of("error__tf2.13.1__vlog2").split("\n")[:-1]

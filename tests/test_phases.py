@@ -58,6 +58,7 @@ def test_a_run_ends_before_python_and_tensorflow_clear_up() -> None:
     assert run.time["end"].max() == datetime.fromtimestamp(ended / 1e6, UTC).replace(tzinfo=None)
 
 
+@pytest.mark.thorough
 def test_a_run_ends_where_record_says_that_the_program_ended(tmp_path: Path) -> None:
     log = tmp_path / "run.log"
     log.write_bytes(unpacked(TIME / "eager__tf2.20.0.log.zst"))
@@ -73,6 +74,7 @@ def test_a_run_ends_where_record_says_that_the_program_ended(tmp_path: Path) -> 
     assert sum(longer) == pytest.approx(3e6, abs=1001)
 
 
+@pytest.mark.thorough
 def test_a_log_of_another_recorder_begins_with_its_first_record() -> None:
     run = run_of("retrace__tf2.20.0__vlog2")
     assert run.time["wall_us"].sum() == pytest.approx(run.summary.recorded.span_us, abs=1)

@@ -217,6 +217,7 @@ def test_programs_that_fail_hang_or_write_no_log(pytester: pytest.Pytester) -> N
         wait_until(lambda: has_ended(int(process.read_text())))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(
     importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow is installed"
 )

@@ -321,12 +321,14 @@ LOG = "sample_logs/function_mlp__tf2.13.1__vlog2.log.zst"
 ENDLESS = "SELECT COUNT(*) FROM {}".format(", ".join(f"timeline t{i}" for i in range(9)))
 
 
+@pytest.mark.thorough
 def test_time_has_an_end(capfd: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "tflogscope", "query", LOG, ENDLESS, "--timeout", "1"]
     assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == 2
     assert "no answer within 1 s" in capfd.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("ended", "said"),
     [("SIGSEGV", "more depth than"), ("SIGABRT", "more memory than"), ("SIGTERM", "")],
@@ -344,6 +346,7 @@ def test_what_ends_polars_is_said(ended: str, said: str, capfd: pytest.CaptureFi
     assert "Traceback" not in error
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_query_can_be_ended(number: int, capfd: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "tflogscope", "query", LOG, ENDLESS]
@@ -359,6 +362,7 @@ def test_a_query_can_be_ended(number: int, capfd: pytest.CaptureFixture[str]) ->
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.thorough
 def test_the_command_line_shows_the_place(capsys: pytest.CaptureFixture[str]) -> None:
     log = "sample_logs/function_mlp__tf2.13.1__vlog2.log.zst"
     condition = "executions > 0 and \x1b[31moop == 1"

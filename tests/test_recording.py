@@ -200,6 +200,7 @@ def _waiting(tmp_path: Path, program: str = WAITS) -> tuple[subprocess.Popen[byt
     return process, log
 
 
+@pytest.mark.thorough
 def test_an_interrupt_is_the_programs_to_obey(tmp_path: Path) -> None:
     process, log = _waiting(tmp_path)
     os.killpg(process.pid, signal.SIGINT)

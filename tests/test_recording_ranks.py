@@ -52,6 +52,7 @@ def test_a_path_is_filled_in() -> None:
     assert "OMPI_COMM_WORLD_RANK" in str(refused.value.hint)
 
 
+@pytest.mark.thorough
 def test_each_rank_writes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for rank in ("0", "1"):

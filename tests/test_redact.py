@@ -92,6 +92,7 @@ def test_the_tables_are_the_same(name: str) -> None:
             assert not different, (table, column)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LOGS)
 def test_the_checks_are_the_same(name: str) -> None:
     old, new = (check_run(run).checks for run in (run_of(name), redacted_run(name)))

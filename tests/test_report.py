@@ -140,6 +140,7 @@ def test_the_page_of_each_sample_log_is_whole_and_loads_nothing(name: str) -> No
     assert len(text) < 1_000_000
 
 
+@pytest.mark.thorough
 def test_the_policy_allows_the_scripts_of_the_page_and_no_other(keras: tuple[str, Page]) -> None:
     _, page = keras
     rules = dict(rule.strip().split(" ", 1) for rule in page.policy.split(";"))
@@ -263,6 +264,7 @@ def test_the_timeline_holds_what_the_tables_say(name: str) -> None:
             assert (data["line"][at - owner] if owner else None) == line["timeline_line"]
 
 
+@pytest.mark.thorough
 def test_threads_have_names_by_what_they_ran() -> None:
     run = run_of("tf_data__tf2.13.1__vlog2")  # without thread ids
     names, order = track_names(run.drawn)
@@ -359,6 +361,7 @@ def test_the_page_begins_with_verdict_figures_and_timeline(keras: tuple[str, Pag
         assert escape(said) in top
 
 
+@pytest.mark.thorough
 def test_what_comes_before_the_first_op_is_said_of_the_duration() -> None:
     run = run_of("error__tf2.13.1__vlog2")
     figure = run.headline.figures[0]
@@ -370,6 +373,7 @@ def test_what_comes_before_the_first_op_is_said_of_the_duration() -> None:
     assert float(figure.about.split(" s ")[0]) == pytest.approx(before, abs=0.01)
 
 
+@pytest.mark.thorough
 def test_the_verdict_counts_warnings_apart_from_errors() -> None:
     run = run_of("dataset_fails__tf2.20.0")
     found = run.findings.filter(severity="error")
@@ -451,6 +455,7 @@ def test_where_it_comes_from_is_said(keras: tuple[str, Page]) -> None:
     assert "not known: the log has no header line" in said
 
 
+@pytest.mark.thorough
 def test_the_header_of_a_recorded_log_is_shown(tmp_path: Path) -> None:
     assert MARK.encode() == RECORD_MARK
     settings = {"TF_CPP_MAX_VLOG_LEVEL": "2", "SECRET": "x"}

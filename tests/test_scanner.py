@@ -95,6 +95,7 @@ def agree(path: Path) -> Twin:
     return twin
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", UNLIKE)
 def test_real_logs(name: str) -> None:
     assert agree(path_of(name)).rows
@@ -117,6 +118,7 @@ def test_no_log_can_be_made_for_the_hash(tmp_path: Path) -> None:
     assert len(set(hashes.tolist())) == len(hashes) == len(fields) + 2
 
 
+@pytest.mark.thorough
 def test_each_process_hashes_in_its_own_way(tmp_path: Path) -> None:
     log = tmp_path / "run.log"
     log.write_text("onednn_verbose,exec\n")

@@ -101,6 +101,7 @@ def test_two_headers_of_onednn_are_of_two_processes(tmp_path: Path) -> None:
     assert "oneDNN started again on line 6,716" in limit["text"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("end", "stopped"), [('"status":0', False), ('"status":137', True)])
 def test_a_program_that_ended_by_itself_was_not_stopped(
     end: str, stopped: bool, tmp_path: Path

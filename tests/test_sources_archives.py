@@ -259,6 +259,7 @@ def test_second_pass_and_positions(tmp_path: Path, name: str) -> None:
     assert first[-1].raw_bytes == len(TEXT) * 60
 
 
+@pytest.mark.thorough
 @every_format
 def test_passes_at_once_do_not_disturb_each_other(tmp_path: Path, name: str) -> None:
     paths = [tmp_path / "a.log", tmp_path / "b.log"]

@@ -216,6 +216,7 @@ def test_no_room_for_the_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "TMPDIR" in caught.value.hint
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [b"line\n", b"a line longer than memory holds" * 400_000 + b"\n"])
 def test_a_pipe_that_is_read_once_is_not_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: bytes
@@ -236,6 +237,7 @@ def test_a_pipe_that_is_read_once_is_not_kept(
             text_of(source)
 
 
+@pytest.mark.thorough
 def test_a_damaged_archive_through_a_pipe_gives_what_it_gives_as_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_query_reads_the_table_of_runs_too(store: str, capsys: pytest.CaptureFix
     assert main(["query", store, "SELECT * FROM nothing"]) == 2
 
 
+@pytest.mark.thorough
 def test_a_table_of_one_run_needs_no_other(store: str) -> None:
     plan = tflogscope.open_store(store).ops.filter(pl.col("op") == "MatMul").select("run").explain()
     assert "PROJECT 1/" in plan or "PROJECT 2/" in plan

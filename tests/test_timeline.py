@@ -43,6 +43,7 @@ def drawn(run: Run, width: int = 100, encoding: str = "utf-8") -> str:
 # ---- lanes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_lanes_are_sums_of_the_timeline() -> None:
     run = run_of(KERAS)
     ran = run.timeline.filter(pl.col("status") != "dead")

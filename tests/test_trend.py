@@ -62,6 +62,7 @@ def test_the_change_is_named_with_the_run_from_which_it_holds(store: str) -> Non
     assert "traces" not in changes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("release", "name"), [("2.13.1", "train_function"), ("2.20.0", "multi_step_on_iterator")]
 )
@@ -76,6 +77,7 @@ def test_the_step_function_is_that_of_training_though_evaluation_is_called_more(
     assert step_calls(few, run.nodes)["index"].to_list() == steps["index"].head(2).to_list()
 
 
+@pytest.mark.thorough
 def test_figures_are_those_of_the_log(store: str) -> None:
     figures = read_figures(tflogscope.open_store(store)).row(0, named=True)
     (log,) = LOGS.glob("mixed4__tf2.13.1__rank0*")
@@ -175,6 +177,7 @@ def test_check_against_a_store_compares_with_its_last_runs(
     assert "too few runs" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.thorough
 def test_a_limit_of_time_is_one_without_the_log_and_the_log_is_said(
     store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

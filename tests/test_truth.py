@@ -35,12 +35,24 @@ def timeline(name: str) -> pl.DataFrame:
     return run_of(name).timeline.with_columns(t=pl.col("start").dt.timestamp("us"))
 
 
-def with_truth(source: str, *kinds: str, needs: str = "") -> pytest.MarkDecorator:
+THERE = {
+    name: {
+        (event["src"], event.get("kind"), EAGER in str(event.get("name")))
+        for event in truth_of(name)
+    }
+    for name in WITH_TRUTH
+}
+
+
+def with_truth(source: str, *kinds: str, eager: bool = False) -> pytest.MarkDecorator:
     """The sample logs whose truth file has such events."""
     chosen = [
         name
-        for name in WITH_TRUTH
-        if any(needs in str(event.get("name", "")) for event in said(name, source, *kinds))
+        for name, there in THERE.items()
+        if any(
+            src == source and (not kinds or kind in kinds) and (is_eager or not eager)
+            for src, kind, is_eager in there
+        )
     ]
     assert chosen, "no sample log has such truth"
     return pytest.mark.parametrize("name", chosen)
@@ -49,7 +61,7 @@ def with_truth(source: str, *kinds: str, needs: str = "") -> pytest.MarkDecorato
 # ---- eager --------------------------------------------------------------------------------------
 
 
-@with_truth("prof", needs=EAGER)
+@with_truth("prof", eager=True)
 def test_eager_ops_are_those_the_profiler_saw_in_its_order(name: str) -> None:
     events = sorted(
         (event["t_ns"], event["name"].removeprefix(EAGER), event["tid"])

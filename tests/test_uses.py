@@ -27,6 +27,7 @@ def test_check_says_what_the_command_says(
         assert facts["passed"] is verdict.passed is passed
 
 
+@pytest.mark.thorough
 def test_check_takes_a_policy_and_a_baseline(tmp_path: Path) -> None:
     run = run_of(EAGER)
     policy = tmp_path / "policy.toml"

@@ -120,6 +120,7 @@ def test_one_is_not_many(name: str) -> None:
         ), line
 
 
+@pytest.mark.thorough
 def test_a_keras_fit_is_one_screen() -> None:
     lines = screen(run_of(KERAS))
     assert len(lines) <= 76
@@ -134,6 +135,7 @@ def test_where_there_is_no_room_for_a_column_it_is_named() -> None:
     assert sum(line.endswith("oneDNN kernels") for line in lines) == 2
 
 
+@pytest.mark.thorough
 def test_each_warning_and_error_has_a_line_of_its_own() -> None:
     run = run_of("error__tf2.13.1__vlog2")
     serious = run.findings.filter(run.findings["severity"] != "note")
@@ -201,6 +203,7 @@ def test_times_that_are_not_recorded_are_not_zero(opened: Open) -> None:
     assert "no-eager-durations" in [limit["id"] for limit in summary_json(run)["limits"]]
 
 
+@pytest.mark.thorough
 def test_records_behind_other_text_are_records_all_the_same(opened: Open) -> None:
     """What a collector that no row of envelopes.toml knows writes in front of each line."""
     log = Log()
@@ -269,6 +272,7 @@ def torn(open_: Open, text: str) -> Run:
     return open_(log)
 
 
+@pytest.mark.thorough
 def test_torn_lines_are_told_with_what_became_of_them(opened: Open) -> None:
     text = said(torn(opened, GEMM))
     assert "torn 1 line: oneDNN's or the program's text (standard output) ran into" in text
@@ -280,6 +284,7 @@ def test_torn_lines_are_told_with_what_became_of_them(opened: Open) -> None:
     assert "unread-onednn-lines" in ids
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("milliseconds", "words"),
     [

@@ -109,6 +109,7 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_gives_what_python_gives(function: Callable[..., Any]) -> None:
     staged = tf.function(function, input_signature=[tf.TensorSpec([], tf.int32)])

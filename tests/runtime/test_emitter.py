@@ -41,6 +41,7 @@ def wrong(verdict: emitted.Verdict, release: str = "2.13") -> list[object]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("release", "threads"),
     first_quick(CLEAN),
@@ -171,6 +172,7 @@ def test_each_statement_has_a_line_for_each_release() -> None:
         assert len(site.lines) == len(DIALECTS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("release", "head"),
     [
@@ -185,6 +187,7 @@ def test_onednn_says_who_it_is(tmp_path: Path, release: str, head: str) -> None:
     assert head in log.read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.thorough
 def test_thread_ids_are_those_of_the_truth(tmp_path: Path) -> None:
     log, truth = emitted.write(tmp_path, "2.21", 4)
     told = [json.loads(line) for line in truth.read_text(encoding="utf-8").splitlines()]
