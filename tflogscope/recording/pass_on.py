@@ -93,9 +93,13 @@ _OF_TRACEBACK = re.compile(
     rb"The above exception was |During handling of the above exception, |" + _SOURCE_PLACE.pattern
 )
 _MESSAGE = 100  # lines of an exception's message
-_HELD = 20  # lines that may be those of a status
+_HELD, _HELD_BYTES = 20, 2000  # lines that may be those of a status, and how long each is at most
 # What absl writes in front of its first record.
 _ABSL_WARNS = b"WARNING: All log messages before absl::InitializeLog() is called"
+
+
+def _may_be_of_status(line: bytes) -> bool:
+    return bool(line.strip()) and len(line) <= _HELD_BYTES and _TORN.search(line) is None
 
 
 class PassOn:
@@ -162,7 +166,9 @@ class PassOn:
 
     def _after_own(self, data: bytes, start: int) -> int:
         """Where the lines end that are the program's own, or blank and after a line of log."""
-        if self._after_log or self._in_traceback or self._may_be_status is not None:
+        if self._may_be_status is not None:
+            return start
+        if self._after_log or self._in_traceback:
             inside = self._in_traceback or (self._failed and self._message is not None)
             blank = None if inside else _BLANK.match(data, start)
             if blank is None:
@@ -230,7 +236,7 @@ class PassOn:
         if line.startswith(_ENDS_STATUS):
             self._to = to = self._record_to
             self._after_log = True
-        elif to is self._output and ends and len(held) < _HELD and line.strip():
+        elif to is self._output and ends and len(held) < _HELD and _may_be_of_status(line):
             self._may_be_status = [*held, line]
             return True
         else:
@@ -241,6 +247,8 @@ class PassOn:
 
     def _may_be_log(self) -> bool:
         """Whether more of the open line is needed to know what it is."""
+        if self._may_be_status is not None and not self._log_line.match(self._open):
+            return len(self._open) < _HELD_BYTES
         if len(self._open) >= _DECIDES or _SITE.match(self._open):
             return False
         first = self._open[:1]
