@@ -37,14 +37,15 @@ def graph_nodes(
     `at` is the first line that shows it, `ran_at` the first that runs it.
     """
     ran = _nodes_run(executions, costs).with_columns(ran_at="at")
-    made = instantiations.kernels.filter(~pl.col("function").str.contains(WRAPPED)).select(
+    own = instantiations.kernels.lazy().filter(~pl.col("function").str.contains(WRAPPED))
+    made = own.select(
         *AS_NODES,
         executions=pl.lit(0, pl.UInt32),
         work_us=pl.lit(None, pl.Float64),
         total_us=pl.lit(None, pl.Int64),
         ran_at=pl.lit(None, pl.Int64),
     )
-    both = pl.concat([ran, made.select(ran.columns)]).sort("at", maintain_order=True)
+    both = pl.concat([ran.lazy(), made.select(ran.columns)]).sort("at", maintain_order=True)
     table = both.group_by("name", "node", maintain_order=True).agg(
         pl.col("kernel", "attributes", "inputs").drop_nulls().first(),
         pl.col("executions").sum(),
@@ -56,7 +57,7 @@ def graph_nodes(
         rewrite=rewrite_of_kernel(pl.col("kernel")),
         op=op_of_kernel(pl.col("kernel")),
         dtype=pl.col("attributes").str.extract(DTYPE, 1),
-    )
+    ).collect()
 
 
 def nodes_table(
@@ -78,13 +79,14 @@ def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
     folding = (pl.col("cause") == "constant-folding").fill_null(False)
     number = pl.col("name").rank("dense").cast(pl.Int64).fill_null(0)
     steps = executions.steps.select("name", number=number, kept=pl.when(~folding).then(number))
-    frame = executions.frame.select("at", "duration_us", "status", "step_row", "definition")
+    frame = executions.frame
     kept = steps["kept"][frame["step_row"]]  # null for rows of dispatches
     alive = pl.col("status") != "dead"
     duration, work = (pl.col(name).filter(alive) for name in ("duration_us", "pace_us"))
     grouped = (
-        frame.drop("step_row", "definition")
+        frame[["at", "duration_us", "status"]]
         .hstack([costs.of_executions["pace_us"]])
+        .lazy()
         .group_by(key=pair(kept, frame["definition"]))
         .agg(
             executions=alive.sum().cast(pl.UInt32),
@@ -102,10 +104,11 @@ def _nodes_run(executions: Executions, costs: Costs) -> pl.DataFrame:
             definition=(pl.col("key") % HALF).cast(pl.UInt32),
         )
     )
-    named = grouped.join(steps.select("number", "name").unique("number"), on="number", how="left")
+    names = steps.lazy().select("number", "name").unique("number")
+    named = grouped.join(names, on="number", how="left").collect()
     nodes = executions.runs.definitions.select("node", "kernel", "attributes", "inputs")
     nodes = nodes[named["definition"]]
-    return named.drop("number", "definition").hstack(nodes)
+    return named[["at", "executions", "work_us", "total_us", "name"]].hstack(nodes)
 
 
 def functions_table(
@@ -121,23 +124,27 @@ def functions_table(
 
     `same` says which traces are of one Python function, see `python_functions`.
     """
-    spans = instantiations.spans.filter(~pl.col("function").str.contains(WRAPPED))
     made_us = newly_covered(pl.col("time"), pl.col("end_time"), "function")
-    spans = spans.select("at", name="function", made_at="at", made_us=made_us)
+    own = instantiations.spans.lazy().filter(~pl.col("function").str.contains(WRAPPED))
+    spans = own.select("at", name="function", made_at="at", made_us=made_us)
     calls = executions.calls.select("at", "name", called=pl.lit(value=True), took="duration_us")
     calls = calls.hstack([costs.of_executions["pace_us"][executions.calls["row"]]])
-    seen = [spans, calls, executions.steps[["at", "name"]].drop_nulls()]
+    run = executions.steps[["at", "name"]].lazy().drop_nulls()
     made, took = pl.col("made_at").is_not_null(), pl.col("took")
     ran = pl.col("executions") > 0
-    counted = nodes.group_by("function", "function_uid").agg(
-        nodes=ran.sum(),
-        eligible_nodes=(pl.col("eligible") & ran).sum(),
-        rewritten_nodes=((pl.col("rewrite") != "none") & ran).sum(),
+    counted = (
+        nodes.lazy()
+        .group_by("function", "function_uid")
+        .agg(
+            nodes=ran.sum(),
+            eligible_nodes=(pl.col("eligible") & ran).sum(),
+            rewritten_nodes=((pl.col("rewrite") != "none") & ran).sum(),
+        )
     )
     known = made.any() & (pl.col("made_us").count() == made.sum())
     names = function_columns(pl.col("name"))
     table = (
-        pl.concat(seen, how="diagonal")
+        pl.concat([spans, calls.lazy(), run], how="diagonal")
         .group_by("name")
         .agg(
             pl.col("at", "made_at").min(),
@@ -150,6 +157,7 @@ def functions_table(
         .with_columns(**names)
         .join(counted, on=["function", "function_uid"], how="left", nulls_equal=True)
         .sort("at")
+        .collect()
     )
     traces = same(table["name"])[["name", "traces"]]
     made_line = with_places(executions.spans, table.select(at=pl.col("made_at").fill_null(0)))

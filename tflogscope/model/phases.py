@@ -59,7 +59,7 @@ def paid_again(of: Evidence) -> pl.DataFrame:
     The rest is paid once: what comes before a loop, the first call of each function, the end. What
     the log took is the recording's, and has no row.
     """
-    return _phases(of).filter(pl.col("phase") != "logging").select("phase", "again_us")
+    return _phases(of)[["phase", "again_us"]].filter(pl.col("phase") != "logging")
 
 
 @once
@@ -73,8 +73,8 @@ def _phases(of: Evidence) -> pl.DataFrame:
     thread = _Thread(of, last)
     begin = thread.items["begin"].min()
     start_up = _spans("start-up", pl.DataFrame({"begin": [first], "end": [begin]}))
-    spans = pl.concat([start_up, *_preparations(of, thread), *thread.spans()])
-    spans = spans.drop_nulls().filter(pl.col("end") > pl.col("begin"))
+    every = pl.concat([start_up, *_preparations(of, thread), *thread.spans()])
+    spans = every.filter(pl.col("end") > pl.col("begin")).collect()
     edges, order = first_open(
         spans["begin"].to_numpy(),
         spans["end"].to_numpy(),
@@ -109,11 +109,15 @@ def _ended(of: Evidence, first: int, last: int) -> int:
 
 def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> pl.DataFrame:
     passed = (pl.col("end") - pl.col("start")).cast(pl.Float64)
-    found = pieces.group_by("phase").agg(
-        pl.col("start").min(),
-        pl.col("end").max(),
-        pl.col("lines", "again").sum(),
-        passed=passed.sum(),
+    grouped = (
+        pieces.lazy()
+        .group_by("phase")
+        .agg(
+            pl.col("start").min(),
+            pl.col("end").max(),
+            pl.col("lines", "again").sum(),
+            passed=passed.sum(),
+        )
     )
     price = of.costs.price
     log = pl.lit(0.0)
@@ -122,13 +126,14 @@ def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> p
         written = pl.col("phase").replace_strict(thread.logged_us, default=None)
         log = pl.coalesce(written, pl.col("lines") * a_line)
         log = pl.when(phase="logging").then("passed").otherwise(log)
-    found = found.with_columns(log=log.clip(0, pl.col("passed")))
-    found = found.with_columns(wall_us=pl.col("passed") - pl.col("log"))
+    found = grouped.with_columns(log=log.clip(0, pl.col("passed"))).collect()
     is_log = pl.col("phase") == "logging"
-    wall = pl.when(is_log).then(float(found["log"].sum())).otherwise("wall_us").fill_null(0.0)
+    wall = (
+        pl.when(is_log).then(float(found["log"].sum())).otherwise(pl.col("passed") - pl.col("log"))
+    )
     known = ~pl.col("phase").is_in(_not_shown(of, thread))
-    table = looked_up(pl.DataFrame({"phase": PHASES}), found, "phase")
-    table = table.with_columns(wall_us=pl.when(known).then(rounded(wall)))
+    table = looked_up(pl.DataFrame({"phase": PHASES}), found, "phase").lazy()
+    table = table.with_columns(wall_us=pl.when(known).then(rounded(wall.fill_null(0.0))))
     work = pl.when(is_log).then(0.0).otherwise("wall_us")
     return table.select(
         "phase",
@@ -138,7 +143,7 @@ def _table(pieces: pl.DataFrame, of: Evidence, thread: _Thread, whole: int) -> p
         work_us=pl.when(price is not None).then(work),
         share=pl.col("wall_us") / whole,
         again_us=rounded(pl.col("wall_us") * pl.col("again") / pl.col("passed")),
-    )
+    ).collect()
 
 
 def _not_shown(of: Evidence, thread: _Thread) -> list[str]:
@@ -156,15 +161,15 @@ def _not_shown(of: Evidence, thread: _Thread) -> list[str]:
     return found
 
 
-def _spans(phase: str, frame: pl.DataFrame, begin: str = "begin", end: str = "end") -> pl.DataFrame:
-    return _as_spans(frame.select(phase=pl.lit(phase), begin=begin, end=end))
+def _spans(phase: str, frame: pl.DataFrame, begin: str = "begin", end: str = "end") -> pl.LazyFrame:
+    return _as_spans(frame.lazy().select(phase=pl.lit(phase), begin=begin, end=end))
 
 
-def _as_spans(frame: pl.DataFrame) -> pl.DataFrame:
+def _as_spans(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.select("phase", pl.col("begin", "end").cast(pl.Int64))
 
 
-def _preparations(of: Evidence, thread: _Thread) -> list[pl.DataFrame]:
+def _preparations(of: Evidence, thread: _Thread) -> list[pl.LazyFrame]:
     """What is done before functions run."""
     made = compile_times(of.events)
     made = made.select(end="time", begin=pl.col("time") - pl.col("compile_us").cast(pl.Int64))
@@ -198,14 +203,17 @@ class _Thread:
             .then(pl.lit("input-wait"))
             .otherwise(pl.lit("eager"))
         )
-        asked = self._of.asked.sort("begin_at").with_columns(phase=phase)
+        asked = self._of.asked.lazy().sort("begin_at").with_columns(phase=phase)
         own = asked.filter(pl.col("thread") == pl.col("thread").first())
         until = pl.col("begin").shift(-1, fill_value=self._last)
-        return own.with_columns(end=pl.coalesce("end", pl.when(status="unfinished").then(until)))
+        unfinished = pl.when(status="unfinished").then(until)
+        return own.with_columns(end=pl.coalesce("end", unfinished)).collect()
 
     def own(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of a frame that are of this thread."""
-        return frame.filter(pl.col("thread").is_in(self.items["thread"].head(1).implode()))
+        if self.items.is_empty():
+            return frame.clear()
+        return frame.filter(pl.col("thread") == self.items["thread"][0])
 
     @cached_property
     def traced(self) -> pl.DataFrame:
@@ -228,26 +236,26 @@ class _Thread:
 
         The first trace and call of a Python function are of no loop, the later ones may be.
         """
-        same = self._of.python_functions.filter(pl.col("traces") == 1)["name"]
-        called = self._of.calls.filter(pl.col("name").is_in(same.implode()))
-        first = called.filter(pl.col("name").is_first_distinct())["at"]
-        made = self.traced.filter(pl.col("name").is_in(same.implode()))
+        names = self._of.python_functions.filter(pl.col("traces") == 1)["name"].implode()
+        of_first = pl.col("name").is_in(names)
+        called = self._of.calls.lazy().filter(of_first)
+        first = called.filter(pl.col("name").is_first_distinct()).select("at").collect()["at"]
+        made = self.traced.filter(of_first)
         spans = self.own(self._of.spans).filter(pl.len().over("op", "before") >= LEAST)
-        spans = looked_up(spans.select("at", "since"), self.items.select("at", "end"), "at")
+        spans = looked_up(spans[["at", "since"]], self.items[["at", "end"]], "at")
         since, end = spans["since"].to_numpy(), spans["end"].to_numpy()
         traced = covered_within(made["begin"].to_numpy(), made["end"].to_numpy(), since, end)
         kept = where(pl.Series(traced == 0) & ~is_among(spans["at"], first))
         return since[kept], end[kept]
 
-    def spans(self) -> list[pl.DataFrame]:
+    def spans(self) -> list[pl.LazyFrame]:
         """Phases of what ran, with checkpoints as a whole, and nodes that wait for data."""
-        items = self.items
+        items = self.items.lazy()
         saved = items.group_by(pl.col("phase").rle_id().alias("run"), "phase").agg(
             pl.col("begin").min(), pl.col("end").max()
         )
-        nodes = self._waiting
         saved = saved.filter(phase="checkpoint")
-        return [*map(_as_spans, (items, saved, nodes))]
+        return [*map(_as_spans, (items, saved, self._waiting.lazy()))]
 
     @cached_property
     def _waiting(self) -> pl.DataFrame:
@@ -270,19 +278,20 @@ class _Thread:
         )
         call, node = (frame[name].fill_null(-1) for name in ("call", "definition"))
         there = is_among(call, within["call"]) & (node >= 0) & ~is_among(node, waits)
-        beside = rows(frame[names[:3]], where(there)).join(within, on="call")
+        beside = rows(frame[names[:3]], where(there)).lazy().join(within.lazy(), on="call")
         beside = beside.filter(
             pl.col("time") < pl.col("until"), pl.col("end_time") > pl.col("since")
         )
         busy = pl.col("of").replace_strict({phase: name for name, phase in _WITHIN.items()})
         shown = {"begin": "time", "end": "end_time", "of": "of"}
-        return pl.concat(
+        every = pl.concat(
             [
-                waiting.select("log_us", phase=pl.lit("input-wait"), **shown),
+                waiting.lazy().select("log_us", phase=pl.lit("input-wait"), **shown),
                 beside.select(log_us=pl.lit(None, pl.Float64), phase=busy, **shown),
             ],
             how="vertical_relaxed",
         )
+        return every.collect()
 
     @cached_property
     def logged_us(self) -> dict[str, float]:
@@ -298,7 +307,9 @@ class _Thread:
         """How many lines were written by then."""
         if self.items.is_empty():
             return np.zeros_like(times)
-        ends = self.items.select(begin="end", at="end_at").drop_nulls()
-        known = pl.concat([self.items.select("begin", at="begin_at"), ends]).sort("begin", "at")
+        items = self.items.lazy()
+        ends = items.select(begin="end", at="end_at").drop_nulls()
+        both = pl.concat([items.select("begin", at="begin_at"), ends])
+        known = both.sort("begin", "at").collect()
         time, at = known["begin"].to_numpy(), np.maximum.accumulate(known["at"].to_numpy())
         return np.interp(times, time, at, left=0).astype(np.int64) // PLACES

@@ -71,12 +71,13 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
         A row per name: name, python_function (a number), traces (how many traces of it there are
         so far, this one included), made_by (the file that makes it, if it is TensorFlow's own).
     """
-    known = pl.DataFrame({"name": names}).with_columns(**function_columns(pl.col("name")))
-    known = _with_inputs(known.with_row_index("order"), nodes, events)
+    found = pl.LazyFrame({"name": names}).with_columns(**function_columns(pl.col("name")))
     alone = pl.when(pl.col("inputs") == 0).then("order")
     key = pl.struct("function", "flavour", "inputs", alone=alone).rank("dense")
-    known = known.with_columns(key=key)
-    known = known.with_columns(group=_alike(known, nodes), recorded=_recorded(known, events))
+    counted = _with_inputs(found.with_row_index("order"), nodes, events)
+    known = counted.with_columns(key=key).collect()
+    said = looked_up(known[["name"]], traces_recorded(events), "name")
+    known = known.with_columns(group=_alike(known, nodes), recorded=said["of"])
     alone = pl.when(pl.col("recorded").is_null()).then(pl.struct("key", "group"))
     known = known.with_columns(number=pl.struct("flavour", "recorded", alone=alone).rank("dense"))
     number = pl.coalesce(_warned(known, events), "number")
@@ -84,17 +85,19 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
         "name",
         python_function=number,
         traces=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).over(number),
-        made_by=_made_by(known, nodes, events),
+        made_by=_made_by(known, nodes, said["signature"]),
     )
 
 
-def _with_inputs(known: pl.DataFrame, nodes: pl.DataFrame, events: Events) -> pl.DataFrame:
+def _with_inputs(known: pl.LazyFrame, nodes: pl.DataFrame, events: Events) -> pl.LazyFrame:
     """Add how many `inputs` functions take: as their calls print them, else as their nodes show."""
-    printed = events.messages("eager_input").group_by(name="op").agg(called=pl.col("index").max())
-    arguments = nodes.filter(pl.col("op") == "_Arg").group_by("name").agg(arguments=pl.len())
-    inputs = pl.coalesce((pl.col("called") + 1).cast(pl.Int64), "arguments", 0)
-    both = looked_up(looked_up(known, printed, "name"), arguments, "name")
-    return both.with_columns(inputs=inputs.cast(pl.Int64))
+    inputs = events.messages("eager_input").lazy()
+    printed = inputs.group_by(name="op").agg(called=pl.col("index").max())
+    own = nodes.lazy().filter(pl.col("op") == "_Arg")
+    for more in (printed, own.group_by("name").agg(arguments=pl.len())):
+        known = known.join(more, on="name", how="left", maintain_order="left")
+    count = pl.coalesce((pl.col("called") + 1).cast(pl.Int64), "arguments", 0)
+    return known.with_columns(inputs=count.cast(pl.Int64))
 
 
 def _alike(known: pl.DataFrame, nodes: pl.DataFrame) -> pl.Series:
@@ -131,11 +134,10 @@ def traces_recorded(events: Events) -> pl.DataFrame:
 
     `grammars/lines.toml`, python_trace.
     """
-    said = events.messages("python_trace")
+    said = events.messages("python_trace").lazy()
     of = pl.format("{}.{}", "process", "python_function")
-    return said.select("object", "signature", "process", name="function", of=of).unique(
-        "name", keep="first", maintain_order=True
-    )
+    traces = said.select("object", "signature", "process", name="function", of=of)
+    return traces.unique("name", keep="first", maintain_order=True).collect()
 
 
 def tracing_us(events: Events) -> pl.DataFrame:
@@ -143,12 +145,6 @@ def tracing_us(events: Events) -> pl.DataFrame:
     said = events.messages("python_trace")
     took = pl.col("signature").str.json_path_match("$[2]").cast(pl.Float64, strict=False)
     return said.select("at", name="function", took_us=took).filter(pl.col("took_us") >= 0)
-
-
-def _recorded(known: pl.DataFrame, events: Events) -> pl.Series:
-    """Which function each trace is of, where `record` wrote it down; else null."""
-    said = traces_recorded(events).select("name", "of")
-    return looked_up(known.select("name"), said, "name")["of"]
 
 
 RETRACE_WARNINGS = ("retrace_warning", "retrace_warning_absl", "retrace_warning_absl_old")
@@ -173,17 +169,19 @@ def _warned(known: pl.DataFrame, events: Events) -> pl.Expr:
     return pl.when(unknown & (largest < warned)).then(number)
 
 
-def _made_by(known: pl.DataFrame, nodes: pl.DataFrame, events: Events) -> pl.Series:
-    """The file of TensorFlow that makes each function that is its own, null for others."""
-    place = pl.col("signature").str.json_path_match("$[0][0]")
-    said = traces_recorded(events).select("name", defined=place)
-    known = looked_up(known.select("name", "function"), said, "name")
+def _made_by(known: pl.DataFrame, nodes: pl.DataFrame, signatures: pl.Series) -> pl.Expr:
+    """The file of TensorFlow that makes each function that is its own, null for others.
+
+    `signatures` are those that `record` wrote down.
+    """
+    defined = pl.lit(signatures).str.json_path_match("$[0][0]")
+    functions = known["function"].to_list()
     made_by = pl.lit(None, pl.String)
     for function, part, file in _OWN:
         own = pl.col("function") == function
-        if part and function in known["function"]:
+        if part and function in functions:
             inside = nodes.filter(pl.col("node").str.contains(part, literal=True))["name"]
             marked = pl.col("name").is_in(inside.implode())
-            own &= pl.coalesce(pl.col("defined").str.ends_with(file), marked)
+            own &= pl.coalesce(defined.str.ends_with(file), marked)
         made_by = pl.when(own).then(pl.lit(file)).otherwise(made_by)
-    return known.select(made_by=made_by).to_series()
+    return made_by

@@ -190,13 +190,18 @@ def function_facts(
     compiled_calls = compiled["call"].filter(compiled["dispatch"] >= 0)
     took = pl.col("took_us").sort_by("call")
     keys = ["function", "function_uid"]
-    per = calls.group_by(keys).agg(
-        first_us=rounded(took.first()),
-        later_us=rounded(took.slice(1).median()),
-        took_us=pl.when(took.count() > 0).then(rounded(took.sum())),
-        xla_calls=among(pl.col("call"), compiled_calls).sum(),
+    per = (
+        calls.lazy()
+        .group_by(keys)
+        .agg(
+            first_us=rounded(took.first()),
+            later_us=rounded(took.slice(1).median()),
+            took_us=pl.when(took.count() > 0).then(rounded(took.sum())),
+            xla_calls=among(pl.col("call"), compiled_calls).sum(),
+        )
     )
-    later = calls.sort("call").filter(~pl.struct(keys).is_first_distinct()).drop_nulls("took_us")
+    again = ~pl.struct(keys).is_first_distinct()
+    later = calls.lazy().sort("call").filter(again).drop_nulls("took_us").collect().lazy()
     of_thread = later.sort("thread").group_by(*keys, "thread", maintain_order=True)
     by_thread = of_thread.agg(calls=pl.len(), **_quantiles("took_us"))
     by_thread = by_thread.with_columns(thread=pl.when(pl.col("thread") >= 0).then("thread"))
@@ -204,7 +209,8 @@ def function_facts(
     spread = later.group_by(keys).agg(**_quantiles("took_us"))
     for more in (spread, together):
         per = per.join(more, on=keys, how="left", nulls_equal=True)
-    found = rows(per, row_with(functions[keys], per[keys]))[:, len(keys) :]
+    each = per.collect()
+    found = rows(each, row_with(functions[keys], each[keys]))[:, len(keys) :]
     made_by = rows(same["made_by"], row_with(functions[keys], same[keys]))
     table = functions.hstack([*found, made_by])
     return table.with_columns(pl.col("xla_calls").fill_null(0)).sort("first_line")
@@ -248,13 +254,18 @@ def slowed_facts(costs: Costs, calls: pl.DataFrame, time: pl.DataFrame) -> Slowe
     if later.is_empty():
         return Slowed(None, None, None, logged, whole, calibrated=False)
     printed = pl.col("took_us") + pl.col("log_us")
-    per = later.group_by("function").agg(
-        all_us=printed.sum(),
-        later_us=rounded(pl.col("took_us").median()),
-        printed_us=rounded(printed.median()),
-        clock_us=costs.clock("name").median(),
+    per = (
+        later.lazy()
+        .group_by("function")
+        .agg(
+            all_us=printed.sum(),
+            later_us=rounded(pl.col("took_us").median()),
+            printed_us=rounded(printed.median()),
+            clock_us=costs.clock("name").median(),
+        )
     )
-    most = per.sort("all_us", "function", descending=[True, False]).row(0, named=True)
+    per = per.sort("all_us", "function", descending=[True, False])
+    most = per.head(1).collect().row(0, named=True)
     clock = most["clock_us"]
     later = most["later_us"] if clock is None else min(clock, most["printed_us"])
     times = (most["function"], later, most["printed_us"])
@@ -341,10 +352,12 @@ def rewrite_facts(rewrites: pl.DataFrame) -> pl.DataFrame:
 
     Columns: by, to_op, count, never_ran, first_line.
     """
-    table = rewrites.group_by("by", "to_op").agg(
-        count=pl.len(), never_ran=(~pl.col("ran")).sum(), first_line=pl.col("line").min()
+    table = (
+        rewrites.lazy()
+        .group_by("by", "to_op")
+        .agg(count=pl.len(), never_ran=(~pl.col("ran")).sum(), first_line=pl.col("line").min())
     )
-    return table.sort("by", "count", "to_op", descending=[False, True, False])
+    return table.sort("by", "count", "to_op", descending=[False, True, False]).collect()
 
 
 def reason_facts(nodes: pl.DataFrame) -> Eligible:
@@ -354,12 +367,16 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
     on_kernel = has_kernel.filter(ON_KERNEL)
     kept = rows(eligible, where(eligible["reason"].is_not_null()))
     time = ranked_by(nodes)
-    by_op = kept.group_by("reason", "op").agg(
-        nodes=pl.len(),
-        executions=pl.col("executions").sum(),
-        us=pl.col(time).sum(),
-        known=pl.col(time).count(),
-        first_line=pl.col("line").min(),
+    by_op = (
+        kept.lazy()
+        .group_by("reason", "op")
+        .agg(
+            nodes=pl.len(),
+            executions=pl.col("executions").sum(),
+            us=pl.col(time).sum(),
+            known=pl.col(time).count(),
+            first_line=pl.col("line").min(),
+        )
     )
     by_op = by_op.sort("nodes", "op", descending=[True, False])
     table = by_op.group_by("reason").agg(
@@ -373,5 +390,5 @@ def reason_facts(nodes: pl.DataFrame) -> Eligible:
         rewritten=on_kernel.height,
         runs=int(has_kernel["executions"].sum()),
         on_kernels=int(on_kernel["executions"].sum()),
-        reasons=table.sort("nodes", "reason", descending=[True, False]),
+        reasons=table.sort("nodes", "reason", descending=[True, False]).collect(),
     )

@@ -65,7 +65,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     TensorFlow or Keras itself needs from one call to the next).
     """
     pace = evidence.without_log.python_pace or _UNKNOWN_PACE
-    outer = evidence.calls.filter(~pl.col("nested")).sort("begin_at")
+    outer = evidence.calls.lazy().filter(~pl.col("nested")).sort("begin_at")
     training = pl.col("node").str.contains(_GRADIENT, literal=True)
     updating = evidence.nodes.filter(training)["function_uid"]
     of_keras = pl.col("function").is_in(KERAS_STEPS)
@@ -76,14 +76,14 @@ def read_gaps(evidence: Evidence) -> Gaps:
         before.over(keys).name.prefix(prefix)
         for keys, prefix in (("thread", "last_"), (["thread", "name"], "own_"))
     )
-    gaps = outer.with_columns(last, own).select(
+    between = outer.with_columns(last, own).select(
         *("name", "function", "thread", "at", "begin", "of_keras", "fit"),
         last_end=pl.when("fit").then("own_end").otherwise("last_end"),
         last_at=pl.when("fit").then("own_end_at").otherwise("last_end_at"),
         follows=pl.col("fit") | (pl.col("last_name") == pl.col("name")),
         gap=pl.col("begin") - pl.when("fit").then("own_end").otherwise("last_end"),
     )
-    gaps = _apart(gaps.filter(pl.col("follows") & (pl.col("gap") > 0)))
+    gaps = _apart(between.filter(pl.col("follows") & (pl.col("gap") > 0)))
     spans = _spans(evidence, gaps, pace)
     per = spans.group_by("gap_at").agg(
         pl.col("eager_us", "asked_us", "idle_us").sum(),
@@ -112,7 +112,7 @@ def read_gaps(evidence: Evidence) -> Gaps:
     return Gaps(kept.filter(pl.len().over("name") >= _LEAST_CALLS - 1), spans)
 
 
-def _apart(gaps: pl.DataFrame) -> pl.DataFrame:
+def _apart(gaps: pl.LazyFrame) -> pl.DataFrame:
     """Leave out gaps that lie in one between two training steps: a callback predicts there."""
     fit = gaps.filter("fit").select("thread", fit_at="at", fit_since="last_at").sort("fit_at")
     around = gaps.sort("at").join_asof(
@@ -124,7 +124,7 @@ def _apart(gaps: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )
     inside = holds(pl.col("last_at") > pl.col("fit_since")) & ~pl.col("fit")
-    return around.filter(~inside).drop("fit_at", "fit_since")
+    return around.filter(~inside).drop("fit_at", "fit_since").collect()
 
 
 def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
@@ -136,12 +136,12 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
     """
     judged = evidence.placed.filter(is_unexpected())["at"]
     at = evidence.spans["at"]
-    marked = evidence.spans.with_columns(
+    marked = evidence.spans.lazy().with_columns(
         judged=is_among(at, judged),
         known=is_among(at, evidence.asked_by(CALLBACK)),
         saved=pl.col("op").is_in(SAVES) | is_among(at, evidence.asked_by(SAVING)),
     )
-    of = gaps.select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
+    of = gaps.lazy().select("thread", "last_at", "of_keras", "fit", gap_at="at").sort("gap_at")
     both = marked.sort("at").join_asof(
         of,
         left_on="at",
@@ -179,7 +179,7 @@ def _spans(evidence: Evidence, gaps: pl.DataFrame, pace: float) -> pl.DataFrame:
         idle_us=pl.when(~asked)
         .then(pl.when("of_keras").then(pl.col("gap_us") - of_eager).otherwise(idle))
         .fill_null(0.0),
-    )
+    ).collect()
 
 
 @once
@@ -190,22 +190,23 @@ def at_stake(evidence: Evidence) -> pl.DataFrame:
     while are not idle (`held_up_us`). Threads that all call one function wait for requests, or for
     each other; it is left out.
     """
-    calls = evidence.calls.filter(~pl.col("nested")).group_by("name")
+    calls = evidence.calls.lazy().filter(~pl.col("nested")).group_by("name")
     of = calls.agg(
         inside=pl.col("took_us").sum(), calls=pl.len(), threads=pl.col("thread").n_unique()
     ).filter((pl.col("calls") >= _LEAST_CALLS) & (pl.col("threads") == 1))
     gaps = read_gaps(evidence).steady
     held = covered_within(*python_of_data(evidence), *_windows(gaps)[1:])
-    gaps = gaps.with_columns(held=held)
-    per = gaps.group_by("name", "function", "fit", maintain_order=True).agg(
-        pl.col("eager_us", "idle_us", "held", "gap").sum()
+    per = (
+        gaps.lazy()
+        .with_columns(held=held)
+        .group_by("name", "function", "fit", maintain_order=True)
+        .agg(pl.col("eager_us", "idle_us", "held", "gap").sum())
     )
     per = per.join(of, on="name", maintain_order="left")
     much = pl.col("idle_us") > _IDLE_SHARE * pl.col("inside")
     is_held = pl.col("held") > _HELD * pl.col("gap")
-    return per.with_columns(idle_us=pl.when(much & ~is_held).then("idle_us").otherwise(0.0)).drop(
-        "held", "gap"
-    )
+    idle = pl.when(much & ~is_held).then("idle_us").otherwise(0.0)
+    return per.with_columns(idle_us=idle).drop("held", "gap").collect()
 
 
 def between_findings(evidence: Evidence, trained_beside: set[str]) -> Iterator[Finding]:

@@ -213,8 +213,9 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
     took = rows(evidence.costs.own_us, pl.Series(row))
     nodes = rows(frame[["at", "time"]], row).with_columns(took.alias("wait_us"), eager=False)
-    both = pl.concat([eager.select("at", "time", wait_us="cost_us", eager=True), nodes])
-    both = both.drop_nulls(["at", "wait_us"]).sort("at")
+    waited = eager.lazy().select("at", "time", wait_us="cost_us", eager=True)
+    every = pl.concat([waited, nodes.lazy()]).drop_nulls(["at", "wait_us"])
+    both = every.sort("at").collect()
     usual = both.select(pl.median("wait_us")).item() or 0.0
     return rows(both, where(both["wait_us"] <= _PAUSE * usual))
 
@@ -227,7 +228,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
     it that runs on one thread: other kernels of more than 100 µs are split, Eigen's TensorCostModel
     gives each thread 100,000 cycles at least).
     """
-    nodes = evidence.nodes.filter(pl.col("flavour") == "dataset").drop_nulls("function")
+    nodes = evidence.nodes.lazy().filter(pl.col("flavour") == "dataset").drop_nulls("function")
     name = pl.when(pl.col("function").str.starts_with(GENERATOR)).then(pl.lit(GENERATOR))
     by_op = nodes.group_by(name.otherwise("function").alias("function"), "op").agg(
         took_us=pl.col("work_us").sum(), runs=pl.col("executions").sum()
@@ -245,6 +246,7 @@ def _stages(evidence: Evidence) -> pl.DataFrame:
             took_us=pl.col("took_us").sum(),
         )
         .sort("took_us", "function", descending=[True, False])
+        .collect()
     )
 
 
