@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,14 +11,15 @@ import pytest
 
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, SOURCE, Log
-from tests.samples import run_of
+from tests.samples import run_of, unpacked
 from tests.sentences_tables import PAGE, page_with_tables
-from tflogscope import Run
+from tflogscope import Run, open_log
 from tflogscope.grammar.tables import schema
 from tflogscope.model.sentences import rows
 from tflogscope.views.analyze import analyze_document
 from tflogscope.views.terminal import drawn
 
+LOGS = Path(__file__).parent / "sentences" / "logs"
 F = "__inference_f_6"
 G = "__inference_f_19"
 STEP = -7748365561995536539
@@ -185,3 +187,16 @@ def test_threads_are_more_than_processors_only_where_record_counted_them(
     log.raw("onednn_verbose,v1,info,cpu,runtime:threadpool,nthr:4")
     log.first_call(F, 6, STEP, SOURCE, MATMUL)
     assert bool(found(opened(log), "threads")) == said
+
+
+def test_what_no_rule_explains_is_nobodys_to_change(tmp_path: Path) -> None:
+    """Without the line that every process begins with, nothing says whether oneDNN is off."""
+    text = unpacked(LOGS / "served__tf2.9.3__record.log.zst")
+    path = tmp_path / "run.log"
+    path.write_bytes(b"\n".join(line for line in text.split(b"\n") if b"cpu_feature" not in line))
+    run = open_log(path)
+    assert run.nodes.filter(pl.col("executions") > 0, op="MatMul")["reason"].to_list() == [
+        "unknown"
+    ]
+    assert not found(run, "not-rewritten")
+    assert not found(run, "onednn-off")

@@ -312,6 +312,23 @@ def test_a_cell_of_a_notebook_has_its_number() -> None:
     assert other[2] == ["/tmp/ipykernel_1/8.py", 1, "<module>"]
 
 
+@pytest.mark.usefixtures("program")
+def test_a_model_that_was_loaded_is_called_and_not_saved() -> None:
+    folder = Path("packages/tensorflow/python/saved_model")
+    folder.mkdir()
+    (folder / "load.py").write_text(
+        "from tensorflow.python import math_ops\n"
+        "def load(): return math_ops.add(1, 1)\n"
+        "def _call_flat(): return math_ops.add(1, 1)\n"
+    )
+    Path("train.py").write_text(
+        "from tensorflow.python.saved_model.load import load, _call_flat\nload()\n_call_flat()\n"
+    )
+    _, lines = record("train.py")
+    stacks = [json.loads(words[2]) for words in lines if words[0] == "stack"]
+    assert stacks == [["saving", ["train.py", 2, "<module>"]], [["train.py", 3, "<module>"]]]
+
+
 CALLED = """
 from tensorflow.python import pywrap_tfe
 f, once = "__inference_f_7", "__inference_once_3"

@@ -8,15 +8,17 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from rich.cells import cell_len
 
+from tests.command import run_command
 from tests.conftest import Open
+from tests.deep import first_quick
 from tests.makelog import MATMUL, Log, Node
-from tests.samples import UNLIKE, run_of
+from tests.samples import UNLIKE, path_of, run_of
 from tflogscope import Run
 from tflogscope.model.figures import percent
-from tflogscope.stores.figures import OneRun, read_figures
 from tflogscope.views.analyze import analyze_document, summary_json
 from tflogscope.views.document import Fact
 from tflogscope.views.grid import GridColumn, draw_grid
@@ -57,18 +59,24 @@ def said(run: Run) -> str:
 
 
 # All nodes that could be kernels are; some are not.
-@pytest.mark.parametrize("name", ["keras_fit_mlp__tf2.13.1__vlog2", "graph_dtypes__tf2.20.0"])
-def test_the_share_of_onednn_is_the_same_wherever_it_is_said(name: str, tmp_path: Path) -> None:
-    run, policy = run_of(name), tmp_path / "policy.toml"
+@pytest.mark.parametrize("name", first_quick((name,) for name in ("graph_dtypes__tf2.20.0", KERAS)))
+def test_the_share_of_onednn_is_the_same_in_four_commands(name: str, tmp_path: Path) -> None:
+    log, page, policy = path_of(name), tmp_path / "run.html", tmp_path / "policy.toml"
     policy.write_text("min_rewritten = 0.0")
-    (check,) = (each for each in run.check(policy).checks if each.name == "min_rewritten")
-    of, figure = run.summary.eligible, run.headline.figures[2]
-    trend = read_figures(OneRun(run, name))["onednn_share"].item()
-    assert check.measured == trend == of.on_kernels / of.runs
-    assert (trend == 1) == name.startswith("keras")
-    assert figure.value == percent(of.on_kernels, of.runs)
-    assert figure.about.startswith(f"{of.on_kernels:,} of {of.runs:,} runs")
-    assert f"with {figure.value} of the runs" in said(run)
+    verdict = json.loads(run_command("check", log, "--policy", policy, "--json").stdout)
+    (measured,) = (c["measured"] for c in verdict["checks"] if c["name"] == "min_rewritten")
+    of = run_of(name).summary.eligible
+    assert measured == of.on_kernels / of.runs
+    assert (measured == 1) == name.startswith("keras")
+    share = percent(of.on_kernels, of.runs)
+    screen = " ".join(run_command("analyze", log).stdout.decode().split())
+    assert f"with {share} of the runs" in screen
+    assert run_command("report", log, "-o", page).returncode == 0
+    tile = f"kernels</span><b>{share}</b><small>{of.on_kernels:,} of {of.runs:,} runs"
+    assert tile in page.read_text()
+    assert run_command("collect", log, "-o", tmp_path / "store").returncode == 0
+    trend = run_command("trend", tmp_path / "store", "--format", "csv").stdout
+    assert pl.read_csv(trend)["onednn_share"].to_list() == [measured]
 
 
 def test_a_log_of_no_length_has_no_phases(opened: Open) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import MOST_UNREAD, Events
-from tflogscope.events.onednn_header import VERSION
 from tflogscope.grammar.rewriters import REWRITERS, Rewriter
 from tflogscope.model import sentences
 from tflogscope.model.executions import Executions, with_places
@@ -23,14 +22,11 @@ from tflogscope.model.links.candidates import compiled_runs, sources_apart
 from tflogscope.model.names import WRAPPED, function_columns
 from tflogscope.model.node_runs import FOLDING_STEP
 from tflogscope.model.origin import KEPT_BACK
-from tflogscope.model.parts import AT_START
+from tflogscope.model.processes import several_processes
 from tflogscope.model.stack_traces import read_stack_traces
 
 Facts = dict[str, Any]
 _NAMED = 3  # functions and ops in a text
-# So often, at most, a process says that it starts; counted in logs of 2.8 to 2.22.
-_STARTS = {"cpu_features": 1, "cpu_features_onednn": 2, "onednn_on": 2}
-_NEVER = 1 << 62
 _SGEMM = "_MklMatMul"  # core/kernels/mkl/mkl_matmul_op.cc calls dnnl_sgemm
 _NOT_RUN = ("dead", "failed", "unfinished")
 
@@ -107,7 +103,7 @@ def _others(evidence: Evidence) -> dict[str, Facts]:
         "no-dataset-nodes": _dataset_functions(evidence),
         "two-files": _two_files(executions, events.primitives),
         "twice": _twice(events),
-        "several-processes": _several_processes(events, executions),
+        "several-processes": several_processes(events, executions),
         "no-plugin-lines": _silent_plugins(events, executions),
         "late-plugin-lines": _about([each for each in REWRITERS if each.id in events.late_plugins]),
         "stack-traces": _stack_traces(events),
@@ -149,61 +145,6 @@ def _twice(events: Events) -> Facts:
         name: f"{line:,}" if len(events.spans) == 1 else f"{line:,} of {source}"
         for name, source, line in zip(("again", "first"), *places[["source", "line"]], strict=True)
     }
-
-
-def _several_processes(events: Events, executions: Executions) -> Facts:
-    """What a process says once is said again in one source: line, library; or by the hook: count.
-
-    A process says that it starts on one thread. Some releases say it twice, before anything runs. A
-    process may have two copies of oneDNN, of TensorFlow and of another framework, whose headers
-    differ. A forked one says nothing, but has handles of its own.
-    """
-    if len(events.spans) != 1 or events.repeated:  # `parts` tells files apart
-        return {}
-    asked = events.messages("python_op")["process"].n_unique()
-    if asked > 1:
-        return {"asked": asked}
-    lines = events.primitives
-    headers = lines.filter(event="info").filter(pl.col("message").str.contains(VERSION))
-    again = headers["at"].filter(~headers["message"].is_first_distinct())
-    starts = pl.concat(
-        events.messages(each).select("at", "thread", id=pl.lit(each)) for each in AT_START
-    )
-    place, ran = pl.int_range(pl.len()).over("id"), executions.frame["at"].min()
-    other = pl.col("thread") != pl.col("thread").first().over("id")
-    other |= place >= pl.col("id").replace_strict(_STARTS, default=2)
-    other |= (pl.col("at") > pl.lit(ran, pl.Int64)) & (pl.len() > 1)
-    found = {"oneDNN": again.min(), "TensorFlow": starts.filter(other)["at"].min()}
-    library, at = min(found.items(), key=lambda each: _NEVER if each[1] is None else each[1])
-    begun = at if at is not None else _handle_again(events)
-    if begun is None:
-        return {}
-    line = with_places(events.spans, pl.DataFrame({"at": [begun]}))["line"][0]
-    return {"line": line, "library": None if at is None else library}
-
-
-def _handle_again(events: Events) -> int | None:
-    """Where the eager runtime gives a function a handle for the second time; None: nowhere.
-
-    It counts them (core/common_runtime/process_function_library_runtime.cc, AddMultiDeviceHandle),
-    and in one process from the beginning only where that joins a cluster: then both are of one
-    thread, and what was before it doesn't go on. A forked process may have its parent's thread ids.
-    tf.data has copies of the runtime that count by themselves; a function is the eager one's if it
-    wraps an op, or a kernel was just made for it.
-    """
-    made = events.messages("instantiated_function").select("at", "thread", "function", "handle")
-    kernels = events.messages("creating_kernel")
-    last = rows(kernels["op"], last_before(made[["at", "thread"]], kernels[["at", "thread"]]))
-    made = made.filter((made["function"] == last) | made["function"].str.contains(WRAPPED))
-    handle = pl.col("handle").cast(pl.Int64)
-    made = made.with_columns(
-        turn=(handle.diff() <= 0).over("thread") & (handle > handle.min().over("thread")),
-        again=~handle.is_first_distinct(),
-    )
-    again = made.filter("again")
-    same = made.select("handle", "thread").is_duplicated().any()
-    several = again["turn"].any() or (not same and (made["thread"] >= 0).all())
-    return int(again["at"][0]) if several and again.height else None
 
 
 def _silent_plugins(events: Events, executions: Executions) -> Facts:

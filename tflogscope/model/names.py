@@ -32,6 +32,9 @@ _REWRITTEN = "|".join(["^_Mkl", *(rewriter.pattern for rewriter in REWRITERS)])
 # There is no single op before these.
 _KERNELS_ALONE = [name for name in OPS if name.startswith("_Mkl")]
 
+ONEDNN_ON = ("onednn_on", "onednn_on_util")
+"""Messages that say that oneDNN is on in TensorFlow."""
+
 # Ops that multiply matrices, before a rewrite: where a training step's work is, and where bfloat16
 # pays (core/grappler/optimizers/auto_mixed_precision_lists.h, AllowList of oneDNN's bfloat16).
 PRODUCTS = r"MatMul|Conv2D|Conv3D|DepthwiseConv|Einsum"

@@ -34,6 +34,7 @@ from tflogscope.model.figures import ranked_by, rounded, rounded_us
 from tflogscope.model.frames import among, is_among, row_with, rows, where
 from tflogscope.model.links.candidates import compiled_runs
 from tflogscope.model.links.linked import Linked
+from tflogscope.model.names import ONEDNN_ON
 from tflogscope.model.origin import tensorflow_version
 from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.reasons.rules import HAS_KERNEL, ON_KERNEL
@@ -85,7 +86,7 @@ def rewriter_facts(events: Events, linked: Linked, rewrites: pl.DataFrame) -> Re
     """Whose kernels and primitives a text speaks of."""
     working = plugins_of(events).working
     kernels = names_of([*rewrites["by"], *(each.id for each in working)]) or [ONEDNN]
-    onednn = ONEDNN in kernels or "onednn_on" in events.seen
+    onednn = ONEDNN in kernels or not events.seen.isdisjoint(ONEDNN_ON)
     passes = [each.name for each in working] + ["the layout pass"] * onednn
     return Rewriters(
         kernels=kernels,

@@ -14,6 +14,7 @@ from tflogscope.model.findings.onednn import problems_of
 from tflogscope.model.first_calls import call_around, compile_times
 from tflogscope.model.frames import holds, is_among, rows, where
 from tflogscope.model.names import PRODUCTS
+from tflogscope.model.processes import several_processes
 
 # core/common_runtime/lower_while_op.cc makes NextIteration and those beside it of a loop; what is
 # not lowered (functional_ops.cc) runs a function for each iteration.
@@ -219,6 +220,8 @@ def _threads(evidence: Evidence) -> Iterator[Finding]:
     ]
     of_onednn = header_facts(evidence.events.primitives).threads or 0
     at, inter = _pool(evidence)
+    if several_processes(evidence.events, evidence.executions):
+        inter = 0  # each has threads of its own
     counts = {"onednn": of_onednn, "inter": inter}
     many = {name: count for name, count in counts.items() if count > cpus}
     if not many and not settings:

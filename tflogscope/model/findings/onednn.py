@@ -17,7 +17,7 @@ from tflogscope.model.intervals import covered
 from tflogscope.model.links.candidates import families
 from tflogscope.model.links.kernels import REORDERING
 from tflogscope.model.links.linked import REFERENCE
-from tflogscope.model.names import DTYPE, PRODUCTS
+from tflogscope.model.names import DTYPE, ONEDNN_ON, PRODUCTS
 from tflogscope.model.reasons.plugins import plugins_of
 from tflogscope.model.reasons.rules import NOTHING, RULES, ReasonRule
 
@@ -112,6 +112,7 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         pl.col("eligible")
         & pl.col("reason").is_not_null()
         & (pl.col("reason") != "onednn-off")
+        & (pl.col("rule") >= 0)  # what no rule explains nobody knows how to change
         & ~pl.col("rule").is_in(settled)
     )
     for nodes in left.partition_by("reason"):
@@ -145,7 +146,7 @@ def _narrower_us(evidence: Evidence) -> float:
     AVX-512, where oneDNN is on by default, more than 0.86.
     """
     doubles = evidence.nodes.filter(pl.col("dtype") == "DT_DOUBLE")
-    of_products = _OF_PRODUCTS["onednn_on" in evidence.events.seen]
+    of_products = _OF_PRODUCTS[not evidence.events.seen.isdisjoint(ONEDNN_ON)]
     is_product = pl.col("op").str.contains(PRODUCTS)
     saved = pl.when(is_product).then(of_products).otherwise(_OF_OTHERS)
     less = float(doubles.select((saved * pl.col(ranked_by(doubles))).sum()).item())

@@ -18,7 +18,7 @@ from tflogscope.grammar.onednn_ops import OPS, Op
 from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.frames import Booleans, Integers, alike, among, holds, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
-from tflogscope.model.names import PLUMBING_NODES, PLUMBING_OPS, is_function
+from tflogscope.model.names import ONEDNN_ON, PLUMBING_NODES, PLUMBING_OPS, is_function
 from tflogscope.model.reasons.conditions import (
     Attributes,
     NodeDefinitionError,
@@ -179,8 +179,8 @@ class _Facts:
 
     # ---- the log as a whole ----------------------------------------------------------------------
 
-    def _first(self, id_: str) -> int:
-        found = self._events.messages(id_)["at"].min()
+    def _first(self, *ids: str) -> int:
+        found = self._events.messages(*ids)["at"].min()
         return found if isinstance(found, int) else _NONE
 
     @cached_property
@@ -195,20 +195,20 @@ class _Facts:
             first = shown["at"].min()
             if isinstance(first, int):
                 return first
-        return self._first("onednn_on")
+        return self._first(*ONEDNN_ON)
 
     @cached_property
     def _off(self) -> int:
         """The line that shows oneDNN off all the time.
 
-        From 2.12 on core/util/port.cc says that it is on, as an INFO record, before any device is
-        made; a log that has what core/platform/cpu_feature_guard.cc says then (in the words of
-        these releases), and no word of oneDNN before, is of a program without it.
+        core/util/port.cc (up to 2.11 core/util/util.cc) says that it is on, as an INFO record,
+        before any device is made; a log that has what core/platform/cpu_feature_guard.cc says
+        then, and no word of oneDNN before, is of a program without it.
         """
         if self._on != _NONE:
             return _NONE
         said = self._first("mkl_not_enabled")
-        return said if said != _NONE else self._first("cpu_features")
+        return said if said != _NONE else self._first("cpu_features", "cpu_features_onednn")
 
     @cached_property
     def _version(self) -> tuple[int, ...] | None:

@@ -64,7 +64,9 @@ _MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/training/tracking/util.py", "saving", ("save", "write", "read", "restore")),  # up to 2.9
     ("/training/checkpoint_management.py", "saving"),
     ("/tensorflow/python/training/saving/", "saving"),
-    ("/tensorflow/python/saved_model/", "saving"),
+    ("/tensorflow/python/saved_model/", "saving", ("save", "load", "load_partial")),
+    ("/saved_model/utils.py", ""),  # a model that was loaded is called
+    ("/export/tfsm_layer.py", ""),
     ("/tensorflow/lite/", "saving"),
     ("/keras/saving/", "saving"),
     ("/src/saving/", "saving"),
