@@ -154,6 +154,7 @@ WHOLE: dict[str, Callable[[str], str]] = {
     "spaces in one": each(partial(re.sub, " +", " ")),
     "a chat": "alice  3:56 PM\n{}bob  4:01 PM\nthanks\n".format,
     "kernel's clock": each("[  12.345678] {}".format),
+    "a padded clock": numbered("[{:8}.125] {}\n"),
     "tags eaten": each(partial(re.sub, "<[^<>]*>", "")),
     "emphasis eaten": lambda text: text.replace("*", ""),
     "pytest": each("E       {}".format),

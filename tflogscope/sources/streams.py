@@ -312,16 +312,17 @@ _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ...]:
-    """A wrapper that no row describes: the same before each record, but for digits."""
+    """A wrapper that no row describes: the same before each record, but for digits and padding."""
     before = {head[begin:place] for begin, place in behind}
     if not any(_COLOUR.sub(b"", each) for each in before):
         colours = tuple((each, b"") for each in sorted({*_COLOUR.findall(head)}))
         return (Envelope("escaped", "colours", "", "", escapes=colours),)
-    shape, *others = {re.sub(rb"[0-9]+", b"0", each).decode("utf-8", "replace") for each in before}
+    alike = {re.sub(rb" +0", b" 0", re.sub(rb"[0-9]+", b"0", each)) for each in before}
+    shape, *others = (each.decode("utf-8", "replace") for each in alike)
     # Digits at the end could be the record's. `$` has a meaning in templates.
     if others or len(behind) < _LEAST_FULL or shape.endswith("0") or "$" in shape:
         return ()
-    template = shape.replace("0", "${n:uint}")
+    template = shape.replace(" 0", "$_0").replace("0", "${n:uint}")
     return (Envelope("alike", "the same text before each line", "", "", head=template),)
 
 
