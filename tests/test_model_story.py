@@ -88,6 +88,12 @@ def test_no_eager_mkl_kernel_is_claimed_where_the_log_has_none() -> None:
     assert "never-eager" in ids
 
 
+def test_a_session_without_eager_ops_does_not_say_which_would_be() -> None:
+    run = run_of("tf1_session__tf2.13.1__vlog2")
+    assert run.rewrites.height
+    assert not run.summary.answers
+
+
 def test_an_eager_mkl_kernel_is_claimed_where_the_log_has_it() -> None:
     name = "eager_basics__tf2.13.1__vlog2"
     count = raw_log(name).decode().count("] Executing op _Mkl")
