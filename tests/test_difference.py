@@ -23,7 +23,8 @@ PLAIN = Node(MATMUL.id, MATMUL.name, "MatMul", *MATMUL.inputs)
 CHANGED = ("ops", "functions", "nodes", "primitives")
 
 
-def program(*nodes: Node, uid: int = 6, traces: int = 1, wait: int = 0) -> Log:
+def program(*nodes: Node, uid: int = 6, traces: int = 1, wait: int = 0, first: int = 0) -> Log:
+    """Four calls of nodes that take `wait` µs each; the first takes `first` more."""
     log = Log()
     for trace in range(traces):
         name = f"__inference_f_{uid + trace}"
@@ -35,7 +36,7 @@ def program(*nodes: Node, uid: int = 6, traces: int = 1, wait: int = 0) -> Log:
             log.run(SOURCE, step)
             for node in nodes:
                 log.start(node, step)
-                log.wait(wait)
+                log.wait(wait + first * (node is nodes[0]))
                 log.done(node, step)
             log.ran(name, uid + trace)
             log.exiting(name)
@@ -108,6 +109,14 @@ def test_slower_and_faster(opened: Open) -> None:
     fast, slow = opened(program(ADD, wait=100)), opened(program(ADD, wait=900))
     assert changes(difference(fast, slow), "ops") == {ADD.op: ["slower"]}
     assert changes(difference(slow, fast), "nodes") == {ADD.name: ["faster"]}
+
+
+def test_an_op_that_hardly_counts_is_neither(opened: Open) -> None:
+    """Twice as long, and less than one in a hundred of all ops' time."""
+    fast, slow = (program(MATMUL, ADD, wait=wait) for wait in (40, 80))
+    assert "slower" in changes(difference(opened(fast), opened(slow)), "ops")[ADD.op]
+    fast, slow = (program(MATMUL, ADD, wait=wait, first=9000) for wait in (40, 80))
+    assert changes(difference(opened(fast), opened(slow)), "ops") == {}
 
 
 def test_the_command_and_its_json(capsys: pytest.CaptureFixture[str]) -> None:
