@@ -378,7 +378,7 @@ def test_the_verdict_counts_warnings_apart_from_errors() -> None:
     run = run_of("dataset_fails__tf2.20.0")
     found = run.findings.filter(severity="error")
     both = pl.concat([found, found.with_columns(severity=pl.lit("warning"))])
-    _, verdict = read_verdict(run.summary._replace(findings=both), run.time)
+    _, verdict = read_verdict(run.summary._replace(findings=both), run)
     assert ", and 1 warning. INVALID_ARGUMENT: Cannot batch tensors" in verdict
 
 

@@ -219,10 +219,16 @@ class Limit(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """What a verdict says of the finding that comes first, and what an error said."""
+    """What a verdict says of the finding that comes first, and what an error said.
 
+    `id` is that of the finding, `edit` the line of the program to change, where that is not the one
+    at which it shows.
+    """
+
+    id: str
     words: str
     message: str
+    edit: str | None = None
 
 
 class Summary(NamedTuple):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from tflogscope.model.facts import Summary
-from tflogscope.model.figures import count_of, percent, spoken, whole_of, whole_us
+from tflogscope.model.facts import Lead, Summary
+from tflogscope.model.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
+from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.model.sentences import rows
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 _NOT_KNOWN = "not known"
+_SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
 
 
@@ -43,13 +45,15 @@ class Headline(NamedTuple):
 
 def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts) -> Headline:
     """Make the headline of a run; `recorded_as` is what `tflogscope record` wrote above the log."""
-    id_, verdict = read_verdict(said, run.time)
+    id_, verdict = read_verdict(said, run)
     figures = [
         _duration(said, slices, run.time),
         _loops(said, run.time),
         _eligible(said),
         _traces(said, run.python_functions),
     ]
+    if any(each.id == _SEVERAL for each in said.limits):
+        figures = [each._replace(about=f"{each.about}; {_TOGETHER}") for each in figures]
     return Headline(_facts(said, recorded_as), id_, verdict, figures)
 
 
@@ -82,14 +86,46 @@ def _file_name(path: str) -> str:
 # ---- the verdict ---------------------------------------------------------------------------------
 
 
-def read_verdict(said: Summary, time: pl.DataFrame) -> tuple[str, str]:
-    """Which verdict it is, and its sentence. `time` is the table of that name: the whole run."""
-    id_, facts = _verdict_facts(said, whole_us(time))
+def read_verdict(said: Summary, run: Tables) -> tuple[str, str]:
+    """Which verdict it is, and its sentence."""
+    id_, facts = _verdict_facts(said, run)
     return id_, rows("verdict")[id_].words(**facts)
 
 
-def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
+def places_of(said: Summary, run: Tables) -> list[str]:
+    """The lines of the program that the verdict names, `train.py:31`: where it is, what to edit."""
+    facts = _verdict_facts(said, run)[1]
+    places = (facts.get(name) for name in ("place", "edit"))
+    return [*dict.fromkeys(place for place in places if place)]
+
+
+class Busiest(NamedTuple):
+    """The op of one line of the program that takes most of what nodes of the program take."""
+
+    op: str
+    python: str | None
+    share: float
+
+
+def busiest_of(run: Tables) -> Busiest | None:
+    """What computes most; None where the log has no times of nodes. tf.data's are not of it."""
+    keys = ["function", "function_uid"]
+    data = run.functions.filter(flavour="dataset")[keys]
+    nodes = run.nodes.join(data, on=keys, how="anti", nulls_equal=True)
+    time = ranked_by(nodes)
+    own = nodes.filter(~pl.col("op").str.contains(CALLING_OPS).fill_null(value=True))
+    op = pl.col("op").str.strip_prefix(MERGED)
+    by = own.group_by("python", op=op).agg(pl.col(time).sum()).sort(time, "op", descending=True)
+    whole = float(by[time].sum())
+    if not whole:
+        return None
+    first = by.row(0, named=True)
+    return Busiest(first["op"], first["python"], first[time] / whole)
+
+
+def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     """The id of the verdict, and the facts of its sentence."""
+    span = whole_us(run.time)
     columns = ["id", "severity", "time_us", "python", "advice"]
     findings = said.findings[columns].to_dicts()
     errors = [each for each in findings if each["severity"] == "error"]
@@ -97,16 +133,20 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
     first = next(iter(errors or warnings), None)
     facts: dict[str, Any] = {"warnings": len(warnings), "notes": len(findings)}
     if first:
-        inside = dict(said.lines.select("python", "function").rows()).get(first["python"])
-        facts["lead"], facts["message"] = said.lead or ("", "")
-        facts |= {"place": first["python"], "inside": None if inside == "<module>" else inside}
+        lead = said.lead or Lead("", "", "")
+        facts |= {"lead": lead.words, "message": lead.message, "edit": lead.edit}
+        facts |= {"place": first["python"], "inside": _inside(first["python"], said)}
         # What failed in a graph is what a program crashes of.
         same = sum(each["id"] == "failed-ops" for each in errors) * (first["id"] == "crashed")
         facts["more"] = len(errors or warnings) - 1 - same
     limits = {each.id for each in said.limits}
-    for id_ in ("twice", "several-processes"):
-        if id_ in limits and not errors:
-            return id_, facts
+    if "twice" in limits and not errors:
+        return "twice", facts
+    if _SEVERAL in limits and not errors:
+        started = run.stacks.filter(pl.col("frames").str.starts_with("<process>"))["python"]
+        facts["started"] = next(iter(started), None)
+        facts["edit"] = facts["started"] or facts.get("edit")
+        return _SEVERAL, facts
     if first and (errors or said.eager.kinds or said.graph.kinds):
         facts["time"] = time = first["time_us"]
         # The change that pays most is the first that the advice names.
@@ -117,13 +157,27 @@ def _verdict_facts(said: Summary, span: float) -> tuple[str, dict[str, Any]]:
         return "errors" if errors else "worth-a-look", facts
     if not said.eager.kinds and not said.graph.kinds:
         return "nothing-ran", facts
-    eager, durations = said.eager.kinds.get("op"), said.graph.has_durations
-    if not said.eager.has_durations and not durations:
-        return "no-times", facts
-    if eager and eager.total_us is None:
-        return "no-times", facts | {"graph": True}
-    off = [each["advice"] for each in findings if each["id"] == "onednn-off"]
-    return "nothing-found", facts | {"off": _first_change(off[0]) if off else None}
+    eager = said.eager.kinds.get("op")
+    untimed = not said.eager.has_durations and not said.graph.has_durations
+    if untimed or (eager and eager.total_us is None):
+        return "no-times", facts | {"graph": not untimed}
+    found = {each["id"]: _first_change(each["advice"]) for each in findings}
+    if said.lead:
+        facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
+    facts["off"] = found.get("onednn-off")
+    return "nothing-found", facts | _compute(said, run)
+
+
+def _compute(said: Summary, run: Tables) -> dict[str, Any]:
+    """What a verdict says of what computes most."""
+    op, place, share = busiest_of(run) or (None, None, None)
+    return {"op": op, "of_compute": share, "place": place, "inside": _inside(place, said)}
+
+
+def _inside(place: str | None, said: Summary) -> str | None:
+    """The function that a line of the program is in."""
+    inside = dict(said.lines.select("python", "function").rows()).get(place)
+    return None if inside == "<module>" else inside
 
 
 def _first_change(advice: str) -> str:

@@ -13,7 +13,7 @@ from tflogscope.model.headline import read_verdict
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column, first
-from tflogscope.views.findings import answers_section, findings_section
+from tflogscope.views.findings import answers_section, findings_section, snippet
 from tflogscope.views.onednn import onednn_section, whose
 from tflogscope.views.recorded import limits_section, moment, recorded_section
 from tflogscope.views.time import time_section
@@ -52,7 +52,7 @@ def summary_json(run: Run) -> dict[str, Any]:
     edges = pl.col("start", "end").dt.to_string("%Y-%m-%d %H:%M:%S%.6f")
     facts["time"] = run.time.with_columns(edges).to_dicts()
     del facts["lead"]  # the verdict has its words
-    verdict = read_verdict(run.summary, run.time)[1]
+    verdict = read_verdict(run.summary, run)[1]
     return {"schema_version": SCHEMA_VERSION, "verdict": verdict, **facts}
 
 
@@ -90,7 +90,8 @@ def analyze_document(
         head = f"{len(part.sources)} parts of one run ({part.why}): {part.name}"
     return [
         *([doc.Paragraph(head)] if head else ()),
-        doc.Paragraph(read_verdict(facts, run.time)[1]),
+        doc.Paragraph(read_verdict(facts, run)[1]),
+        *snippet(run),
         *time_section(run),
         findings_section(run),
         *modes_section(facts),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tflogscope.model.figures import count_of, duration, percent, whole_of, whole_us
+from tflogscope.model.headline import places_of
 from tflogscope.model.sentences import rows as sentences
 from tflogscope.model.source_text import source_text
 from tflogscope.views import document as doc
@@ -28,6 +29,17 @@ _SEVERITIES = ("error", "warning", "note")
 _SAY_WHY = frozenset(
     {"run-eagerly", "eager-training-step", "eager-steady-state", "no-function", "py-function"}
 )
+
+
+def snippet(run: Run) -> list[doc.Fact]:
+    """The lines of the program that the verdict names, as they are written there."""
+    places = places_of(run.summary, run)
+    sources = [source_text(place, run.recorded_as) for place in places]
+    return [
+        doc.Fact("edit" if number else "at", at(place, source))
+        for number, (place, source) in enumerate(zip(places, sources, strict=True))
+        if source
+    ]
 
 
 def findings_section(run: Run) -> doc.Node:

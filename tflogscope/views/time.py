@@ -9,6 +9,7 @@ import polars as pl
 
 from tflogscope.model.figures import duration, percent
 from tflogscope.model.frames import looked_up
+from tflogscope.model.headline import busiest_of
 from tflogscope.views import document as doc
 from tflogscope.views.document import Column
 from tflogscope.views.markup import Markup, element
@@ -39,7 +40,7 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     )
     said = f"{_sums(known)}."
     nodes: list[doc.Node] = [
-        doc.Table(columns, shown.to_dicts(), "Where the time went", "time-table"),
+        doc.Table(columns, shown.to_dicts(), "Wall time of the recorded run", "time-table"),
         doc.Paragraph(said),
     ]
     last = known.filter(pl.col("phase") != "python")["end"].max()
@@ -47,10 +48,19 @@ def time_section(run: Run) -> Iterator[doc.Section]:
     if (tail := sum(after.to_series().drop_nulls())) >= _LEAST * whole:
         said = f"python: {duration(tail)} of it is after the last op."
         nodes.append(doc.Paragraph(said))
+    nodes += _busiest(shown, run)
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
         nodes.append(doc.Paragraph(f"Not shown by this log: {', '.join(unknown)}."))
-    yield doc.Section("Where the time went", nodes, "time")
+    yield doc.Section("Where the time went", nodes, "time", brief=" in the recorded run")
+
+
+def _busiest(shown: pl.DataFrame, run: Run) -> Iterator[doc.Node]:
+    """What most of compute is, where compute is a phase that counts."""
+    of = busiest_of(run) if "compute" in shown["phase"] else None
+    if of:
+        place = (" at ", doc.Code(of.python)) if of.python else ""
+        yield doc.Paragraph((f"compute: {percent(of.share, 1)} of it is {of.op}", place, "."))
 
 
 def _paid(known: pl.DataFrame, run: Run) -> pl.DataFrame:
@@ -101,7 +111,7 @@ def time_bar(run: Run) -> Markup | None:
         height=_HEIGHT,
         aria_hidden="true",
     )
-    title = f"Wall time: {_sums(_paid(known, run))}"
+    title = f"Wall time of the recorded run: {_sums(_paid(known, run))}"
     return element(
         "figure", element("figcaption", title), svg, element("ul", *names), id="time-bar"
     )

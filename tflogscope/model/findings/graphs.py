@@ -226,7 +226,8 @@ def _threads(evidence: Evidence) -> Iterator[Finding]:
     many = {name: count for name, count in counts.items() if count > cpus}
     if not many and not settings:
         return
-    facts = {**{name: many.get(name) for name in counts}, "settings": settings, "cpus": cpus}
+    facts = {**{name: many.get(name) for name in counts}, "settings": settings}
+    facts |= {"cpus": cpus, "leads": True}
     count = max([*many.values(), *(int(each.split("=")[1]) for each in settings)])
     yield Finding("threads", "threads", count, None, at, facts)
 

@@ -28,6 +28,7 @@ _PAUSE = 10  # a wait so many times as long as half of them are is no step's
 # A save is much the same each time. What takes so many times as long as usual waited for the
 # threads and processes that write the log.
 _MUCH = 2
+_CAPPED = 1.05  # times what is left of a time, for the whole of it to be said
 GENERATOR = "Dataset_from_generator_"  # python/data/ops/from_generator_op.py has three functions
 _STAGE = 0.3  # of the wait that a stage has to take to be named
 _PARALLEL, _INTERLEAVE = "Parallel", "ParallelInterleave"
@@ -118,7 +119,8 @@ def stake_us(evidence: Evidence) -> float:
 
     From 2.9 on data are got ready while the step runs (`inject_prefetch`), so what the log took of
     a step was waited for less. What it took of the data was waited for more. A stage that takes
-    longer than the steps would do without it is waited for even where the log hides that.
+    longer than the steps would do without it is waited for even where the log hides that. It is at
+    most all that the loop would take.
     """
     waits, wait = _waits(evidence), waited_us(evidence)
     spans, bounds = evidence.spans, (waits["at"].min(), waits["at"].max())
@@ -139,7 +141,7 @@ def stake_us(evidence: Evidence) -> float:
     parallel = _INTERLEAVE if slow.get("function") == GENERATOR else _PARALLEL
     one_by_one = not evidence.eager["op"].str.starts_with(parallel).any()
     hidden = slow["took_us"] - (step_us - wait) if one_by_one else 0.0
-    return max(waited if _waits_in_log(evidence) else 0.0, hidden)
+    return min(max(waited if _waits_in_log(evidence) else 0.0, hidden), evidence.loop_us)
 
 
 def _much(evidence: Evidence, wait: float) -> bool:
@@ -279,6 +281,7 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     around += pl.min_horizontal(own, _MUCH * usual)
     mine = spans.filter("again" if with_calls else pl.lit(value=True), written | inside)
     took = float(mine.select(around.sum()).item())
+    whole = float(mine.select((pl.col("gap_us") + own).sum()).item())
     others = max(evidence.loop_us - took, 0.0)
     if took <= _WORTH * others:
         return
@@ -288,6 +291,8 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
         "restored": times[1] or None,
         "steps": steps or None,
         "others": others,
+        "whole": whole if whole > _CAPPED * took else None,
+        "much": _MUCH,
     }
     subject = "SaveV2" if times[0] else "RestoreV2" if times[1] else "Keras"
     yield Finding("checkpoints", subject, sum(times) or runs, took, at.to_list(), facts)

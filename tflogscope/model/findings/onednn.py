@@ -67,11 +67,15 @@ def _off(evidence: Evidence) -> Iterator[Finding]:
     by_default = isa is not None and not re.search(_ON_BY_DEFAULT, isa)
     environment = (evidence.recorded_as or {}).get("environment")
     set_ = environment.get(_SWITCH) if isinstance(environment, dict) else None
+    itself = next(iter(evidence.events.messages("python_setting")["value"]), None)
+    set_ = set_ if itself is None else itself
     off = str(set_).lower() in ("0", "false")  # tsl/util/env_var.cc, ReadBoolFromEnvVar
     facts |= {
         "took": took,
         "isa": isa.removeprefix("Intel ") if isa and by_default else None,
         "set": set_ if off else None,
+        "itself": itself is not None,
+        "leads": off,
     }
     time = None if by_default else took
     yield Finding("onednn-off", "onednn-off", count, time, at, facts)
@@ -133,7 +137,34 @@ def _not_rewritten(evidence: Evidence) -> Iterator[Finding]:
         if time is not None and doubles.height:
             time = _narrower_us(evidence)
             facts["narrower"] = time
+            facts["edit"] = _double_from(evidence, doubles)
         yield Finding("not-rewritten", nodes["reason"][0], nodes.height, time, at, facts)
+
+
+def _double_from(evidence: Evidence, doubles: pl.DataFrame) -> str | None:
+    """The one line of the program by which float64 gets into the functions of these nodes.
+
+    A function reads it from variables, has it as an argument, or makes it by a Cast. What NumPy
+    makes is float64, and tensors and variables made of it are so, too (python/framework/ops.py,
+    convert_to_tensor). Where several lines make some, the log doesn't say which of them counts.
+    """
+    of = evidence.nodes.filter(pl.col("name").is_in(doubles["name"].implode()))
+    made = of["attributes"].str
+    is_cast = (of["op"] == "Cast") & made.contains("DstT=DT_DOUBLE")
+    read = (of["op"] == "ReadVariableOp") & made.contains("dtype=DT_DOUBLE")
+    given = (of["op"] == "_Arg") & made.contains("(?:^|, )T=DT_DOUBLE")
+    lines = evidence.lines
+    if (read | given).any():
+        kernels, ran = evidence.eager_kernels, evidence.eager_kernel_of
+        variable = pl.col("op").is_in(["VarHandleOp"] if read.any() else ["_EagerConst", "Cast"])
+        double = pl.col("attributes").str.contains(r"(?:dtype|T)=DT_DOUBLE")
+        mine = where(kernels.select(variable & double).to_series())
+        asked = rows(lines.of_dispatches, ran["dispatch"].filter(is_among(ran["kernel"], mine)))
+    else:
+        casts = rows(of, where(is_cast))
+        asked = lines.of_nodes(casts["name"], casts["node"])
+    places = lines.named(asked).drop_nulls().unique()
+    return places[0] if len(places) == 1 else None
 
 
 def _narrower_us(evidence: Evidence) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,6 +21,8 @@ from tflogscope.model.origin import footer_of, signal_name
 _MESSAGE = 240  # characters of a status that a finding quotes
 # Where it was raised, before what was: tsl/platform/errors.h, FormatFunctionForError.
 _NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
+_SHAPE = re.compile(r"\[(\d+(?:(?:, ?| )\d+)*)\]")
+_BATCH = r"^(?:Parallel)?BatchDataset"
 _DESTROYS = r"^(?:Destroy|Delete)"
 _ASKED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
@@ -75,7 +78,32 @@ def _crashed(evidence: Evidence) -> Iterator[Finding]:
             "asked": ending.signal in _ASKED,
             "native": ending.signal,
         }
+        facts |= _short_batch(error or "", evidence)
         yield Finding("crashed", subject, 1, None, [ending.at], facts, python)
+
+
+def _short_batch(error: str, evidence: Evidence) -> dict[str, Any]:
+    """Where data are batched, if an error of shapes is of a batch that is shorter than others.
+
+    It names two shapes that differ in their first size alone, and functions ran before.
+    BatchDatasetV2 keeps what is left over as a last, shorter batch
+    (core/kernels/data/batch_dataset_op.cc); its drop_remainder is an input, not an attribute.
+    """
+    shapes = [[int(size) for size in re.findall(r"\d+", each)] for each in _SHAPE.findall(error)]
+    pairs = (
+        (one, other)
+        for one, other in combinations(shapes, 2)
+        if one[0] != other[0] and one[1 : len(other)] == other[1 : len(one)]
+    )
+    one, other = next(pairs, ([], []))
+    calls = evidence.executions.calls["call"].n_unique()
+    eager = evidence.eager
+    batched = eager.filter(pl.col("op").str.contains(_BATCH))["at"]
+    places = evidence.lines.begun_at(batched).drop_nulls().unique()
+    if not one or len(places) != 1 or calls <= 1:
+        return {}
+    few, many = sorted((one[0], other[0]))
+    return {"edit": places[0], "few": few, "many": many} if few else {}
 
 
 def _row_of(error: str, evidence: Evidence) -> int | None:

@@ -48,12 +48,19 @@ def findings_table(evidence: Evidence) -> pl.DataFrame:
 
 
 def lead_of(evidence: Evidence) -> Lead | None:
-    """What a verdict says of the first finding that is an error, else a warning."""
+    """What a verdict says of the first finding that is an error, else a warning.
+
+    Without any it is the first note that `leads`: a setting of the program's that may cost time,
+    which the log can't say.
+    """
+    notes = list[Lead]()
     for finding in _sorted(evidence):
-        row = rows("finding")[finding.id]
+        row, facts = rows("finding")[finding.id], _facts(finding)
+        lead = Lead(row.id, *row.leads(**facts), facts.get("edit"))
         if _severity(finding, row, evidence.span_us) != "note":
-            return Lead(*row.leads(**_facts(finding)))
-    return None
+            return lead
+        notes += [lead] * bool(facts.get("leads"))
+    return next(iter(notes), None)
 
 
 @once

@@ -71,9 +71,12 @@ _MARKS: tuple[tuple[str, str] | tuple[str, str, tuple[str, ...]], ...] = (
     ("/keras/saving/", "saving"),
     ("/src/saving/", "saving"),
     ("/src/export/", "saving"),
+    ("/multiprocessing/process.py", "process", ("start",)),
 )
 _IOLBF = 1  # whole lines: stdio.h of Linux and macOS
 _CONSTANT = "_EagerConst"  # the op that makes a tensor of a value
+_SWITCH = "TF_ENABLE_ONEDNN_OPTS"  # TensorFlow reads it when it first wants to know
+_BEFORE = os.environ.get(_SWITCH)
 
 
 class _Lines:
@@ -102,7 +105,7 @@ class _Lines:
         self.spent = 0.0  # seconds that the program waited for the hook
         self.took: list[float] = []  # seconds of lines about ops with stacks that were known
 
-    def spend(self, call: Callable[..., None], *args: Any) -> None:
+    def spend(self, call: Callable[..., object], *args: Any) -> None:
         """Do something, unless it is off, and take its time."""
         if self.on:
             began = perf_counter()
@@ -394,6 +397,8 @@ def _write_whole_lines() -> None:
 def _patch_tfe(module: Any) -> None:
     with contextlib.suppress(Exception):  # a C library that calls it something else
         _write_whole_lines()
+    if (value := os.environ.get(_SWITCH, "")) not in ("", _BEFORE):
+        _lines.write(f"setting {_lines.process} {_text(value)}")
     for name, at in ("FastPathExecute", 1), ("Execute", 2), ("ExecuteCancelable", 2):
         original = getattr(module, f"TFE_Py_{name}")
         setattr(module, f"TFE_Py_{name}", _as_of(module, _before(original, at)))
@@ -463,12 +468,23 @@ def _patch_autograph(module: Any) -> None:
     module.resolve_entity = _as_of(module, resolve)
 
 
+def _patch_process(module: Any) -> None:
+    original = module._cleanup  # noqa: SLF001  the first that `start` calls, of 3.8 and later
+
+    def cleanup() -> None:
+        _lines.spend(_lines.stack, sys._getframe(1))  # noqa: SLF001
+        original()
+
+    module._cleanup = cleanup  # noqa: SLF001
+
+
 _PATCHES: dict[str, Callable[[Any], None]] = {
     "tensorflow.python.pywrap_tfe": _patch_tfe,
     "tensorflow.python.client.pywrap_tf_session": _patch_session,
     "tensorflow.python.framework.ops": _patch_ops,
     "tensorflow.python.framework.constant_op": _patch_constants,
     "tensorflow.python.autograph.pyct.origin_info": _patch_autograph,
+    "multiprocessing.process": _patch_process,
 }
 
 

@@ -20,7 +20,7 @@ from tflogscope.views.analyze import (
 )
 from tflogscope.views.chart import timeline_svg, whole_activity
 from tflogscope.views.document import Figures, Node, Picture, Room
-from tflogscope.views.findings import answers_section, findings_section
+from tflogscope.views.findings import answers_section, findings_section, snippet
 from tflogscope.views.html import html
 from tflogscope.views.markup import Markup, element, joined
 from tflogscope.views.onednn import onednn_section, whose
@@ -128,6 +128,7 @@ def _head(run: Run) -> Markup:
     return element(
         "section",
         element("p", headline.verdict, id="verdict", class_=headline.id),
+        html(snippet(run)),
         time_bar(run),
         html([Figures(headline.figures, "way figures")]),
         aria_label="Verdict",
