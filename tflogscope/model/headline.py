@@ -53,7 +53,7 @@ def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts
         _traces(said, run.python_functions),
     ]
     if any(each.id == _SEVERAL for each in said.limits):
-        figures = [each._replace(about=f"{each.about}; {_TOGETHER}") for each in figures]
+        figures[1:] = (each._replace(about=f"{each.about}; {_TOGETHER}") for each in figures[1:])
     return Headline(_facts(said, recorded_as), id_, verdict, figures)
 
 
@@ -92,18 +92,19 @@ def read_verdict(said: Summary, run: Tables) -> tuple[str, str]:
     return id_, rows("verdict")[id_].words(**facts)
 
 
-def places_of(said: Summary, run: Tables) -> list[str]:
-    """The lines of the program that the verdict names, `train.py:31`: where it is, what to edit."""
+def places_of(said: Summary, run: Tables) -> dict[str, str]:
+    """The lines of the program that the verdict names, `train.py:31`, by what they are."""
     facts = _verdict_facts(said, run)[1]
-    places = (facts.get(name) for name in ("place", "edit"))
-    return [*dict.fromkeys(place for place in places if place)]
+    places = {"compute" if facts.get("op") else "at": facts.get("place"), "edit": facts.get("edit")}
+    return {name: place for name, place in places.items() if place}
 
 
 class Busiest(NamedTuple):
-    """The op of one line of the program that takes most of what nodes of the program take."""
+    """The op of one line, or else of one function, that takes most of what nodes take."""
 
     op: str
     python: str | None
+    function: str | None
     share: float
 
 
@@ -115,12 +116,14 @@ def busiest_of(run: Tables) -> Busiest | None:
     time = ranked_by(nodes)
     own = nodes.filter(~pl.col("op").str.contains(CALLING_OPS).fill_null(value=True))
     op = pl.col("op").str.strip_prefix(MERGED)
-    by = own.group_by("python", op=op).agg(pl.col(time).sum()).sort(time, "op", descending=True)
+    within = pl.when(pl.col("python").is_null()).then("function")
+    by = own.group_by("python", op=op, function=within).agg(pl.col(time).sum())
+    by = by.sort(time, "op", descending=True)
     whole = float(by[time].sum())
     if not whole:
         return None
     first = by.row(0, named=True)
-    return Busiest(first["op"], first["python"], first[time] / whole)
+    return Busiest(first["op"], first["python"], first["function"], first[time] / whole)
 
 
 def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
@@ -170,8 +173,9 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
 
 def _compute(said: Summary, run: Tables) -> dict[str, Any]:
     """What a verdict says of what computes most."""
-    op, place, share = busiest_of(run) or (None, None, None)
-    return {"op": op, "of_compute": share, "place": place, "inside": _inside(place, said)}
+    op, place, function, share = busiest_of(run) or (None, None, None, None)
+    inside = _inside(place, said) if place else function
+    return {"op": op, "of_compute": share, "place": place, "inside": inside}
 
 
 def _inside(place: str | None, said: Summary) -> str | None:

@@ -33,13 +33,9 @@ _SAY_WHY = frozenset(
 
 def snippet(run: Run) -> list[doc.Fact]:
     """The lines of the program that the verdict names, as they are written there."""
-    places = places_of(run.summary, run)
-    sources = [source_text(place, run.recorded_as) for place in places]
-    return [
-        doc.Fact("edit" if number else "at", at(place, source))
-        for number, (place, source) in enumerate(zip(places, sources, strict=True))
-        if source
-    ]
+    places = places_of(run.summary, run).items()
+    known = [(name, place, source_text(place, run.recorded_as)) for name, place in places]
+    return [doc.Fact(name, at(place, source)) for name, place, source in known if source]
 
 
 def findings_section(run: Run) -> doc.Node:

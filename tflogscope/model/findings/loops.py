@@ -177,6 +177,8 @@ def held_up_us(evidence: Evidence) -> float:
     wait than the code runs.
     """
     loop = evidence.spans.filter("again")
+    asks = pl.col("is_call") | pl.col("op").is_in(_NEXT)  # threads of Python code of tf.data don't
+    loop = loop.filter(asks.any().over("thread"))
     ran = covered_within(
         *python_of_data(evidence), loop["since"].to_numpy(), loop["end"].to_numpy()
     )
