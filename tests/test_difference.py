@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tests.conftest import Open
 from tests.makelog import ADD, MATMUL, SOURCE, Log, Node
 from tests.samples import UNLIKE, path_of, run_of
+from tflogscope import Run, open_log
 from tflogscope.cli.main import main
 from tflogscope.model.difference import difference
 from tflogscope.stores.figures import OneRun, read_figures
@@ -171,7 +173,7 @@ def test_the_step_is_that_of_training_though_evaluation_has_its_name() -> None:
 
 @pytest.mark.thorough
 def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> None:
-    waits = {"fast": (100, 100, 900, 900), "slow": (300, 400, 900, 900), "apart": (1000, 1100)}
+    waits = {"fast": (100, 100, 900, 900), "slow": (300, 400, 900, 900), "apart": (3000, 3100)}
     runs = {}
     for name, each in waits.items():
         log = Log()
@@ -188,10 +190,54 @@ def test_times_whose_middle_halves_overlap_have_not_changed(opened: Open) -> Non
         runs[name] = opened(log)
     same = difference(runs["fast"], runs["slow"])
     assert "slower" not in changes(same, "ops").get(ADD.op, [])
-    assert " a call as before (" in verdict(same)
+    assert "; two runs of one program may differ so much), half of the calls " in verdict(same)
     other = difference(runs["fast"], runs["apart"])
     assert "slower" in changes(other, "ops")[ADD.op]
     assert " a call instead of " in verdict(other)
+
+
+def logged(name: str) -> Run:
+    """A run of `sentences/programs/scale.py`, recorded with 2.20 while others used the machine."""
+    return open_log(Path(__file__).parent / "difference" / f"{name}__record.log.zst")
+
+
+def said(facts: dict[str, Any]) -> set[str]:
+    return {change for what in CHANGED for row in facts[what] for change in row["changes"]}
+
+
+def test_one_program_that_ran_twice_is_neither_slower_nor_faster(opened: Open) -> None:
+    once = logged("scale__mended__tf2.20.0")
+    again = open_log(
+        Path(__file__).parent / "difference" / "scale__mended__tf2.20.0__record__again.log.zst"
+    )
+    # A Keras fit that was recorded twice: 7.2 ms a call, then 12.6 ms.
+    slow, fast = opened(program(ADD, wait=1300)), opened(program(ADD, wait=700))
+    for before, after in ((once, again), (again, once), (slow, fast), (fast, slow)):
+        facts = difference(before, after)
+        assert not said(facts)
+        assert " instead of " not in verdict(facts)
+    assert "; two runs of one program may differ so much)" in verdict(difference(fast, slow))
+
+
+def test_a_mended_program_is_faster_in_loops() -> None:
+    """By its own clock its 40 calls took 5.7 s, and 1.5 s with the rate as a tensor.
+
+    Of these 1.6 s and 1.2 s were the first call, which is paid once.
+    """
+    before, after = logged("scale__tf2.20.0"), logged("scale__mended__tf2.20.0")
+    facts, back = difference(before, after), difference(after, before)
+    faster, slower = verdict(facts), verdict(back)
+    assert re.match(r"In loops \d+ ms instead of [\d.]+ s; .*9 traces fewer; 1 finding g", faster)
+    assert re.match(r"In loops [\d.]+ s instead of \d+ ms; .*9 traces more; 1 finding new", slower)
+    assert facts["loops"]["before"] < 5.7e6
+    assert facts["loops"]["after"] < 1.5e6
+    wall = [facts["runs"][side]["wall_us"] for side in ("before", "after")]
+    assert wall[0] > wall[1] > 2e7
+    # The first call of each of the ten traces is not a step.
+    calls = before.timeline.filter(kind="call", function="descend")
+    later = calls.filter(~pl.col("function_uid").is_first_distinct())["work_us"]
+    assert later.len() == 30
+    assert facts["step"]["before_us"] == later.median()
 
 
 @pytest.mark.thorough

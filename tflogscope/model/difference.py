@@ -23,23 +23,29 @@ Facts = dict[str, Any]
 # A time has changed where the median did by a quarter, in at least so many runs on either side,
 # where the middle halves of the runs don't overlap, and where the change makes up at least a
 # hundredth of the time of all ops.
-_RATIO = 1.25
+RATIO = 1.25
+# If nothing else of it changed, by more than the machine makes of it: one program, run six times on
+# a machine that others used, took 8.6 to 24 s for its fit.
+RATIO_ALONE = 3.0
 _LEAST_RUNS = 3
 _LEAST_SHARE = 0.01
 _LEAST_US = 5.0  # of one run: a record costs as much, and the price of one is an estimate
 _BOTH = ("before", "after")
+TIMES = {"slower", "faster"}
 
 
 def difference(before: Tables, after: Tables) -> Facts:
     """Return what changed from one run to another; durations in µs.
 
-    `runs`: what each recorded. `step`: the step function (`step_calls`), with the median of its
-    calls but the first, and the times that the middle half of them took. `modes`, `causes`: counts
-    and times side by side, those that are equal included. `ops`, `functions`, `nodes`,
-    `primitives`: those that changed, each with `changes` (`new`, `gone`, `mode`, `kernel`,
-    `reason`, `traces`, `rewritten`, `runs`, `slower`, `faster`). `findings`: those that only one
-    run has (`change`: `new`, `gone`), by id and subject. Times are those without the log if both
-    runs show what it cost, or else as printed.
+    `runs`: what each recorded. `loops`: how long what comes again and again took, in µs, without
+    the log (`phases.paid_again`). `step`: the step function (`step_calls`), with the median of its
+    calls but the first of each trace, and the times that the middle half of them took; `alone`: its
+    nodes and traces are the same.
+    `modes`, `causes`: counts and times side by side, those that are equal included. `ops`,
+    `functions`, `nodes`, `primitives`: those that changed, each with `changes` (`new`, `gone`,
+    `mode`, `kernel`, `reason`, `traces`, `rewritten`, `runs`, `slower`, `faster`). `findings`:
+    those that only one run has (`change`: `new`, `gone`), by id and subject. Times are those
+    without the log if both runs show what it cost, or else as printed.
     """
     runs = {"before": before, "after": after}
     # As printed if one of them doesn't show what its log cost.
@@ -47,14 +53,22 @@ def difference(before: Tables, after: Tables) -> Facts:
     known = times == {"work_us"}
     total_us = pl.col("work_us" if known else "total_us")
     one_us = "work_us" if known else "duration_us"
+    step, nodes = _step(runs, one_us), _nodes(runs, total_us, one_us)
+    functions = _functions(runs, total_us, one_us)
+    if step:
+        step["alone"] = not any(
+            row["function"] == step["function"] and {*row["changes"]} - TIMES
+            for row in [*nodes, *functions]
+        )
     return {
         "runs": {side: _recorded(run) for side, run in runs.items()},
-        "step": _step(runs, one_us),
+        "loops": {side: _loops(run) for side, run in runs.items()},
+        "step": step,
         "modes": _modes(runs, total_us),
         "causes": _causes(runs, pl.col(one_us)),
         "ops": _ops(runs, total_us, one_us),
-        "functions": _functions(runs, total_us, one_us),
-        "nodes": _nodes(runs, total_us, one_us),
+        "functions": functions,
+        "nodes": nodes,
         "primitives": _primitives(runs),
         "findings": _findings(runs),
     }
@@ -73,6 +87,12 @@ def _recorded(run: Tables) -> Facts:
     }
 
 
+def _loops(run: Any) -> float | None:
+    """Of a `Run`, whose module imports this one."""
+    again = run.summary.paid_again["again_us"]
+    return float(again.sum()) if again.count() else None
+
+
 def _step(runs: dict[str, Tables], time: str) -> Facts | None:
     """The step function of both: function, and of each side before_us, before_low_us, ….
 
@@ -85,7 +105,8 @@ def _step(runs: dict[str, Tables], time: str) -> Facts | None:
         calls.append(ended.select(*names, run=pl.lit(side)).cast({"function": pl.String}))
         nodes.append(run.nodes.select(*names[:2], "op", "executions", run=pl.lit(side)))
     steps = step_calls(pl.concat(calls).drop_nulls("function"), pl.concat(nodes).lazy())
-    later = steps.filter(pl.int_range(pl.len()).over("run") > 0).drop_nulls(time)
+    again = pl.int_range(pl.len()).over("run", "function_uid") > 0
+    later = steps.filter(again).drop_nulls(time)
     both = later.group_by("run", "function").agg(*_spread(time))
     sides = {row["run"]: row for row in both.to_dicts()}
     if len(sides) < len(runs) or both["function"].n_unique() > 1:
@@ -232,19 +253,21 @@ def _changed(per: dict[str, pl.DataFrame], keys: list[str], watched: dict[str, s
     runs = pl.min_horizontal("executions_before", "executions_after")
     enough = both & (runs >= _LEAST_RUNS) & (change >= _LEAST_US)
     enough &= change * pl.col("executions_after") >= _LEAST_SHARE * total
-    slower = (usual["after"] > _RATIO * usual["before"]) & (
+    other = {
+        change: both & pl.col(f"{column}_before").ne_missing(pl.col(f"{column}_after"))
+        for change, column in watched.items()
+    }
+    ratio = pl.when(pl.any_horizontal(False, *other.values())).then(RATIO).otherwise(RATIO_ALONE)
+    slower = (usual["after"] > ratio * usual["before"]) & (
         pl.col("low_us_after") > pl.col("high_us_before")
     )
-    faster = (usual["before"] > _RATIO * usual["after"]) & (
+    faster = (usual["before"] > ratio * usual["after"]) & (
         pl.col("low_us_before") > pl.col("high_us_after")
     )
     differs = {
         "new": ~here["before"],
         "gone": ~here["after"],
-        **{
-            change: both & pl.col(f"{column}_before").ne_missing(pl.col(f"{column}_after"))
-            for change, column in watched.items()
-        },
+        **other,
         "runs": both & (pl.col("executions_before") != pl.col("executions_after")),
         "slower": enough & slower,
         "faster": enough & faster,

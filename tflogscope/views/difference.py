@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tflogscope.model.difference import RATIO, RATIO_ALONE, TIMES
 from tflogscope.model.figures import count_of, duration
 from tflogscope.views.document import (
     Brief,
@@ -68,8 +69,14 @@ def difference_document(facts: Facts) -> Document:
 
 
 def verdict(facts: Facts) -> str:
-    """The change in one sentence: a step's time, traces, findings."""
+    """The change in one sentence: times of what comes again and of a step, traces, findings."""
     said, step = [], facts["step"]
+    rows = [row for key, *_ in _WHAT for row in facts[key]]
+    changed = any({*row["changes"]} - TIMES for row in rows)
+    loops = [facts["loops"][side] for side in ("before", "after")]
+    if all(loops):
+        ratio = RATIO if changed else RATIO_ALONE
+        said.append(f"in loops {_times(*loops, certain=max(loops) > ratio * min(loops))}")
     if step:
         said.append(f"{step['function']}: {_of_step(step)}")
     of_program = [row for row in facts["functions"] if row["flavour"] == "inference"]
@@ -80,24 +87,36 @@ def verdict(facts: Facts) -> str:
         found = sum(each["change"] == change for each in facts["findings"])
         if found:
             said.append(f"{count_of(found, 'finding')} {change}")
-    changed = any(facts[key] for key, _, _ in _WHAT)
-    said = said or ["other ops, kernels or times" if changed else "nothing changed"]
+    said = said or ["other ops, kernels or times" if rows else "nothing changed"]
     text = "; ".join(said)
-    return f"{text if step else text[:1].upper() + text[1:]}."
+    # A function's name stays as it is.
+    return f"{text if step and not all(loops) else text[:1].upper() + text[1:]}."
 
 
 def _of_step(step: Facts) -> str:
-    """A call's time on both sides; where the middle halves of the calls overlap, as before."""
-    before, after = (duration(step[f"{side}_us"]) for side in ("before", "after"))
+    """A call's time on both sides, and those of the middle half of the calls.
+
+    As before where these overlap, and where one run on each side can't say that it is another.
+    """
+    us = [step[f"{side}_us"] for side in ("before", "after")]
     apart = (
         step["before_high_us"] < step["after_low_us"]
         or step["after_high_us"] < step["before_low_us"]
     )
-    if apart and before != after:
-        return f"{after} a call instead of {before}"
+    far = max(us) > (RATIO_ALONE if step["alone"] else RATIO) * min(us)
     low, high = (duration(step[f"after_{end}_us"]) for end in ("low", "high"))
-    spread = f" ({before}; half of the calls took {low} to {high})" if before != after else ""
-    return f"{after} a call as before{spread}"
+    spread = f", half of the calls {low} to {high}" if us[0] != us[1] else ""
+    return f"{_times(*us, certain=apart and far, of=' a call')}{spread}"
+
+
+def _times(before: float, after: float, *, certain: bool, of: str = "") -> str:
+    """Two times: one instead of the other, or about the same."""
+    was, now = duration(before), f"{duration(after)}{of}"
+    if certain:
+        return f"{now} instead of {was}"
+    if max(before, after) > RATIO * min(before, after):
+        return f"{now} ({was} before; two runs of one program may differ so much)"
+    return f"{now} as before" if now == f"{was}{of}" else f"{now} as before ({was})"
 
 
 def _more(row: Facts, column: str) -> int:
