@@ -114,10 +114,10 @@ def test_slower_and_faster(opened: Open) -> None:
 
 
 def test_an_op_that_hardly_counts_is_neither(opened: Open) -> None:
-    """Twice as long, and less than one in a hundred of all ops' time."""
-    fast, slow = (program(MATMUL, ADD, wait=wait) for wait in (40, 80))
+    """Four times as long, and less than one in a hundred of all ops' time."""
+    fast, slow = (program(MATMUL, ADD, wait=wait) for wait in (40, 160))
     assert "slower" in changes(difference(opened(fast), opened(slow)), "ops")[ADD.op]
-    fast, slow = (program(MATMUL, ADD, wait=wait, first=9000) for wait in (40, 80))
+    fast, slow = (program(MATMUL, ADD, wait=wait, first=30_000) for wait in (40, 160))
     assert changes(difference(opened(fast), opened(slow)), "ops") == {}
 
 
