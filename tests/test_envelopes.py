@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from textwrap import dedent
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -227,6 +228,28 @@ def test_a_line_of_json_that_is_broken_stays_as_it_is() -> None:
     assert (found.given, found.lines) == (6, 5)
 
 
+def test_texts_of_the_journal_that_are_bytes_are_texts_and_null_is_counted(tmp_path: Path) -> None:
+    """It writes bytes where there are control characters, and null for what is long."""
+    lines = raw_log(LOGS[0]).decode(errors="replace").splitlines()[-600:]
+    texts: list[Any] = [[*line.encode()] if at % 50 == 7 else line for at, line in enumerate(lines)]
+
+    def journal(texts: list[Any]) -> Run:
+        path = tmp_path / "journal.log"
+        rest = {"_HOSTNAME": "n", "_PID": "7"}
+        path.write_text("".join(json.dumps({"MESSAGE": each} | rest) + "\n" for each in texts))
+        return tflogscope.open_log(path)
+
+    bare = tmp_path / "run.log"
+    bare.write_text("".join(f"{line}\n" for line in lines))
+    run, log = journal(texts), tflogscope.open_log(bare)
+    assert log.timeline.height
+    mine, its = (each.timeline.drop("source", "work_us") for each in (run, log))
+    assert mine.equals(its)
+    run = journal([None if isinstance(each, list) else each for each in texts])
+    [said] = run.findings.filter(id="lines-lost")["text"]
+    assert "12 lines have no text" in said
+
+
 @pytest.mark.thorough
 def test_an_entry_of_the_journal_is_a_line(tmp_path: Path) -> None:
     """Of two processes; the names of fields come in any order."""
@@ -311,7 +334,7 @@ def test_text_that_mpirun_has_no_room_for_is_counted(tmp_path: Path) -> None:
         ]
         counts.append(sum(each > 8192 for each in long))
         run, bare = tflogscope.open_log(f"{path}#{rank}"), run_of(RANKS[rank])
-        said = f"{counts[rank]} lines end in the middle"
+        said = f"{counts[rank]} lines have no text, or end where"
         assert [said in problem for problem in run.summary.recorded.problems] == [True][
             : counts[rank]
         ]
@@ -360,7 +383,7 @@ def test_pieces_that_nothing_tells_apart_are_counted(tmp_path: Path) -> None:
     assert "several-processes" in {limit.id for limit in run.summary.limits}
     count = len(re.findall(f".{re.escape(tag)}".encode(), path.read_bytes()))
     assert count > 100
-    assert f": {count} lines end in the middle" in run.summary.recorded.problems[0]
+    assert f": {count} lines have no text, or end" in run.summary.recorded.problems[0]
     (row,) = run.coverage.to_dicts()
     assert sum(row[bucket] for bucket in BUCKETS) == row["lines"]
     named = ["mode", "kind", "op", "node"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import json
+import quopri
 import re
 import textwrap
 from collections.abc import Callable
@@ -19,7 +20,7 @@ import pytest
 from tests.deep import first_quick
 from tests.samples import NAMES, raw_log
 from tflogscope import Run, open_log
-from tflogscope.errors import NothingRecognised
+from tflogscope.errors import InputError, NothingRecognised
 
 LOGS = NAMES[:20:2]
 ONEDNN_ALONE = "torch_mlp__torch2.13.0__vlog2"
@@ -129,6 +130,11 @@ def wrapped_at_words(line: str) -> str:
     return "\n".join(textwrap.wrap(line, 100)) if line else line
 
 
+def comma_separated(line: str) -> str:
+    quoted = line.replace('"', '""')
+    return f'7,"{quoted}"' if {'"', ","} & {*line} else f"7,{line}"
+
+
 # As logs are in issues, mails, chats and answers; the lines are of our own logs.
 WHOLE: dict[str, Callable[[str], str]] = {
     "quoted": each("> {}".format),
@@ -167,6 +173,8 @@ WHOLE: dict[str, Callable[[str], str]] = {
     "escaped for Markdown": lambda text: text.replace("_", "\\_"),
     "quotes as entities": each(html.escape),
     "one string": lambda text: json.dumps(text) + "\n",
+    "comma-separated": each(lambda line: '1795233394965,"' + line.replace('"', '""') + '"'),
+    "comma-separated, quotes where needed": each(comma_separated),
 }
 LOST: dict[str, Callable[[str], str]] = {
     "cut at 80": each(lambda line: line[:80]),
@@ -182,7 +190,6 @@ LOST: dict[str, Callable[[str], str]] = {
     "tabs for spaces": lambda text: text.replace(" ", "\t"),
     "less -S": each(lambda line: line if len(line) < 160 else f"{line[:159]}>"),
     "bold": each("**{}**".format),
-    "comma-separated": each(lambda line: '1795233394965,"' + line.replace('"', '""') + '"'),
     "lines left out": lambda text: re.sub(r"(?s)\A(.{9000}\S*\n).{9000}.*?\n", r"\1...\n", text),
 }
 
@@ -244,6 +251,31 @@ def test_what_a_paste_lost_is_counted(
     lost = paste.coverage["recognised"].sum() < log.coverage["recognised"].sum()
     assert same or lost or paste.summary.recorded.onednn_unread_lines
     assert made_up(paste, log) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        each("{}$".format),
+        lambda text: quopri.encodestring(text.encode()).decode(),
+        each(lambda line: json.dumps({"labels": {"pod": "a"}, "line": line, "time": 7})),
+        each(lambda line: json.dumps([0.1, "o", line])),
+    ],
+    ids=["cat -A", "quoted-printable", "Loki", "asciinema"],
+)
+def test_records_with_something_behind_them_are_lost_and_that_is_said(
+    tmp_path: Path, change: Callable[[str], str]
+) -> None:
+    text = piece_of("function_mlp__tf2.16.2__vlog2")
+    paste = opened(tmp_path / "paste.log", change(text))
+    [said] = paste.findings.filter(id="lines-lost")["text"]
+    assert re.match(r"[\d,]+ records of TensorFlow can't be read", said)
+
+
+def test_a_log_with_the_newest_record_first_is_refused(tmp_path: Path) -> None:
+    lines = piece_of("function_mlp__tf2.16.2__vlog2").splitlines(keepends=True)
+    with pytest.raises(InputError, match="newest record comes first"):
+        opened(tmp_path / "paste.log", "".join(reversed(lines)))
 
 
 def made_up(paste: Run, log: Run) -> list[tuple[Any, ...]]:

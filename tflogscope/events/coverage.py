@@ -93,7 +93,7 @@ def problems(spans: Sequence[SourceSpan]) -> list[str]:
             )
         if account.unowned:
             found.append(
-                f"{span.name}: {account.unowned:,} lines end in the middle, where another begins, "
-                "and what follows is lost or nothing says where it is"
+                f"{span.name}: {account.unowned:,} lines have no text, or end where another "
+                "begins, and what is missing is lost or nothing says where it is"
             )
     return found

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tflogscope.errors import NothingRecognised
+from tflogscope.errors import InputError, NothingRecognised
 from tflogscope.events import coverage
 from tflogscope.events.messages import Messages
 from tflogscope.events.onednn import read_verbose
@@ -31,6 +31,7 @@ PLACES = c.PLACES
 MOST_UNREAD = 1 << 18
 """Lines of oneDNN that can't be read and have a row: a made-up log may have any number of these."""
 
+_MANY_FALLS = 10  # times in which the next record is older, to each in which it is newer
 _NOWHERE = np.iinfo(np.int64).max
 _IN_TORN, _ENDED = 1 << 16, 1 << 17  # of a verbose line, beside the number of its fields
 
@@ -331,13 +332,24 @@ class Events:
         return onednn_version(self.primitives)
 
     def require_recognised(self) -> None:
-        """Raise NothingRecognised if no line of any source is a record that is known."""
+        """Raise NothingRecognised if no line of any source is a record that is known.
+
+        Raise InputError if the records are in the opposite order.
+        """
         if not self.coverage["recognised"].sum():
             raise NothingRecognised(
                 "no TensorFlow or oneDNN record in it",
                 ", ".join(span.name for span in self.spans),
                 "Record with TF_CPP_MAX_VLOG_LEVEL=2 ONEDNN_VERBOSE=1 and both streams in one file "
                 "(python program.py > run.log 2>&1).",
+            )
+        times = self._records["time"].drop_nulls().to_numpy()
+        falls, rises = (times[1:] < times[:-1]).sum(), (times[1:] > times[:-1]).sum()
+        if falls > _MANY_FALLS * (1 + rises):
+            raise InputError(
+                "the newest record comes first",
+                ", ".join(span.name for span in self.spans),
+                "Turn it around: tac run.log | tflogscope analyze -",
             )
 
 

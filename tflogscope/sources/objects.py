@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tflogscope.grammar.envelopes import Envelope, in_object
 from tflogscope.sources.block import LINE_CAP, Numbers, SourceAccount
 from tflogscope.sources.pieces import Opened, Pieces
 from tflogscope.sources.shapes import ANY_STRING, Shapes, any_digits
 from tflogscope.sources.text import clean
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _JSON = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|([][{}])|([^]["{}]+)')
 
@@ -50,21 +54,55 @@ class Objects:
         envelope, (part, value) = self._envelope, self._envelope.part
         frame = _read(text, (envelope.text, *envelope.asked))
         found, cut = frame[envelope.text], None
+        lines = text_lines(text)
         if envelope.line_feed:
             cut = ~found.str.ends_with("\n").fill_null(value=True)
             found = found.str.strip_suffix("\n")
         elif part:
             cut = (frame[part] == value).fill_null(value=False)
         if found.null_count():  # what is no object of this kind stays as it is
-            found = found.fill_null(text_lines(text))
+            found = found.fill_null(lines)
         streams = [frame[name].fill_null("").cast(pl.Binary) for name in envelope.streams]
-        return self._pieces.put_together(
-            found.cast(pl.Binary).to_list(),
+        keys = list(zip(*streams, strict=True)) if streams else None
+        texts = found.cast(pl.Binary).to_list()
+        unknown = self._no_strings(lines, texts)
+        opened = self._pieces.put_together(
+            texts,
             numbers,
-            list(zip(*streams, strict=True)) if streams else None,
+            keys,
             frame[envelope.channel].cast(pl.Binary).to_list() if envelope.channel else None,
             None if cut is None else cut.to_list(),
         )
+        whose = Counter(keys[row] if keys else () for row in unknown)
+        return [each._replace(unowned=whose[each.key]) for each in opened] if unknown else opened
+
+    def _no_strings(self, lines: pl.Series, texts: list[bytes]) -> list[int]:
+        """Put texts in place that are arrays of bytes; return the rows that have null instead.
+
+        The journal writes both: what has control characters, and what is longer than 4096 bytes
+        (systemd src/shared/logs-show.c, json_escape).
+        """
+        name = re.escape(self._envelope.text.rpartition(".")[2])
+        odd, unknown = lines.str.contains(rf'"{name}"\s*:\s*(?:\[\s*\d|null\b)'), []
+        for row in odd.arg_true().to_list():
+            value = _value(lines[row], self._envelope.text)
+            if value is None:
+                texts[row] = b""
+                unknown.append(row)
+            elif isinstance(value, list):
+                texts[row] = bytes(each & 0xFF for each in value if isinstance(each, int))
+        return unknown
+
+
+def _value(line: str, path: str) -> Any:
+    """What is at a path of an object; the line itself where it is none."""
+    try:
+        whole = json.loads(line)
+        for name in path.split("."):
+            whole = whole[name]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return line
+    return whole
 
 
 def _shape_of(line: bytes, envelope: Envelope) -> tuple[bytes, bytes]:

@@ -313,17 +313,26 @@ _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 
 def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ...]:
     """A wrapper that no row describes: the same before each record, but for digits and padding."""
-    before = {head[begin:place] for begin, place in behind}
-    if not any(_COLOUR.sub(b"", each) for each in before):
+    prefixes = {head[begin:place] for begin, place in behind}
+    if not any(_COLOUR.sub(b"", each) for each in prefixes):
         colours = tuple((each, b"") for each in sorted({*_COLOUR.findall(head)}))
         return (Envelope("escaped", "colours", "", "", escapes=colours),)
-    alike = {re.sub(rb" +0", b" 0", re.sub(rb"[0-9]+", b"0", each)) for each in before}
+    quoted = {each for each in prefixes if each.endswith(b'"')}
+    lines = (head[begin:].partition(b"\n")[0] for begin, place in behind if head[place - 1] == 34)
+    if any(not line.endswith(b'"') for line in lines):
+        return ()  # more than the text is in the line
+    alike = {
+        re.sub(rb" +0", b" 0", re.sub(rb"[0-9]+", b"0", each.removesuffix(b'"')))
+        for each in prefixes
+    }
     shape, *others = (each.decode("utf-8", "replace") for each in alike)
     # Digits at the end could be the record's. `$` has a meaning in templates.
     if others or len(behind) < _LEAST_FULL or shape.endswith("0") or "$" in shape:
         return ()
-    template = shape.replace(" 0", "$_0").replace("0", "${n:uint}")
-    return (Envelope("alike", "the same text before each line", "", "", head=template),)
+    template = shape.replace(" 0", "$_0").replace("0", "${n:uint}") + '$["$]' * bool(quoted)
+    before = Envelope("alike", "the same text before each line", "", "", head=template)
+    quotes = Envelope("escaped", "quotes", "", "", escapes=((b'"\n', b"\n"), (b'""', b'"')))
+    return (before, quotes) if quoted else (before,)
 
 
 _HTML = {b"&quot;": b'"', b"&#x27;": b"'", b"&#39;": b"'", b"&lt;": b"<", b"&gt;": b">"}
