@@ -23,7 +23,7 @@ _MESSAGE = 240  # characters of a status that a finding quotes
 _NODE_AROUND = re.compile(r"\{\{(?:function_)?node [^{}]*\}\} ?")
 _SHAPE = re.compile(r"\[(\d+(?:(?:, ?| )\d+)*)\]")
 _BATCH = r"^(?:Parallel)?BatchDataset"
-# Of 279 kept logs of nine releases the most is 3 of 663 records.
+# Of all kept logs the most is 3 of 663 records.
 _LEAST_UNKNOWN, _UNKNOWN = 10, 0.02
 _DESTROYS = r"^(?:Destroy|Delete)"
 _ASKED = ("SIGTERM", "SIGHUP", "SIGQUIT")
