@@ -54,18 +54,18 @@ class Objects:
         envelope, (part, value) = self._envelope, self._envelope.part
         frame = _read(text, (envelope.text, *envelope.asked))
         found, cut = frame[envelope.text], None
-        lines = text_lines(text)
         if envelope.line_feed:
             cut = ~found.str.ends_with("\n").fill_null(value=True)
             found = found.str.strip_suffix("\n")
         elif part:
             cut = (frame[part] == value).fill_null(value=False)
+        odd = (found.is_null() | found.str.starts_with("[")).arg_true()
         if found.null_count():  # what is no object of this kind stays as it is
-            found = found.fill_null(lines)
+            found = found.fill_null(text_lines(text))
         streams = [frame[name].fill_null("").cast(pl.Binary) for name in envelope.streams]
         keys = list(zip(*streams, strict=True)) if streams else None
         texts = found.cast(pl.Binary).to_list()
-        unknown = self._no_strings(lines, texts)
+        unknown = self._no_strings(text, odd, texts) if len(odd) else []
         opened = self._pieces.put_together(
             texts,
             numbers,
@@ -76,16 +76,19 @@ class Objects:
         whose = Counter(keys[row] if keys else () for row in unknown)
         return [each._replace(unowned=whose[each.key]) for each in opened] if unknown else opened
 
-    def _no_strings(self, lines: pl.Series, texts: list[bytes]) -> list[int]:
+    def _no_strings(self, text: bytes, odd: pl.Series, texts: list[bytes]) -> list[int]:
         """Put texts in place that are arrays of bytes; return the rows that have null instead.
+
+        `odd` are the rows that may have one or the other.
 
         The journal writes both: what has control characters, and what is longer than 4096 bytes
         (systemd src/shared/logs-show.c, json_escape).
         """
         name = re.escape(self._envelope.text.rpartition(".")[2])
-        odd, unknown = lines.str.contains(rf'"{name}"\s*:\s*(?:\[\s*\d|null\b)'), []
-        for row in odd.arg_true().to_list():
-            value = _value(lines[row], self._envelope.text)
+        lines, unknown = text_lines(text)[odd], list[int]()
+        is_other = lines.str.contains(rf'"{name}"\s*:\s*(?:\[\s*\d|null\b)')
+        for row, line in zip(odd.filter(is_other), lines.filter(is_other), strict=True):
+            value = _value(line, self._envelope.text)
             if value is None:
                 texts[row] = b""
                 unknown.append(row)
