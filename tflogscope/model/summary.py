@@ -202,7 +202,8 @@ def function_facts(
         )
     )
     again = ~pl.struct(keys).is_first_distinct()
-    later = calls.lazy().sort("call").filter(again).drop_nulls("took_us").collect().lazy()
+    later = calls.lazy().sort("call").filter(again).drop_nulls("took_us")
+    later = later.collect().lazy()  # two plans read it
     of_thread = later.sort("thread").group_by(*keys, "thread", maintain_order=True)
     by_thread = of_thread.agg(calls=pl.len(), **_quantiles("took_us"))
     by_thread = by_thread.with_columns(thread=pl.when(pl.col("thread") >= 0).then("thread"))
