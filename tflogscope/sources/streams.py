@@ -317,9 +317,8 @@ def _alike(head: bytes, behind: Sequence[tuple[int, int]]) -> tuple[Envelope, ..
     if not any(_COLOUR.sub(b"", each) for each in prefixes):
         colours = tuple((each, b"") for each in sorted({*_COLOUR.findall(head)}))
         return (Envelope("escaped", "colours", "", "", escapes=colours),)
-    quoted = {each for each in prefixes if each.endswith(b'"')}
-    lines = (head[begin:].partition(b"\n")[0] for begin, place in behind if head[place - 1] == 34)
-    if any(not line.endswith(b'"') for line in lines):
+    quoted = [begin for begin, place in behind if head[begin:place].endswith(b'"')]
+    if any(head[begin : head.find(b"\n", begin)][-1:] != b'"' for begin in quoted):
         return ()  # more than the text is in the line
     alike = {
         re.sub(rb" +0", b" 0", re.sub(rb"[0-9]+", b"0", each.removesuffix(b'"')))
