@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tflogscope
+from tests.makelog import Log
 from tests.samples import path_of
 from tests.test_collect import TAKEN, VERSION, Here
 from tflogscope.cli.main import main
@@ -166,3 +167,15 @@ def test_what_has_no_ranks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     collect(name_runs(logs, None, TAKEN), str(tmp_path), Here(), VERSION)
     with pytest.raises(UsageError, match="two runs are rank 0"):
         rank_facts(tflogscope.open_store(tmp_path))
+
+
+def test_ranks_that_call_no_function_have_no_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = Log()
+    log.executing("Add")
+    path = tmp_path / "job.log"
+    lines = log.text().splitlines()
+    path.write_text("".join(f"{rank}: {line}\n" for rank in (0, 1) for line in lines))
+    assert main(["ranks", str(path)]) == 0
+    assert "No function is called by the ranks" in capsys.readouterr().out

@@ -130,7 +130,9 @@ def _aspects(
         value=pl.col("function").sort_by("line").str.join(", ").fill_null("")
     )
     yield "order of calls", order.select("run", pl.lit("calls").alias("subject"), "value").collect()
-    own = calls.filter(pl.col("function") == function).select("run", "call", "number")
+    own = calls.filter(pl.col("function") == pl.lit(function, pl.String)).select(
+        "run", "call", "number"
+    )
     ran = timeline.select("run", "source", "call", timeline_line="line").drop_nulls("call")
     problems = primitives.drop_nulls("problem").join(ran, on=["run", "source", "timeline_line"])
     by_step = problems.join(own, on=["run", "call"]).group_by("run", "number")
@@ -206,7 +208,7 @@ def _steps(
     likely = met if met.height else step_calls(every, nodes)
     counts = likely["function"].drop_nulls().value_counts(sort=True)
     function = str(counts["function"][0]) if counts.height else None
-    steps = every.filter(pl.col("function") == function)
+    steps = every.filter(pl.col("function") == pl.lit(function, pl.String))
     return steps.select(
         "run", "number", "start", "collective_us", "met", took_us="duration_us"
     ).sort("number", "run"), function
