@@ -14,6 +14,7 @@ import polars as pl
 from tflogscope.model.facts import Lead, Summary
 from tflogscope.model.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
 from tflogscope.model.names import CALLING_OPS, MERGED
+from tflogscope.model.once import once
 from tflogscope.model.sentences import rows
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Busiest(NamedTuple):
     share: float
 
 
+@once
 def busiest_of(run: Tables) -> Busiest | None:
     """What computes most; None where the log has no times of nodes. tf.data's are not of it."""
     keys = ["function", "function_uid"]

@@ -11,7 +11,7 @@ _Found = TypeVar("_Found")
 
 
 def once(function: Callable[[_Of], _Found]) -> Callable[[_Of], _Found]:
-    """A function of one object (`Events`, `Executions`, `Evidence`), called once for each."""
+    """A function of one object (`Events`, `Evidence`, a run …), called once for each."""
 
     @wraps(function)
     def kept(of: _Of) -> _Found:
