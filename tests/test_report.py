@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import re
 import runpy
 from datetime import UTC, datetime
@@ -696,3 +697,24 @@ def test_the_pictures_of_the_tour_are_those_that_the_script_makes() -> None:
     assert {path.name for path in files} == {f"{name}.png" for name in made}
     assert shown == made
     assert sum(path.stat().st_size for path in files) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "edit"),
+    [
+        ("# run_eagerly\nmodel.compile(\n    run_eagerly=True)\n", 3),
+        ("tf.config.run_functions_eagerly(True)\n", 1),
+        ("def made(run_eagerly):\n    compile(run_eagerly=run_eagerly)\n", None),
+        ("run_eagerly_else = True\n", None),
+    ],
+)
+def test_a_setting_is_to_be_changed_at_the_only_line_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, edit: int | None
+) -> None:
+    run = tflogscope.open_log(path_of("run_eagerly_fit__tf2.22.0rc0__record"))
+    program = "run_eagerly_fit.py"
+    monkeypatch.chdir(tmp_path)
+    Path(program).write_text(text)
+    os.utime(program, (0, 0))  # long before the recording
+    assert run.summary.lead is not None
+    assert run.summary.lead.edit == (edit and f"{program}:{edit}")

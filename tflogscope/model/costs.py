@@ -30,7 +30,7 @@ _STEADY_RUNS = 4  # of one node, for its later runs to say what it takes
 _CHEAP_US = 0.2  # what TensorFlow's profiler finds for a cheap kernel
 # A record pushes what a kernel needs out of the caches: which part of what it takes is that, one
 # record's worth at most. Measured with kernels of 1 to 30 µs (docs/costs.md).
-_COLD = 0.25
+COLD = 0.25
 # Which part of what a kernel takes beyond its oneDNN primitives is the writing of their lines, and
 # how many records' worth at most: a line is printed and flushed as a record is.
 _OF_LINES = 0.5
@@ -202,7 +202,7 @@ class Costs:
         quick, usual = ((each - of_lines).clip(_CHEAP_US) for each in (quick, usual))
         sure = quick / (quick + _SURE_AT * price.usual)
         takes = pl.max_horizontal(quick + sure * (usual - quick), "primitive_us")
-        cold = pl.min_horizontal(takes * _COLD, price.quick)
+        cold = pl.min_horizontal(takes * COLD, price.quick)
         takes = pl.when(pl.col("primitives") == 0).then(takes - cold).otherwise(takes)
         takes = pl.when("cheap").then(_CHEAP_US).otherwise(takes)
         takes = pl.min_horizontal(takes, "mean")

@@ -96,7 +96,8 @@ def read_verdict(said: Summary, run: Tables) -> tuple[str, str]:
 def places_of(said: Summary, run: Tables) -> dict[str, str]:
     """The lines of the program that the verdict names, `train.py:31`, by what they are."""
     facts = _verdict_facts(said, run)[1]
-    places = {"compute" if facts.get("op") else "at": facts.get("place"), "edit": facts.get("edit")}
+    at, edit = facts.get("place"), facts.get("edit")
+    places = {"edit": edit, "compute": at} if facts.get("op") else {"at": at, "edit": edit}
     return {name: place for name, place in places.items() if place}
 
 
@@ -169,6 +170,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
     found = {each["id"]: _first_change(each["advice"]) for each in findings}
     if said.lead:
         facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
+        facts["edit"] = said.lead.edit
     facts["off"] = found.get("onednn-off")
     return "nothing-found", facts | _compute(said, run)
 

@@ -47,6 +47,9 @@ _FUNCTION_CALLS = (
 FUNCTION_CALLS = rf"^(?:{_FUNCTION_CALLS})$"
 CALLING_OPS = rf"^(?:{_FUNCTION_CALLS}|EagerPyFunc|\w*Dataset\w*|\w*Iterator\w*)$"
 
+# core/kernels/data/iterator_ops.cc: what a loop gets its elements with.
+NEXT = ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional")
+
 DTYPE = r"(?:^|, )T=(DT_\w+)"  # the attribute `T` as printed
 
 # Op types that move values about; XProf and the graph viewers leave them out as well.

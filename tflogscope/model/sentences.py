@@ -42,6 +42,8 @@ class Row(NamedTuple):
     severity: str = ""
     advice: str = ""
     where: str = ""
+    set_by: Sequence[str] = ()
+    """What a program calls the setting that a finding is about, to find the line to change."""
     parts: Mapping[str, str] = {}
 
     def words(self, **facts: Any) -> str:

@@ -1,4 +1,4 @@
-"""The text of a line of the program, where its file is still the one that ran.
+"""The text of lines of the program, where their file is still the one that ran.
 
 The log has places, no text. A log is text from anywhere, so it can't have just any file read: only
 one of Python below the current folder counts, and only if it is older than the recording.
@@ -6,7 +6,8 @@ one of Python below the current folder counts, and only if it is older than the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -24,28 +25,50 @@ def source_text(
     `recorded_as` is what `record` wrote above the log: it says when the program started.
     """
     file, _, line = (place or "").rpartition(":")
-    path, started = Path(file), (recorded_as or {}).get("started")
-    if (
-        path.suffix != ".py"
-        or path.is_absolute()
-        or ".." in path.parts
-        or not line.isdecimal()
-        or not int(line)
-    ):
+    lines = _lines(file, recorded_as)
+    if not line.isdecimal() or len(line) > 9 or not 0 < int(line) <= len(lines):
         return None
+    said = lines[int(line) - 1].strip()
+    return f"{said[:longest]}…" if said[longest or len(said) :] else said or None
+
+
+def line_with(
+    names: Sequence[str], files: Sequence[str], recorded_as: Mapping[str, Any] | None
+) -> str | None:
+    """The only line of these files with the first name that has just one, as `train.py:31`.
+
+    Comments don't count.
+    """
+    for name in names:
+        named = re.compile(rf"^[^#]*\b{re.escape(name)}\b")
+        found = [
+            f"{file}:{number}"
+            for file in files
+            for number, line in enumerate(_lines(file, recorded_as), 1)
+            if named.search(line)
+        ]
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _lines(file: str, recorded_as: Mapping[str, Any] | None) -> list[str]:
+    """The lines of a file that is as it was when the program started; else none."""
+    path, started = Path(file), (recorded_as or {}).get("started")
+    if path.suffix != ".py" or path.is_absolute() or ".." in path.parts:
+        return []
     try:
         before = datetime.fromisoformat(str(started)).timestamp()
         about = path.stat()
         if not about.st_mtime < before or about.st_size > _LARGEST:
-            return None
+            return []
         if not path.resolve().is_relative_to(Path.cwd()):
-            return None
-        said = _lines(path.resolve())[int(line) - 1].strip()
-    except (OSError, ValueError, IndexError):
-        return None
-    return f"{said[:longest]}…" if said[longest or len(said) :] else said or None
+            return []
+        return _read(path.resolve())
+    except (OSError, ValueError):
+        return []
 
 
 @lru_cache(8)
-def _lines(path: Path) -> list[str]:
+def _read(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8", errors="replace").split("\n")

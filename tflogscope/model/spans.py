@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tflogscope.events.events import Events
-from tflogscope.model.costs import Price
+from tflogscope.model.costs import COLD, Price
 from tflogscope.model.frames import Integers, holds, is_among
 
 DISPATCH_US = 300
@@ -112,6 +112,7 @@ class WithoutLog:
     def __init__(self, events: Events, price: Price | None, threads: pl.Series) -> None:
         took = events.messages("python_cost").select(pl.col("took_ns").median() / 1000).item()
         usual = price.usual if price else 0.0
+        self._cold_us = price.quick if price else 0.0
         hook = (took or usual) if price else 0.0
         # A line about a node does not say which thread it is of; one thread traces at a time.
         nodes = events.messages("python_node").select("at")
@@ -126,7 +127,7 @@ class WithoutLog:
     def wall_us(
         self, windows: pl.DataFrame, at: tuple[str, str], time: tuple[str, str]
     ) -> pl.Series:
-        """What windows would have taken, in µs, at least 0.
+        """What windows would have taken, in µs, at least 0 (`costs.COLD` is left out of each).
 
         Args:
             windows: thread, and the columns that the others name.
@@ -141,7 +142,8 @@ class WithoutLog:
                 for each in (until, since)
             )
             wall -= pl.Series(price * (behind - before))
-        return wall.clip(0.0)
+        wall = wall.clip(0.0)
+        return wall - (wall * COLD).clip(upper_bound=self._cold_us)
 
     def _places(self, lines: pl.DataFrame) -> Integers:
         """Places in the log, and where lines have a thread, after all those of the threads before:

@@ -20,7 +20,7 @@ from tflogscope.model.first_calls import first_calls, tracing_times
 from tflogscope.model.frames import is_among, looked_up, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.links.linked import Linked, read_links
-from tflogscope.model.names import MERGED, function_columns
+from tflogscope.model.names import MERGED, NEXT, function_columns
 from tflogscope.model.node_runs import read_failed_nodes, read_node_runs
 from tflogscope.model.node_tables import eager_kernels, graph_nodes, kernels_of_dispatches
 from tflogscope.model.origin import calibrated_of, footer_of
@@ -263,10 +263,20 @@ class Evidence:
         return float(mine.select(around.clip(0).sum()).item())
 
     @cached_property
+    def loops(self) -> pl.DataFrame:
+        """The spans of loops: what the program did again and again.
+
+        Threads that run Python code of tf.data, which call nothing and get no element, are left
+        out: while they work a loop waits, or does something else.
+        """
+        asks = pl.col("is_call") | pl.col("op").is_in(NEXT)
+        again = self.spans.filter("again")
+        return again.filter(asks.any().over("thread") | ~asks.any())
+
+    @cached_property
     def loop_us(self) -> float:
-        """What the program did again and again would have taken, in µs."""
-        of_loop = self.spans.filter("again")
-        return float(of_loop.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
+        """What loops would have taken, in µs."""
+        return float(self.loops.select((pl.col("gap_us") + pl.col("own_us")).sum()).item())
 
     @cached_property
     def ended(self) -> bool:

@@ -11,11 +11,10 @@ import polars as pl
 from tflogscope.model.findings.evidence import Evidence, Finding
 from tflogscope.model.frames import Integers, holds, is_among, rows, where
 from tflogscope.model.intervals import covered_within
+from tflogscope.model.names import NEXT
 from tflogscope.model.once import once
 from tflogscope.model.spans import LEAST
 
-# core/kernels/data/iterator_ops.cc: what a loop gets its elements with.
-_NEXT = ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional")
 # core/kernels/save_restore_v2_ops.cc.
 SAVES = ("SaveV2", "MergeV2Checkpoints", "RestoreV2")
 SAVING = "<saving>"
@@ -176,9 +175,7 @@ def held_up_us(evidence: Evidence) -> float:
     Where that code runs for a small part of the loop, there are other reasons: it is no longer a
     wait than the code runs.
     """
-    loop = evidence.spans.filter("again")
-    asks = pl.col("is_call") | pl.col("op").is_in(_NEXT)  # threads of Python code of tf.data don't
-    loop = loop.filter(asks.any().over("thread"))
+    loop = evidence.loops
     ran = covered_within(
         *python_of_data(evidence), loop["since"].to_numpy(), loop["end"].to_numpy()
     )
@@ -186,7 +183,7 @@ def held_up_us(evidence: Evidence) -> float:
         (pl.col(name) - pl.col(name).quantile(_QUICK).over("op", "before")).clip(0.0)
         for name in ("gap_us", "own_us")
     )
-    own = pl.when(pl.col("op").is_in(_NEXT)).then("own_us").otherwise(own)
+    own = pl.when(pl.col("op").is_in(NEXT)).then("own_us").otherwise(own)
     more = loop.select((gap + own).alias("more"), ran=pl.Series(ran)).filter(pl.col("ran") > 0)
     if ran.sum() < _BUSY * loop.select((pl.col("end") - pl.col("since")).sum()).item():
         more = more.select(pl.min_horizontal("more", "ran"))
@@ -210,10 +207,10 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
 
     Longer waits are left out: an epoch begins, buffers are filled.
     """
-    eager = evidence.placed.filter(pl.col("op").is_in(_NEXT) & ~pl.col("inside"))
+    eager = evidence.placed.filter(pl.col("op").is_in(NEXT) & ~pl.col("inside"))
     frame = evidence.executions.frame
     signatures = evidence.executions.signatures
-    is_next = (signatures["mode"] == "graph") & signatures["op"].is_in(_NEXT)
+    is_next = (signatures["mode"] == "graph") & signatures["op"].is_in(NEXT)
     row = where(is_next[frame["signature"]] & frame["call"].is_not_null())
     took = rows(evidence.costs.own_us, pl.Series(row))
     nodes = rows(frame[["at", "time"]], row).with_columns(took.alias("wait_us"), eager=False)
@@ -276,7 +273,7 @@ def _checkpoints(evidence: Evidence) -> Iterator[Finding]:
     # What a call is behind is there, too: the list of checkpoints is written last.
     spans = spans.with_columns(session=pl.col("session") - pl.col("is_call"))
     session = pl.col("save").any().over("thread", "session")
-    inside = session & ~pl.col("op").is_in(_NEXT) if with_calls else pl.col("save")
+    inside = session & ~pl.col("op").is_in(NEXT) if with_calls else pl.col("save")
     own = pl.when("is_call").then(0.0).otherwise("own_us")
     usual = own.median().over("before", "op")
     around = pl.min_horizontal("gap_us", _MUCH * pl.col("usual_us"))

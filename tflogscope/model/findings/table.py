@@ -23,6 +23,7 @@ from tflogscope.model.findings.recording import recording_findings
 from tflogscope.model.findings.tracing import tracing_findings
 from tflogscope.model.once import once
 from tflogscope.model.sentences import Row, rows
+from tflogscope.model.source_text import line_with
 
 WORTH_A_LOOK = 0.01  # of the time that the log covers
 _LINES = 8  # of the evidence
@@ -56,11 +57,21 @@ def lead_of(evidence: Evidence) -> Lead | None:
     notes = list[Lead]()
     for finding in _sorted(evidence):
         row, facts = rows("finding")[finding.id], _facts(finding)
-        lead = Lead(row.id, *row.leads(**facts), facts.get("edit"))
+        edit = facts.get("edit") or _set_at(row, evidence)
+        lead = Lead(row.id, *row.leads(**facts), edit)
         if _severity(finding, row, evidence.span_us) != "note":
             return lead
         notes += [lead] * bool(facts.get("leads"))
     return next(iter(notes), None)
+
+
+def _set_at(row: Row, evidence: Evidence) -> str | None:
+    """The line of the program that makes the setting which a finding is about."""
+    recorded_as = evidence.recorded_as or {}
+    command = recorded_as.get("command")
+    files = [*map(str, command)] if isinstance(command, list) else []
+    files += evidence.lines.python.str.replace(r":\d+$", "").to_list()
+    return line_with(row.set_by, [*dict.fromkeys(files)], recorded_as)
 
 
 @once
