@@ -27,10 +27,12 @@ PREFIX = "2026-11-21 03:56:34.965368: I tensorflow/core/common_runtime/executor.
 MEMORY = 3 << 30  # bytes of addresses, of which polars alone reserves one
 
 
-def limited(command: str, log: Path, *, memory: int) -> subprocess.CompletedProcess[bytes]:
+def limited(
+    command: str, log: Path, *, memory: int, python: tuple[str, ...] = ("-m", "tflogscope")
+) -> subprocess.CompletedProcess[bytes]:
     """A command that may have so many bytes of addresses."""
     return subprocess.run(
-        [sys.executable, "-m", "tflogscope", command, str(log)],
+        [sys.executable, *python, command, str(log)],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)),
         capture_output=True,
         check=False,
@@ -59,6 +61,32 @@ def test_many_distinct_texts_need_few_addresses(tmp_path: Path) -> None:
     (tmp_path / "run.log").write_text(log.text())
     ended = limited("analyze", tmp_path / "run.log", memory=1300 << 20)
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+GREEDY = """
+import sys
+from tflogscope.cli import inputs, main
+def open_with(*_, **__):
+    import polars
+    return polars.repeat(0, 1 << 36, eager=True)
+inputs.open_with = open_with
+sys.exit(main.main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS as Linux has it")
+@pytest.mark.parametrize("command", ["analyze", "report", "check", "ranks"])
+def test_a_library_that_gets_no_memory_ends_the_command_in_words(
+    command: str, tmp_path: Path
+) -> None:
+    """It aborts the process that it is in."""
+    (tmp_path / "run.log").write_bytes(raw_log(NAME))
+    ended = limited(command, tmp_path / "run.log", memory=MEMORY, python=("-c", GREEDY))
+    said = ended.stderr.decode().splitlines()
+    assert ended.returncode == 4, said
+    assert said[0].startswith("memory allocation of "), "polars' own words"
+    assert said[-2] == f"tflogscope: {tmp_path}/run.log: it needs more memory than there is"
+    assert said[-1].startswith("Raise the limit: ulimit -v.")
 
 
 def test_short_lines_of_onednn_need_few_outputs(

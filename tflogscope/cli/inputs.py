@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from tflogscope.cli.apart import go_apart
 from tflogscope.cli.progress import progress_bar
 from tflogscope.errors import TflogscopeError, UsageError
 from tflogscope.escapes import safe
@@ -58,18 +59,25 @@ def named_inputs(logs: list[str] | None) -> list[str]:
     return ["-"]
 
 
-def _require_memory() -> None:
-    """Say early that memory is limited too much: libraries that get none abort the process."""
+def heed_limit(inputs: list[str]) -> None:
+    """Where memory is limited, say at once if that is too much, and later if it runs out.
+
+    The latter only if polars was not imported before.
+    """
     try:
         import resource
     except ImportError:  # Windows
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY and limit < LEAST_MEMORY:
+    if limit == resource.RLIM_INFINITY:
+        return
+    hint = "Raise the limit: ulimit -v. docs/commands.md says how much memory logs need."
+    if limit < LEAST_MEMORY:
         what = (
             f"memory is limited to {size_of(limit)}; a log takes {size_of(LEAST_MEMORY)} and more"
         )
-        raise TflogscopeError(what, hint="Raise the limit: ulimit -v")
+        raise TflogscopeError(what, hint=hint)
+    go_apart(lambda what: TflogscopeError(what, inputs[0], hint))
 
 
 def opened_store(inputs: list[str]) -> Store | None:
@@ -138,7 +146,7 @@ def opened_each(
     inputs: list[str], grammar: str | None = None, *, again: bool = False
 ) -> Iterator[tuple[list[Part], Iterator[Run]]]:
     """As `opened`, for several runs: what each is, and the runs, opened one by one."""
-    _require_memory()
+    heed_limit(inputs)
     gc.set_threshold(_OBJECTS)
     if len(inputs) == 1 and (stored := store_and_run(inputs[0])):
         from tflogscope.model.parts import Part

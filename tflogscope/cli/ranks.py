@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tflogscope.cli.inputs import are_together, named_inputs, opened_each, opened_store, stored
+from tflogscope.cli.inputs import (
+    are_together,
+    heed_limit,
+    named_inputs,
+    opened_each,
+    opened_store,
+    stored,
+)
 from tflogscope.cli.options import AsJson, Logs, OwnGrammar
 from tflogscope.cli.output import print_text
 from tflogscope.errors import InputError, UsageError
@@ -37,12 +44,13 @@ def ranks(
       tflogscope ranks rank0.log rank1.log
       tflogscope ranks STORE --json
     """
+    inputs = named_inputs(logs)
+    heed_limit(inputs)
     from tflogscope.exports.json_text import json_object
     from tflogscope.stores.ranks import rank_facts
     from tflogscope.views.ranks import ranks_document
     from tflogscope.views.terminal import drawn
 
-    inputs = named_inputs(logs)
     with _store(inputs, grammar) as store:
         groups = rank_facts(store) if store.name in inputs else _of_logs(store, inputs)
     facts = {"runs": groups}

@@ -1,0 +1,79 @@
+"""A process of its own for work that can't be stopped, or may end the process that it is in."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tflogscope.errors import TflogscopeError
+
+_PATIENCE = 1.0  # seconds for the other process to end as it was asked to
+_LOOK = 0.2  # seconds
+_DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
+
+
+def go_apart(failed: Callable[[str], TflogscopeError], seconds: float | None = None) -> None:
+    """Return in a new process; the old one waits, says what ended the new one, and ends as it did.
+
+    A library that gets no memory aborts, and nothing in its process can say so. Without
+    processes that can be forked (Windows, or threads that are running already) nothing happens.
+
+    Args:
+        failed: makes an error of what is missing.
+        seconds: how long the new one may take.
+
+    Raises:
+        TflogscopeError: in the old process, if the new one has taken so long, or was ended.
+    """
+    if not hasattr(os, "fork") or "polars" in sys.modules:
+        return
+    seen, held = os.pipe()  # the end that is held closes with the new process
+    child = os.fork()
+    if child:
+        os.close(held)
+        _wait(child, seen, failed, seconds)
+    os.close(seen)
+    os.setpgid(0, 0)  # Ctrl-C goes to the old process, which passes it on
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+
+
+def _wait(
+    child: int, seen: int, failed: Callable[[str], TflogscopeError], seconds: float | None
+) -> NoReturn:
+    asked: list[tuple[int, float]] = []
+
+    def pass_on(number: int, _frame: object) -> None:
+        asked.append((number, time.monotonic()))
+        os.kill(child, number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
+    end = time.monotonic() + (seconds or float("inf"))
+    late = False
+    while not select.select([seen], [], [], _LOOK)[0]:
+        now = time.monotonic()
+        late = now > end
+        if late or (asked and now > asked[0][1] + _PATIENCE):
+            os.kill(child, signal.SIGKILL)
+            break
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code >= 0:
+        os._exit(code)  # it has said all there is to say
+    if asked:
+        if asked[0][0] == signal.SIGINT:
+            raise KeyboardInterrupt
+        signal.signal(asked[0][0], signal.SIG_DFL)
+        os.kill(os.getpid(), asked[0][0])
+    if late:
+        raise failed(f"no answer within {seconds:g} s (--timeout)")
+    lacked = "depth" if -code in (signal.SIGSEGV, signal.SIGBUS) else "memory"
+    raise failed(f"it needs more {lacked} than there is")
