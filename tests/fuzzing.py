@@ -128,8 +128,8 @@ def verbose(data: bytes) -> None:
 
 
 def nodes(data: bytes) -> None:
-    """The attributes of a node definition: read or refused."""
-    _ignoring(TflogscopeError, lambda: parse_attributes(_text(data)))
+    """The attributes of a node definition: read, or nothing is known."""
+    parse_attributes(_text(data))
 
 
 def condition(data: bytes) -> None:

@@ -19,12 +19,7 @@ from tflogscope.grammar.rewriters import BY_ID
 from tflogscope.model.frames import Booleans, Integers, alike, among, holds, row_with, rows, where
 from tflogscope.model.instantiations import Instantiations
 from tflogscope.model.names import ONEDNN_ON, PLUMBING_NODES, PLUMBING_OPS, is_function
-from tflogscope.model.reasons.conditions import (
-    Attributes,
-    NodeDefinitionError,
-    must_compile,
-    parse_attributes,
-)
+from tflogscope.model.reasons.conditions import Attributes, must_compile, parse_attributes
 from tflogscope.model.reasons.plugins import (
     FACTS,
     Asked,
@@ -148,25 +143,12 @@ class _Facts:
         """Whether a condition holds for the attributes of each row; each distinct text once."""
         _, first, which = np.unique(self._attribute[row], return_index=True, return_inverse=True)
         texts = self._nodes["attributes"][row[first]]
-        found = [each is not None and condition(self._parsed(each)) for each in texts]
+        found = [each is not None and condition(parse_attributes(each)) for each in texts]
         return np.array(found, bool)[which]
 
     @cached_property
     def _attribute(self) -> Integers:
         return alike(self._nodes[["attributes"]])[0]
-
-    def _parsed(self, text: str) -> Attributes:
-        known: dict[str, Attributes] = self._attributes
-        if text not in known:
-            try:
-                known[text] = parse_attributes(text)
-            except NodeDefinitionError:  # cut off, or no attributes at all: nothing is known
-                known[text] = {}
-        return known[text]
-
-    @cached_property
-    def _attributes(self) -> dict[str, Attributes]:
-        return {}
 
     def _own(self, condition: pl.Expr, row: Integers) -> Integers:
         """The node's own line where a condition holds."""
