@@ -301,9 +301,7 @@ def test_each_process_of_a_file_is_as_if_it_was_alone(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "form", first_quick([("[1,{}]<stderr>:",), ("[Thu Nov 26 01:01:27 2026][1,{}]<stderr>: ",)])
-)
+@pytest.mark.parametrize("form", ["[1,{}]<stderr>:", "[Thu Nov 26 01:01:27 2026][1,{}]<stderr>: "])
 def test_lines_that_mpirun_mixed_are_put_together_again(tmp_path: Path, form: str) -> None:
     logs = [raw_log(log) for log in RANKS[:4]]
     path = tmp_path / "run.log"

@@ -15,7 +15,6 @@ import pytest
 
 import tflogscope
 from tests.command import run_command
-from tests.deep import first_quick
 from tests.runtime import emitted
 from tflogscope.runtime.emitter.dialects import DIALECTS, SITES, dialect
 from tflogscope.runtime.emitter.faults import FAULTS, faults_named
@@ -42,10 +41,7 @@ def wrong(verdict: emitted.Verdict, release: str = "2.13") -> list[object]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("release", "threads"),
-    first_quick(CLEAN),
-)
+@pytest.mark.parametrize(("release", "threads"), CLEAN)
 def test_tables_are_the_truth(tmp_path: Path, release: str, threads: int) -> None:
     verdict = emitted.compare(*emitted.write(tmp_path, release, threads))
     assert verdict.executions > 800

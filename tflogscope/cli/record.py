@@ -139,7 +139,7 @@ def record(
 
 
 def _calibrated(command: list[str], log: LogFile) -> dict[str, float]:
-    """See `calibration.calibrated`; the log is left as it was if that is interrupted."""
+    """See `header.calibrated`; the log is left as it was if that is interrupted."""
     from tflogscope.recording.header import calibrated
 
     try:

@@ -88,11 +88,11 @@ def require_terminal(what: str) -> None:
 
 
 def print_run(run: LogRun) -> None:
-    """Print what `tflogscope analyze` prints. Raises NothingRecognised."""
+    """Print what `tflogscope analyze` prints. Raises as `Events.require_usable`."""
     from tflogscope.views.analyze import analyze_document
     from tflogscope.views.terminal import drawn
 
-    run.events.require_recognised()
+    run.events.require_usable()
     print_text(drawn(analyze_document(run)))
 
 

@@ -331,7 +331,7 @@ class Events:
         """The version that oneDNN's first header line names, None if there is none."""
         return onednn_version(self.primitives)
 
-    def require_recognised(self) -> None:
+    def require_usable(self) -> None:
         """Raise NothingRecognised if no line of any source is a record that is known.
 
         Raise InputError if the records are in the opposite order.

@@ -29,7 +29,7 @@ from tflogscope.native import library as c
 
 #: What a device is made of (the field type `device` of the templates).
 _DEVICE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/:.*-"
-#: How a kept definition ends, see `events/definitions.py`.
+#: How a kept definition ends, see `events/pairing.py`.
 _DEVICE_LAST = " device: ${device:device}"
 _LINE_BEFORE = "(the line before a verbose line)"
 _NUMBERS = {"step", "thread", "allocated_bytes"}
@@ -165,7 +165,7 @@ class _Compiler:
                 raise GrammarError(str(error), place) from error
             if hot.table == "nodes" and not scan.endswith(_DEVICE_LAST):
                 said = f"`scan` ends with `{_DEVICE_LAST}` where the table is `nodes`"
-                raise GrammarError(said, place, "events/definitions.py reads it there.")
+                raise GrammarError(said, place, "events/pairing.py reads it there.")
             tokens = (*head, *(kept or ()), *(tail or ()))
             if missing := uses.keys() - dict(fields_of(tokens)).keys():
                 raise GrammarError(f"`scan` has no field {min(missing)!r}", place)

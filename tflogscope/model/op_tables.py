@@ -99,10 +99,10 @@ def _distinct(pairs: pl.LazyFrame, name: str) -> pl.DataFrame:
     return pl.concat([found.filter(alone), several]).collect()
 
 
-# What a line says in words, and where in oneDNN, has no column of its own: headers, checks, errors,
-# and why an implementation did not fit.
 # ---- primitives: a row for each verbose line -----------------------------------------------------
 
+# What a line says in words, and where in oneDNN, has no column of its own: headers, checks, errors,
+# and why an implementation did not fit.
 _AUXILIARY = pl.concat_str(
     "auxiliary", "message", "source_location", separator=",", ignore_nulls=True
 ).replace("", None)

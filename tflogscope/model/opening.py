@@ -65,7 +65,7 @@ def read_log(
                 for stream in (parted(each, grammar) if each.name == several.where else [each])
             ]
     try:
-        events.require_recognised()
+        events.require_usable()
     except NothingRecognised as error:
         if header is not None:
             said = "TensorFlow wrote no record, and oneDNN no line"

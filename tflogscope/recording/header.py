@@ -61,7 +61,7 @@ def header_line(
     Keys: `versions` (as found), `command`, `environment` (only variables of TensorFlow,
     oneDNN, OpenMP, XLA, Keras, plug-ins and ranks, no secrets), `started` (ISO 8601, with the
     zone), `zone_seconds` (east of UTC), `machine`, `system`, `processor`, `cpus`, `cpu_flags`
-    (those that oneDNN asks for), `calibrated` (`recording/calibration.py`; only if there is any).
+    (those that oneDNN asks for), `calibrated` (of `calibrated`; only if there is any).
     """
     now = time.time()
     zone = time.localtime(now).tm_gmtoff
@@ -125,9 +125,9 @@ def _processor() -> dict[str, object]:
     }
 
 
-# Whatever makes TensorFlow or oneDNN write records.
 # ---- how long calls take without a log: `record --calibrate` -------------------------------------
 
+# Whatever makes TensorFlow or oneDNN write records.
 _LOGS = ("TF_CPP_MAX_VLOG_LEVEL", "TF_CPP_VMODULE", "ONEDNN_VERBOSE", "DNNL_VERBOSE")
 
 

@@ -164,11 +164,11 @@ def grades(*parts: Integers | Booleans) -> Integers:
     return np.ravel_multi_index(key, [int(part.max(initial=0)) + 1 for part in key])
 
 
-# Verbose lines name a gradient after its tensor: `src` is what backward_data computes.
 # ---- reorders ------------------------------------------------------------------------------------
 # A kernel of oneDNN reorders what it takes in to the layout that its main primitive wants, runs
 # that, and reorders what came out to TensorFlow's layout: memory descriptors say which it serves.
 
+# Verbose lines name a gradient after its tensor: `src` is what backward_data computes.
 _OUTPUTS = {"backward_weights": "wei", "backward_data": "src", "backward": "src"}
 
 
