@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tflogscope.errors import OutputError, UsageError
 from tflogscope.exports.atomic import atomic_file, refuse_bad_target
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     import polars as pl
-    from typing_extensions import Buffer
 
 # What to show first where there is no room for all columns. Which log it is, comes last: most are
 # read one at a time.
@@ -167,29 +166,14 @@ def standard_output() -> Iterator[BinaryIO]:
     try:
         sys.stdout.flush()
         stream = sys.stdout.buffer
-        # With PYTHONUNBUFFERED it is a raw file, which may write less than it is given.
-        yield cast("BinaryIO", _Whole(stream)) if isinstance(stream, io.RawIOBase) else stream
-        stream.flush()
+        if isinstance(stream, io.RawIOBase):  # of PYTHONUNBUFFERED: it may write less than is given
+            with open(stream.fileno(), "wb", closefd=False) as whole:
+                yield whole
+        else:
+            yield stream
+            stream.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         reason = f"can't write: {error.strerror or error}"
         raise OutputError(reason, "standard output") from error
-
-
-class _Whole(io.RawIOBase):
-    """A raw file all of whose writes are whole."""
-
-    def __init__(self, raw: io.RawIOBase) -> None:
-        super().__init__()
-        self._raw = raw
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Buffer) -> int:
-        left = memoryview(data).cast("B")
-        size = len(left)
-        while left:
-            left = left[self._raw.write(left) or 0 :]
-        return size

@@ -16,14 +16,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tflogscope.events.onednn_header import layouts_of_templates
-from tflogscope.events.verbose_lines import NO_TEXT, VerboseLines, distinct, matching
+from tflogscope.events.verbose_lines import (
+    NO_TEXT,
+    Booleans,
+    Integers,
+    VerboseLines,
+    distinct,
+    matching,
+)
 from tflogscope.grammar.fast import at_once
 from tflogscope.grammar.load import load_grammar
 from tflogscope.grammar.verbose import Layout, VerboseGrammar
 from tflogscope.native.library import FIELDS
-
-Integers = NDArray[np.integer]
-Booleans = NDArray[np.bool_]
 
 VERBOSE_SCHEMA: dict[str, pl.DataType] = {
     "at": pl.Int64(),
@@ -53,7 +57,7 @@ MKL_EVENT = "mkl_verbose"
 # ms with six decimals since 1970. gemm_api up to 3.1 prints 1.79523e+12, which may be 5 minutes
 # off; Windows counts from boot: neither says when.
 _TIMESTAMP = r"^[1-9][0-9]{12}\.[0-9]{6}$"
-_MKL_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _HEAD = ("marker", "version_tag", "component", "event")
 _MOST_DIGITS = 7  # significant ones of a time: `3.906250e-03`; the rest is binary dust
 # What GitHub shows for the tags of layouts (`blocked:abcd:f0`): github/gemoji, db/emoji.json.
@@ -397,7 +401,7 @@ class _Tried:
         self.long = np.ones(height, bool)
         self.out_of_place = np.zeros(height, bool)
 
-    def add(self, near: NDArray[np.bool_], layout: Layout, commas: NDArray[np.int64]) -> None:
+    def add(self, near: Booleans, layout: Layout, commas: NDArray[np.int64]) -> None:
         """Note that a layout was tried on lines with so many commas."""
         count = len(layout.fields) - 1 - layout.whole
         self.known |= near
@@ -434,7 +438,7 @@ def _read_mkl(lines: pl.DataFrame, grammar: VerboseGrammar) -> pl.DataFrame:
         .then(pl.lit("info"))
         .otherwise(pl.lit(MKL_EVENT)),
         microseconds=pl.col("number").cast(pl.Float64, strict=False)
-        * pl.col("unit").replace_strict(_MKL_MICROSECONDS, return_dtype=pl.Float64, default=None),
+        * pl.col("unit").replace_strict(MICROSECONDS, return_dtype=pl.Float64, default=None),
         reason=pl.when(pl.col("primitive").is_null() & pl.col("message").is_null()).then(
             pl.lit("no call and no banner of oneMKL")
         ),

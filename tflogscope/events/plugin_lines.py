@@ -9,13 +9,12 @@ from collections.abc import Callable
 
 import polars as pl
 
-from tflogscope.events.onednn import VERBOSE_SCHEMA
+from tflogscope.events.onednn import MICROSECONDS, VERBOSE_SCHEMA
 from tflogscope.grammar.rewriters import REWRITERS, PrimitiveLines, Rewriter
 
 Messages = Callable[[str], pl.DataFrame]
 LATE_LINE = 1000.0  # µs; lines that came at once were 50 µs or more before the record after them
 LATE_LINES = 0.05  # of all: a thread may be put aside between reading the clock and writing
-_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 def with_plugin_lines(lines: pl.DataFrame, messages: Messages) -> pl.DataFrame:
@@ -91,5 +90,5 @@ def late_plugins(messages: Messages, records: Callable[[], pl.DataFrame]) -> tup
 
 
 def _time() -> pl.Expr:
-    unit = pl.col("unit").replace_strict(_MICROSECONDS, return_dtype=pl.Float64)
+    unit = pl.col("unit").replace_strict(MICROSECONDS, return_dtype=pl.Float64)
     return (pl.col("took").cast(pl.Float64) * unit).round_sig_figs(7)

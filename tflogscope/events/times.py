@@ -57,9 +57,7 @@ def clock_seconds(texts: list[str], prefix: Prefix) -> Integers:
         seconds = number("E")
     elif "Y" in shape:
         year, month, day, hour, minute, second = (number(letter) for letter in "YMDhms")
-        month_before = np.clip(month, 1, 12)
-        first = _days(year, month_before)
-        after = _days(year + month_before // 12, month_before % 12 + 1)
+        first, after = _days(year, month), _days(year, month + 1)
         wrong |= (month < 1) | (month > 12) | (day < 1) | (day > after - first)
         wrong |= (hour > 23) | (minute > 59) | (second > 60)
         seconds = (first + day - 1) * _DAY + hour * 3600 + minute * 60 + second
@@ -80,12 +78,8 @@ def seconds_of(texts: pl.Series, tags: Clock, prefixes: Sequence[Prefix]) -> Int
 
 def _days(year: Integers, month: Integers) -> Integers:
     """Days from 1970 to the first of a month, in the Gregorian calendar."""
-    year = year - (month <= 2)
-    era = year // 400
-    of_era = year - era * 400
-    of_year = (153 * ((month + 9) % 12) + 2) // 5
-    days: Integers = era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
-    return days
+    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    return months.astype("datetime64[D]").astype(np.int64)
 
 
 def damaged(seconds: Integers, at: Integers, clocks: Clock) -> Integers:

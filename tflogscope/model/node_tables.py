@@ -176,7 +176,7 @@ def functions_table(
 def eager_kernels(instantiations: Instantiations) -> pl.DataFrame:
     """One row per kernel of an eager op, as the one-op function around it shows it.
 
-    The columns are those that `read_reasons` needs of `tables.graph_nodes`: in that function the
+    The columns are those that `read_reasons` needs of `graph_nodes`: in that function the
     op is a node like any other, and meets the same pass. An op that the eager rewrite registry
     (core/common_runtime/eager/mkl_eager_op_rewrite.cc) replaced is there as its `_Mkl` form.
     """

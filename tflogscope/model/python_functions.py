@@ -64,7 +64,7 @@ def python_functions(names: pl.Series, nodes: pl.DataFrame, events: Events) -> p
 
     Args:
         names: full names in the order of the log, each once.
-        nodes: a frame of `tables.graph_nodes`.
+        nodes: a frame of `node_tables.graph_nodes`.
         events: the events of the log.
 
     Returns:

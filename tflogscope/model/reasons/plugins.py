@@ -146,7 +146,7 @@ FACTS: dict[str, Callable[[Asked], pl.Expr]] = {
     "other_fusion": _other_fusion,
     "no_product": _no_product,
 }
-"""Facts of plug-ins: whether each holds for a node. Others are those of `table`."""
+"""Facts of plug-ins: whether each holds for a node. Others are those of `reasons`."""
 
 
 def by_onednn() -> pl.Expr:

@@ -72,7 +72,7 @@ class Reasons:
 def read_reasons(nodes: pl.DataFrame, events: Events, instantiations: Instantiations) -> Reasons:
     """Find the rule that fits each node.
 
-    `nodes` is a frame of `tables.graph_nodes`.
+    `nodes` is a frame of `node_tables.graph_nodes`.
     """
     facts = _Facts(nodes, events, instantiations)
     rewritten = (nodes["rewrite"] != "none").to_numpy()
