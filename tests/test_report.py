@@ -402,8 +402,8 @@ def test_without_times_what_is_in_loops_is_not_known(opened: Open) -> None:
 @pytest.mark.thorough
 def test_what_xla_compiled_is_named_where_it_is_not_counted() -> None:
     run = run_of("jit_beside__tf2.20.0__record")
-    assert "what XLA compiled isn't counted" in run.headline.figures[2].about
-    assert "XLA" not in run_of(KERAS).headline.figures[2].about
+    assert "what XLA compiled isn't counted" in run.headline.figures[-2].about
+    assert "XLA" not in run_of(KERAS).headline.figures[-2].about
     compiled = run.summary.functions.filter(pl.col("xla_calls") > 0)
     by_xla = compiled.select("function", "xla_calls").rows()
     assert by_xla == [("compiled", 5), ("compiled", 1)]  # of 32 and of 48 rows, as its program says
@@ -438,6 +438,16 @@ def test_the_time_of_all_calls_is_that_of_the_first_and_the_later_ones(name: str
     for each in functions.filter(calls=2).to_dicts():  # a median of one is that one
         expected = each["first_us"] + each["later_us"]
         assert each["took_us"] == pytest.approx(expected, abs=each["calls"])
+
+
+def test_the_step_is_the_median_of_its_later_calls() -> None:
+    run = run_of(KERAS)
+    calls = run.executions.filter(kind="call", function="train_function").sort("line")["work_us"]
+    step = next(each for each in run.headline.figures if each.name == "Step")
+    assert step.value == duration(sorted(calls[1:])[(len(calls) - 1) // 2])
+    assert f"{len(calls) - 1} later calls of train_function; half took" in step.about
+    eager = run_of("eager_basics__tf2.13.1__vlog2").headline.figures
+    assert "Step" not in [each.name for each in eager]
 
 
 @pytest.mark.thorough

@@ -13,7 +13,7 @@ import polars as pl
 
 from tflogscope.grammar.rewriters import libraries_of
 from tflogscope.model.figures import ranked_by, summed
-from tflogscope.model.step_calls import step_calls
+from tflogscope.model.step_calls import later_steps
 
 if TYPE_CHECKING:
     from tflogscope.model.tables import Tables
@@ -98,15 +98,7 @@ def _step(runs: dict[str, Tables], time: str) -> Facts | None:
 
     None where they differ or are not called again, or nothing is known of how long that took.
     """
-    names = ("function", "function_uid", "work_us", "duration_us")
-    calls, nodes = [], []
-    for side, run in runs.items():
-        ended = run.executions.filter((pl.col("kind") == "call") & (pl.col("status") == "done"))
-        calls.append(ended.select(*names, run=pl.lit(side)).cast({"function": pl.String}))
-        nodes.append(run.nodes.select(*names[:2], "op", "executions", run=pl.lit(side)))
-    steps = step_calls(pl.concat(calls).drop_nulls("function"), pl.concat(nodes).lazy())
-    again = pl.int_range(pl.len()).over("run", "function_uid") > 0
-    later = steps.filter(again).drop_nulls(time)
+    later = later_steps(runs).drop_nulls(time)
     both = later.group_by("run", "function").agg(*_spread(time))
     sides = {row["run"]: row for row in both.to_dicts()}
     if len(sides) < len(runs) or both["function"].n_unique() > 1:

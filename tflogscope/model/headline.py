@@ -1,4 +1,4 @@
-"""What a reader wants to know first: the verdict in one sentence, and four figures.
+"""What a reader wants to know first: the verdict in one sentence, and some figures.
 
 Both are made of the facts of `summary`, its findings and limits, and say no more than these do.
 """
@@ -6,16 +6,18 @@ Both are made of the facts of `summary`, its findings and limits, and say no mor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from tflogscope.model.facts import Lead, Summary
 from tflogscope.model.figures import count_of, percent, ranked_by, spoken, whole_of, whole_us
+from tflogscope.model.frames import looked_up
 from tflogscope.model.names import CALLING_OPS, MERGED
 from tflogscope.model.once import once
 from tflogscope.model.sentences import rows
+from tflogscope.model.step_calls import later_steps
 
 if TYPE_CHECKING:
     from tflogscope.model.slices.slices import Slices
@@ -25,6 +27,8 @@ Facts = Mapping[str, Any]
 _NOT_KNOWN = "not known"
 _SEVERAL, _TOGETHER = "several-processes", "of several processes together"
 _PHASES = 3  # of those in loops, named
+_MAKING = ("tracing", "graph-passes", "first-runs")
+_WAITED_FOR = 3e6  # µs of them, for a verdict to speak of it
 
 
 class Figure(NamedTuple):
@@ -50,6 +54,7 @@ def read_headline(said: Summary, run: Tables, slices: Slices, recorded_as: Facts
     figures = [
         _duration(said, slices, run.time),
         _loops(said, run.time),
+        *_step(run),
         _eligible(said),
         _traces(said, run.python_functions),
     ]
@@ -172,7 +177,7 @@ def _verdict_facts(said: Summary, run: Tables) -> tuple[str, dict[str, Any]]:
         facts |= {"setting": said.lead.words, "change": found.pop(said.lead.id, None)}
         facts["edit"] = said.lead.edit
     facts["off"] = found.get("onednn-off")
-    return "nothing-found", facts | _compute(said, run)
+    return "nothing-found", facts | _compute(said, run) | _making(said, run.time)
 
 
 def _compute(said: Summary, run: Tables) -> dict[str, Any]:
@@ -180,6 +185,15 @@ def _compute(said: Summary, run: Tables) -> dict[str, Any]:
     op, place, function, share = busiest_of(run) or (None, None, None, None)
     inside = _inside(place, said) if place else function
     return {"op": op, "of_compute": share, "place": place, "inside": inside}
+
+
+def _making(said: Summary, time: pl.DataFrame) -> dict[str, Any]:
+    """What functions take before they run, once, if it is much, and more than the loops take."""
+    paid = looked_up(time, said.paid_again, "phase").fill_null(0)
+    made = paid.filter(pl.col("phase").is_in(_MAKING))
+    once = float(made.select((pl.col("wall_us") - pl.col("again_us")).sum()).item())
+    loops = float(paid["again_us"].sum())
+    return {"making": once if once > max(loops, _WAITED_FOR) else None, "loops": loops or None}
 
 
 def _inside(place: str | None, said: Summary) -> str | None:
@@ -217,6 +231,17 @@ def _loops(said: Summary, time: pl.DataFrame) -> Figure:
         return Figure("Time in loops", "none" if known else _NOT_KNOWN, why)
     most = ", ".join(f"{phase} {spoken(us)}" for phase, us in phases[:_PHASES])
     return Figure("Time in loops", spoken(sum(us for _, us in phases)), most)
+
+
+def _step(run: Tables) -> Iterator[Figure]:
+    """The median of later steps, if there are any, and between which half of them are."""
+    steps = later_steps({"": run})
+    took = steps[ranked_by(steps)].drop_nulls()
+    if not took.is_empty():
+        low, median, high = (took.quantile(at, "linear") for at in (0.25, 0.5, 0.75))
+        calls = f"{count_of(took.len(), 'later call')} of {steps['function'][0]}"
+        about = f"median of {calls}; half took {spoken(low)} to {spoken(high)}"
+        yield Figure("Step", spoken(median), about)
 
 
 def _eligible(said: Summary) -> Figure:

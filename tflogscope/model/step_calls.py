@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import polars as pl
+
+if TYPE_CHECKING:
+    from tflogscope.model.tables import Tables
 
 # core/ops/resource_variable_ops.cc, core/ops/training_ops.cc.
 _UPDATES = r"^(?:Assign\w*VariableOp|Resource(?:Sparse)?Apply\w+|ResourceScatter\w+)$"
@@ -25,3 +31,16 @@ def step_calls(calls: pl.DataFrame, nodes: pl.LazyFrame) -> pl.DataFrame:
     most = total.filter(pl.col("len") > 1).sort(order, descending=True)
     most = most.group_by("run", maintain_order=True).first().select(*name, "updates")
     return calls.join(most, on=[*name, "updates"], maintain_order="left").drop("updates")
+
+
+def later_steps(runs: Mapping[str, Tables]) -> pl.DataFrame:
+    """The steps of runs but the first of each trace: run, function, work_us, duration_us."""
+    names = ("function", "function_uid", "work_us", "duration_us")
+    calls, nodes = [], []
+    for name, run in runs.items():
+        ended = run.executions.filter((pl.col("kind") == "call") & (pl.col("status") == "done"))
+        calls.append(ended.select(*names, run=pl.lit(name)).cast({"function": pl.String}))
+        nodes.append(run.nodes.select(*names[:2], "op", "executions", run=pl.lit(name)))
+    steps = step_calls(pl.concat(calls).drop_nulls("function"), pl.concat(nodes).lazy())
+    later = pl.int_range(pl.len()).over("run", "function_uid") > 0
+    return steps.filter(later).select("run", "function", "work_us", "duration_us")

@@ -60,7 +60,8 @@ def _brief(rows: Sequence[Row], run: Run) -> Iterator[doc.Node]:
     serious = [row for row in rows if row["severity"] != "note"]
     shown = findings(serious[:_SHOWN], run)
     for number, row in enumerate(serious):
-        said = [*_place(shown[number], row, several=several)] if number < _SHOWN else []
+        in_full = number < _SHOWN and not _told(row, serious[0])
+        said = [*_place(shown[number], row, several=several)] if in_full else []
         is_error = row["severity"] == "error"
         line = ", line ", doc.Line(row["line"], row["source"])
         where = "" if said or row["line"] is None else line
@@ -69,6 +70,12 @@ def _brief(rows: Sequence[Row], run: Run) -> Iterator[doc.Node]:
     notes = [row["id"] for row in rows if row["severity"] == "note"]
     if notes:
         yield doc.Item(f"{count_of(len(notes), 'note')}: {', '.join(dict.fromkeys(notes))}")
+
+
+def _told(row: Row, first: Row) -> bool:
+    """Whether a crash, which comes first, is of this failure: its sentence has the message."""
+    of_crash = (first["id"], row["id"]) == ("crashed", "failed-ops")
+    return of_crash and row["python"] == first["python"]
 
 
 def _heading(row: Row, run: Run) -> str:

@@ -43,16 +43,22 @@ def time_section(run: Run) -> Iterator[doc.Section]:
         doc.Table(columns, shown.to_dicts(), "Wall time of the recorded run", "time-table"),
         doc.Paragraph(said),
     ]
-    last = known.filter(pl.col("phase") != "python")["end"].max()
-    after = known.filter(phase="python").select((pl.col("end") - last).dt.total_microseconds())
-    if (tail := sum(after.to_series().drop_nulls())) >= _LEAST * whole:
-        said = f"python: {duration(tail)} of it is after the last op."
-        nodes.append(doc.Paragraph(said))
+    if tail := _after_ops(known):
+        nodes.append(doc.Paragraph(f"python: {tail}."))
     nodes += _busiest(shown, run)
     unknown = run.time.filter(pl.col("wall_us").is_null())["phase"].to_list()
     if unknown:
         nodes.append(doc.Paragraph(f"Not shown by this log: {', '.join(unknown)}."))
     yield doc.Section("Where the time went", nodes, "time", brief=" in the recorded run")
+
+
+def _after_ops(known: pl.DataFrame) -> str:
+    """How much of Python's time is behind the last op, if it is much."""
+    last = known.filter(pl.col("phase") != "python")["end"].max()
+    after = known.filter(phase="python").select((pl.col("end") - last).dt.total_microseconds())
+    tail = sum(after.to_series().drop_nulls())
+    much = tail >= _LEAST * float(known["wall_us"].sum())
+    return f"{duration(tail)} of it is after the last op" if much and tail else ""
 
 
 def _busiest(shown: pl.DataFrame, run: Run) -> Iterator[doc.Node]:
@@ -95,6 +101,8 @@ def time_bar(run: Run) -> Markup | None:
     left, parts, names = 0.0, list[Markup](), list[Markup]()
     for phase, took in known.select("phase", "wall_us").rows():
         said = f"{phase} {duration(took)}, {percent(took, whole)}"
+        tail = _after_ops(known) if phase == "python" else ""
+        said += f" ({tail})" * bool(tail)
         size = took / whole * _WIDTH
         place = {"x": round(left, 2), "y": 0, "width": round(size, 2), "height": _HEIGHT}
         parts.append(element("rect", element("title", said), class_=f"phase {phase}", **place))

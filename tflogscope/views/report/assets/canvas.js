@@ -329,7 +329,7 @@
 
   const widths = new Map();
 
-  /* A text cut to a width; its end says as much as its beginning. */
+  /* A text cut to a width, eight letters at least; its end says as much as its beginning. */
   function fitted(context, text, width) {
     const known = (part) => {
       if (!widths.has(part)) {
@@ -339,7 +339,7 @@
       return widths.get(part);
     };
     if (known(text) <= width) return text;
-    for (let room = Math.floor((width / known(text)) * text.length); room >= 3; room--) {
+    for (let room = Math.floor((width / known(text)) * text.length); room >= 8; room--) {
       const tail = Math.floor(room / 2);
       const cut = `${text.slice(0, room - tail)}…${text.slice(-tail)}`;
       if (known(cut) <= width) return cut;
